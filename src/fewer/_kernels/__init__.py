@@ -1,0 +1,1 @@
+"""Numba kernels shared by the rooms."""

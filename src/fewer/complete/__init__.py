@@ -1,0 +1,1 @@
+"""Tables with holes: low-rank completion, PCA with missing values."""

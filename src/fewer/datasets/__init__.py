@@ -1,0 +1,1 @@
+"""Data sets to try things on, and the papers' synthetic generators."""

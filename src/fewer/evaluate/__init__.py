@@ -1,0 +1,1 @@
+"""How much it helped, honestly: bias-free estimates, permutation tests, stability."""

@@ -1,0 +1,1 @@
+"""Fewer, new columns: linear, discriminant, kernel, deep."""

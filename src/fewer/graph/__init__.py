@@ -1,0 +1,1 @@
+"""How the columns depend on one another."""

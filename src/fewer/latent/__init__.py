@@ -1,0 +1,1 @@
+"""Hidden structure behind the rows: mixtures, topics, co-clusters, sparse codes."""

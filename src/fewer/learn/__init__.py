@@ -1,0 +1,1 @@
+"""The learners that the papers bring along: sparse linear, discriminants, boosting, Gaussian processes."""

@@ -1,0 +1,1 @@
+"""The main job: plan, run (journalled, resumable), findings."""
