@@ -1,1 +1,20 @@
 """Every method once: what it does, when to use it, what it costs, whose it is."""
+
+from fewer.catalogue._discover import find, methods, public_objects, undeclared_estimators
+from fewer.catalogue._method import ROOMS, TASKS, TRAITS, CatalogueError, Method, method
+from fewer.catalogue._suitable import UnsuitableData, check_takes
+
+__all__ = [
+    "ROOMS",
+    "TASKS",
+    "TRAITS",
+    "CatalogueError",
+    "Method",
+    "UnsuitableData",
+    "check_takes",
+    "find",
+    "method",
+    "methods",
+    "public_objects",
+    "undeclared_estimators",
+]

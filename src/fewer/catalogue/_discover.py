@@ -1,0 +1,148 @@
+"""Finding the methods: the public names of our rooms, and the entry points of other packages.
+
+Another package joins by an entry point of the group ``fewer.methods`` that names a class or function decorated by
+:func:`fewer.catalogue.method`; nothing here needs to change.
+"""
+
+import difflib
+import importlib
+import inspect
+import warnings
+from collections.abc import Iterable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from fewer.catalogue._method import CARD, ROOMS, TASKS, TRAITS, CatalogueError, Method
+
+GROUP = "fewer.methods"
+
+
+def methods(
+    *, room: str | None = None, task: str | None = None, handles: str | Iterable[str] = (), package: str | None = None
+) -> list[Method]:
+    """Methods of the catalogue, by room and name.
+
+    Parameters
+    ----------
+    room : str, default=None
+        Only those of this room.
+    task : str, default=None
+        Only those for this task.
+    handles : str or iterable of str, default=()
+        Only those that take such data as they are: "missing", "sparse", "categorical".
+    package : str, default=None
+        Only those that this package brings; "fewer" for our own.
+
+    Returns
+    -------
+    found : list of Method
+        Their cards.
+
+    Examples
+    --------
+    >>> from fewer.catalogue import methods
+    >>> [card.name for card in methods(room="extract", task="unsupervised", package="fewer")]
+    ['KurtosisICA', 'ReconstructionPCA']
+    """
+    wanted = (handles,) if isinstance(handles, str) else tuple(handles)
+    _refuse_unknown("room", [room] if room else [], ROOMS)
+    _refuse_unknown("task", [task] if task else [], TASKS)
+    _refuse_unknown("kind of data", wanted, TRAITS)
+    return [
+        card
+        for card in _catalogue().values()
+        if (room is None or card.room == room)
+        and (task is None or task in card.tasks)
+        and (package is None or card.package == package)
+        and set(wanted) <= set(card.handles)
+    ]
+
+
+def find(name: str) -> Method:
+    """The card of one method, by name.
+
+    Parameters
+    ----------
+    name : str
+        Name of the class or function; upper and lower case make no difference.
+
+    Returns
+    -------
+    card : Method
+        Its card.
+
+    Examples
+    --------
+    >>> from fewer.catalogue import find
+    >>> find("kurtosisica").room
+    'extract'
+    """
+    cards = {card.name.lower(): card for card in _catalogue().values()}
+    if name.lower() in cards:
+        return cards[name.lower()]
+    close = [cards[key].name for key in difflib.get_close_matches(name.lower(), cards, n=3, cutoff=0.5)]
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    raise CatalogueError(f"There is no method {name!r} in the catalogue.{hint} `fewer methods` lists them all.")
+
+
+def public_objects() -> Iterator[tuple[str, Any]]:
+    """Every public class and function of our rooms, as (dotted name, object)."""
+    for room in ROOMS:
+        module = importlib.import_module(f"fewer.{room}")
+        for name in getattr(module, "__all__", ()):
+            found = getattr(module, name)
+            if inspect.isclass(found) or inspect.isfunction(found):
+                yield f"fewer.{room}.{name}", found
+
+
+def undeclared_estimators() -> list[str]:
+    """Public estimators without a card of their own; the contract wants none."""
+    from sklearn.base import BaseEstimator
+
+    return [
+        dotted
+        for dotted, found in public_objects()
+        if inspect.isclass(found) and issubclass(found, BaseEstimator) and CARD not in vars(found)
+    ]
+
+
+def _catalogue() -> dict[str, Method]:
+    cards: dict[str, Method] = {}
+    for _, found in public_objects():
+        if CARD in vars(found):
+            cards[found.__name__] = vars(found)[CARD]
+    for entry in entry_points(group=GROUP):
+        card = _card_of_guest(entry)
+        if card is None:
+            continue
+        if card.name in cards and cards[card.name].implementation is not card.implementation:
+            warnings.warn(
+                f"The entry point {entry.value!r} brings a method {card.name}, a name that {cards[card.name].package} "
+                "already has; it is left out.",
+                stacklevel=3,
+            )
+            continue
+        cards[card.name] = card
+    return dict(sorted(cards.items(), key=lambda item: (ROOMS.index(item[1].room), item[0])))
+
+
+def _card_of_guest(entry: EntryPoint) -> Method | None:
+    """Card of another package's method; a package that is broken is named and left out, and the rest goes on."""
+    try:
+        found = entry.load()
+    except Exception as error:  # whatever a stranger's module raises must not take the catalogue down
+        warnings.warn(f"The method {entry.name!r} of {entry.value!r} could not be loaded: {error!r}.", stacklevel=4)
+        return None
+    card = vars(found).get(CARD)
+    if card is None:
+        warnings.warn(
+            f"The entry point {entry.value!r} names something without a card; decorate it with fewer.catalogue.method.",
+            stacklevel=4,
+        )
+    return card
+
+
+def _refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    for word in given:
+        if word not in known:
+            raise CatalogueError(f"There is no {what} {word!r}; choose from {', '.join(known)}.")

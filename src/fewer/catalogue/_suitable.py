@@ -1,0 +1,104 @@
+"""Whether a method takes a table as it is, asked before any work is done."""
+
+from typing import TYPE_CHECKING
+
+from fewer.catalogue._discover import methods
+from fewer.catalogue._method import Method, Trait
+
+if TYPE_CHECKING:
+    from fewer.io import Dataset
+
+_CURES: dict[Trait, str] = {
+    "missing": "fill the holes inside the folds, for example with sklearn.impute.SimpleImputer in a Pipeline",
+    "sparse": "convert it yourself if it fits into memory (X.toarray())",
+    "categorical": "encode these columns inside the folds, for example with sklearn.preprocessing.OneHotEncoder",
+}
+
+
+class UnsuitableData(ValueError):  # noqa: N818  # reads as what it says in a traceback
+    """A table of a kind that the method cannot take."""
+
+
+def check_takes(card: Method, dataset: "Dataset") -> None:
+    """Raise :class:`UnsuitableData` unless the method takes this table as it is.
+
+    Parameters
+    ----------
+    card : Method
+        Card of the method.
+    dataset : Dataset
+        The table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.catalogue import check_takes, find
+    >>> from fewer.io import read_table
+    >>> check_takes(find("ReconstructionPCA"), read_table(np.array([[1.0, np.nan], [2.0, 3.5], [0.5, 2.0]])))
+    Traceback (most recent call last):
+    ...
+    fewer.catalogue...UnsuitableData: ReconstructionPCA takes no missing values, and x1 has 1...
+    """
+    _check_task(card, dataset)
+    needed = traits_of(dataset)
+    for trait, where in needed.items():
+        if trait in card.handles:
+            continue
+        peers = [
+            other.name
+            for other in methods(room=card.room, handles=tuple(needed))
+            if set(other.tasks) & set(card.tasks) and other.name != card.name
+        ]
+        raise UnsuitableData(f"{card.name} takes {where}. {_advice(peers, card.room, _CURES[trait])}")
+
+
+def traits_of(dataset: "Dataset") -> dict[Trait, str]:
+    """What makes this table difficult, each with words that say where."""
+    traits: dict[Trait, str] = {}
+    if dataset.is_sparse:
+        traits["sparse"] = "no sparse tables, and this one is sparse"
+    if dataset.has_missing:
+        counts = dataset.missing_by_column
+        holes = [(name, int(count)) for name, count in zip(dataset.columns, counts, strict=True) if count]
+        first, count = holes[0]
+        others = f", as have {len(holes) - 1} other columns" if len(holes) > 1 else ""
+        traits["missing"] = f"no missing values, and {first} has {count}{others}"
+    words = [
+        name
+        for name, kind in zip(dataset.columns, dataset.kinds, strict=True)
+        if kind in ("categorical", "text", "date", "identifier")
+        and not dataset.is_sparse
+        and _holds_words(dataset, name)
+    ]
+    if words:
+        more = f" and {len(words) - 1} more are not" if len(words) > 1 else " is not"
+        traits["categorical"] = f"numbers only, and {words[0]}{more}"
+    return traits
+
+
+def _holds_words(dataset: "Dataset", name: str) -> bool:
+    """An integer identifier is a number all the same; a string is not."""
+    import polars as pl
+
+    return isinstance(dataset.X, pl.DataFrame) and not dataset.X.schema[name].is_numeric()
+
+
+def _check_task(card: Method, dataset: "Dataset") -> None:
+    task = {"binary": "classification", "multiclass": "classification"}.get(dataset.task, dataset.task)
+    if task == "none":
+        if not {"unsupervised", "evaluation"} & set(card.tasks):
+            peers = [other.name for other in methods(room=card.room, task="unsupervised")]
+            advice = _advice(peers, card.room, "name a target column")
+            raise UnsuitableData(f"{card.name} needs a target, and the table has none. {advice}")
+    elif not {task, "unsupervised", "evaluation"} & set(card.tasks):
+        peers = [other.name for other in methods(room=card.room, task=task)]
+        raise UnsuitableData(
+            f"{card.name} is for {' and '.join(card.tasks)}, and the target {dataset.target!r} asks for {task}. "
+            + _advice(peers, card.room, f"read the table with another task= than {dataset.task!r}")
+        )
+
+
+def _advice(peers: list[str], room: str, cure: str) -> str:
+    if peers:
+        return f"{', '.join(peers[:3])} in fewer.{room} can; or {cure}."
+    return f"No method in fewer.{room} takes it yet: {cure}."

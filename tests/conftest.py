@@ -1,0 +1,18 @@
+"""Options of the whole test suite."""
+
+import pytest
+
+pytest_plugins = ["claims"]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run the slow tests too")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--slow"):
+        return
+    skip = pytest.mark.skip(reason="slow; run with --slow or `make papers`")
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(skip)
