@@ -1,1 +1,9 @@
 """Tables in and out."""
+
+from fewer.io._dataset import Dataset
+from fewer.io._errors import TableError
+from fewer.io._frame import DEFAULT_MISSING
+from fewer.io._kinds import KINDS
+from fewer.io._read import read_table
+
+__all__ = ["DEFAULT_MISSING", "KINDS", "Dataset", "TableError", "read_table"]

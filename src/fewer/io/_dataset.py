@@ -1,0 +1,370 @@
+"""A table ready to learn from: columns with names and kinds, a target, and what is missing."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from fewer.io._errors import TableError, shortened, unknown_column
+from fewer.io._frame import DEFAULT_MISSING
+from fewer.io._kinds import KINDS
+from fewer.io._target import TASKS
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A table: the columns ``X`` to learn from, the target ``y``, and what is known of both.
+
+    Made by `read_table`, or `Dataset.from_frame` for what is in memory already.
+
+    Parameters
+    ----------
+    X : ndarray, scipy sparse CSR or CSC, or polars.DataFrame
+        An array when all columns are numbers or booleans (missing: NaN), sparse when it came so (missing: a stored
+        NaN), a polars frame when columns are of mixed types (missing: null).
+    columns : tuple of str
+        Names of the columns of ``X``.
+    kinds : tuple of str
+        Kind of each column: one of ``fewer.io.KINDS``.
+    y : ndarray of shape (n_rows,), optional
+        The target, complete: numbers, or an object array of strings.
+    target : str, optional
+        Name of the target.
+    task : {"binary", "multiclass", "regression", "none"}
+        What the target asks for; "none" without a target.
+    source : str
+        What a person would call where the table came from.
+
+    Examples
+    --------
+    >>> from fewer.io import Dataset
+    >>> dataset = Dataset.from_frame(
+    ...     {"height": [1.6, 1.7, None, 1.8], "smokes": ["yes", "no", "no", "no"], "ill": ["a", "b", "b", "a"]},
+    ...     target="ill",
+    ... )
+    >>> dataset
+    dict of columns: 4 rows, 2 columns
+      kinds    1 numeric, 1 boolean
+      missing  1 cell (12.5%), in 1 column and 1 row
+      target   ill: binary (a: 2, b: 2)
+    >>> dataset.kind_of("smokes")
+    'boolean'
+    >>> dataset.missing_by_column
+    array([1, 0])
+    """
+
+    X: Any
+    columns: tuple[str, ...]
+    kinds: tuple[str, ...]
+    y: np.ndarray | None = None
+    target: str | None = None
+    task: str = "none"
+    source: str = "memory"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "kinds", tuple(self.kinds))
+        is_array = isinstance(self.X, np.ndarray) and self.X.ndim == 2
+        if not (
+            is_array or isinstance(self.X, pl.DataFrame) or (sp.issparse(self.X) and self.X.format in ("csr", "csc"))
+        ):
+            raise TableError("X must be a two-dimensional array, a sparse CSR or CSC matrix, or a polars DataFrame.")
+        if not self.X.shape[1] == len(self.columns) == len(self.kinds):
+            raise TableError(f"{self.X.shape[1]} columns, but {len(self.columns)} names and {len(self.kinds)} kinds.")
+        if unknown := set(self.kinds) - set(KINDS):
+            raise TableError(f"{shortened(sorted(unknown))}: not a kind of column. Use one of {', '.join(KINDS)}.")
+        if self.task not in TASKS or (self.task == "none") != (self.y is None):
+            raise TableError(f"task={self.task!r} does not fit {'no' if self.y is None else 'a'} target.")
+        if self.y is not None and np.shape(self.y) != (self.X.shape[0],):
+            raise TableError(f"The target has the shape {np.shape(self.y)}, but there are {self.X.shape[0]} rows.")
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        target: Any = None,
+        *,
+        drop: Iterable[str] = (),
+        missing_values: Iterable[object] = DEFAULT_MISSING,
+        task: str = "auto",
+        kinds: Mapping[str, str] | None = None,
+        missing_target: str = "drop",
+    ) -> "Dataset":
+        """Dataset of a frame, array, sparse matrix or dict of columns in memory.
+
+        Parameters
+        ----------
+        frame : pandas or polars frame, ndarray, sparse matrix, or dict of columns
+            The table.
+        target : str or array-like, optional
+            Name of the column to predict, or its values.
+        drop, missing_values, task, kinds, missing_target
+            As in `read_table`.
+
+        Returns
+        -------
+        dataset : Dataset
+            The table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fewer.io import Dataset
+        >>> Dataset.from_frame(np.eye(3)).kinds
+        ('boolean', 'boolean', 'boolean')
+        """
+        from fewer.io._assemble import assemble
+        from fewer.io._memory import table_from_memory
+
+        return assemble(
+            table_from_memory(frame),
+            target=target,
+            drop=drop,
+            missing_values=missing_values,
+            task=task,
+            kinds=kinds,
+            missing_target=missing_target,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of ``X``."""
+        return self.X.shape
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of ``X``."""
+        return self.X.shape[1]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether ``X`` is a sparse matrix."""
+        return sp.issparse(self.X)
+
+    @cached_property
+    def classes(self) -> np.ndarray | None:
+        """The labels in ``y``, sorted; None when the target is a number or there is none."""
+        return np.unique(self.y) if self.y is not None and self.task in ("binary", "multiclass") else None
+
+    @cached_property
+    def missing(self) -> Any:
+        """Mask of the missing cells of ``X``: an array, or for sparse ``X`` a sparse matrix of the same format."""
+        if isinstance(self.X, pl.DataFrame):
+            if not self.n_columns:
+                return np.zeros(self.shape, dtype=bool)
+            return self.X.select(pl.all().is_null()).to_numpy()
+        if self.is_sparse:
+            mask = self.X.astype(bool)
+            mask.data = self.X.data != self.X.data
+            mask.eliminate_zeros()
+            return mask
+        return np.isnan(self.X) if self.X.dtype.kind == "f" else np.zeros(self.shape, dtype=bool)
+
+    @cached_property
+    def missing_by_column(self) -> np.ndarray:
+        """Number of missing cells in each column."""
+        if isinstance(self.X, pl.DataFrame):
+            return np.array(self.X.null_count().row(0) if self.n_columns else [], dtype=np.int64)
+        return self._missing_along(0)
+
+    @cached_property
+    def missing_by_row(self) -> np.ndarray:
+        """Number of missing cells in each row."""
+        return self._missing_along(1)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether any cell of ``X`` is missing."""
+        return bool(self.missing_by_column.any())
+
+    def _missing_along(self, axis: int) -> np.ndarray:
+        return np.asarray(self.missing.sum(axis=axis, dtype=np.int64)).ravel()
+
+    def kind_of(self, name: str) -> str:
+        """Kind of the column of this name.
+
+        Parameters
+        ----------
+        name : str
+            A column of ``X``.
+
+        Returns
+        -------
+        kind : str
+            One of ``fewer.io.KINDS``.
+        """
+        return self.kinds[self._positions([name], "kind_of")[0]]
+
+    def columns_of_kind(self, kind: str) -> list[str]:
+        """Names of the columns of one kind.
+
+        Parameters
+        ----------
+        kind : str
+            One of ``fewer.io.KINDS``.
+
+        Returns
+        -------
+        names : list of str
+            In the order of the table.
+        """
+        if kind not in KINDS:
+            raise TableError(f"{kind!r} is not a kind of column. Use one of {', '.join(KINDS)}.")
+        return [name for name, its_kind in zip(self.columns, self.kinds, strict=True) if its_kind == kind]
+
+    def take(self, rows: Any) -> "Dataset":
+        """Dataset of these rows; kinds and task stay as they are.
+
+        Parameters
+        ----------
+        rows : array-like of int or bool, or slice
+            Row numbers (from 0; negative ones count from the end), or a mask with one entry for each row.
+
+        Returns
+        -------
+        dataset : Dataset
+            The chosen rows, in the order asked for.
+        """
+        rows = np.arange(self.n_rows)[rows if isinstance(rows, slice) else self._row_numbers(rows)]
+        return replace(self, X=self.X[rows], y=None if self.y is None else self.y[rows])
+
+    def _row_numbers(self, rows: Any) -> np.ndarray:
+        rows = np.atleast_1d(np.asarray(rows))
+        if rows.dtype == bool and rows.shape != (self.n_rows,):
+            raise TableError(f"A mask of rows needs {self.n_rows} entries, but this one has the shape {rows.shape}.")
+        if rows.size == 0:
+            return rows.astype(np.intp)
+        if rows.dtype.kind in "iu" and (rows.max() >= self.n_rows or rows.min() < -self.n_rows):
+            raise TableError(f"Row {rows.max()} was asked for, but there are {self.n_rows} rows (numbered from 0).")
+        return rows
+
+    def keep(self, columns: Iterable[str]) -> "Dataset":
+        """Dataset of these columns of ``X``; the target stays.
+
+        Parameters
+        ----------
+        columns : iterable of str
+            Names, in the order wanted.
+
+        Returns
+        -------
+        dataset : Dataset
+            The chosen columns.
+        """
+        names = [columns] if isinstance(columns, str) else list(columns)
+        where = self._positions(names, "keep")
+        X = self.X.select(names) if isinstance(self.X, pl.DataFrame) else self.X[:, where]
+        return replace(self, X=X, columns=tuple(names), kinds=tuple(self.kinds[j] for j in where))
+
+    def _positions(self, names: list[str], asked_by: str) -> list[int]:
+        position = {name: j for j, name in enumerate(self.columns)}
+        for name in names:
+            if name not in position:
+                raise unknown_column(self.source, name, self.columns, asked_by)
+        return [position[name] for name in names]
+
+    def split(
+        self, test_size: float = 0.25, *, stratify: bool = True, groups: Any = None, random_state: Any = None
+    ) -> tuple["Dataset", "Dataset"]:
+        """Two Datasets with different rows, drawn at random: one to learn from, one to test on.
+
+        Parameters
+        ----------
+        test_size : float or int, default=0.25
+            Share of the rows (of the groups, when given) that go to the test set, or their number.
+        stratify : bool, default=True
+            Keep the share of each class the same in both; for classification without ``groups``.
+        groups : array-like of shape (n_rows,) or str, optional
+            Rows of the same group stay together; the name of a column, or one value for each row.
+        random_state : int, RandomState instance or None, default=None
+            Draws the rows.
+
+        Returns
+        -------
+        train, test : Dataset
+            Rows in the order of the table.
+        """
+        from fewer.io._split import split_rows
+
+        if isinstance(groups, str):
+            groups = self._column(groups)
+        labels = self.y if stratify and self.classes is not None else None
+        train, test = split_rows(self.n_rows, test_size, labels, groups, random_state)
+        return self.take(train), self.take(test)
+
+    def _column(self, name: str) -> np.ndarray:
+        where = self._positions([name], "groups=")
+        column = self.X[:, where[0]]
+        if isinstance(column, pl.Series):
+            return column.to_physical().to_numpy() if column.dtype != pl.String else column.to_numpy()
+        return column.toarray().ravel() if self.is_sparse else column
+
+    def to_numpy(self) -> Any:
+        """``X`` as an array (sparse ``X`` stays sparse); an error names the columns that are not numbers.
+
+        Returns
+        -------
+        X : ndarray or sparse matrix of shape (n_rows, n_columns)
+            The columns, without the target.
+        """
+        from fewer.io._convert import dataset_to_numpy
+
+        return dataset_to_numpy(self)
+
+    def to_polars(self, *, dense: bool = False) -> pl.DataFrame:
+        """The table as a polars frame, the target as its last column, missing cells as null.
+
+        Parameters
+        ----------
+        dense : bool, default=False
+            Allow a sparse table to be written out in full, zeros included.
+
+        Returns
+        -------
+        frame : polars.DataFrame
+            Columns and target.
+        """
+        from fewer.io._convert import dataset_to_polars
+
+        return dataset_to_polars(self, dense=dense)
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas frame, the target as its last column; sparse columns stay sparse.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            Columns and target.
+        """
+        from fewer.io._convert import dataset_to_pandas
+
+        return dataset_to_pandas(self)
+
+    def summary(self) -> str:
+        """Rows, columns, kinds, missing cells, and the target with its classes, in a few lines.
+
+        Returns
+        -------
+        text : str
+            What ``print(dataset)`` shows.
+        """
+        from fewer.io._summary import summary_text
+
+        return summary_text(self)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from fewer.io._summary import summary_html
+
+        return summary_html(self)

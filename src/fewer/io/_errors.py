@@ -1,0 +1,63 @@
+"""What goes wrong with a table, told to a person."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class TableError(ValueError):
+    """A table cannot be read, written or used as asked; the message says where, why and what to do.
+
+    Examples
+    --------
+    >>> from fewer.io import read_table, TableError
+    >>> try:
+    ...     read_table({"height": [1.5, 1.7]}, target="hieght")
+    ... except TableError as error:
+    ...     print(error)
+    dict of columns: there is no column 'hieght' (asked for by target=). Did you mean 'height'?
+    """
+
+
+def shortened(items: Iterable[object], limit: int = 8) -> str:
+    """The first few items, and how many more there are.
+
+    >>> shortened(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = [repr(item) for item in items]
+    if len(shown) <= limit:
+        return ", ".join(shown)
+    return ", ".join(shown[:limit]) + f" and {len(shown) - limit} more"
+
+
+def did_you_mean(wanted: str, names: Sequence[str]) -> str:
+    """A sentence that offers the nearest names, or lists what there is."""
+    by_lower = {name.lower(): name for name in reversed(names)}
+    near = difflib.get_close_matches(wanted.lower(), by_lower, n=3, cutoff=0.6)
+    if near:
+        return "Did you mean " + " or ".join(repr(by_lower[name]) for name in near) + "?"
+    return f"There are: {shortened(names)}." if names else "There are none."
+
+
+def unknown_column(source: str, wanted: str, names: Sequence[str], asked_by: str) -> TableError:
+    """The error for a name that is no column of the table."""
+    return TableError(
+        f"{source}: there is no column {wanted!r} (asked for by {asked_by}). {did_you_mean(wanted, names)}"
+    )
+
+
+def repeated_names(source: str, names: Sequence[str]) -> TableError | None:
+    """The error for names that occur more than once, with their positions; None when all differ."""
+    positions: dict[str, list[int]] = {}
+    for position, name in enumerate(names, start=1):
+        positions.setdefault(name, []).append(position)
+    repeats = {name: where for name, where in positions.items() if len(where) > 1}
+    if not repeats:
+        return None
+    shown = "; ".join(
+        f"{name!r} is the name of columns {', '.join(map(str, where))}" for name, where in list(repeats.items())[:5]
+    )
+    more = f" (and {len(repeats) - 5} more repeated names)" if len(repeats) > 5 else ""
+    return TableError(
+        f"{source}: column names must differ, but {shown}{more}. Rename the columns so that each is unique."
+    )

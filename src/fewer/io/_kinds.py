@@ -1,0 +1,174 @@
+"""What kind of thing each column holds.
+
+The kinds, in the order in which they are tried:
+
+constant
+    At most one distinct value; missing entries do not count.
+boolean
+    True/false, numbers that are exactly 0 and 1, or the words true/false, yes/no, t/f, y/n in any case.
+date
+    Dates, times of day and durations.
+identifier
+    At least 10 values and (nearly) all different: short strings without prose, or whole numbers that run
+    consecutively or whose name says so (``id``, ``patient_id``, ``index`` ...). Numbers with a fraction never are.
+numeric
+    Every other column of numbers.
+text
+    Strings with many distinct values that read like prose (three words or more on average), or are long.
+categorical
+    Every other column of strings or categories.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+import scipy.sparse as sp
+
+KINDS = ("numeric", "boolean", "categorical", "text", "date", "constant", "identifier")
+
+_WORD_PAIRS = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"})
+_IDENTIFIER_NAME = re.compile(
+    r"^(id|ids|idx|index|key|uuid|guid|row|rowid|row_?(number|names?)|unnamed.*|.*[_\s.-](id|idx|key|uuid|guid)|.*[a-z]I[dD])$",
+)
+_FEWEST_IDENTIFIERS = 10
+_DISTINCT_SHARE = 0.95
+_PROSE_WORDS = 3
+_LONG_STRING = 50
+# Blocks of columns keep the temporary masks small beside the table itself.
+_BLOCK_CELLS = 4_000_000
+
+
+def kinds_of(X: Any, columns: Sequence[str]) -> list[str]:
+    """Kind of each column of an array, a sparse matrix or a polars frame (whose NaN are null)."""
+    if isinstance(X, pl.DataFrame):
+        return _kinds_of_frame(X)
+    if sp.issparse(X):
+        return _kinds_of_sparse(X)
+    return _kinds_of_array(X, columns)
+
+
+def _name_says_identifier(name: str) -> bool:
+    return _IDENTIFIER_NAME.match(name) is not None or _IDENTIFIER_NAME.match(name.lower()) is not None
+
+
+def _kinds_of_array(X: np.ndarray, columns: Sequence[str]) -> list[str]:
+    n_rows, n_columns = X.shape
+    if n_rows == 0:
+        return ["constant"] * n_columns
+    kinds: list[str] = []
+    step = max(1, _BLOCK_CELLS // n_rows)
+    for start in range(0, n_columns, step):
+        kinds += _kinds_of_block(X[:, start : start + step], columns[start : start + step])
+    return kinds
+
+
+def _kinds_of_block(X: np.ndarray, columns: Sequence[str]) -> list[str]:
+    lowest, highest = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    # NaN at both ends: nothing but missing values.
+    constant = (lowest == highest) | (np.isnan(lowest) if X.dtype.kind == "f" else False)
+    boolean = ~constant & (lowest == 0) & (highest == 1)
+    if X.dtype.kind == "f":
+        for j in np.flatnonzero(boolean):
+            column = X[:, j]
+            boolean[j] = np.all((column == 0) | (column == 1) | np.isnan(column))
+    kinds = np.full(X.shape[1], "numeric", dtype=object)
+    if X.dtype.kind in "iu" and X.shape[0] >= _FEWEST_IDENTIFIERS:
+        spread = highest.astype(float) - lowest.astype(float)
+        for j in np.flatnonzero(~constant & ~boolean):
+            consecutive = spread[j] == X.shape[0] - 1
+            if (consecutive or _name_says_identifier(columns[int(j)])) and len(np.unique(X[:, j])) == X.shape[0]:
+                kinds[j] = "identifier"
+    kinds[boolean] = "boolean"
+    kinds[constant] = "constant"
+    return kinds.tolist()
+
+
+def _kinds_of_sparse(X: Any) -> list[str]:
+    n_rows, n_columns = X.shape
+    columns = X.tocsc()
+    if not columns.has_canonical_format:
+        columns = columns.copy()
+        columns.sum_duplicates()
+    stored = np.diff(columns.indptr)
+    lowest, highest = np.zeros(n_columns), np.zeros(n_columns)
+    filled = np.flatnonzero(stored)
+    starts = columns.indptr[filled]
+    if len(filled):
+        lowest[filled] = np.fmin.reduceat(columns.data, starts)
+        highest[filled] = np.fmax.reduceat(columns.data, starts)
+    with_zeros = stored < n_rows
+    lowest[with_zeros] = np.fmin(lowest[with_zeros], 0)
+    highest[with_zeros] = np.fmax(highest[with_zeros], 0)
+    constant = (lowest == highest) | np.isnan(lowest)
+    values = columns.data
+    other = ~((values == 0) | (values == 1) | (values != values))
+    others = np.zeros(n_columns, dtype=int)
+    if len(filled):
+        others[filled] = np.add.reduceat(other.astype(int), starts)
+    boolean = ~constant & (others == 0)
+    return np.where(constant, "constant", np.where(boolean, "boolean", "numeric")).tolist()
+
+
+def _kinds_of_frame(frame: pl.DataFrame) -> list[str]:
+    numeric = frame.select(cs.numeric())
+    lowest = _row_of(numeric.select(pl.all().min()))
+    highest = _row_of(numeric.select(pl.all().max()))
+    kinds = []
+    for series in frame:
+        if series.dtype.is_numeric():
+            kinds.append(_kind_of_numbers(series, lowest[series.name], highest[series.name]))
+        elif series.len() == series.null_count() or series.drop_nulls().n_unique() <= 1:
+            kinds.append("constant")
+        elif series.dtype == pl.Boolean:
+            kinds.append("boolean")
+        elif series.dtype.is_temporal():
+            kinds.append("date")
+        elif series.dtype == pl.String:
+            kinds.append(_kind_of_strings(series.drop_nulls()))
+        else:
+            kinds.append("boolean" if _are_yes_and_no(series.unique().cast(pl.String)) else "categorical")
+    return kinds
+
+
+def _row_of(frame: pl.DataFrame) -> dict[str, Any]:
+    return frame.row(0, named=True) if frame.width and frame.height else dict.fromkeys(frame.columns)
+
+
+def _kind_of_numbers(series: pl.Series, lowest: Any, highest: Any) -> str:
+    if lowest == highest:  # both are None when every value is missing
+        return "constant"
+    if lowest == 0 and highest == 1 and (series.dtype.is_integer() or ((series == 0) | (series == 1)).all()):
+        return "boolean"
+    if not series.dtype.is_integer() or series.len() - series.null_count() < _FEWEST_IDENTIFIERS:
+        return "numeric"
+    values = series.drop_nulls()
+    consecutive = highest - lowest == values.len() - 1
+    if (consecutive or _name_says_identifier(series.name)) and values.n_unique() == values.len():
+        return "identifier"
+    return "numeric"
+
+
+def _kind_of_strings(values: pl.Series) -> str:
+    distinct = values.unique()
+    if _are_yes_and_no(distinct):
+        return "boolean"
+    share = distinct.len() / values.len()
+    if share > 0.5:
+        words = float(np.mean(distinct.str.strip_chars().str.count_matches(r"\s+").to_numpy())) + 1
+        length = float(np.mean(distinct.str.len_chars().to_numpy()))
+        if words >= _PROSE_WORDS or length > _LONG_STRING:
+            return "text"
+        if share >= _DISTINCT_SHARE and values.len() >= _FEWEST_IDENTIFIERS:
+            return "identifier"
+    return "categorical"
+
+
+def _are_yes_and_no(distinct: pl.Series) -> bool:
+    # Each word has a handful of spellings by case, so a longer list cannot be such a pair.
+    if distinct.len() > 80:
+        return False
+    return set(distinct.drop_nulls().str.strip_chars().str.to_lowercase()) in _WORD_PAIRS
