@@ -1,1 +1,35 @@
-"""Data sets to try things on, and the papers' synthetic generators."""
+"""Data sets to try things on, and the papers' synthetic problems.
+
+Real data, by name: :func:`load` gives a :class:`fewer.io.Dataset`, :func:`available` lists what there is. The sets of
+scikit-learn are always there; the others are read from the files of the packages in the extra ``data``, which are
+never imported.
+
+Synthetic problems, each from a paper: ``make_NAME(n_samples, ..., random_state) -> Problem(X, y, truth)``. They are all
+made in one style:
+
+- The name says what is in the data (``make_independent_sources``), not which method it is for. The module starts with
+  the formula of the model that draws it.
+- The defaults are the paper's own setting, so that ``make_NAME(random_state=0)`` is the problem of the paper.
+- ``random_state`` comes last, and alone decides every draw.
+- ``y`` is None when there is nothing to predict.
+- ``truth`` holds what a method should recover (the support, the mixing, the directions ...), each part under the word
+  for it and in the shape in which our estimators give theirs, so that a test compares the two directly.
+"""
+
+from fewer.datasets._errors import DatasetError, PackageMissingError
+from fewer.datasets._gaussian import make_gaussian
+from fewer.datasets._independent_sources import make_independent_sources
+from fewer.datasets._load import available, load
+from fewer.datasets._problem import Problem
+from fewer.datasets._record import Record
+
+__all__ = [
+    "DatasetError",
+    "PackageMissingError",
+    "Problem",
+    "Record",
+    "available",
+    "load",
+    "make_gaussian",
+    "make_independent_sources",
+]
