@@ -38,8 +38,7 @@ _FEWEST_IDENTIFIERS = 10
 _DISTINCT_SHARE = 0.95
 _PROSE_WORDS = 3
 _LONG_STRING = 50
-# Blocks of columns keep the temporary masks small beside the table itself.
-_BLOCK_CELLS = 4_000_000
+_BAND_CELLS = 1_000_000
 
 
 def kinds_of(X: Any, columns: Sequence[str]) -> list[str]:
@@ -59,32 +58,31 @@ def _kinds_of_array(X: np.ndarray, columns: Sequence[str]) -> list[str]:
     n_rows, n_columns = X.shape
     if n_rows == 0:
         return ["constant"] * n_columns
-    kinds: list[str] = []
-    step = max(1, _BLOCK_CELLS // n_rows)
-    for start in range(0, n_columns, step):
-        kinds += _kinds_of_block(X[:, start : start + step], columns[start : start + step])
-    return kinds
-
-
-def _kinds_of_block(X: np.ndarray, columns: Sequence[str]) -> list[str]:
     lowest, highest = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
     # NaN at both ends: nothing but missing values.
     constant = (lowest == highest) | (np.isnan(lowest) if X.dtype.kind == "f" else False)
-    boolean = ~constant & (lowest == 0) & (highest == 1)
-    if X.dtype.kind == "f":
-        for j in np.flatnonzero(boolean):
-            column = X[:, j]
-            boolean[j] = np.all((column == 0) | (column == 1) | np.isnan(column))
-    kinds = np.full(X.shape[1], "numeric", dtype=object)
-    if X.dtype.kind in "iu" and X.shape[0] >= _FEWEST_IDENTIFIERS:
-        spread = highest.astype(float) - lowest.astype(float)
-        for j in np.flatnonzero(~constant & ~boolean):
-            consecutive = spread[j] == X.shape[0] - 1
-            if (consecutive or _name_says_identifier(columns[int(j)])) and len(np.unique(X[:, j])) == X.shape[0]:
+    kinds = np.full(n_columns, "numeric", dtype=object)
+    if X.dtype.kind in "iu" and n_rows >= _FEWEST_IDENTIFIERS:
+        consecutive = highest.astype(float) - lowest.astype(float) == n_rows - 1
+        for j in np.flatnonzero(~constant).tolist():
+            if (consecutive[j] or _name_says_identifier(columns[j])) and len(np.unique(X[:, j])) == n_rows:
                 kinds[j] = "identifier"
-    kinds[boolean] = "boolean"
     kinds[constant] = "constant"
+    kinds[_only_zeros_and_ones(X, np.flatnonzero(~constant & (lowest == 0) & (highest == 1)))] = "boolean"
     return kinds.tolist()
+
+
+def _only_zeros_and_ones(X: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """Those candidates, columns between 0 and 1, that hold nothing in between."""
+    if X.dtype.kind != "f":
+        return candidates
+    # A band of rows at a time keeps the masks small, and columns scaled to 0..1 drop out in the first, short one.
+    start, stop = 0, min(50, X.shape[0])
+    while start < stop and len(candidates):
+        band = X[start:stop, candidates]
+        candidates = candidates[((band == 0) | (band == 1) | np.isnan(band)).all(axis=0)]
+        start, stop = stop, min(X.shape[0], stop + max(1, _BAND_CELLS // max(1, len(candidates))))
+    return candidates
 
 
 def _kinds_of_sparse(X: Any) -> list[str]:
