@@ -1,6 +1,11 @@
 """Options of the whole test suite."""
 
+import os
+
 import pytest
+
+# Before scipy is imported: lets scikit-learn check how estimators meet array API input, instead of skipping it.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 pytest_plugins = ["claims"]
 

@@ -2,7 +2,7 @@
 
 from fewer.catalogue._discover import find, methods, public_objects, undeclared_estimators
 from fewer.catalogue._method import ROOMS, TASKS, TRAITS, CatalogueError, Method, method
-from fewer.catalogue._suitable import UnsuitableData, check_takes
+from fewer.catalogue._suitable import UnsuitableDataError, check_takes
 
 __all__ = [
     "ROOMS",
@@ -10,7 +10,7 @@ __all__ = [
     "TRAITS",
     "CatalogueError",
     "Method",
-    "UnsuitableData",
+    "UnsuitableDataError",
     "check_takes",
     "find",
     "method",

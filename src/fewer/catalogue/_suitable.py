@@ -15,12 +15,12 @@ _CURES: dict[Trait, str] = {
 }
 
 
-class UnsuitableData(ValueError):  # noqa: N818  # reads as what it says in a traceback
+class UnsuitableDataError(ValueError):
     """A table of a kind that the method cannot take."""
 
 
 def check_takes(card: Method, dataset: "Dataset") -> None:
-    """Raise :class:`UnsuitableData` unless the method takes this table as it is.
+    """Raise :class:`UnsuitableDataError` unless the method takes this table as it is.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def check_takes(card: Method, dataset: "Dataset") -> None:
     >>> check_takes(find("ReconstructionPCA"), read_table(np.array([[1.0, np.nan], [2.0, 3.5], [0.5, 2.0]])))
     Traceback (most recent call last):
     ...
-    fewer.catalogue...UnsuitableData: ReconstructionPCA takes no missing values, and x1 has 1...
+    fewer.catalogue...UnsuitableDataError: ReconstructionPCA takes no missing values, and x1 has 1...
     """
     _check_task(card, dataset)
     needed = traits_of(dataset)
@@ -49,7 +49,7 @@ def check_takes(card: Method, dataset: "Dataset") -> None:
             for other in methods(room=card.room, handles=tuple(needed))
             if set(other.tasks) & set(card.tasks) and other.name != card.name
         ]
-        raise UnsuitableData(f"{card.name} takes {where}. {_advice(peers, card.room, _CURES[trait])}")
+        raise UnsuitableDataError(f"{card.name} takes {where}. {_advice(peers, card.room, _CURES[trait])}")
 
 
 def traits_of(dataset: "Dataset") -> dict[Trait, str]:
@@ -89,10 +89,10 @@ def _check_task(card: Method, dataset: "Dataset") -> None:
         if not {"unsupervised", "evaluation"} & set(card.tasks):
             peers = [other.name for other in methods(room=card.room, task="unsupervised")]
             advice = _advice(peers, card.room, "name a target column")
-            raise UnsuitableData(f"{card.name} needs a target, and the table has none. {advice}")
+            raise UnsuitableDataError(f"{card.name} needs a target, and the table has none. {advice}")
     elif not {task, "unsupervised", "evaluation"} & set(card.tasks):
         peers = [other.name for other in methods(room=card.room, task=task)]
-        raise UnsuitableData(
+        raise UnsuitableDataError(
             f"{card.name} is for {' and '.join(card.tasks)}, and the target {dataset.target!r} asks for {task}. "
             + _advice(peers, card.room, f"read the table with another task= than {dataset.task!r}")
         )

@@ -36,7 +36,8 @@ class Rotation(NamedTuple):
 def whitening(X: np.ndarray, n_components: int | None, floor: float) -> Whitening:
     """Maps to and from uncorrelated coordinates of unit variance.
 
-    Directions whose variance is below ``floor`` times the largest are left out: dividing by it would blow up noise.
+    Columns are brought to unit variance first, so that their units make no difference. Then directions whose variance
+    is below ``floor`` times the largest are left out: dividing by it would blow up noise.
     """
     n_samples = X.shape[0]
     mean = np.asarray(X.mean(axis=0)).ravel()
@@ -45,13 +46,18 @@ def whitening(X: np.ndarray, n_components: int | None, floor: float) -> Whitenin
     else:
         centred = X - mean
         covariance = centred.T @ centred / n_samples
-    variances, directions = linalg.eigh(covariance, check_finite=False)
+    scales = np.sqrt(np.maximum(np.diag(covariance), 0))
+    # What rounding leaves of a constant column is not worth scaling up.
+    scales[scales <= np.finfo(X.dtype).eps * np.sqrt(n_samples) * np.abs(mean)] = 0
+    inverse_scales = np.divide(1, scales, out=np.zeros_like(scales), where=scales > 0)
+    variances, directions = linalg.eigh(covariance * np.outer(inverse_scales, inverse_scales), check_finite=False)
     variances, directions = variances[::-1], directions[:, ::-1]
     kept = variances > floor * variances[0]
     if n_components is not None:
         kept[n_components:] = False
-    scales = np.sqrt(variances[kept])
-    return Whitening(mean, directions[:, kept] / scales, (directions[:, kept] * scales).T)
+    sizes = np.sqrt(variances[kept])
+    to_white = inverse_scales[:, None] * directions[:, kept] / sizes
+    return Whitening(mean, to_white, (scales[:, None] * directions[:, kept] * sizes).T)
 
 
 def kurtosis_axes(Z: np.ndarray) -> Rotation:
@@ -65,14 +71,29 @@ def kurtosis_axes(Z: np.ndarray) -> Rotation:
 def indistinct_pairs(sources: np.ndarray, eigenvalues: np.ndarray, alpha: float) -> np.ndarray:
     """Which neighbours in kurtosis cannot be told apart: entry i speaks of sources i and i + 1.
 
-    The two eigenvalues of a pair of equal kurtosis differ by chance alone. With ``sigma^2`` the sampling variance of
-    their difference, the gap of a symmetric random 2 x 2 matrix is Rayleigh distributed:
-    ``P(gap > t) = exp(-t^2 / (2 sigma^2))``.
+    If two sources share a kurtosis, their block of F is a multiple of the identity plus chance, and chance alone parts
+    its eigenvalues: by ``gap^2 = A^2 + B^2``, with ``A = F_ii - F_jj`` and ``B = 2 F_ij``. A row contributes to them
+
+        a = ||s||^2 (s_i^2 - s_j^2) - (2 lambda_i - c) s_i^2 + (2 lambda_j - c) s_j^2,
+        b = 2 s_i s_j (||s||^2 - 2 - (lambda_i + lambda_j) / 2),
+
+    where the last terms are what whitening by the sample's own covariance takes away. With ``sigma^2`` the largest
+    eigenvalue of the covariance of (A, B), ``P(gap > t) <= exp(-t^2 / (2 sigma^2))``.
     """
-    squared_norms = np.einsum("ij,ij->i", sources, sources)
-    contributions = squared_norms[:, None] * (sources[:, :-1] ** 2 - sources[:, 1:] ** 2)
-    sigma = contributions.std(axis=0) / np.sqrt(len(sources))
-    return -np.diff(eigenvalues) < sigma * np.sqrt(-2 * np.log(alpha))
+    n_samples, n_sources = sources.shape
+    squared_norms = np.einsum("ij,ij->i", sources, sources)[:, None]
+    upper, lower = sources[:, :-1], sources[:, 1:]
+    slopes = 2 * eigenvalues - n_sources
+    a = (squared_norms - slopes[:-1]) * upper**2 - (squared_norms - slopes[1:]) * lower**2
+    b = 2 * upper * lower * (squared_norms - 2 - (eigenvalues[:-1] + eigenvalues[1:]) / 2)
+    a -= a.mean(axis=0)
+    b -= b.mean(axis=0)
+    variance_a, variance_b, covariance = (
+        np.einsum("ij,ij->j", *pair) / n_samples**2 for pair in ((a, a), (b, b), (a, b))
+    )
+    mean = (variance_a + variance_b) / 2
+    largest = mean + np.sqrt(((variance_a - variance_b) / 2) ** 2 + covariance**2)
+    return -np.diff(eigenvalues) < np.sqrt(-2 * np.log(alpha) * largest)
 
 
 @method(
@@ -87,9 +108,11 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     Parameters
     ----------
     n_components : int, default=None
-        Number of sources. By default as many as there are directions with variance above ``floor``.
+        Number of sources. By default as many as there are directions with variance above ``floor``; otherwise the
+        sources are sought in the span of that many leading principal components of the standardised columns.
     floor : float, default=1e-10
-        Directions whose variance is below this share of the largest one are left out of the whitening.
+        Directions whose variance, after every column was brought to unit variance, is below this share of the largest
+        one are left out of the whitening.
     alpha : float, default=0.001
         Two components count as equal in kurtosis, and a warning says so, unless chance alone would part their
         eigenvalues this far with less than this probability.

@@ -150,7 +150,7 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_samples_ = X.shape[0]
         self.n_components_ = kept
         self.mean_ = pca.mean_
-        self.components_ = pca.components_[:kept]
+        self.components_ = pca.components_[:kept].copy()
         self.explained_variance_ = pca.explained_variance_[:kept]
         self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else 0 * self.explained_variance_
         self.singular_values_ = pca.singular_values_[:kept]
