@@ -31,7 +31,9 @@ def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: st
         if with_nan:
             frame = frame.with_columns(pl.col(with_nan).fill_nan(None))
     if numbers:
-        frame = frame.with_columns(pl.when(~cs.numeric().is_in(numbers)).then(cs.numeric()).name.keep())
+        frame = frame.with_columns(
+            pl.when(~cs.numeric().cast(pl.Float64).is_in(numbers)).then(cs.numeric()).name.keep()
+        )
     return frame
 
 

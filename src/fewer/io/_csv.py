@@ -1,0 +1,149 @@
+"""CSV and TSV files: checked line by line, then parsed by polars."""
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fewer.io._csv_scan import blank_records, check_encoding, decoded, first_records
+from fewer.io._errors import TableError, repeated_names
+from fewer.io._formats import Options
+from fewer.io._frame import split_markers
+from fewer.io._memory import Table, default_names
+
+_SEPARATORS = (",", ";", "\t", "|")
+_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+_COMMA_NUMBER = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
+
+
+def read_csv(path: Path, options: Options) -> Table:
+    """The table in a text file with separators, plain or compressed by gzip."""
+    source = str(path)
+    data, text = _utf8_bytes(path, options.encoding, source)
+    records = first_records(data)
+    if not records.texts:
+        raise TableError(f"{source}: the file is empty. Check that it was written completely.")
+    header = records.texts[0].decode()
+    separator = options.separator or _sniffed_separator(header)
+    if len(separator) != 1 or not separator.isascii():
+        raise TableError(f"separator={separator!r} must be a single character, such as ',', ';', '\\t' or '|'.")
+    if options.decimal not in (".", ",") or options.decimal == separator:
+        raise TableError(f"decimal={options.decimal!r} does not go with the separator {separator!r} of {source}.")
+    cells = next(csv.reader(io.StringIO(header, newline=""), delimiter=separator))
+    names = _names(cells, source, records.lines[0]) if options.header else default_names(len(cells))
+    if options.header and len(records.texts) == 1:
+        raise TableError(f"{source}: there is a header with {len(cells)} names, but no row below it.")
+    _check_for_spaces(cells, records.texts[-1], source)
+    blank = blank_records(data, separator, len(cells), source)
+    frame = _parsed(text if text is not None else path, separator, options, source)
+    frame.columns = names
+    frame = _without_blank_rows(frame, blank, options.header)
+    if options.decimal == ",":
+        frame = _with_decimal_points(frame)
+    return Table(frame, names, source)
+
+
+def _utf8_bytes(path: Path, encoding: str, source: str) -> tuple[np.ndarray, bytes | None]:
+    """Bytes of the file as UTF-8 without its mark, and the same as an object when they differ from the file."""
+    text: bytes | None = None
+    if path.suffix.lower() == ".gz":
+        try:
+            text = gzip.decompress(path.read_bytes())
+        except (OSError, EOFError, zlib.error) as error:
+            raise TableError(
+                f"{source}: the file cannot be unpacked by gzip ({error}). Was it written completely?"
+            ) from error
+        data = np.frombuffer(text, dtype=np.uint8)
+    elif path.stat().st_size == 0:
+        data = np.zeros(0, dtype=np.uint8)
+    else:
+        data = np.memmap(path, dtype=np.uint8, mode="r")
+    if encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
+        data = decoded(data, encoding, source)
+        text = data.tobytes()
+    if data[:2].tobytes() in (b"\xff\xfe", b"\xfe\xff"):
+        raise TableError(f"{source}: this is UTF-16 text, as a spreadsheet writes it. Use encoding='utf-16'.")
+    check_encoding(data, source)
+    if data[:3].tobytes() == b"\xef\xbb\xbf":
+        data = data[3:]
+    head = data[: 1 << 20]
+    if (head == 13).any() and not (head == 10).any():  # line ends of old Macintoshes
+        text = data.tobytes().replace(b"\r", b"\n")
+        data = np.frombuffer(text, dtype=np.uint8)
+    return data, text
+
+
+def _sniffed_separator(header: str) -> str:
+    unquoted = re.sub(r'"[^"]*"', "", header)
+    return max(_SEPARATORS, key=unquoted.count)
+
+
+def _names(cells: list[str], source: str, line: int) -> list[str]:
+    cells = [cell.strip() for cell in cells]
+    are_numbers = all(_NUMBER.fullmatch(cell) for cell in cells)
+    if are_numbers and (len(set(cells)) < len(cells) or any(not cell.isdigit() for cell in cells)):
+        shown = ", ".join(cells[:4]) + (", ..." if len(cells) > 4 else "")
+        raise TableError(
+            f"{source}, line {line}: the first line looks like data ({shown}), not like column names. Use header=False "
+            "(the columns are then named x0, x1, ...), or add a line of names."
+        )
+    names = [cell or f"unnamed_{position}" for position, cell in enumerate(cells, start=1)]
+    error = repeated_names(f"{source}, line {line}", names)
+    if error is not None:
+        raise error
+    return names
+
+
+def _check_for_spaces(cells: list[str], row: bytes, source: str) -> None:
+    fields = row.decode().split()
+    if len(cells) == 1 and len(fields) > 1 and all(_NUMBER.fullmatch(field) for field in fields):
+        raise TableError(
+            f"{source}: the columns seem to be separated by spaces. Use separator=' ' if it is one space each time; "
+            "otherwise replace the spaces by commas."
+        )
+
+
+def _parsed(text: Any, separator: str, options: Options, source: str) -> pl.DataFrame:
+    settings: dict[str, Any] = {
+        "separator": separator,
+        "has_header": options.header,
+        "null_values": split_markers(options.missing_values)[0],
+        "decimal_comma": options.decimal == ",",
+    }
+    try:
+        return pl.read_csv(text, infer_schema_length=None, **settings)
+    except pl.exceptions.PolarsError:
+        pass  # for example a whole number too long for any integer type
+    try:
+        return pl.read_csv(text, infer_schema=False, **settings)
+    except pl.exceptions.PolarsError as error:
+        raise TableError(f"{source}: the text cannot be parsed: {str(error).splitlines()[0]}") from error
+
+
+def _without_blank_rows(frame: pl.DataFrame, blank: np.ndarray, header: bool) -> pl.DataFrame:
+    """Rows without those that polars makes of blank lines; it skips those before the first record by itself."""
+    if len(blank) == 0:
+        return frame
+    leading = int(np.count_nonzero(blank == np.arange(len(blank))))
+    rows = blank[leading:] - leading - int(header)
+    kept = np.ones(frame.height, dtype=bool)
+    if frame.width == 1:  # in a single column a blank line is a missing value, except at the end of the file
+        trailing = frame.height - 1 - np.arange(len(rows))[::-1]
+        rows = rows[np.logical_and.accumulate((rows == trailing)[::-1])[::-1]]
+    kept[rows] = False
+    return frame.filter(pl.Series(kept))
+
+
+def _with_decimal_points(frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns of numbers that polars left as strings, for their spaces or signs, with points for commas."""
+    strings = [series for series in frame if series.dtype == pl.String]
+    commas = [
+        series for series in strings if series.null_count() < series.len() and series.str.contains(_COMMA_NUMBER).all()
+    ]
+    return frame.with_columns([series.str.replace(",", ".", literal=True) for series in commas])

@@ -1,0 +1,212 @@
+"""A look at the bytes of a CSV file before it is parsed, for errors that name the line.
+
+Parsers fill short rows silently and stop at others with a message about offsets. Here every record is counted: a
+separator or a line end counts when an even number of quotes stands before it. The file is read in chunks and only the
+positions of quotes, separators and line ends are looked at, so that this costs a fraction of the parsing.
+"""
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fewer.io._errors import TableError
+
+_NEWLINE, _RETURN, _QUOTE = 10, 13, 34
+_CHUNK = 1 << 24
+
+
+@dataclass
+class Records:
+    """The first two records that are not blank, as bytes, and the line on which each starts."""
+
+    texts: list[bytes] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+
+def first_records(data: np.ndarray) -> Records:
+    """The header and the first row, wherever their line ends are."""
+    size = 1 << 16
+    while True:
+        head = data[:size]
+        records, start = Records(), 0
+        for end in [*_record_ends(head, 0).tolist(), *([len(data)] if size >= len(data) else [])]:
+            text = head[start:end].tobytes()
+            if text.strip(b"\r\n"):
+                records.texts.append(text.rstrip(b"\r"))
+                records.lines.append(1 + int(np.count_nonzero(head[:start] == _NEWLINE)))
+            start = end + 1
+            if len(records.texts) == 2:
+                return records
+        if size >= len(data):
+            return records
+        size *= 4
+
+
+def check_encoding(data: np.ndarray, source: str) -> None:
+    """Raise at the first byte that is not UTF-8, with its line and column."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(data), _CHUNK):
+        chunk = data[start : start + _CHUNK]
+        if not chunk.all():
+            where = start + int(np.argmin(chunk != 0))
+            raise TableError(
+                f"{source}, line {_line_of(data, where)}: there is a NUL byte, so this is not a UTF-8 text file. If a "
+                "spreadsheet wrote it as 'Unicode text', use encoding='utf-16'; otherwise check the format."
+            )
+        pending = len(decoder.getstate()[0])
+        if chunk.max() < 128 and not pending:
+            continue
+        try:
+            decoder.decode(chunk.tobytes(), final=start + _CHUNK >= len(data))
+        except UnicodeDecodeError as error:
+            raise _undecodable(data, start - pending + error.start, "utf-8", source) from error
+
+
+def decoded(data: np.ndarray, encoding: str, source: str) -> np.ndarray:
+    """The same text as UTF-8 bytes."""
+    try:
+        text = data.tobytes().decode(encoding)
+    except LookupError as error:
+        raise TableError(
+            f"encoding={encoding!r} is not known. Use for example 'utf-8', 'cp1252' or 'utf-16'."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise _undecodable(data, error.start, encoding, source) from error
+    return np.frombuffer(text.removeprefix("\ufeff").encode(), dtype=np.uint8)
+
+
+def blank_records(data: np.ndarray, separator: str, expected: int, source: str) -> np.ndarray:
+    """Numbers (from 0) of the records that are blank; raises when another has not the ``expected`` fields."""
+    blank = [np.zeros(0, dtype=np.int64)]
+    n_records = 0
+    for chunk in _scanned(data, ord(separator), source):
+        wrong = np.flatnonzero((chunk.fields != expected) & ~chunk.is_blank)
+        if len(wrong):
+            raise _ragged(source, chunk.line_of(int(wrong[0])), int(chunk.fields[wrong[0]]), expected)
+        blank.append(n_records + np.flatnonzero(chunk.is_blank))
+        n_records += len(chunk.fields)
+    return np.concatenate(blank)
+
+
+@dataclass
+class _Chunk:
+    """Records that end in one chunk: their numbers of fields, whether blank, and where they start."""
+
+    fields: np.ndarray
+    is_blank: np.ndarray
+    starts: np.ndarray
+    newlines: np.ndarray
+    lines_before: int
+    first_line: int
+
+    def line_of(self, record: int) -> int:
+        if record == 0:
+            return self.first_line
+        return self.lines_before + int(np.searchsorted(self.newlines, self.starts[record])) + 1
+
+
+def _scanned(data: np.ndarray, separator: int, source: str) -> Iterator[_Chunk]:
+    in_quotes, lines, record_line, record_start, separators_before = 0, 0, 1, 0, 0
+    for offset in range(0, len(data), _CHUNK):
+        chunk = data[offset : offset + _CHUNK]
+        newlines = np.flatnonzero(chunk == _NEWLINE)
+        separators = np.flatnonzero(chunk == separator)
+        quotes = np.flatnonzero(chunk == _QUOTE)
+        ends = newlines
+        if len(quotes) or in_quotes:
+            _check_quotes(data, offset, quotes, in_quotes, separator, source)
+            ends = newlines[~_inside(newlines, quotes, in_quotes)]
+            separators = separators[~_inside(separators, quotes, in_quotes)]
+        in_quotes = (in_quotes + len(quotes)) % 2
+        last = offset + len(chunk) == len(data)
+        if last and not in_quotes and (len(chunk) and chunk[-1] != _NEWLINE):
+            ends = np.append(ends, len(chunk))  # the last line lacks its line end
+        if len(ends):
+            counts = np.diff(np.searchsorted(separators, ends), prepend=0)
+            counts[0] += separators_before
+            starts = np.concatenate(([record_start - offset], ends[:-1] + 1))
+            yield _Chunk(
+                counts + 1, _are_blank(data, starts + offset, ends + offset), starts, newlines, lines, record_line
+            )
+            separators_before = len(separators) - int(np.searchsorted(separators, ends[-1]))
+            record_start = offset + int(ends[-1]) + 1
+            record_line = lines + int(np.searchsorted(newlines, ends[-1], side="right")) + 1
+        else:
+            separators_before += len(separators)
+        lines += len(newlines)
+    if in_quotes:
+        raise TableError(
+            f'{source}, line {record_line}: a quote (") is opened in this row and never closed. Close it, or double it '
+            "if it is part of the text."
+        )
+
+
+def _inside(positions: np.ndarray, quotes: np.ndarray, in_quotes: int) -> np.ndarray:
+    return ((np.searchsorted(quotes, positions) + in_quotes) & 1).astype(bool)
+
+
+def _record_ends(chunk: np.ndarray, in_quotes: int) -> np.ndarray:
+    newlines = np.flatnonzero(chunk == _NEWLINE)
+    return newlines[~_inside(newlines, np.flatnonzero(chunk == _QUOTE), in_quotes)]
+
+
+def _are_blank(data: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    lengths = ends - starts
+    blank = lengths == 0
+    short = np.flatnonzero(lengths == 1)
+    blank[short] = data[starts[short]] == _RETURN
+    return blank
+
+
+def _check_quotes(
+    data: np.ndarray, offset: int, quotes: np.ndarray, in_quotes: int, separator: int, source: str
+) -> None:
+    """An opening quote must follow a separator, a line end, or a closing quote (a doubled one is part of the text)."""
+    opening = offset + quotes[in_quotes::2]
+    opening = opening[opening > 0]
+    before = data[opening - 1]
+    stray = opening[(before != separator) & (before != _NEWLINE) & (before != _QUOTE) & (before != _RETURN)]
+    if len(stray):
+        line, column = _line_of(data, int(stray[0])), _column_of(data, int(stray[0]))
+        raise TableError(
+            f'{source}, line {line}, character {column}: there is a quote (") in the middle of a field. Put the whole '
+            'field in quotes and double the ones inside it: "5"" disk".'
+        )
+
+
+def _ragged(source: str, line: int, found: int, expected: int) -> TableError:
+    cure = "Mend this line; a separator that is part of a text must stand in quotes."
+    if found == expected + 1:
+        cure += (
+            " If every line has one field more than the header, the header lacks a name for the row labels: add one at "
+            "its start."
+        )
+    return TableError(
+        f"{source}, line {line}: {found} field{'' if found == 1 else 's'} found, but {expected} expected from the first line. {cure}"
+    )
+
+
+def _undecodable(data: np.ndarray, where: int, encoding: str, source: str) -> TableError:
+    line, column = _line_of(data, where), _column_of(data, where)
+    try:
+        data[max(0, where - 200) : where + 200].tobytes().decode("cp1252")
+        likely = "cp1252"
+    except UnicodeDecodeError:
+        likely = "latin-1"
+    return TableError(
+        f"{source}, line {line}, character {column}: byte 0x{int(data[where]):02x} is not {encoding} text. The file "
+        f"was probably written in another encoding: try encoding={likely!r}."
+    )
+
+
+def _line_of(data: np.ndarray, where: int) -> int:
+    return 1 + sum(
+        int(np.count_nonzero(data[start : min(where, start + _CHUNK)] == _NEWLINE)) for start in range(0, where, _CHUNK)
+    )
+
+
+def _column_of(data: np.ndarray, where: int) -> int:
+    before = data[max(0, where - 1_000_000) : where].tobytes()
+    return 1 + len(before[before.rfind(b"\n") + 1 :].decode("utf-8", errors="replace"))
