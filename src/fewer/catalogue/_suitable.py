@@ -61,7 +61,8 @@ def traits_of(dataset: "Dataset") -> dict[Trait, str]:
         counts = dataset.missing_by_column
         holes = [(name, int(count)) for name, count in zip(dataset.columns, counts, strict=True) if count]
         first, count = holes[0]
-        others = f", as have {len(holes) - 1} other columns" if len(holes) > 1 else ""
+        more = len(holes) - 1
+        others = f", as {'has' if more == 1 else 'have'} {more} other column{'' if more == 1 else 's'}" if more else ""
         traits["missing"] = f"no missing values, and {first} has {count}{others}"
     words = [
         name

@@ -1,0 +1,63 @@
+"""Sphinx configuration. Everything is built offline, and a warning is an error (`make docs`)."""
+
+import sys
+import warnings
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import catalogue_pages
+
+import fewer
+
+project = "fewer"
+author = "The fewer developers"
+copyright = "2026, the fewer developers"
+version = release = fewer.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build", "_templates", "auto_gallery/*.ipynb", "auto_gallery/*.py", "how_to/*.py"]
+templates_path = ["_templates"]
+
+autosummary_generate = True
+numpydoc_show_class_members = False
+autodoc_typehints = "none"
+
+html_theme = "pydata_sphinx_theme"
+html_title = "fewer"
+html_static_path = ["_static"]
+html_css_files = ["fewer.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "filename_pattern": r"/plot_",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "min_reported_time": 5,
+    "abort_on_example_error": True,
+}
+warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown.*")
+
+
+def setup(app):
+    app.connect("builder-inited", lambda app: catalogue_pages.write(Path(app.srcdir)))

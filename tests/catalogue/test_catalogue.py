@@ -1,0 +1,184 @@
+"""The catalogue lists every method once, lets other packages join, and refuses unsuitable data at once."""
+
+import sys
+import textwrap
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+
+from fewer.catalogue import ROOMS, CatalogueError, UnsuitableDataError, check_takes, find, method, methods
+from fewer.io import read_table
+
+GUEST = """
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from fewer.catalogue import method
+
+@method(room="select", tasks=["unsupervised"], when="Columns differ much in range.", cost="O(n p)")
+class WidestColumns(SelectorMixin, BaseEstimator):
+    '''Keep the columns with the widest range.'''
+    def fit(self, X, y=None):
+        self.scores_ = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+        self.ranking_ = np.argsort(np.argsort(-self.scores_)) + 1
+        return self
+    def _get_support_mask(self):
+        return self.ranking_ <= 2
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+"""
+
+
+@pytest.fixture
+def install_guest(tmp_path, monkeypatch):
+    """Install a small package of somebody else's, as pip would lay it out, for the length of a test."""
+
+    def install(source, entry_points):
+        (tmp_path / "guest_methods.py").write_text(textwrap.dedent(source))
+        info = tmp_path / "guest_methods-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: guest-methods\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[fewer.methods]\n" + entry_points)
+        monkeypatch.syspath_prepend(tmp_path)
+
+    yield install
+    sys.modules.pop("guest_methods", None)
+
+
+def test_a_method_of_another_package_joins_by_its_entry_point(install_guest):
+    install_guest(GUEST, "WidestColumns = guest_methods:WidestColumns\n")
+    card = find("WidestColumns")
+    assert (card.room, card.package, card.handles) == ("select", "guest_methods", ("missing",))
+    assert card.summary == "Keep the columns with the widest range."
+    assert card in methods(room="select", handles="missing")
+    assert card not in methods(package="fewer")
+    (estimator,) = card.examples()
+    assert estimator.fit(np.array([[0.0, 1, 5], [1, 1, 9]])).get_support().tolist() == [True, False, True]
+
+
+def test_a_broken_package_is_named_and_the_rest_goes_on(install_guest):
+    install_guest("1 / 0", "Broken = guest_methods:Broken\n")
+    with pytest.warns(UserWarning, match=r"'Broken' of 'guest_methods:Broken' could not be loaded: ZeroDivisionError"):
+        names = [card.name for card in methods()]
+    assert "ReconstructionPCA" in names
+
+
+def test_something_without_a_card_is_named(install_guest):
+    install_guest("class Plain: ...", "Plain = guest_methods:Plain\n")
+    with pytest.warns(UserWarning, match="without a card"):
+        methods()
+
+
+def test_a_guest_cannot_take_the_name_of_a_method(install_guest):
+    install_guest(GUEST.replace("WidestColumns", "KurtosisICA"), "KurtosisICA = guest_methods:KurtosisICA\n")
+    with pytest.warns(UserWarning, match="a name that fewer already has"):
+        assert find("KurtosisICA").package == "fewer"
+
+
+def test_cards_read_the_summary_the_citation_and_the_tags():
+    card = find("KurtosisICA")
+    assert card.summary == "Independent components in closed form, told apart by their kurtosis."
+    assert card.citation == (
+        "Cardoso, J.-F. (1989). Source separation using higher order moments. ICASSP 1989, 2109-2112."
+    )
+    assert card.handles == ("sparse",)
+    assert card.to_dict()["paper"] == "slides"
+
+
+def test_methods_are_listed_by_room_and_name():
+    listed = [(ROOMS.index(card.room), card.name) for card in methods()]
+    assert listed == sorted(listed)
+
+
+@pytest.mark.parametrize(
+    ("asked", "complaint"),
+    [
+        ({"room": "kitchen"}, "There is no room 'kitchen'; choose from select"),
+        ({"task": "cooking"}, "There is no task 'cooking'"),
+        ({"handles": ["sparse", "noise"]}, "There is no kind of data 'noise'"),
+    ],
+)
+def test_unknown_words_are_refused_with_the_known_ones(asked, complaint):
+    with pytest.raises(CatalogueError, match=complaint):
+        methods(**asked)
+
+
+def test_a_name_almost_right_gets_a_suggestion():
+    with pytest.raises(CatalogueError, match="Did you mean ReconstructionPCA"):
+        find("ReconstructPCA")
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"room": "attic"}, "room 'attic' is not one of"),
+        ({"tasks": ["ranking"]}, "task 'ranking' is not one of"),
+        ({"handles": ["dirt"]}, "trait 'dirt' is not one of"),
+        ({"when": ""}, "says nothing under 'when'"),
+        ({"room": None}, "room None is not one of"),
+    ],
+)
+def test_a_wrong_card_is_refused_where_it_is_written(change, complaint):
+    facts = {"room": "select", "tasks": ["regression"], "when": "Always.", "cost": "O(n)"}
+    with pytest.raises(CatalogueError, match=complaint):
+        method(**facts | change)(lambda X: X)
+
+
+def test_a_subclass_does_not_inherit_the_card(monkeypatch):
+    from fewer import extract
+    from fewer.catalogue import undeclared_estimators
+
+    class Heir(extract.KurtosisICA):
+        """A public class without a card of its own."""
+
+    monkeypatch.setattr(extract, "Heir", Heir, raising=False)
+    monkeypatch.setattr(extract, "__all__", [*extract.__all__, "Heir"])
+    assert undeclared_estimators() == ["fewer.extract.Heir"]
+    assert "Heir" not in [card.name for card in methods()]
+
+
+TABLE_WITH_HOLES = pl.DataFrame(
+    {"age": [1.5, None, 2.5, 9.0], "size": [1.0, 2.0, None, None], "y": ["a", "b", "a", "b"]}
+)
+
+
+def test_a_table_with_holes_is_refused_by_name_of_the_column_and_a_method_that_takes_it(install_guest):
+    install_guest(GUEST, "WidestColumns = guest_methods:WidestColumns\n")
+    install_second = method(room="select", tasks=["unsupervised"], when="Never, it is a test.", cost="O(1)", handles=[])
+    card = install_second(type("NoHoles", (), {"__doc__": "Take no holes."})).__fewer_method__
+    with pytest.raises(UnsuitableDataError) as caught:
+        check_takes(card, read_table(TABLE_WITH_HOLES, target="y"))
+    said = str(caught.value)
+    assert said.startswith("NoHoles takes no missing values, and age has 1, as has 1 other column.")
+    assert "WidestColumns in fewer.select can" in said
+
+
+def test_without_a_method_that_takes_it_the_message_says_what_to_do():
+    with pytest.raises(UnsuitableDataError, match=r"No method in fewer\.extract takes it yet: .*SimpleImputer"):
+        check_takes(find("KurtosisICA"), read_table(TABLE_WITH_HOLES, target="y"))
+
+
+def test_words_are_refused_by_a_method_for_numbers():
+    table = pl.DataFrame({"x": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"]})
+    with pytest.raises(UnsuitableDataError, match="takes numbers only, and colour is not"):
+        check_takes(find("KurtosisICA"), read_table(table))
+
+
+def test_a_sparse_table_is_taken_where_the_tags_say_so():
+    check_takes(find("KurtosisICA"), read_table(sparse.csr_array(np.eye(5))))
+
+
+def test_a_classifier_is_refused_for_regression_and_without_a_target():
+    declare = method(room="learn", tasks=["classification"], when="Never, it is a test.", cost="O(1)", handles=[])
+    card = declare(type("Sorter", (), {"__doc__": "Sort."})).__fewer_method__
+    numbers = pl.DataFrame({"x": [1.0, 2.0, 3.5, 0.1], "y": [0.25, 1.5, 2.75, 7.125]})
+    with pytest.raises(
+        UnsuitableDataError, match=r"Sorter is for classification, and the target 'y' asks for regression"
+    ):
+        check_takes(card, read_table(numbers, target="y"))
+    with pytest.raises(UnsuitableDataError, match="Sorter needs a target"):
+        check_takes(card, read_table(numbers))

@@ -1,0 +1,36 @@
+"""The package as a whole: quick and silent to import, one version."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import fewer
+
+
+def test_import_is_silent_and_leaves_heavy_things_alone():
+    script = "import sys, fewer; print(sorted({'sklearn', 'scipy', 'polars', 'pandas', 'numba'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_version_has_one_source():
+    assert version("fewer") == fewer.__version__
+    citation = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.+)$", citation, re.M)[1] == fewer.__version__
+
+
+def test_rooms_and_shortcuts_are_reached_from_the_top():
+    assert fewer.extract.KurtosisICA.__name__ == "KurtosisICA"
+    assert fewer.read_table is fewer.io.read_table
+    assert {"extract", "read_table"} <= set(dir(fewer))
+
+
+def test_unknown_names_are_refused():
+    try:
+        fewer.kitchen  # noqa: B018  # the access is the test
+    except AttributeError as error:
+        assert str(error) == "module 'fewer' has no attribute 'kitchen'"
+    else:
+        raise AssertionError("no AttributeError")
