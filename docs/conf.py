@@ -4,11 +4,15 @@ import sys
 import warnings
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
 
 import catalogue_pages
 
 import fewer
+
+# Now, because autosummary looks for the pages as soon as it is set up.
+catalogue_pages.write(HERE)
 
 project = "fewer"
 author = "The fewer developers"
@@ -26,7 +30,7 @@ extensions = [
 ]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "_templates", "auto_gallery/*.ipynb", "auto_gallery/*.py", "how_to/*.py"]
+exclude_patterns = ["_build", "_templates", "gallery", "auto_gallery/*.ipynb", "auto_gallery/*.py", "how_to/*.py"]
 templates_path = ["_templates"]
 
 autosummary_generate = True
@@ -57,7 +61,3 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
 }
 warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown.*")
-
-
-def setup(app):
-    app.connect("builder-inited", lambda app: catalogue_pages.write(Path(app.srcdir)))

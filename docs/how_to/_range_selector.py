@@ -41,7 +41,7 @@ class RangeSelector(SelectorMixin, BaseEstimator):
         Place of each column, 1 for the widest.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     Examples

@@ -44,7 +44,7 @@ class Faithful(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         Iterations run.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     Examples
@@ -154,7 +154,7 @@ class FaithfulSelector(SelectorMixin, BaseEstimator):
         1 for the best column.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     Examples

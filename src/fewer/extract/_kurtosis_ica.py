@@ -119,13 +119,13 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features)
+    components_ : ndarray of shape (n_components, n_features)
         The unmixing: a source is a row of this times the centred table's row.
-    mixing_ : ndarray of shape (n_features, n_components_)
+    mixing_ : ndarray of shape (n_features, n_components)
         How much of each source every column holds.
-    kurtosis_ : ndarray of shape (n_components_,)
+    kurtosis_ : ndarray of shape (n_components,)
         Excess kurtosis of each component, decreasing.
-    distinct_ : ndarray of bool of shape (n_components_,)
+    distinct_ : ndarray of bool of shape (n_components,)
         Whether the component differs in kurtosis from all others. Of those that do not, only their span is found.
     mean_ : ndarray of shape (n_features,)
         Column means of the training table.
@@ -133,7 +133,7 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Number of components found.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also
@@ -239,7 +239,7 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Returns
         -------
-        X_new : ndarray of shape (n_samples, n_components_)
+        X_new : ndarray of shape (n_samples, n_components)
             One column for each source.
         """
         check_is_fitted(self)
@@ -251,7 +251,7 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_components_)
+        X : array-like of shape (n_samples, n_components)
             Sources.
 
         Returns

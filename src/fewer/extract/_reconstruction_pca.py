@@ -61,13 +61,13 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features)
+    components_ : ndarray of shape (n_components, n_features)
         The directions, orthonormal, by decreasing variance.
-    explained_variance_ : ndarray of shape (n_components_,)
+    explained_variance_ : ndarray of shape (n_components,)
         Variance along each direction, with divisor ``n_samples - 1`` as in scikit-learn.
-    explained_variance_ratio_ : ndarray of shape (n_components_,)
+    explained_variance_ratio_ : ndarray of shape (n_components,)
         The same as shares of the total variance.
-    singular_values_ : ndarray of shape (n_components_,)
+    singular_values_ : ndarray of shape (n_components,)
         Singular values of the centred table.
     noise_variance_ : float
         Mean variance along the discarded directions.
@@ -86,7 +86,7 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Number of rows seen in ``fit``.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also
@@ -195,7 +195,7 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         Returns
         -------
-        X_new : ndarray of shape (n_samples, n_components_)
+        X_new : ndarray of shape (n_samples, n_components)
             The coordinates.
         """
         check_is_fitted(self)
@@ -208,7 +208,7 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_components_)
+        X : array-like of shape (n_samples, n_components)
             Coordinates.
 
         Returns
