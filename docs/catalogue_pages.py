@@ -28,7 +28,7 @@ def method_index() -> str:
         cards = methods(room=room, package="fewer")
         if not cards:
             continue
-        lines += [f"## {_room_line(room)}", ""]
+        lines += [f"## {room}", "", f"{_room_summary(room)}.", ""]
         for card in cards:
             lines += [
                 f"### {card.name}",
@@ -54,12 +54,11 @@ def api_reference() -> str:
         names = [name for name in getattr(module, "__all__", ()) if callable(getattr(module, name))]
         if not names:
             continue
-        title = f"``fewer.{room}``: {_room_line(room, named=False)}"
-        lines += [title, "-" * len(title), "", f".. currentmodule:: fewer.{room}", ""]
+        title = f"fewer.{room}"
+        lines += [title, "-" * len(title), "", f"{_room_summary(room)}.", "", f".. currentmodule:: {title}", ""]
         lines += [".. autosummary::", "   :toctree: .", "   :nosignatures:", "", *(f"   {name}" for name in names), ""]
     return "\n".join(lines)
 
 
-def _room_line(room: str, named: bool = True) -> str:
-    summary = (importlib.import_module(f"fewer.{room}").__doc__ or "").partition("\n")[0].rstrip(".")
-    return f"{room}: {summary[0].lower()}{summary[1:]}" if named else summary[0].lower() + summary[1:]
+def _room_summary(room: str) -> str:
+    return (importlib.import_module(f"fewer.{room}").__doc__ or "").partition("\n")[0].rstrip(".")

@@ -19,11 +19,11 @@ import numpy as np
 
 from fewer.extract import KurtosisICA
 
-time = np.linspace(0, 8, 2000)
+time = np.linspace(0, 8, 4000)
 rng = np.random.default_rng(0)
 signals = {
     "hum": np.sin(9 * time),
-    "bursts": rng.laplace(size=time.size) ** 3,
+    "bursts": rng.laplace(size=time.size),
     "steps": np.sign(np.sin(4 * time)) + 0.05 * rng.normal(size=time.size),
 }
 sources = np.column_stack([signal / signal.std() for signal in signals.values()])
@@ -36,10 +36,10 @@ found = ica.transform(sensors)
 figure, panels = plt.subplots(3, 3, figsize=(8, 4.5), sharex=True)
 order = np.abs(np.corrcoef(found.T, sources.T)[:3, 3:]).argmax(axis=0)
 for row, name in enumerate(signals):
-    panels[row, 0].plot(time, sources[:, row], linewidth=0.6, color="grey")
+    panels[row, 0].plot(time, sources[:, row], linewidth=0.4, color="grey")
     panels[row, 0].set_ylabel(name)
-    panels[row, 1].plot(time, sensors[:, row], linewidth=0.6, color="#1f5f8b")
-    panels[row, 2].plot(time, found[:, order[row]], linewidth=0.6, color="#c8553d")
+    panels[row, 1].plot(time, sensors[:, row], linewidth=0.4, color="#1f5f8b")
+    panels[row, 2].plot(time, found[:, order[row]], linewidth=0.4, color="#c8553d")
     panels[row, 2].set_title(f"kurtosis {ica.kurtosis_[order[row]]:.1f}", fontsize=8, loc="right")
 for panel, title in zip(panels[0], ("sources", "what the sensors hear", "what is found"), strict=True):
     panel.set_title(title, fontsize=10, loc="left")

@@ -19,7 +19,7 @@ from fewer.extract import ReconstructionPCA
 
 digits = load("digits")
 pca = ReconstructionPCA(epsilon=0.05).fit(digits.X)
-print(f"{pca.n_components_} of {digits.n_columns} directions lose {pca.discarded_ratio_:.1%} of the variance")
+print(f"{pca.n_components_} of {digits.n_columns} directions lose {pca.discarded_ratio_:.1%}")
 
 # %%
 # The curve: every loss that could have been tolerated, and how many directions it takes.
