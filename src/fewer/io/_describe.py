@@ -1,0 +1,79 @@
+"""A first look at a table: what is in it, what is wrong with it, and what to do next."""
+
+from dataclasses import replace
+
+from fewer.io._dataset import Dataset
+from fewer.io._describe_advice import advice_for
+from fewer.io._describe_duplicates import duplicate_columns, duplicate_rows, near_duplicates
+from fewer.io._describe_facts import constant_columns, infinite_cells, memory_bytes, missing_cells, target_of
+from fewer.io._describe_giveaway import give_aways
+from fewer.io._describe_parts import parts_of
+from fewer.io._description import Description
+from fewer.io._kinds import KINDS
+
+
+def describe(dataset: Dataset) -> Description:
+    """Describe a table: kinds of columns, missing cells, duplicates, and what gives the target away.
+
+    Fast on wide tables, and never makes a sparse table dense.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The table, as `read_table` gives it; a target is not needed.
+
+    Returns
+    -------
+    description : Description
+        The findings as plain data, with ``to_dict`` and ``to_json``.
+
+    Notes
+    -----
+    A column *gives the target away* when it alone predicts each row from the other rows with a balanced accuracy (for
+    a target of numbers: an R2 on ranks) of 0.99 or more, or when its sorted values pass through the classes one after
+    the other without overlap. A column of numbers predicts a row by the nearest rows in sorted order, a column of
+    categories by the other rows of the category, so an identifier does not look perfect. Missing cells count as a
+    value, and the known rows are judged alone too. Where rows are so few that one of as many columns of noise would
+    be found as well, nothing is reported and ``give_aways_checked`` is False.
+
+    *Near duplicates* are columns of numbers with an absolute correlation above 0.999 on the rows where both are known
+    (at least ten, and half of those where either is).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.io import describe, read_table
+    >>> rng = np.random.default_rng(0)
+    >>> height, ill = rng.normal(170, 10, size=100), rng.permutation(["yes", "no"] * 50)
+    >>> table = {"height": height, "inches": height / 2.54, "code": np.where(ill == "yes", 7, 3), "ill": ill}
+    >>> description = describe(read_table(table, target="ill"))
+    >>> description.near_duplicates[0].columns
+    ('height', 'inches')
+    >>> description.give_aways[0]
+    GiveAway(column='code', score=1.0, measure='balanced accuracy', by='values', known=1.0)
+    >>> print(description.advice[0])
+    code alone predicts the target almost perfectly. If it is not known before the outcome is, a study with it means
+    nothing: --drop code.
+    """
+    parts = parts_of(dataset)
+    duplicates = duplicate_columns(dataset, parts)
+    found, checked = give_aways(dataset, parts)
+    description = Description(
+        source=dataset.source,
+        rows=dataset.n_rows,
+        columns=dataset.n_columns,
+        columns_by_kind={kind: tuple(names) for kind in KINDS if (names := dataset.columns_of_kind(kind))},
+        memory_bytes=memory_bytes(dataset.X),
+        stored_share=dataset.X.nnz / max(1, dataset.n_rows * dataset.n_columns) if dataset.is_sparse else None,
+        missing=missing_cells(dataset),
+        constants=constant_columns(dataset),
+        duplicates=tuple(tuple(dataset.columns[j] for j in group) for group in duplicates),
+        near_duplicates=near_duplicates(dataset, parts, duplicates),
+        identifiers=tuple(dataset.columns_of_kind("identifier")),
+        infinite=infinite_cells(dataset),
+        target=target_of(dataset),
+        give_aways=found,
+        give_aways_checked=checked,
+        duplicate_rows=duplicate_rows(dataset, parts),
+    )
+    return replace(description, advice=advice_for(description))

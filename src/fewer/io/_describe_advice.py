@@ -1,0 +1,200 @@
+"""What to do next with a table, in sentences that name the columns and the options."""
+
+import csv
+import io
+import shlex
+from collections.abc import Iterator, Sequence
+
+from fewer.io._description import Description, Target
+
+_NAMES_IN_OPTION = 12
+_MOSTLY_MISSING = 0.5
+_FEWEST_ROWS_OF_CLASS = 10
+_RARE_SHARE = 0.1
+_SKEWED = 2.0
+
+
+def advice_for(description: Description) -> tuple[str, ...]:
+    """Sentences for a reader who has seen the table for the first time, the most pressing first."""
+    return (
+        *_about_target(description),
+        *_about_give_aways(description),
+        *_about_columns(description),
+        *_about_missing(description),
+        *_about_rows(description),
+        *_about_kinds(description),
+        _next_command(description),
+    )
+
+
+def drop_option(names: Sequence[str]) -> str:
+    """The option that drops these columns; a long list is cut short.
+
+    Examples
+    --------
+    >>> from fewer.io._describe_advice import drop_option
+    >>> drop_option(["id", "ward"])
+    '--drop id,ward'
+    >>> drop_option(["age, years"])
+    '--drop \\'"age, years"\\''
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names[:_NAMES_IN_OPTION])
+    more = f" and {len(names) - _NAMES_IN_OPTION:,} more (--json lists them)" if len(names) > _NAMES_IN_OPTION else ""
+    return f"--drop {shlex.quote(text.getvalue())}{more}"
+
+
+def columns_to_drop(description: Description) -> list[str]:
+    """Columns that a study loses nothing by: constants, exact and near duplicates, identifiers."""
+    useless = [constant.column for constant in description.constants]
+    useless += [name for group in description.duplicates for name in group[1:]]
+    useless += [name for group in description.near_duplicates for name in group.columns[1:]]
+    useless += description.identifiers
+    return list(dict.fromkeys(useless))
+
+
+def _about_target(description: Description) -> Iterator[str]:
+    target = description.target
+    if target is None:
+        yield "Name the column to predict, if there is one: --target COLUMN."
+        return
+    if target.distribution is not None:
+        yield from _about_distribution(target)
+        return
+    few = [item for item in target.classes if item.count < _FEWEST_ROWS_OF_CLASS]
+    if few:
+        shown = _listed([f"{item.label} ({item.count:,})" for item in few])
+        yield (
+            f"{_count(len(few), 'class has', 'classes have')} fewer than {_FEWEST_ROWS_OF_CLASS} rows, too few to "
+            f"learn from and to test on: {shown}. Find more rows, join classes, or leave them out."
+        )
+    commonest, rarest = target.classes[0], target.classes[-1]
+    # With many classes each is rare; what misleads is one that outweighs the rest.
+    if commonest.share > 0.5 and rarest.share < _RARE_SHARE:
+        yield (
+            f"The classes are unbalanced: always answering {commonest.label} is right in {commonest.share:.1%} of the "
+            "rows. Judge by balanced accuracy, not by plain accuracy."
+        )
+
+
+def _about_distribution(target: Target) -> Iterator[str]:
+    spread = target.distribution
+    if spread is None:
+        return
+    if spread.infinite:
+        yield f"The target {target.name} is infinite in {_count(spread.infinite, 'row')}: mend or leave out these rows."
+    if spread.skewness is not None and abs(spread.skewness) > _SKEWED:
+        cure = "its logarithm" if spread.minimum is not None and spread.minimum > 0 else "its ranks"
+        yield (
+            f"The target {target.name} is skewed (skewness {spread.skewness:.1f}), so a few rows decide the squared "
+            f"error: consider {cure}, or an error measure that such rows do not rule."
+        )
+
+
+def _about_give_aways(description: Description) -> Iterator[str]:
+    names = [found.column for found in description.give_aways]
+    if len(names) == 1:
+        yield (
+            f"{names[0]} alone predicts the target almost perfectly. If it is not known before the outcome is, a study "
+            f"with it means nothing: {drop_option(names)}."
+        )
+    elif names:
+        yield (
+            f"{len(names):,} columns predict the target almost perfectly, each alone. A study means nothing with those "
+            f"that are not known before the outcome is: {drop_option(names)}."
+        )
+    if description.target is not None and description.columns and not description.give_aways_checked:
+        yield (
+            "There are too few rows for this many columns to tell a column that gives the target away from one that "
+            "fits by luck, so this was not checked: go through the columns by what they mean."
+        )
+
+
+def _about_columns(description: Description) -> Iterator[str]:
+    useless = columns_to_drop(description)
+    if useless:
+        reasons = [
+            _count(len(description.constants), "constant column") if description.constants else "",
+            _repeats(sum(len(group) - 1 for group in description.duplicates), "repeats", "repeat"),
+            _repeats(
+                sum(len(group.columns) - 1 for group in description.near_duplicates), "nearly repeats", "nearly repeat"
+            ),
+            _count(len(description.identifiers), "identifier") if description.identifiers else "",
+        ]
+        what = _listed([reason for reason in reasons if reason], limit=4)
+        yield f"Leave out what adds nothing ({what}): {drop_option(useless)}."
+    if description.infinite:
+        names = [found.column for found in description.infinite]
+        yield (
+            f"Most methods refuse infinite values ({_listed(names)}): find out where they come from, and mark them as "
+            "missing with --missing-values inf,-inf or leave the column out."
+        )
+
+
+def _about_missing(description: Description) -> Iterator[str]:
+    missing = description.missing
+    constant = {found.column for found in description.constants}
+    mostly = [
+        found.column for found in missing.columns if found.share > _MOSTLY_MISSING and found.column not in constant
+    ]
+    if mostly:
+        yield (
+            f"{_count(len(mostly), 'column is', 'columns are')} missing in more than half of the rows; see whether "
+            f"what is left is worth it, else {drop_option(mostly)}."
+        )
+    if missing.cells:
+        yield (
+            "Choose methods that take missing values as they are (fewer methods --handles missing), or fill them in "
+            "within each training fold, never before the split."
+        )
+
+
+def _about_rows(description: Description) -> Iterator[str]:
+    rows = description.duplicate_rows
+    if rows.repeats:
+        yield (
+            f"{_count(rows.repeats, 'row repeats', 'rows repeat')} an earlier one. If they are the same measurement, "
+            "leave them out: a row in training and in test flatters every score."
+        )
+    if rows.contradicting:
+        yield (
+            f"{rows.contradicting:,} equal rows have different targets, so no method can get all of them right: look "
+            "for wrong labels or a column that is not in the table."
+        )
+    if description.rows < description.columns:
+        yield (
+            f"There are fewer rows ({description.rows:,}) than columns ({description.columns:,}): almost any target "
+            "can be fitted perfectly, and the best of so many columns looks good by luck. Trust only scores from rows "
+            "that took no part in choosing the columns either."
+        )
+
+
+def _about_kinds(description: Description) -> Iterator[str]:
+    kinds = description.kinds
+    words = [f"{kinds[kind]:,} {kind}" for kind in ("categorical", "text", "date") if kinds.get(kind)]
+    if words:
+        yield f"Turn into numbers what is none ({', '.join(words)}): most methods take numbers only."
+
+
+def _next_command(description: Description) -> str:
+    target = description.target
+    if target is None:
+        task = "unsupervised"
+    else:
+        task = "regression" if target.distribution is not None else "classification"
+    handles = " --handles missing" if description.missing.cells else ""
+    handles += " --handles sparse" if description.stored_share is not None else ""
+    return f"See which methods fit this table: fewer methods --task {task}{handles}"
+
+
+def _repeats(number: int, one: str, many: str) -> str:
+    return _count(number, f"column that {one} another", f"columns that {many} another") if number else ""
+
+
+def _listed(items: Sequence[str], limit: int = 5) -> str:
+    shown = ", ".join(items[:limit])
+    return shown + (f" and {len(items) - limit:,} more" if len(items) > limit else "")
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,66 @@
+"""A table taken apart into what can be computed with: columns of numbers, and columns of labels."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from fewer.io._dataset import Dataset
+
+_ROW = "\0row"  # no header of a table holds this
+
+
+class Parts(NamedTuple):
+    """The columns of a table by how they can be compared, with their positions in the table.
+
+    ``numbers`` holds numbers, booleans and dates (NaN where missing). ``labels`` holds all other columns, each cell
+    as the number of the first row with the same value (-1 where missing), so that two columns which are renamings of
+    each other become equal.
+    """
+
+    numbers: Any
+    number_positions: np.ndarray
+    labels: np.ndarray
+    label_positions: np.ndarray
+
+
+def parts_of(dataset: Dataset) -> Parts:
+    """The parts of a table; arrays and sparse matrices are numbers as they stand."""
+    X = dataset.X
+    if not isinstance(X, pl.DataFrame):
+        return Parts(X, np.arange(X.shape[1]), np.empty((X.shape[0], 0), dtype=np.int32), np.empty(0, dtype=np.int64))
+    is_number = np.array([_is_number(dtype) for dtype in X.dtypes], dtype=bool)
+    number_positions, label_positions = np.flatnonzero(is_number), np.flatnonzero(~is_number)
+    return Parts(
+        numbers_of(X[:, number_positions.tolist()]),
+        number_positions,
+        first_rows_with_value(X[:, label_positions.tolist()]),
+        label_positions,
+    )
+
+
+def numbers_of(frame: pl.DataFrame) -> np.ndarray:
+    """Columns of numbers, booleans and dates as floats; single precision where all columns have it."""
+    if not frame.width:
+        return np.empty((frame.height, 0))
+    dtype = pl.Float32 if all(dtype == pl.Float32 for dtype in frame.dtypes) else pl.Float64
+    # The array is filled column by column: a cast of the whole frame would stand beside it in memory.
+    numbers = np.empty(frame.shape, dtype=np.float32 if dtype == pl.Float32 else np.float64, order="F")
+    for j, series in enumerate(frame):
+        numbers[:, j] = series.to_physical().cast(dtype).fill_null(np.nan).to_numpy()
+    return numbers
+
+
+def first_rows_with_value(frame: pl.DataFrame) -> np.ndarray:
+    """For each cell the number of the first row that holds the same value in this column; -1 where missing."""
+    if not frame.width:
+        return np.empty((frame.height, 0), dtype=np.int32)
+    first = [
+        pl.when(pl.col(name).is_null()).then(-1).otherwise(pl.col(_ROW).first().over(name)).cast(pl.Int32).alias(name)
+        for name in frame.columns
+    ]
+    return frame.with_row_index(_ROW).select(first).to_numpy()
+
+
+def _is_number(dtype: pl.DataType) -> bool:
+    return dtype.is_numeric() or dtype.is_temporal() or dtype in (pl.Boolean, pl.Null)
