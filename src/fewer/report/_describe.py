@@ -1,0 +1,261 @@
+"""A description of a table in the terminal: sections only where there is something to say, long lists cut short."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from fewer.io import Description
+
+_ROWS_OF_A_LIST = 8
+_NAMES_OF_A_LIST = 12
+_LONGEST_NAME = 40
+_BAR = 20
+
+Section = tuple[str, list[RenderableType]]
+
+
+def print_description(description: "Description", console: Console | None = None) -> None:
+    """Print a description of a table for a person to read.
+
+    Parameters
+    ----------
+    description : fewer.io.Description
+        What `fewer.io.describe` found.
+    console : rich.console.Console, optional
+        Where to print; the standard output, in its width, without colours when it is not a terminal.
+
+    Examples
+    --------
+    >>> from fewer.io import describe, read_table
+    >>> from fewer.report import print_description
+    >>> print_description(describe(read_table({"a": [1.5, 2.5, 4.5], "b": [7.0, 7.0, 7.0]})))
+    dict of columns: 3 rows, 2 columns (48 bytes)
+    <BLANKLINE>
+    Columns
+      1 numeric, 1 constant
+    <BLANKLINE>
+    Constant columns
+      b: 7.0 in every row
+    <BLANKLINE>
+    What to do next
+      1. Name the column to predict, if there is one: --target COLUMN.
+      2. Leave out what adds nothing (1 constant column): --drop b.
+      3. See which methods fit this table: fewer methods --task unsupervised
+    """
+    console = console or Console(file=sys.stdout, highlight=False)
+    console.print(Text(_headline(description), style="bold"))
+    for title, lines in _sections(description):
+        console.print()
+        console.print(Text(title, style="bold cyan"))
+        console.print(Padding(Group(*lines), (0, 0, 0, 2), expand=False))
+
+
+def _headline(description: "Description") -> str:
+    size = f"{_count(description.rows, 'row')}, {_count(description.columns, 'column')}"
+    if description.stored_share is not None:
+        size += f", sparse with {_percent(description.stored_share)} of the cells stored"
+    return f"{_shown(description.source, 200)}: {size} ({_bytes(description.memory_bytes)})"
+
+
+def _sections(description: "Description") -> Iterator[Section]:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in description.kinds.items())
+    yield "Columns", [Text(kinds or "none")]
+    parts = (_target, _give_aways, _missing, _constants, _duplicates, _near_duplicates, _identifiers, _infinite, _rows)
+    for part in parts:
+        section = part(description)
+        if section is not None:
+            yield section
+    yield "What to do next", [_numbered(description.advice)]
+
+
+def _target(description: "Description") -> Section | None:
+    target = description.target
+    if target is None:
+        return None
+    if target.distribution is not None:
+        spread = target.distribution
+        table = _table("minimum", "quartile", "median", "quartile", "maximum", "mean", "sd", justify="right")
+        quartiles = (spread.minimum, spread.lower_quartile, spread.median, spread.upper_quartile, spread.maximum)
+        table.add_row(*(_number(value) for value in (*quartiles, spread.mean, spread.standard_deviation)))
+        title = f"Target {_shown(target.name)}: regression, {_count(spread.distinct, 'different value')}"
+        return title, [table]
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(overflow="fold")
+    for _ in range(2):
+        table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    largest = target.classes[0].count
+    classes = target.classes if len(target.classes) <= _ROWS_OF_A_LIST + 1 else target.classes[:_ROWS_OF_A_LIST]
+    for item in classes:
+        bar = "█" * max(1, round(_BAR * item.count / largest))
+        table.add_row(Text(_shown(item.label)), f"{item.count:,}", _percent(item.share), Text(bar, style="cyan"))
+    lines: list[RenderableType] = [table]
+    rest = target.classes[len(classes) :]
+    if rest:
+        counts = f"from {_count(rest[-1].count, 'row')} to {rest[0].count:,}"
+        lines.append(Text(f"and {len(rest):,} more classes, {counts}"))
+    return f"Target {_shown(target.name)}: {target.task}, {len(target.classes):,} classes", lines
+
+
+def _give_aways(description: "Description") -> Section | None:
+    found = description.give_aways
+    if not found:
+        return None
+    table = _table("column", found[0].measure, "by its", "known in")
+    for item in found[:_ROWS_OF_A_LIST]:
+        table.add_row(Text(_shown(item.column)), f"{item.score:.3f}", item.by, f"{_percent(item.known)} of rows")
+    return "Columns that give the target away", [table, *_and_more(len(found) - _ROWS_OF_A_LIST, "column")]
+
+
+def _missing(description: "Description") -> Section | None:
+    missing = description.missing
+    if not missing.cells:
+        return None
+    columns = missing.columns
+    head = (
+        f"{_percent(missing.share)} of the cells, in {len(columns):,} of {_count(description.columns, 'column')}; "
+        f"{missing.complete_rows:,} of {_count(description.rows, 'row')} complete"
+    )
+    table = _table("column", "missing", "share", justify="right")
+    for item in columns[:_ROWS_OF_A_LIST]:
+        table.add_row(Text(_shown(item.column)), f"{item.count:,}", _percent(item.share))
+    rows = ", ".join(f"{item.row:,} ({item.count:,})" for item in missing.worst_rows[:5])
+    worst = Text(f"Rows with most missing, counted from 1: {rows}")
+    return "Missing", [Text(head), table, *_and_more(len(columns) - _ROWS_OF_A_LIST, "column"), worst]
+
+
+def _constants(description: "Description") -> Section | None:
+    if not description.constants:
+        return None
+    lines = []
+    for item in description.constants[:_ROWS_OF_A_LIST]:
+        if item.value is None:
+            what = "missing in every row"
+        else:
+            where = "in every row" if item.missing == 0 else f"where it is not missing ({_count(item.missing, 'row')})"
+            what = f"{_shown(item.value)} {where}"
+        lines.append(Text(f"{_shown(item.column)}: {what}"))
+    return "Constant columns", [*lines, *_and_more(len(description.constants) - _ROWS_OF_A_LIST, "column")]
+
+
+def _duplicates(description: "Description") -> Section | None:
+    groups = description.duplicates
+    if not groups:
+        return None
+    lines = [Text(_names(group, " = ")) for group in groups[:_ROWS_OF_A_LIST]]
+    return "Columns that say the same", [*lines, *_and_more(len(groups) - _ROWS_OF_A_LIST, "group")]
+
+
+def _near_duplicates(description: "Description") -> Section | None:
+    groups = description.near_duplicates
+    if not groups:
+        return None
+    lines = []
+    for group in groups[:_ROWS_OF_A_LIST]:
+        members = [
+            f"{_shown(name)} ({_correlation(value)})"
+            for name, value in zip(group.columns[1:], group.correlations[1:], strict=True)
+        ]
+        lines.append(Text(f"{_shown(group.columns[0])} and {_listed(members)}"))
+    title = "Columns that say almost the same (correlation)"
+    return title, [*lines, *_and_more(len(groups) - _ROWS_OF_A_LIST, "group")]
+
+
+def _identifiers(description: "Description") -> Section | None:
+    return ("Identifiers", [Text(_names(description.identifiers))]) if description.identifiers else None
+
+
+def _infinite(description: "Description") -> Section | None:
+    if not description.infinite:
+        return None
+    names = [f"{_shown(item.column)} ({_count(item.count, 'row')})" for item in description.infinite]
+    return "Infinite values", [Text(_listed(names))]
+
+
+def _rows(description: "Description") -> Section | None:
+    rows = description.duplicate_rows
+    if not rows.repeats:
+        return None
+    head = f"{_count(rows.repeats, 'row repeats an earlier one', 'rows repeat an earlier one')}"
+    if rows.contradicting:
+        head += f"; {rows.contradicting:,} equal rows have different targets"
+    sets = "; ".join(" = ".join(f"{row:,}" for row in group) for group in rows.examples)
+    return "Rows that say the same", [Text(head), Text(f"For example, counted from 1: {sets}")]
+
+
+def _table(*headers: str, justify: Any = "left") -> Table:
+    """A plain table: no lines, the first column as text, all of it folded rather than cut off."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for position, header in enumerate(headers):
+        first_of_names = position == 0 and header == "column"
+        table.add_column(header, justify="left" if first_of_names else justify, overflow="fold")
+    return table
+
+
+def _numbered(sentences: Iterable[str]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for number, sentence in enumerate(sentences, start=1):
+        table.add_row(f"{number}.", Text(_printable(sentence)))
+    return table
+
+
+def _and_more(number: int, noun: str) -> list[RenderableType]:
+    return [Text(f"and {number:,} more {noun}{'' if number == 1 else 's'}")] if number > 0 else []
+
+
+def _names(names: Sequence[str], between: str = ", ") -> str:
+    return _listed([_shown(name) for name in names], between)
+
+
+def _listed(items: Sequence[str], between: str = ", ") -> str:
+    shown = between.join(items[:_NAMES_OF_A_LIST])
+    return shown + (f" and {len(items) - _NAMES_OF_A_LIST:,} more" if len(items) > _NAMES_OF_A_LIST else "")
+
+
+def _shown(value: object, longest: int = _LONGEST_NAME) -> str:
+    """A name or value from the data, on one line and not too long."""
+    text = _printable(str(value))
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def _printable(text: str) -> str:
+    """The text with line breaks and control characters written out: data must not steer the terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _percent(share: float) -> str:
+    if 0 < share < 0.001:
+        return "<0.1%"
+    return "100%" if share == 1 else f"{min(100 * share, 99.9):.1f}%"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _correlation(value: float) -> str:
+    """Four digits, and never a plain 1 for columns that differ."""
+    return f"{value:.4f}"
+
+
+def _bytes(number: int) -> str:
+    if number < 1000:
+        return f"{number} bytes"
+    size = float(number)
+    for unit in ("kB", "MB", "GB"):
+        size /= 1000
+        if size < 1000:
+            break
+    return f"{size:.1f} {unit}"
