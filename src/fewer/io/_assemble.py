@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from fewer.io._dataset import Dataset
 from fewer.io._errors import TableError, repeated_names, unknown_column
 from fewer.io._frame import is_numeric, numeric_array, split_markers, tidy_frame
-from fewer.io._kinds import KINDS, kinds_of
+from fewer.io._kinds import KINDS, kinds_of, kinds_of_numbers
 from fewer.io._memory import Table
 from fewer.io._target import checked_task, missing_in, target_array, task_of
 
@@ -43,12 +43,20 @@ def assemble(
         y, data, columns = _split_off(data, columns, target_name)
     if y is not None and target_name is not None:
         y = target_array(y, table.source, target_name)
+        if len(y) != data.shape[0]:
+            raise TableError(
+                f"{table.source}: {target_name} has {len(y)} values, but the table has {data.shape[0]} rows."
+            )
         data, y = _rows_with_target(data, y, table.source, target_name, missing_target)
         task = task_of(y, table.source, target_name, task)
-    found = kinds_of(data, columns)
-    _override(found, columns, kinds or {}, data, table.source)
+        if task != "regression" and y.dtype.kind == "f" and np.all(y == np.rint(y)):
+            y = y.astype(np.int64)  # classes 1, 2, 3, that a file of floats could only hold as 1.0, 2.0, 3.0
     if isinstance(data, pl.DataFrame) and is_numeric(data):
-        data = numeric_array(data)
+        frame, data = data, numeric_array(data)
+        found = kinds_of_numbers(frame, data)
+    else:
+        found = kinds_of(data, columns)
+    _override(found, columns, kinds or {}, data, table.source)
     return Dataset(
         X=data,
         y=y,
@@ -75,9 +83,6 @@ def _target_of(table: Table, target: Any, task: str) -> tuple[str | None, Any]:
         if wanted not in table.columns:
             raise unknown_column(table.source, wanted, table.columns, "target=")
         return wanted, None
-    n_rows, n_values = table.data.shape[0], np.shape(target)[0] if np.ndim(target) else 0
-    if n_values != n_rows:
-        raise TableError(f"{table.source}: target= has {n_values} values, but the table has {n_rows} rows.")
     name = getattr(target, "name", None)
     return (name if isinstance(name, str) and name and name not in table.columns else _free_name(table.columns)), target
 
@@ -158,10 +163,7 @@ def _rows_with_target(
         raise TableError(f"{found}. Fill it in, or use missing_target='drop' to leave these rows out.")
     warnings.warn(f"{found}; these rows are left out.", UserWarning, stacklevel=4)
     kept = np.flatnonzero(~missing)
-    y = y[kept]
-    if y.dtype.kind == "f" and np.all(y == np.rint(y)) and np.all(np.abs(y) < 2**53):
-        y = y.astype(np.int64)  # whole numbers were floats only for the sake of the missing ones
-    return data[kept], y
+    return data[kept], y[kept]
 
 
 def _override(found: list[str], columns: list[str], kinds: Mapping[str, str], data: Any, source: str) -> None:

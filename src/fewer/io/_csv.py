@@ -41,7 +41,7 @@ def read_csv(path: Path, options: Options) -> Table:
         raise TableError(f"{source}: there is a header with {len(cells)} names, but no row below it.")
     _check_for_spaces(cells, records.texts[-1], source)
     blank = blank_records(data, separator, len(cells), source)
-    frame = _parsed(text if text is not None else path, separator, options, source)
+    frame = _parsed(text if text is not None else path, separator, len(cells), options, source)
     frame.columns = names
     frame = _without_blank_rows(frame, blank, options.header)
     if options.decimal == ",":
@@ -109,21 +109,24 @@ def _check_for_spaces(cells: list[str], row: bytes, source: str) -> None:
         )
 
 
-def _parsed(text: Any, separator: str, options: Options, source: str) -> pl.DataFrame:
+def _parsed(text: Any, separator: str, n_columns: int, options: Options, source: str) -> pl.DataFrame:
     settings: dict[str, Any] = {
         "separator": separator,
         "has_header": options.header,
         "null_values": split_markers(options.missing_values)[0],
         "decimal_comma": options.decimal == ",",
     }
-    try:
-        return pl.read_csv(text, infer_schema_length=None, **settings)
-    except pl.exceptions.PolarsError:
-        pass  # for example a whole number too long for any integer type
-    try:
-        return pl.read_csv(text, infer_schema=False, **settings)
-    except pl.exceptions.PolarsError as error:
-        raise TableError(f"{source}: the text cannot be parsed: {str(error).splitlines()[0]}") from error
+    # Types from the first rows are right for most tables and much quicker to find; where a later row does not fit,
+    # polars says so. Types from all rows fail only for such as a whole number too long for any integer: then all is
+    # read as text.
+    first_rows = max(20, min(1000, 500_000 // n_columns))
+    failure: Exception | None = None
+    for inference in ({"infer_schema_length": first_rows}, {"infer_schema_length": None}, {"infer_schema": False}):
+        try:
+            return pl.read_csv(text, **inference, **settings)
+        except pl.exceptions.PolarsError as error:
+            failure = error
+    raise TableError(f"{source}: the text cannot be parsed: {str(failure).splitlines()[0]}") from failure
 
 
 def _without_blank_rows(frame: pl.DataFrame, blank: np.ndarray, header: bool) -> pl.DataFrame:

@@ -183,8 +183,9 @@ def _ragged(source: str, line: int, found: int, expected: int) -> TableError:
             " If every line has one field more than the header, the header lacks a name for the row labels: add one at "
             "its start."
         )
+    noun = "field" if found == 1 else "fields"
     return TableError(
-        f"{source}, line {line}: {found} field{'' if found == 1 else 's'} found, but {expected} expected from the first line. {cure}"
+        f"{source}, line {line}: {found} {noun} found, but {expected} expected from the first line. {cure}"
     )
 
 

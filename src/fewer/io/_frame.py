@@ -19,14 +19,17 @@ _BAND_ROWS = 1024
 
 
 def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: str) -> pl.DataFrame:
-    """The frame with missing markers and NaN as null, and strings that are numbers or ISO dates as such."""
+    """The frame with missing markers as null, and strings that are numbers or ISO dates as such.
+
+    NaN are null as well, unless all columns are numbers.
+    """
     words, numbers = split_markers(missing_values)
     columns = [
         _tidy_strings(series, words) if series.dtype == pl.String else _plain(series, source) for series in frame
     ]
     frame = pl.DataFrame(columns)
     floats = frame.select(cs.float())
-    if floats.width and floats.height:
+    if floats.width and floats.height and not is_numeric(frame):  # an array holds NaN for both
         with_nan = [name for name, found in floats.select(pl.all().is_nan().any()).row(0, named=True).items() if found]
         if with_nan:
             frame = frame.with_columns(pl.col(with_nan).fill_nan(None))

@@ -50,6 +50,16 @@ def kinds_of(X: Any, columns: Sequence[str]) -> list[str]:
     return _kinds_of_array(X, columns)
 
 
+def kinds_of_numbers(frame: pl.DataFrame, array: np.ndarray) -> list[str]:
+    """Kind of each column of a frame of numbers, and its array: the frame knows which of them are whole numbers."""
+    kinds = _kinds_of_array(array, frame.columns)
+    if array.dtype.kind == "f":
+        whole = [j for j, dtype in enumerate(frame.dtypes) if dtype.is_integer()]
+        for j, kind in zip(whole, _kinds_of_frame(frame[:, whole]), strict=True):
+            kinds[j] = kind
+    return kinds
+
+
 def _name_says_identifier(name: str) -> bool:
     return _IDENTIFIER_NAME.match(name) is not None or _IDENTIFIER_NAME.match(name.lower()) is not None
 

@@ -11,6 +11,7 @@ from fewer.io._pandas import is_pandas, series_from_pandas
 
 TASKS = ("binary", "multiclass", "regression", "none")
 _MOST_INTEGER_CLASSES = 20
+_MOST_NUMBERED_CLASSES = 100
 
 
 def target_array(values: Any, source: str, name: str) -> np.ndarray:
@@ -80,7 +81,8 @@ def task_of(y: np.ndarray, source: str, name: str, asked: str = "auto") -> str:
     """Task that a complete target sets.
 
     Strings, booleans and categories are classes. Whole numbers are classes when there are at most 20 different ones and
-    each is seen twice or more on average; all other numbers make a regression. A single value is an error.
+    each is seen twice or more on average, or at most 100 that run without a gap from 0 or 1 and are seen about equally
+    often, as numbered classes are; all other numbers make a regression. A single value is an error.
     """
     distinct = np.unique(y)
     if len(distinct) < 2:
@@ -122,4 +124,10 @@ def _classification(distinct: np.ndarray) -> str:
 
 def _whole_numbers_as_classes(y: np.ndarray, distinct: np.ndarray) -> bool:
     whole = y.dtype.kind != "f" or bool(np.all(np.isfinite(distinct)) and np.all(distinct == np.rint(distinct)))
-    return whole and len(distinct) <= _MOST_INTEGER_CLASSES and 2 * len(distinct) <= len(y)
+    if not whole or len(distinct) > _MOST_NUMBERED_CLASSES:
+        return False
+    if len(distinct) <= _MOST_INTEGER_CLASSES:
+        return 2 * len(distinct) <= len(y)
+    counts = np.unique(y, return_counts=True)[1]
+    numbered = distinct[0] in (0, 1) and distinct[-1] - distinct[0] == len(distinct) - 1
+    return bool(numbered and counts.min() >= 5 and counts.max() <= 2 * counts.min())

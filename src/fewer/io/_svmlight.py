@@ -1,0 +1,79 @@
+"""svmlight (libsvm) files: ``label index:value index:value ...``, one row a line, zeros left out."""
+
+import gzip
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fewer.io._errors import TableError
+from fewer.io._formats import Options
+from fewer.io._memory import Table, default_names
+
+_LINE = re.compile(r"\s*[^\s:]+(\s+qid:\d+)?(\s+\d+:[^\s:]+)*\s*(#.*)?|\s*(#.*)?")
+_WIDTH = re.compile(rb"# (\d+) columns\b")
+
+
+def read_svmlight(path: Path, options: Options) -> Table:
+    """Sparse rows with their labels as the target."""
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, y = load_svmlight_file(str(path), n_features=_written_width(path))
+    except (ValueError, OSError, EOFError) as error:
+        raise _bad_line(path, error) from error
+    if X.shape[0] == 0:
+        raise TableError(f"{path}: the file has no rows.")
+    return Table(X, default_names(X.shape[1]), str(path), y=y, target="target")
+
+
+def write_svmlight(path: Path, X: Any, y: np.ndarray) -> None:
+    """Write the rows, counting columns from 1; the first line says how many there are, for the last may be empty."""
+    from sklearn.datasets import dump_svmlight_file
+
+    rows = sp.csr_array(X)
+    with path.open("wb") as file:
+        file.write(f"# {rows.shape[1]} columns\n".encode())
+        dump_svmlight_file(rows, y, file, zero_based=False)
+
+
+def _open(path: Path) -> Any:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def _written_width(path: Path) -> int | None:
+    try:
+        with _open(path) as file:
+            found = _WIDTH.match(file.readline(1000))
+    except (OSError, EOFError):
+        return None  # the reader reports it
+    return int(found[1]) if found else None
+
+
+def _bad_line(path: Path, error: Exception) -> TableError:
+    cure = "A line is a label followed by index:value pairs with growing indices."
+    try:
+        with _open(path) as file:
+            for number, line in enumerate(file, start=1):
+                if not _is_sound(line.decode("utf-8", errors="replace")):
+                    shown = line[:60].decode("utf-8", errors="replace").strip()
+                    return TableError(f"{path}, line {number}: {shown!r} is not svmlight. {cure}")
+    except (OSError, EOFError):
+        pass
+    return TableError(f"{path}: this cannot be read as an svmlight file ({error}). {cure}")
+
+
+def _is_sound(line: str) -> bool:
+    if not _LINE.fullmatch(line.rstrip("\r\n")):
+        return False
+    label, *pairs = line.split("#")[0].split() or ["0"]
+    pairs = [pair for pair in pairs if not pair.startswith("qid:")]
+    indices = [int(pair.split(":")[0]) for pair in pairs]
+    try:
+        [float(text) for text in (label, *(pair.split(":")[1] for pair in pairs))]
+    except ValueError:
+        return False
+    return all(first < second for first, second in pairwise(indices))
