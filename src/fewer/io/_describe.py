@@ -53,7 +53,7 @@ def describe(dataset: Dataset) -> Description:
     GiveAway(column='code', score=1.0, measure='balanced accuracy', by='values', known=1.0)
     >>> print(description.advice[0])
     code alone predicts the target almost perfectly. If it is not known before the outcome is, a study with it means
-    nothing: --drop code.
+    nothing: --drop code
     """
     parts = parts_of(dataset)
     duplicates = duplicate_columns(dataset, parts)

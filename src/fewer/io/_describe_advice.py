@@ -96,12 +96,12 @@ def _about_give_aways(description: Description) -> Iterator[str]:
     if len(names) == 1:
         yield (
             f"{names[0]} alone predicts the target almost perfectly. If it is not known before the outcome is, a study "
-            f"with it means nothing: {drop_option(names)}."
+            f"with it means nothing: {drop_option(names)}"
         )
     elif names:
         yield (
             f"{len(names):,} columns predict the target almost perfectly, each alone. A study means nothing with those "
-            f"that are not known before the outcome is: {drop_option(names)}."
+            f"that are not known before the outcome is: {drop_option(names)}"
         )
     if description.target is not None and description.columns and not description.give_aways_checked:
         yield (
@@ -122,7 +122,7 @@ def _about_columns(description: Description) -> Iterator[str]:
             _count(len(description.identifiers), "identifier") if description.identifiers else "",
         ]
         what = _listed([reason for reason in reasons if reason], limit=4)
-        yield f"Leave out what adds nothing ({what}): {drop_option(useless)}."
+        yield f"Leave out what adds nothing ({what}): {drop_option(useless)}"
     if description.infinite:
         names = [found.column for found in description.infinite]
         yield (
@@ -133,14 +133,12 @@ def _about_columns(description: Description) -> Iterator[str]:
 
 def _about_missing(description: Description) -> Iterator[str]:
     missing = description.missing
-    constant = {found.column for found in description.constants}
-    mostly = [
-        found.column for found in missing.columns if found.share > _MOSTLY_MISSING and found.column not in constant
-    ]
+    told = {found.column for found in (*description.constants, *description.give_aways)}
+    mostly = [found.column for found in missing.columns if found.share > _MOSTLY_MISSING and found.column not in told]
     if mostly:
         yield (
             f"{_count(len(mostly), 'column is', 'columns are')} missing in more than half of the rows; see whether "
-            f"what is left is worth it, else {drop_option(mostly)}."
+            f"what is left is worth it, else {drop_option(mostly)}"
         )
     if missing.cells:
         yield (

@@ -45,12 +45,13 @@ def print_description(description: "Description", console: Console | None = None
     <BLANKLINE>
     What to do next
       1. Name the column to predict, if there is one: --target COLUMN.
-      2. Leave out what adds nothing (1 constant column): --drop b.
+      2. Leave out what adds nothing (1 constant column): --drop b
       3. See which methods fit this table: fewer methods --task unsupervised
     """
     console = console or Console(file=sys.stdout, highlight=False)
     console.print(Text(_headline(description), style="bold"))
-    for title, lines in _sections(description):
+    bar = "#" if console.options.ascii_only else "█"
+    for title, lines in _sections(description, bar):
         console.print()
         console.print(Text(title, style="bold cyan"))
         console.print(Padding(Group(*lines), (0, 0, 0, 2), expand=False))
@@ -63,10 +64,12 @@ def _headline(description: "Description") -> str:
     return f"{_shown(description.source, 200)}: {size} ({_bytes(description.memory_bytes)})"
 
 
-def _sections(description: "Description") -> Iterator[Section]:
+def _sections(description: "Description", bar: str) -> Iterator[Section]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in description.kinds.items())
     yield "Columns", [Text(kinds or "none")]
-    parts = (_target, _give_aways, _missing, _constants, _duplicates, _near_duplicates, _identifiers, _infinite, _rows)
+    if description.target is not None:
+        yield _target(description.target, bar)
+    parts = (_give_aways, _missing, _constants, _duplicates, _near_duplicates, _identifiers, _infinite, _rows)
     for part in parts:
         section = part(description)
         if section is not None:
@@ -74,10 +77,7 @@ def _sections(description: "Description") -> Iterator[Section]:
     yield "What to do next", [_numbered(description.advice)]
 
 
-def _target(description: "Description") -> Section | None:
-    target = description.target
-    if target is None:
-        return None
+def _target(target: Any, bar: str) -> Section:
     if target.distribution is not None:
         spread = target.distribution
         table = _table("minimum", "quartile", "median", "quartile", "maximum", "mean", "sd", justify="right")
@@ -93,8 +93,8 @@ def _target(description: "Description") -> Section | None:
     largest = target.classes[0].count
     classes = target.classes if len(target.classes) <= _ROWS_OF_A_LIST + 1 else target.classes[:_ROWS_OF_A_LIST]
     for item in classes:
-        bar = "█" * max(1, round(_BAR * item.count / largest))
-        table.add_row(Text(_shown(item.label)), f"{item.count:,}", _percent(item.share), Text(bar, style="cyan"))
+        drawn = Text(bar * max(1, round(_BAR * item.count / largest)), style="cyan")
+        table.add_row(Text(_shown(item.label)), f"{item.count:,}", _percent(item.share), drawn)
     lines: list[RenderableType] = [table]
     rest = target.classes[len(classes) :]
     if rest:
@@ -159,7 +159,7 @@ def _near_duplicates(description: "Description") -> Section | None:
     lines = []
     for group in groups[:_ROWS_OF_A_LIST]:
         members = [
-            f"{_shown(name)} ({_correlation(value)})"
+            f"{_shown(name)} ({value:.4f})"
             for name, value in zip(group.columns[1:], group.correlations[1:], strict=True)
         ]
         lines.append(Text(f"{_shown(group.columns[0])} and {_listed(members)}"))
@@ -245,17 +245,8 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def _correlation(value: float) -> str:
-    """Four digits, and never a plain 1 for columns that differ."""
-    return f"{value:.4f}"
-
-
 def _bytes(number: int) -> str:
-    if number < 1000:
-        return f"{number} bytes"
-    size = float(number)
-    for unit in ("kB", "MB", "GB"):
-        size /= 1000
-        if size < 1000:
-            break
-    return f"{size:.1f} {unit}"
+    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= size:
+            return f"{number / size:.1f} {unit}"
+    return f"{number} bytes"
