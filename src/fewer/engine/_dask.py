@@ -64,32 +64,27 @@ class DaskEngine(Engine):
 class Cargo:
     """Function and shared data in the memory of a Dask worker, unpacked there by the first task that needs them."""
 
-    def __init__(self, package: Packed, threads_by_host: dict[str, int]) -> None:
+    def __init__(self, package: Packed) -> None:
         self._package = package
-        self._threads_by_host = threads_by_host
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        return Cargo, (self._package, self._threads_by_host)  # packed again, when it moves on to another worker
+        return Cargo, (self._package,)  # packed again, when it moves on to another worker
 
     @cached_property
     def call(self) -> Callable[[Any], Any]:
         """The function of the run, with its shared data."""
         return call_from(lambda: self._package)
 
-    def budget(self, host: str, threads: int) -> int:
-        """Cores for each task on a host where so many Dask threads run side by side."""
-        import joblib
 
-        return max(1, joblib.cpu_count() // max(self._threads_by_host.get(host, 0), threads))
-
-
-def run_on_worker(task_bytes: bytes, cargo: Cargo) -> tuple[str, bytes]:
-    """Name of the Dask worker, and the report of the task that it ran."""
+def run_on_worker(task_bytes: bytes, cargo: Cargo, threads_by_host: dict[str, int]) -> tuple[str, bytes]:
+    """Name of the Dask worker, and the report of the task that it ran within its share of the host."""
+    import joblib
     from distributed import get_worker
     from distributed.comm import get_address_host
 
     worker = get_worker()
-    with within(cargo.budget(get_address_host(worker.address), worker.state.nthreads)):
+    side_by_side = max(threads_by_host.get(get_address_host(worker.address), 0), worker.state.nthreads)
+    with within(max(1, joblib.cpu_count() // side_by_side)):
         return worker.address, attempt_on_bytes(cargo.call, task_bytes)
 
 
@@ -124,16 +119,14 @@ class DaskSession(Session):
         self._suspects: deque[Parcel] = deque()
         self._ended: SimpleQueue[Future | None] = SimpleQueue()
         self._outcomes: deque[Outcome] = deque()
-        self._counted_at = 0.0
-        self._threads = 1
+        self._threads_by_host: dict[str, int] = {}
+        self._count_threads()
         self._cargo: Future | None = self._loaded_cargo()
 
     @property
     def capacity(self) -> int:
-        now = time.monotonic()
-        if now - self._counted_at > _COUNT_THREADS_EVERY_SECONDS:  # workers come and go
-            self._counted_at = now
-            self._threads = max(1, sum(self._threads_by_worker().values()))
+        if time.monotonic() - self._counted_at > _COUNT_THREADS_EVERY_SECONDS:  # workers come and go
+            self._count_threads()
         return 3 * self._threads
 
     def submit(self, ticket: Ticket) -> None:
@@ -177,7 +170,9 @@ class DaskSession(Session):
 
     def _send_one(self, parcel: Parcel) -> None:
         key = f"{self._name}-{next(self._numbers)}"
-        future = self._client.submit(run_on_worker, parcel.task_bytes, self._cargo, key=key, pure=False)
+        future = self._client.submit(
+            run_on_worker, parcel.task_bytes, self._cargo, self._threads_by_host, key=key, pure=False
+        )
         self._sent[key] = parcel, future
         future.add_done_callback(self._ended.put)
 
@@ -243,26 +238,29 @@ class DaskSession(Session):
 
     def _loaded_cargo(self) -> "Future":
         """Function and shared data, sent to every worker once."""
-        from distributed.comm import get_address_host
-
-        threads_by_host: Counter[str] = Counter()
-        for address, threads in self._threads_by_worker().items():
-            threads_by_host[get_address_host(address)] += threads
-        cargo = Cargo(self._package, dict(threads_by_host))
         try:
-            (future,) = self._client.scatter([cargo], broadcast=True, hash=False)
+            (future,) = self._client.scatter([Cargo(self._package)], broadcast=True, hash=False)
         except OSError:
             self._require_scheduler()
             raise
         return future
 
-    def _threads_by_worker(self) -> dict[str, int]:
+    def _count_threads(self) -> None:
+        """Note how many Dask threads there are, and for each host the most there were: a lost worker comes back."""
+        from distributed.comm import get_address_host
+
         self._require_scheduler()
         try:
-            return self._client.nthreads()
+            threads_by_worker = self._client.nthreads()
         except OSError:
             self._require_scheduler()
             raise
+        now: Counter[str] = Counter()
+        for address, threads in threads_by_worker.items():
+            now[get_address_host(address)] += threads
+        self._threads_by_host = dict(now | Counter(self._threads_by_host))
+        self._threads = max(1, now.total())
+        self._counted_at = time.monotonic()
 
     def _require_scheduler(self) -> None:
         if self._client.status != "running":

@@ -1,0 +1,56 @@
+import mmap
+
+import numpy as np
+import pytest
+
+from fewer.engine._payload import mapped_package, packed, unpacked, write_package
+
+
+def root_of(array):
+    """What the memory of an array belongs to."""
+    base = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return base.obj if isinstance(base, memoryview) else base
+
+
+@pytest.fixture
+def things():
+    rng = np.random.default_rng(0)
+    return {
+        "floats": rng.normal(size=(7, 5)),
+        "fortran": np.asfortranarray(rng.normal(size=(7, 5))),
+        "bytes": np.arange(3, dtype=np.uint8),
+        "empty": np.zeros((0, 4)),
+        "names": ["a", "b"],
+        "function": lambda x: x + 1,
+    }
+
+
+def test_everything_survives_the_file(things, tmp_path):
+    write_package(packed(things), tmp_path / "package")
+    back = unpacked(mapped_package(tmp_path / "package"))
+    for name in ("floats", "fortran", "bytes", "empty"):
+        np.testing.assert_array_equal(back[name], things[name])
+        assert back[name].dtype == things[name].dtype
+    assert back["names"] == ["a", "b"]
+    assert back["function"](1) == 2
+
+
+def test_arrays_are_mapped_aligned_and_read_only(things, tmp_path):
+    write_package(packed(things), tmp_path / "package")
+    back = unpacked(mapped_package(tmp_path / "package"))
+    for name in ("floats", "fortran", "bytes"):
+        assert isinstance(root_of(back[name]), mmap.mmap)
+        assert back[name].ctypes.data % 64 == 0
+        with pytest.raises(ValueError, match="read-only"):
+            back[name][0] = 0
+
+
+def test_unpacking_in_the_same_process_copies_no_array(things):
+    assert np.shares_memory(unpacked(packed(things))["floats"], things["floats"])
+
+
+def test_what_cannot_be_packed_is_refused_with_a_cure(tmp_path):
+    with (tmp_path / "file").open("w") as file, pytest.raises(TypeError, match="Open files, connections"):
+        packed({"log": file})
