@@ -7,5 +7,6 @@ from fewer.io._errors import TableError
 from fewer.io._frame import DEFAULT_MISSING
 from fewer.io._kinds import KINDS
 from fewer.io._read import read_table
+from fewer.io._write import write_table
 
-__all__ = ["DEFAULT_MISSING", "KINDS", "Dataset", "Description", "TableError", "describe", "read_table"]
+__all__ = ["DEFAULT_MISSING", "KINDS", "Dataset", "Description", "TableError", "describe", "read_table", "write_table"]

@@ -31,13 +31,20 @@ def read_svmlight(path: Path, options: Options) -> Table:
 
 
 def write_svmlight(path: Path, X: Any, y: np.ndarray) -> None:
-    """Write the rows, counting columns from 1; the first line says how many there are, for the last may be empty."""
-    from sklearn.datasets import dump_svmlight_file
+    """Write the rows, counting columns from 1; the first line says how many there are, for the last may be empty.
 
+    Numbers are written with all their digits, so that they are read back the same.
+    """
     rows = sp.csr_array(X)
-    with path.open("wb") as file:
-        file.write(f"# {rows.shape[1]} columns\n".encode())
-        dump_svmlight_file(rows, y, file, zero_based=False)
+    with path.open("w", encoding="ascii", newline="\n") as file:
+        file.write(f"# {rows.shape[1]} columns\n")
+        for row, label in enumerate((y + 0).tolist()):  # + 0 turns booleans into 0 and 1
+            stored = slice(rows.indptr[row], rows.indptr[row + 1])
+            order = np.argsort(rows.indices[stored])
+            indices = (rows.indices[stored][order] + 1).tolist()
+            values = (rows.data[stored][order] + 0).tolist()
+            pairs = [f"{index}:{value!r}" for index, value in zip(indices, values, strict=True)]
+            file.write(" ".join([repr(label), *pairs]) + "\n")
 
 
 def _open(path: Path) -> Any:
