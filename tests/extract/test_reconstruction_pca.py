@@ -83,3 +83,21 @@ def test_constant_table_keeps_one_direction_and_loses_nothing():
 def test_too_many_directions_are_refused_with_the_number_that_is_possible():
     with pytest.raises(ValueError, match=r"n_components=4.*5 rows and 3 columns.*at most 3"):
         ReconstructionPCA(n_components=4).fit(np.random.default_rng(0).normal(size=(5, 3)))
+
+
+@pytest.mark.parametrize("n_columns", [50, 1500])
+def test_all_directions_of_a_wide_table_rebuild_it_exactly(n_columns):
+    X = low_rank(20, n_columns, rank=19, noise=0)
+    for table in (X, sparse.csr_array(X)):
+        pca = ReconstructionPCA(n_components=19, random_state=0).fit(table)
+        assert pca.reconstruction_error_ == pytest.approx(0, abs=1e-9)
+        np.testing.assert_allclose(pca.inverse_transform(pca.transform(table)), X, atol=1e-6)
+    with pytest.raises(ValueError, match="at most 19"):
+        ReconstructionPCA(n_components=20).fit(X)
+
+
+def test_nearly_flat_directions_of_a_wide_table_stay_orthonormal():
+    rng = np.random.default_rng(0)
+    X = low_rank(20, 100, rank=10, noise=0) * 1e6 + 1e-3 * rng.normal(size=(20, 100))
+    pca = ReconstructionPCA(n_components=15).fit(X)
+    np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(15), atol=1e-8)

@@ -7,9 +7,10 @@ error of that is the sum of the discarded eigenvalues of the covariance, so the 
 """
 
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.decomposition import PCA
 from sklearn.utils._param_validation import Interval
@@ -20,6 +21,8 @@ from fewer.catalogue import method
 
 # Up to here the covariance matrix of a sparse table is cheaper to decompose whole than by Lanczos steps.
 _FEW_COLUMNS = 1000
+# Inner products square the condition number: a direction with less than this share of the largest variance is inexact.
+_SOUND = 1e-9
 
 
 def discarded_ratios(eigenvalues: np.ndarray, total: float | None = None) -> np.ndarray:
@@ -38,6 +41,30 @@ def smallest_rank(eigenvalues: np.ndarray, epsilon: float, total: float | None =
     """Smallest number of directions that loses a share below ``epsilon``, at least one; None if these are too few."""
     enough = np.flatnonzero(discarded_ratios(eigenvalues, total)[1:] < epsilon)
     return int(enough[0]) + 1 if len(enough) else None
+
+
+class Directions(NamedTuple):
+    """Leading directions of a table as rows, the variance along each (divisor n - 1), and the column means."""
+
+    components: np.ndarray
+    variances: np.ndarray
+    mean: np.ndarray
+
+
+def directions_by_rows(X: np.ndarray) -> Directions:
+    """All directions of a table with fewer rows than columns, from the n x n matrix of inner products of its rows.
+
+    An eigenvalue below the rounding error of the largest is left out, and its direction with it.
+    """
+    mean = X.mean(axis=0, dtype=np.float64)
+    centred = X - mean
+    eigenvalues, rows = linalg.eigh(centred @ centred.T, check_finite=False)
+    eigenvalues, rows = eigenvalues[::-1], rows[:, ::-1]
+    sound = eigenvalues > max(eigenvalues[0], 0) * _SOUND
+    components = (rows[:, sound] / np.sqrt(eigenvalues[sound])).T @ centred
+    largest = np.take_along_axis(components, np.abs(components).argmax(axis=1, keepdims=True), axis=1)
+    components *= np.sign(largest)  # scikit-learn's convention
+    return Directions(components.astype(X.dtype), eigenvalues[sound] / (len(X) - 1), mean.astype(X.dtype))
 
 
 @method(
@@ -138,22 +165,23 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             The fitted estimator.
         """
         X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=2)
-        if self.n_components is not None and self.n_components > min(X.shape):
+        most = min(X.shape[0] - 1, X.shape[1])
+        if self.n_components is not None and self.n_components > most:
             raise ValueError(
                 f"n_components={self.n_components} directions were asked of a table with {X.shape[0]} rows and "
-                f"{X.shape[1]} columns, which has at most {min(X.shape)}."
+                f"{X.shape[1]} columns, which has at most {most} (taking off the mean costs one of the rows)."
             )
-        pca, total = (self._fit_sparse if sparse.issparse(X) else self._fit_dense)(X)
-        ratios = discarded_ratios(pca.explained_variance_, total)
-        kept = self.n_components or smallest_rank(pca.explained_variance_, self.epsilon, total) or len(ratios) - 1
+        found, total = (self._fit_sparse if sparse.issparse(X) else self._fit_dense)(X)
+        ratios = discarded_ratios(found.variances, total)
+        kept = self.n_components or smallest_rank(found.variances, self.epsilon, total) or len(found.variances)
 
         self.n_samples_ = X.shape[0]
         self.n_components_ = kept
-        self.mean_ = pca.mean_
-        self.components_ = pca.components_[:kept].copy()
-        self.explained_variance_ = pca.explained_variance_[:kept]
-        self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else 0 * self.explained_variance_
-        self.singular_values_ = pca.singular_values_[:kept]
+        self.mean_ = found.mean
+        self.components_ = found.components[:kept].copy()
+        self.explained_variance_ = found.variances[:kept].astype(X.dtype)
+        self.explained_variance_ratio_ = self.explained_variance_ / (total or 1.0)
+        self.singular_values_ = np.sqrt(self.explained_variance_ * (self.n_samples_ - 1))
         self.discarded_ratios_ = ratios
         self.discarded_ratio_ = float(ratios[kept])
         self.reconstruction_error_ = self.discarded_ratio_ * total * (self.n_samples_ - 1) / self.n_samples_
@@ -162,11 +190,16 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return self
 
     def _fit_dense(self, X):
-        tall = X.shape[0] >= X.shape[1]
+        if X.shape[0] < X.shape[1]:
+            total = float(X.var(axis=0, ddof=1, dtype=np.float64).sum())
+            found = directions_by_rows(X)
+            wanted = self.n_components or smallest_rank(found.variances, self.epsilon, total)
+            if wanted and wanted <= len(found.variances):
+                return found, total
         # The covariance route squares the condition number; in single precision that costs the small eigenvalues.
-        exact = "covariance_eigh" if tall and X.dtype == np.float64 else "full"
-        pca = PCA(svd_solver=exact).fit(X)
-        return pca, float(pca.explained_variance_.sum(dtype=np.float64))
+        tall = X.shape[0] >= X.shape[1]
+        found = _directions(PCA(svd_solver="covariance_eigh" if tall and X.dtype == np.float64 else "full"), X)
+        return found, float(found.variances.sum(dtype=np.float64))
 
     def _fit_sparse(self, X):
         """Double the number of directions until they lose little enough; the total variance is known beforehand."""
@@ -176,14 +209,14 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         most = min(n_samples, n_features) - 1
         n_tried = self.n_components or 16
         while n_features > _FEW_COLUMNS and n_tried < most:
-            pca = PCA(n_tried, svd_solver="arpack", random_state=self.random_state).fit(X)
-            if self.n_components or smallest_rank(pca.explained_variance_, self.epsilon, total):
-                return pca, total
+            found = _directions(PCA(n_tried, svd_solver="arpack", random_state=self.random_state), X)
+            if self.n_components or smallest_rank(found.variances, self.epsilon, total):
+                return found, total
             n_tried *= 2
         if n_features <= max(_FEW_COLUMNS, n_samples):
-            return PCA(svd_solver="covariance_eigh").fit(X), total
+            return _directions(PCA(svd_solver="covariance_eigh"), X), total
         # More columns than rows: centring leaves at most n - 1 directions, and these are all of them.
-        return PCA(most, svd_solver="arpack", random_state=self.random_state).fit(X), total
+        return _directions(PCA(most, svd_solver="arpack", random_state=self.random_state), X), total
 
     def transform(self, X):
         """Coordinates of the rows along the directions.
@@ -228,3 +261,9 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = True
         return tags
+
+
+def _directions(pca, X):
+    with np.errstate(invalid="ignore"):  # a table without variance has no shares of it
+        pca.fit(X)
+    return Directions(pca.components_, pca.explained_variance_, pca.mean_)
