@@ -1,0 +1,116 @@
+import datetime
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from fewer.io import KINDS, TableError, read_table
+
+
+def kind_of(values, name="column"):
+    return read_table(pl.DataFrame({name: values, "other": [1.5] * len(values)})).kinds[0]
+
+
+N = 20
+RUNNING = list(range(5, 5 + N))
+SCATTERED = [j * j + 3 for j in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([3.0] * N, "constant"),
+        ([None] * N, "constant"),
+        (["same", None] * 10, "constant"),
+        ([True, False] * 10, "boolean"),
+        ([0, 1] * 10, "boolean"),
+        ([0.0, 1.0, None, 1.0] * 5, "boolean"),
+        (["Yes", "no"] * 10, "boolean"),
+        (["T", "f", None, "t"] * 5, "boolean"),
+        (["true", "FALSE"] * 10, "boolean"),
+        ([0.0, 0.5, 1.0, 1.0] * 5, "numeric"),
+        ([1, 2] * 10, "numeric"),
+        (SCATTERED, "numeric"),
+        ([float(number) for number in RUNNING], "numeric"),
+        (RUNNING, "identifier"),
+        (RUNNING[::-1], "identifier"),
+        (RUNNING[:9], "numeric"),
+        ([f"P-{j}" for j in range(N)], "identifier"),
+        ([f"P-{j}" for j in range(9)], "categorical"),
+        (["red", "green", "blue", "red"] * 5, "categorical"),
+        (["yes", "no", "maybe", "no"] * 5, "categorical"),
+        ([f"the patient was seen on day {j}" for j in range(N)], "text"),
+        (["very long remark here"] * 10 + ["another long remark here"] * 10, "categorical"),
+        ([f"{j:060d}x" for j in range(N)], "text"),
+        ([datetime.date(2024, 1, j + 1) for j in range(N)], "date"),
+        ([f"2024-01-{j + 1:02d}" for j in range(N)], "date"),
+        ([f"2024-01-{j + 1:02d} 10:30" for j in range(N)], "date"),
+        ([f"2024-01-{j + 1:02d}T10:30:00.5Z" for j in range(N)], "date"),
+        ([f"2024-01-{j + 1:02d}" for j in range(N - 1)] + ["soon"], "identifier"),
+        ([f"2024-13-{j + 1:02d}" for j in range(N)], "identifier"),
+    ],
+)
+def test_kind_follows_from_the_values(values, kind):
+    assert kind_of(values) == kind
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "patient_id", "patientId", "index", "unnamed_1", "row", "key"])
+def test_distinct_whole_numbers_are_identifiers_when_their_name_says_so(name):
+    assert kind_of(SCATTERED, name) == "identifier"
+
+
+@pytest.mark.parametrize("name", ["width", "acid", "humid", "keys pressed", "age"])
+def test_distinct_whole_numbers_with_other_names_are_numeric(name):
+    assert kind_of(SCATTERED, name) == "numeric"
+
+
+def test_an_identifier_keeps_its_kind_beside_columns_with_fractions():
+    dataset = read_table({"id": SCATTERED, "height": np.linspace(0, 1, N)})
+    assert dataset.kinds == ("identifier", "numeric")
+    assert dataset.X.dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int8, bool])
+def test_arrays_frames_and_sparse_matrices_agree_on_kinds(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(30, 4)).astype(dtype)
+    X[:, 1] = 1
+    X[:, 2] = rng.integers(0, 2, size=30)
+    names = [f"x{j}" for j in range(4)]
+    kinds = read_table(X).kinds
+    assert kinds[1:3] == ("constant", "boolean")
+    assert kinds == read_table(pl.DataFrame(X, schema=names)).kinds == read_table(sp.csc_array(X)).kinds
+
+
+def test_missing_cells_do_not_count_in_arrays_and_sparse_matrices():
+    X = np.array([[0.0, 1.0, 2.0, np.nan], [1.0, np.nan, 2.0, np.nan], [np.nan, 3.0, np.nan, np.nan]])
+    kinds = ("boolean", "numeric", "constant", "constant")
+    assert read_table(X).kinds == kinds
+    assert read_table(sp.csr_array(X)).kinds == kinds
+
+
+def test_empty_columns_of_a_sparse_matrix_are_constant():
+    X = sp.csr_array(([2.0, -1.0, 1.0], ([0, 1, 2], [1, 1, 3])), shape=(3, 5))
+    assert read_table(X).kinds == ("constant", "numeric", "constant", "boolean", "constant")
+
+
+def test_a_column_scaled_to_the_unit_interval_is_not_boolean_for_a_late_fraction():
+    X = np.zeros((3000, 2))
+    X[::2] = 1
+    X[2900, 0] = 0.25
+    assert read_table(X).kinds == ("numeric", "boolean")
+
+
+def test_kinds_can_be_overridden():
+    dataset = read_table({"zip": [1, 2, 3], "b": [1.5, 2.5, 0.0]}, kinds={"zip": "categorical"})
+    assert dataset.kinds == ("categorical", "numeric")
+
+
+def test_overriding_with_an_impossible_kind_says_why():
+    with pytest.raises(TableError, match=r"'a' cannot be of the kind 'numeric'.*numbers.*missing_values="):
+        read_table({"a": ["1", "two", "3"]}, kinds={"a": "numeric"})
+    with pytest.raises(TableError, match=r"not known. Use one of " + ", ".join(KINDS)):
+        read_table({"a": [1, 2]}, kinds={"a": "number"})
+    with pytest.raises(TableError, match=r"no column 'hight' \(asked for by kinds=\). Did you mean 'height'"):
+        read_table({"height": [1, 2]}, kinds={"hight": "numeric"})
