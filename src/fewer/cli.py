@@ -1,4 +1,4 @@
-"""The command line: ``fewer describe TABLE``.
+"""The command line: ``fewer describe TABLE``, ``fewer methods``.
 
 Each command imports what it needs itself, so that ``fewer --help`` answers at once. What goes wrong with the user's
 data is told in one paragraph on the standard error, with exit code 2; a traceback is only for what is our fault.
@@ -111,6 +111,37 @@ def describe(
             write_out(text)
 
 
+@app.command()
+def methods(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show one method in full.")] = None,
+    room: Annotated[str | None, typer.Option("--room", help="Only those of a room, such as select or extract.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option("--task", help="Only those for classification, regression, unsupervised or evaluation."),
+    ] = None,
+    handles: Annotated[
+        list[str] | None,
+        typer.Option("--handles", help="Only those that take such data as they are: missing, sparse, categorical."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
+) -> None:
+    """List the methods: what each does, when to use it, what it costs, whose it is."""
+    with told_plainly():
+        from fewer import catalogue
+
+        with _warnings_as_notes():
+            if name is not None:
+                cards = [catalogue.find(name)]
+            else:
+                cards = catalogue.methods(room=room, task=task, handles=_names_in(handles))
+        if as_json:
+            import json
+
+            write_out(json.dumps([card.to_dict() for card in cards], indent=2, ensure_ascii=False) + "\n")
+        else:
+            write_out(_rendered_methods(cards, in_full=name is not None))
+
+
 @contextmanager
 def told_plainly() -> Iterator[None]:
     """Turn errors about the user's data into one paragraph and an exit code; end quietly when the user stops us."""
@@ -201,5 +232,25 @@ def _rendered(description: Any, *, to_file: bool) -> str:
     console = Console(highlight=False, no_color=True, force_terminal=False) if to_file else Console(highlight=False)
     with console.capture() as captured:
         print_description(description, console)
-    # Cells of tables are padded to their width; spaces at the end of a line are no use to anyone.
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+    return _without_trailing_spaces(captured.get())
+
+
+def _rendered_methods(cards: list[Any], *, in_full: bool) -> str:
+    from rich.console import Console
+
+    from fewer.report import print_method, print_methods
+
+    if not cards:
+        return "No method matches; leave out one of the options.\n"
+    console = Console(highlight=False)
+    with console.capture() as captured:
+        if in_full:
+            print_method(cards[0], console)
+        else:
+            print_methods(cards, console)
+    return _without_trailing_spaces(captured.get())
+
+
+def _without_trailing_spaces(text: str) -> str:
+    """Cells of tables are padded to their width; spaces at the end of a line are no use to anyone."""
+    return "\n".join(line.rstrip() for line in text.split("\n"))
