@@ -133,7 +133,7 @@ def _about_columns(description: Description) -> Iterator[str]:
 
 def _about_missing(description: Description) -> Iterator[str]:
     missing = description.missing
-    told = {found.column for found in (*description.constants, *description.give_aways)}
+    told = {found.column for found in description.constants} | {found.column for found in description.give_aways}
     mostly = [found.column for found in missing.columns if found.share > _MOSTLY_MISSING and found.column not in told]
     if mostly:
         yield (

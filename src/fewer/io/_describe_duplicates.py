@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from fewer.io._dataset import Dataset
-from fewer.io._describe_parts import Parts, first_rows_with_value
+from fewer.io._describe_parts import Parts, labels_at
 from fewer.io._description import DuplicateRows, NearDuplicateColumns
 from fewer.io._duplicates import first_equal_columns, first_equal_rows, groups_of_equals
 from fewer.io._near_duplicates import FEWEST_ROWS, near_duplicate_columns
@@ -80,7 +80,7 @@ def _renamings(dataset: Dataset, parts: Parts) -> list[list[int]]:
         return []
     codes = [int(j) for j in parts.number_positions if _could_be_codes(dataset.X.to_series(int(j)))]
     if codes:
-        labels = np.hstack([labels, first_rows_with_value(dataset.X[:, codes])])
+        labels = np.hstack([labels, labels_at(dataset.X, np.array(codes))])
         positions = np.concatenate([positions, codes])
     groups = []
     is_label = set(parts.label_positions.tolist())

@@ -31,35 +31,30 @@ def parts_of(dataset: Dataset) -> Parts:
         return Parts(X, np.arange(X.shape[1]), np.empty((X.shape[0], 0), dtype=np.int32), np.empty(0, dtype=np.int64))
     is_number = np.array([_is_number(dtype) for dtype in X.dtypes], dtype=bool)
     number_positions, label_positions = np.flatnonzero(is_number), np.flatnonzero(~is_number)
-    return Parts(
-        numbers_of(X[:, number_positions.tolist()]),
-        number_positions,
-        first_rows_with_value(X[:, label_positions.tolist()]),
-        label_positions,
-    )
+    return Parts(numbers_at(X, number_positions), number_positions, labels_at(X, label_positions), label_positions)
 
 
-def numbers_of(frame: pl.DataFrame) -> np.ndarray:
-    """Columns of numbers, booleans and dates as floats; single precision where all columns have it."""
-    if not frame.width:
-        return np.empty((frame.height, 0))
-    dtype = pl.Float32 if all(dtype == pl.Float32 for dtype in frame.dtypes) else pl.Float64
+def numbers_at(frame: pl.DataFrame, positions: np.ndarray) -> np.ndarray:
+    """Columns of numbers, booleans and dates as floats; single precision where all of them have it."""
+    columns = [frame.to_series(int(j)) for j in positions]
+    single = bool(columns) and all(series.dtype == pl.Float32 for series in columns)
     # The array is filled column by column: a cast of the whole frame would stand beside it in memory.
-    numbers = np.empty(frame.shape, dtype=np.float32 if dtype == pl.Float32 else np.float64, order="F")
-    for j, series in enumerate(frame):
-        numbers[:, j] = series.to_physical().cast(dtype).fill_null(np.nan).to_numpy()
+    numbers = np.empty((frame.height, len(columns)), dtype=np.float32 if single else np.float64, order="F")
+    for j, series in enumerate(columns):
+        numbers[:, j] = series.to_physical().cast(pl.Float32 if single else pl.Float64).fill_null(np.nan).to_numpy()
     return numbers
 
 
-def first_rows_with_value(frame: pl.DataFrame) -> np.ndarray:
-    """For each cell the number of the first row that holds the same value in this column; -1 where missing."""
-    if not frame.width:
+def labels_at(frame: pl.DataFrame, positions: np.ndarray) -> np.ndarray:
+    """For each cell of these columns the number of the first row with the same value in it; -1 where missing."""
+    if not len(positions):
         return np.empty((frame.height, 0), dtype=np.int32)
+    names = [frame.columns[j] for j in positions]
     first = [
         pl.when(pl.col(name).is_null()).then(-1).otherwise(pl.col(_ROW).first().over(name)).cast(pl.Int32).alias(name)
-        for name in frame.columns
+        for name in names
     ]
-    return frame.with_row_index(_ROW).select(first).to_numpy()
+    return frame.select(names).with_row_index(_ROW).select(first).to_numpy()
 
 
 def _is_number(dtype: pl.DataType) -> bool:
