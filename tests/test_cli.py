@@ -1,0 +1,214 @@
+"""The command line: `fewer describe`, its errors, and how it ends."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import fewer
+from fewer.cli import app
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    ill = rng.permutation(["yes", "no"] * 30)
+    age = rng.integers(20, 80, 60)
+    return pl.DataFrame(
+        {
+            "age": age,
+            "again": age,
+            "weight, kg": rng.normal(70, 9, 60),
+            "code": np.where(ill == "yes", "a", "b"),
+            "ill": ill,
+        }
+    )
+
+
+@pytest.fixture
+def table(frame, tmp_path):
+    path = tmp_path / "patients.csv"
+    frame.write_csv(path)
+    return path
+
+
+def test_the_version_is_that_of_the_package():
+    assert run("--version").stdout == f"fewer {fewer.__version__}\n"
+
+
+def test_help_does_not_import_what_it_does_not_need():
+    script = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom fewer.cli import app\n"
+        "done = CliRunner().invoke(app, ['--help'])\n"
+        "print(done.exit_code, sorted({'numpy', 'scipy', 'sklearn', 'polars', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 []\n"
+
+
+def test_describe_tells_what_the_table_is_and_what_to_do(table):
+    done = run("describe", table, "--target", "ill")
+    assert done.exit_code == 0
+    assert f"{table.name}: 60 rows, 4 columns" in " ".join(done.stdout.split())
+    assert "age = again" in done.stdout
+    assert "code alone predicts the target almost perfectly" in " ".join(done.stdout.split())
+    assert done.stdout.rstrip().endswith("fewer methods --task classification")
+
+
+def test_json_alone_goes_to_the_standard_output(table):
+    done = run("describe", table, "--target", "ill", "--json")
+    facts = json.loads(done.stdout)
+    assert facts["rows"] == 60
+    assert facts["duplicates"] == [["age", "again"]]
+    assert done.stderr == ""
+
+
+def test_describe_works_without_a_target(table):
+    assert json.loads(run("describe", table, "--json").stdout)["target"] is None
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arff"])
+def test_other_formats_are_described_alike(frame, table, tmp_path, suffix):
+    path = tmp_path / f"patients{suffix}"
+    if suffix == ".parquet":
+        frame.write_parquet(path)
+    else:
+        rows = "\n".join(",".join(str(value) for value in row) for row in frame.rows())
+        path.write_text(
+            "@relation patients\n@attribute age numeric\n@attribute again numeric\n@attribute 'weight, kg' numeric\n"
+            f"@attribute code {{a,b}}\n@attribute ill {{yes,no}}\n@data\n{rows}\n"
+        )
+    found, expected = (json.loads(run("describe", file, "-t", "ill", "--json").stdout) for file in (path, table))
+    for key in ("rows", "columns", "kinds", "duplicates", "give_aways", "target"):
+        assert found[key] == expected[key]
+
+
+def test_columns_are_dropped_by_name_and_quotes_protect_a_comma(table):
+    facts = json.loads(run("describe", table, "--drop", 'again,"weight, kg"', "--drop", "code", "--json").stdout)
+    assert facts["columns_by_kind"] == {"numeric": ["age"], "boolean": ["ill"]}
+
+
+def test_more_markers_of_missing_values_add_to_the_usual_ones(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n-999,x\nNA,y\n2.5,unknown\n3.5,x\n")
+    facts = json.loads(run("describe", path, "--missing-values", "-999,unknown", "--json").stdout)
+    assert [(item["column"], item["count"]) for item in facts["missing"]["columns"]] == [("a", 2), ("b", 1)]
+
+
+def test_separator_encoding_and_header_are_passed_on(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("größe;b\n1,5;2\n2,5;3\n4,5;7\n".encode("latin-1"))
+    done = run("describe", path, "--separator", ";", "--decimal", ",", "--encoding", "latin-1", "--json")
+    assert json.loads(done.stdout)["columns_by_kind"] == {"numeric": ["größe", "b"]}
+    plain = tmp_path / "plain.csv"
+    plain.write_text("1.5,2\n2.5,3\n4.5,7\n")
+    assert json.loads(run("describe", plain, "--no-header", "--json").stdout)["rows"] == 3
+
+
+def test_the_task_can_be_asked_for(tmp_path):
+    path = tmp_path / "t.csv"
+    pl.DataFrame({"a": np.random.default_rng(0).normal(size=40), "y": np.arange(40) % 5}).write_csv(path)
+    facts = json.loads(run("describe", path, "-t", "y", "--task", "regression", "--json").stdout)
+    assert facts["target"]["task"] == "regression"
+
+
+def test_output_goes_to_a_file_as_text_or_by_its_suffix_as_json(table, tmp_path):
+    done = run("describe", table, "-o", tmp_path / "out.txt")
+    assert (done.exit_code, done.stdout) == (0, "")
+    text = (tmp_path / "out.txt").read_text(encoding="utf-8")
+    assert text.rstrip().endswith("fewer methods --task unsupervised")
+    assert "\x1b" not in text
+    run("describe", table, "-o", tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["rows"] == 60
+
+
+def test_a_data_set_by_name_brings_its_own_target():
+    facts = json.loads(run("describe", "dataset:iris", "--json").stdout)
+    assert (facts["rows"], facts["columns"], facts["target"]["task"]) == (150, 4, "multiclass")
+    dropped = json.loads(run("describe", "dataset:iris", "--drop", "petal length (cm)", "--json").stdout)
+    assert dropped["columns"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no_such_file.csv"], "no_such_file.csv"),
+        (["TABLE", "--target", "il"], "Did you mean 'ill'?"),
+        (["TABLE", "--drop", "agee"], "'agee'"),
+        (["TABLE", "--task", "guessing"], "guessing"),
+        (["TABLE", "-o", "no/such/folder/out.txt"], "no/such/folder/out.txt"),
+        (["dataset:irsi"], "Did you mean 'iris'"),
+        (["dataset:iris", "--drop", "petal"], "there is no column 'petal'"),
+        (["dataset:iris", "--separator", ";"], "--separator has no meaning"),
+        (["dataset:iris", "--task", "regression"], "--task has no meaning"),
+    ],
+)
+def test_mistakes_get_one_paragraph_on_stderr_and_exit_code_2(arguments, message, table):
+    done = run("describe", *[table if argument == "TABLE" else argument for argument in arguments])
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "\n\n" not in done.stderr.strip()
+
+
+def test_errors_stay_on_stderr_with_json(table):
+    done = run("describe", table, "--target", "nobody", "--json")
+    assert (done.exit_code, done.stdout) == (2, "")
+
+
+def test_names_in_errors_are_not_markup(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("[red]a,b\n1.5,2.5\n3.5,4.5\n")
+    assert "'[red]x'" in run("describe", path, "--target", "[red]x").stderr
+
+
+def test_rows_left_out_for_want_of_a_target_are_noted_on_stderr(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1.5,u\n2.5,\n3.5,v\n4.5,u\n")
+    done = run("describe", path, "--target", "y", "--json")
+    assert json.loads(done.stdout)["rows"] == 3
+    assert done.stderr.startswith("Note: ")
+    assert "UserWarning" not in done.stderr
+
+
+def test_faults_of_ours_keep_their_traceback(table, monkeypatch):
+    monkeypatch.setattr("fewer.io.describe", lambda dataset: 1 / 0)
+    done = run("describe", table)
+    assert isinstance(done.exception, ZeroDivisionError)
+
+
+def test_ctrl_c_ends_quietly(table, monkeypatch):
+    def interrupted(dataset):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fewer.io.describe", interrupted)
+    done = run("describe", table)
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_closed_pipe_ends_quietly(table, options):
+    command = [sys.executable, "-c", "from fewer.cli import app; app()", "describe", str(table), *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 141
+    process.stderr.close()
+
+
+def test_piped_output_is_plain_and_fits_80_columns(table):
+    command = [sys.executable, "-c", "from fewer.cli import app; app()", "describe", str(table), "--target", "ill"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines[1:])) <= 80
+    assert "\x1b" not in done.stdout
+    assert all(line == line.rstrip() for line in lines)
