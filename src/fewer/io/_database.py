@@ -77,7 +77,11 @@ def _secrets(uri: str) -> list[str]:
     found = re.findall(r"(?:^|&)(?:password|sslpassword)=([^&]*)", parts.query)
     if "@" in parts.netloc and ":" in parts.netloc.rpartition("@")[0]:
         found.append(parts.netloc.rpartition("@")[0].partition(":")[2])
-    return sorted({form for secret in found if secret for form in (secret, unquote(secret))}, key=len, reverse=True)
+    return sorted(
+        {form for secret in found if secret for form in (secret, unquote(secret), quote(unquote(secret)))},
+        key=len,
+        reverse=True,
+    )
 
 
 def _without_secrets(uri: str) -> str:

@@ -24,9 +24,7 @@ def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: st
     NaN are null as well, unless all columns are numbers.
     """
     words, numbers = split_markers(missing_values)
-    columns = [
-        _tidy_strings(series, words) if series.dtype == pl.String else _plain(series, source) for series in frame
-    ]
+    columns = [_tidied(series, words, source) for series in frame]
     frame = pl.DataFrame(columns)
     floats = frame.select(cs.float())
     if floats.width and floats.height and not is_numeric(frame):  # an array holds NaN for both
@@ -108,6 +106,12 @@ _NUMPY_TYPE: dict[pl.DataType | type[pl.DataType], type] = {
     pl.UInt32: np.uint32,
     pl.UInt64: np.uint64,
 }
+
+
+def _tidied(series: pl.Series, missing: list[str], source: str) -> pl.Series:
+    if hasattr(series.dtype, "ext_storage"):  # such as PostgreSQL's numeric, whose values are strings underneath
+        series = series.ext.storage()
+    return _tidy_strings(series, missing) if series.dtype == pl.String else _plain(series, source)
 
 
 def _plain(series: pl.Series, source: str) -> pl.Series:

@@ -20,11 +20,16 @@ def frame_of(table: Dataset | pl.DataFrame) -> pl.DataFrame:
     return dataset_to_polars(table) if isinstance(table, Dataset) else table
 
 
-def write_csv(path: Path, table: Dataset | pl.DataFrame) -> None:
-    """Write text with separators: tabs for ``.tsv``, commas otherwise."""
+def _flat_frame_of(table: Dataset | pl.DataFrame, format: str) -> pl.DataFrame:
     frame = frame_of(table)
     if nested := [name for name, dtype in frame.schema.items() if dtype.is_nested() or dtype == pl.Binary]:
-        raise TableError(f"CSV cannot hold lists or bytes, as in the columns {shortened(nested)}. Write Parquet.")
+        raise TableError(f"{format} cannot hold lists or bytes, as in the columns {shortened(nested)}. Write Parquet.")
+    return frame
+
+
+def write_csv(path: Path, table: Dataset | pl.DataFrame) -> None:
+    """Write text with separators: tabs for ``.tsv``, commas otherwise."""
+    frame = _flat_frame_of(table, "CSV")
     frame = frame.with_columns(cs.by_dtype(pl.Categorical, pl.Enum, pl.Duration).cast(pl.String))
     separator = "\t" if ".tsv" in path.name.lower() or ".tab" in path.name.lower() else ","
     # A missing value alone on its line would be a blank line, which is no row at the end of a file.
@@ -45,7 +50,7 @@ def write_excel(path: Path, table: Dataset | pl.DataFrame) -> None:
     """Write a workbook with one sheet."""
     if importlib.util.find_spec("xlsxwriter") is None:
         raise TableError("Writing Excel files needs xlsxwriter. Install it by pip install 'fewer[excel]'.")
-    frame = frame_of(table)
+    frame = _flat_frame_of(table, "Excel")
     if frame.height > _MOST_EXCEL_ROWS or frame.width > _MOST_EXCEL_COLUMNS:
         raise TableError(
             f"An Excel sheet holds {_MOST_EXCEL_ROWS:,} rows and {_MOST_EXCEL_COLUMNS:,} columns at most, but the "
@@ -61,7 +66,7 @@ def write_excel(path: Path, table: Dataset | pl.DataFrame) -> None:
 
 def write_sqlite(path: Path, table: Dataset | pl.DataFrame) -> None:
     """Write a database with one table, named after the file."""
-    frame = frame_of(table)
+    frame = _flat_frame_of(table, "SQLite")
     names = ", ".join('"' + name.replace('"', '""') + '"' for name in frame.columns)
     name = '"' + path.name.split(".part.")[-1].split(".")[0].replace('"', '""') + '"'
     cells = frame.with_columns(cs.temporal().cast(pl.String), cs.by_dtype(pl.Categorical, pl.Enum).cast(pl.String))

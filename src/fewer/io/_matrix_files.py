@@ -21,6 +21,7 @@ _SPARSE_PARTS = {"format", "shape", "data"}
 def read_mat(path: Path, options: Options) -> Table:
     """The table in a MATLAB file of version 4 to 7."""
     from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
 
     try:
         arrays = loadmat(path)
@@ -29,7 +30,7 @@ def read_mat(path: Path, options: Options) -> Table:
             f"{path}: this MATLAB file is of version 7.3 (HDF5), which is not read. Save it in MATLAB by "
             "save('name.mat', 'X', 'Y', '-v7'), or turn it into .npz with h5py."
         ) from error
-    except (ValueError, TypeError, OSError, EOFError, KeyError, zlib.error) as error:
+    except (MatReadError, ValueError, TypeError, OSError, EOFError, KeyError, zlib.error) as error:
         raise TableError(
             f"{path}: this cannot be read as a MATLAB file ({error}). Was it written completely?"
         ) from error
