@@ -114,11 +114,12 @@ def test_a_table_without_target_is_described_too(messy):
 
 def test_json_is_valid_and_holds_every_fact(description):
     facts = json.loads(description.to_json(), parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
-    assert set(facts) == {field.name for field in dataclasses.fields(Description)} | {"kinds"}
+    assert set(facts) == {field.name for field in dataclasses.fields(Description)} | {"kinds", "columns_to_drop"}
     assert facts == description.to_dict()
     assert facts["target"]["rarest"] == {"label": "yes", "count": 20, "share": pytest.approx(1 / 6)}
     assert facts["give_aways"][0]["column"] == "code"
     assert facts["advice"] == list(description.advice)
+    assert facts["columns_to_drop"] == ["country", "empty", "patient"]
 
 
 def test_json_keys_do_not_depend_on_what_is_found(description):

@@ -80,11 +80,13 @@ def test_no_colours_without_a_terminal(noise):
     assert "\x1b" in printed(noise, force_terminal=True, color_system="standard")
 
 
-def test_many_classes_are_cut_short_with_the_size_of_the_rest(noise):
+def test_many_classes_are_cut_short_with_the_size_of_the_rest():
     labels = np.repeat([f"c{j:02d}" for j in range(20)], np.arange(40, 20, -1))
     text = printed(np.random.default_rng(0).normal(size=(len(labels), 2)), labels)
     assert "20 classes" in text
     assert "and 12 more classes, from 21 rows to 32" in text
+    even = np.repeat([f"c{j:02d}" for j in range(20)], 5)
+    assert "and 12 more classes, 5 rows each" in printed(np.random.default_rng(0).normal(size=(100, 2)), even)
 
 
 def test_give_aways_are_shown_with_their_score(noise):

@@ -44,15 +44,6 @@ def drop_option(names: Sequence[str]) -> str:
     return f"--drop {shlex.quote(text.getvalue())}{more}"
 
 
-def columns_to_drop(description: Description) -> list[str]:
-    """Columns that a study loses nothing by: constants, exact and near duplicates, identifiers."""
-    useless = [constant.column for constant in description.constants]
-    useless += [name for group in description.duplicates for name in group[1:]]
-    useless += [name for group in description.near_duplicates for name in group.columns[1:]]
-    useless += description.identifiers
-    return list(dict.fromkeys(useless))
-
-
 def _about_target(description: Description) -> Iterator[str]:
     target = description.target
     if target is None:
@@ -111,7 +102,7 @@ def _about_give_aways(description: Description) -> Iterator[str]:
 
 
 def _about_columns(description: Description) -> Iterator[str]:
-    useless = columns_to_drop(description)
+    useless = description.columns_to_drop
     if useless:
         reasons = [
             _count(len(description.constants), "constant column") if description.constants else "",

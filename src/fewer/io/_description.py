@@ -156,6 +156,9 @@ class Description:
         False without a target, and when there are too few rows to tell a give-away from luck.
     duplicate_rows : DuplicateRows
         Rows that repeat earlier ones.
+    columns_to_drop : tuple of str
+        Columns that a study loses nothing by: constants, all but one of each group of exact or near duplicates,
+        identifiers.
     advice : tuple of str
         What to do next, in sentences.
 
@@ -188,6 +191,14 @@ class Description:
     advice: tuple[str, ...] = ()
 
     @property
+    def columns_to_drop(self) -> tuple[str, ...]:
+        """Columns that a study loses nothing by."""
+        useless = [constant.column for constant in self.constants]
+        useless += [name for group in self.duplicates for name in group[1:]]
+        useless += [name for group in self.near_duplicates for name in group.columns[1:]]
+        return tuple(dict.fromkeys([*useless, *self.identifiers]))
+
+    @property
     def kinds(self) -> dict[str, int]:
         """Number of columns of each kind that occurs."""
         return {kind: len(names) for kind, names in self.columns_by_kind.items()}
@@ -203,6 +214,7 @@ class Description:
         """
         facts = _plain(asdict(self))
         facts["kinds"] = self.kinds
+        facts["columns_to_drop"] = list(self.columns_to_drop)
         if self.target is not None:
             facts["target"]["rarest"] = _plain(asdict(self.target.rarest)) if self.target.rarest else None
         return facts

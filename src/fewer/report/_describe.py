@@ -98,7 +98,8 @@ def _target(target: Any, bar: str) -> Section:
     lines: list[RenderableType] = [table]
     rest = target.classes[len(classes) :]
     if rest:
-        counts = f"from {_count(rest[-1].count, 'row')} to {rest[0].count:,}"
+        fewest, most = rest[-1].count, rest[0].count
+        counts = f"from {_count(fewest, 'row')} to {most:,}" if fewest < most else f"{_count(most, 'row')} each"
         lines.append(Text(f"and {len(rest):,} more classes, {counts}"))
     return f"Target {_shown(target.name)}: {target.task}, {len(target.classes):,} classes", lines
 
