@@ -1,4 +1,5 @@
 import datetime
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,18 @@ def test_keep_takes_columns_by_name_in_the_order_asked_for(mixed, sparse):
     assert sparse.keep(["x2", "x0"]).X.toarray()[2].tolist() == [3, 2]
     with pytest.raises(TableError, match=r"no column 'flagg'.*Did you mean 'flag'"):
         mixed.keep(["flagg"])
+
+
+def test_keeping_no_column_keeps_the_rows(mixed, sparse):
+    assert mixed.keep([]).shape == (12, 0)
+    assert sparse.keep([]).shape == (4, 0)
+    assert mixed.keep([]).to_polars().columns == ["ill"]
+    assert mixed.keep([]).missing_by_row.tolist() == [0] * 12
+
+
+def test_a_dataset_can_be_pickled(mixed, assert_same):
+    assert mixed.has_missing
+    assert_same(pickle.loads(pickle.dumps(mixed)), mixed)
 
 
 def test_kinds_are_found_by_name(mixed):

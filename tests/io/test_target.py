@@ -128,6 +128,13 @@ def test_the_target_cannot_be_dropped():
         read_table({"a": [1, 2], "b": [1, 2]}, target="a", drop=["a"])
 
 
+def test_a_table_of_nothing_but_its_target_is_an_error():
+    with pytest.raises(TableError, match="no column is left to learn from"):
+        read_table({"a": [1, 2]}, target="a")
+    with pytest.raises(TableError, match="no column is left to learn from"):
+        read_table({"a": [1, 2], "b": [1, 2]}, target="a", drop=["b"])
+
+
 def test_dates_are_no_target():
     with pytest.raises(TableError, match="'d' holds dates"):
         read_table({"d": ["2024-01-01", "2024-01-02"], "a": [1, 2]}, target="d")

@@ -262,7 +262,10 @@ class Dataset:
         """
         names = [columns] if isinstance(columns, str) else list(columns)
         where = self._positions(names, "keep")
-        X = self.X.select(names) if isinstance(self.X, pl.DataFrame) else self.X[:, where]
+        if isinstance(self.X, pl.DataFrame):  # a frame without columns would lose its rows
+            X = self.X.select(names) if names else np.empty((self.n_rows, 0))
+        else:
+            X = self.X[:, where]
         return replace(self, X=X, columns=tuple(names), kinds=tuple(self.kinds[j] for j in where))
 
     def _positions(self, names: list[str], asked_by: str) -> list[int]:

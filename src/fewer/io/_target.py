@@ -57,7 +57,7 @@ def _from_series(series: pl.Series, source: str, name: str) -> np.ndarray:
     if dtype == pl.Null:
         return np.full(series.len(), np.nan)
     if dtype.is_numeric():
-        if dtype.is_decimal() or dtype in (pl.Int128, pl.UInt128):
+        if dtype.is_decimal() or (dtype.is_integer() and "128" in str(dtype)):  # numpy has no such types
             series = series.cast(pl.Float64)
         return series.to_numpy() if not series.null_count() else series.cast(pl.Float64).fill_null(np.nan).to_numpy()
     if dtype == pl.Boolean and not series.null_count():
