@@ -157,6 +157,12 @@ def test_a_target_of_numbers_is_given_away_by_any_smooth_function_of_it(rng):
     assert found["log"].measure == "R2 on ranks"
 
 
+def test_a_number_that_orders_a_small_table_like_the_target_is_found(rng):
+    target = rng.normal(size=15)
+    X = np.column_stack([rng.normal(size=15), -np.exp(target), np.floor(target)])
+    assert set(found_in(X, target)) == {"x1"}
+
+
 def test_a_target_of_numbers_is_given_away_by_categories(rng):
     group = rng.integers(0, 30, size=900)
     table = {

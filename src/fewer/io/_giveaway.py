@@ -13,7 +13,8 @@ identifier does not look perfect:
   the score is R2 on ranks, which no monotone change of the target or outlier alters.
 
 A column is reported from a score of 0.99 on; or when its sorted values pass through the classes one after the other
-without overlap, since then the few errors are only rows at the borders.
+without overlap (a target of numbers: when it only rises or only falls with the column), since then the few errors are
+only rows at the borders.
 
 With few rows and many columns some column looks perfect by luck. `enough_to_tell` bounds the number of columns of pure
 noise that would be reported, and nothing is reported unless this is below 0.01.
@@ -37,7 +38,7 @@ class Scores(NamedTuple):
 
     all_rows: np.ndarray
     known_rows: np.ndarray  # -inf where too few are known
-    separates: np.ndarray  # no overlap of classes
+    separates: np.ndarray  # no overlap of classes, or a target of numbers that only rises or only falls
 
     def best(self) -> np.ndarray:
         """The score to show for each column."""
@@ -255,9 +256,13 @@ def _rank_scores(columns: np.ndarray, ranks: np.ndarray) -> Scores:
         return np.where(total > 0, 1 - (errors * rows).sum(axis=1) / np.where(total > 0, total, 1.0), -np.inf)
 
     all_rows = r2(np.ones_like(known))
-    usable = ~known.all(axis=1) & (known.sum(axis=1) >= _FEWEST_KNOWN * n_rows)
+    mostly_known = known.sum(axis=1) >= _FEWEST_KNOWN * n_rows
+    usable = mostly_known & ~known.all(axis=1)
     known_rows = np.where(usable, r2(known), -np.inf) if usable.any() else np.full(n_columns, -np.inf)
-    return Scores(all_rows, known_rows, np.zeros(n_columns, dtype=bool))
+    steps = np.diff(own, axis=1) * known[:, 1:]
+    tied = (steps != 0) & (values[:, 1:] == values[:, :-1])
+    one_way = ((steps >= 0).all(axis=1) | (steps <= 0).all(axis=1)) & (steps != 0).any(axis=1)
+    return Scores(all_rows, known_rows, one_way & ~tied.any(axis=1) & mostly_known)
 
 
 def category_class_score(codes: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
