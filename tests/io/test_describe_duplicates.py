@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fewer.io import describe, read_table
+from fewer.io import Dataset, describe, read_table
 from fewer.io._duplicates import first_equal_columns, first_equal_rows, groups_of_equals
 
 small_tables = arrays(
@@ -134,4 +134,5 @@ def test_rows_repeat_alike_in_dense_and_sparse_tables(form):
 
 
 def test_a_table_without_columns_has_no_repeated_rows():
-    assert describe(read_table(np.empty((20, 0)), target=[0, 1] * 10)).duplicate_rows.repeats == 0
+    dataset = Dataset(np.empty((20, 0)), (), (), y=np.arange(20) % 2, target="y", task="binary")
+    assert describe(dataset).duplicate_rows.repeats == 0
