@@ -33,11 +33,11 @@ def assemble(
     error = repeated_names(table.source, table.columns)
     if error is not None:
         raise error
-    if 0 in table.data.shape:
-        raise TableError(f"{table.source}: the table has no {'rows' if table.data.shape[0] == 0 else 'columns'}.")
+    if table.data.shape[0] == 0:
+        raise TableError(f"{table.source}: the table has no rows.")
     target_name, y = _target_of(table, target, task)
     data, columns = _without(table, _dropped(table, drop, target_name))
-    if not columns or columns == [target_name]:
+    if table.columns and columns in ([], [target_name]):
         raise TableError(f"{table.source}: no column is left to learn from beside the target and those in drop=.")
     if isinstance(data, pl.DataFrame):
         data = tidy_frame(data, missing_values, table.source)
