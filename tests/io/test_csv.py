@@ -198,6 +198,11 @@ def test_what_is_wrong_with_a_file_is_said(file, text, message):
         read_table(file(text))
 
 
+def test_a_header_whose_quote_never_ends_is_an_error(file):
+    with pytest.raises(TableError, match=r"line 1: the names cannot be read.*quote"):
+        read_table(file('a,"b\n' + "1,2\n" * 50_000))
+
+
 def test_a_separator_must_be_one_character(file):
     with pytest.raises(TableError, match="single character"):
         read_table(file("a::b\n1::2\n"), separator="::")

@@ -93,11 +93,23 @@ def test_bytes_are_refused_by_name(tmp_path):
         "postgresql://me:s3cr%40t@host:5432/db",
         "postgresql://me:s3cr@t@host:5432/db",
         "postgresql://me@host/db?password=s3cr%40t&x=1",
+        "postgresql://me@host/db?x=1&password=s3cr@t",
+        "postgresql://me:s3cr/@t@host:5432/db",
+        "postgresql://me:s3cr?@t@host:5432/db",
+        "postgresql://me:s3cr#@t@host:5432/db",
+        "postgresql://me:s3cr@t",
+        "postgresql://me:s3crt/db",
     ],
 )
 def test_passwords_are_never_shown(uri):
     assert "s3cr" not in _without_secrets(uri)
-    assert "s3cr" not in _cleaned(f"failed: {uri} with s3cr@t and s3cr%40t", uri)
+    assert "s3cr" not in _cleaned(f"failed: {uri}", uri)
+    assert _without_secrets("postgresql://me:s3cret@host:5432/db?x=1") == "postgresql://me@host:5432/db"
+
+
+def test_passwords_are_found_in_either_form():
+    for uri in ("postgresql://me:s3cr%40t@host/db", "postgresql://me:s3cr@t@host/db"):
+        assert "s3cr" not in _cleaned("wrong: s3cr@t or s3cr%40t", uri)
 
 
 def test_a_server_that_is_not_there_is_an_error_without_the_password():

@@ -150,9 +150,16 @@ def test_sparse_is_never_made_dense_silently(sparse):
     assert sparse.to_polars(dense=True)["x2"].to_list() == [0, 0, 3, 4]
     frame = sparse.to_pandas()
     assert all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes[:3])
-    back = read_table(frame.drop(columns="target"))
-    assert back.is_sparse
     assert sp.issparse(sparse.to_numpy())
+
+
+def test_sparse_pandas_and_back_is_the_same(sparse, assert_same):
+    assert_same(read_table(sparse.to_pandas(), target="target"), sparse)
+    numbers = read_table(sparse.X, target=[0.5, 1.5, 0.0, 3.0])
+    assert_same(read_table(numbers.to_pandas(), target="target"), numbers)
+    strings = sparse.to_pandas().assign(word="x")
+    with pytest.raises(TableError, match="not numbers: 'target', 'word'"):
+        read_table(strings)
 
 
 def test_pandas_and_back_is_the_same(mixed, assert_same):

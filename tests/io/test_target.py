@@ -72,6 +72,27 @@ def test_a_named_series_names_the_target():
     assert read(pl.Series("x0", ["a", "b"] * 5)).target == "target"
 
 
+@pytest.mark.parametrize(
+    "y",
+    [
+        pd.Series(["a", "b", "a"], index=[5, 6, 7]),
+        pd.Index(["a", "b", "a"]),
+        pd.Series(["a", "b", "a"], dtype=object),
+        pd.Categorical(["a", "b", "a"]),
+        pd.DataFrame({"y": ["a", "b", "a"]}),
+        pl.DataFrame({"y": ["a", "b", "a"]}),
+        pl.Series(["a", "b", "a"]),
+        np.array(["a", "b", "a"]),
+        np.array([["a"], ["b"], ["a"]]),
+        np.array([b"a", b"b", b"a"]),
+        ("a", "b", "a"),
+    ],
+    ids=lambda y: type(y).__module__.split(".")[0] + " " + type(y).__name__,
+)
+def test_a_target_may_come_in_any_container(y):
+    assert read(y).y.tolist() == ["a", "b", "a"]
+
+
 def test_rows_without_target_are_left_out_with_a_warning_that_names_them():
     with pytest.warns(UserWarning, match=r"'y' is missing in 2 of 5 rows \(rows 2, 4, counted from 1\)"):
         dataset = read_table({"a": [1, 2, 3, 4, 5], "y": ["u", None, "v", "?", "u"]}, target="y")

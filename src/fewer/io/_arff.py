@@ -122,9 +122,10 @@ def _typed(column: pl.Series, attribute: Attribute, numbers: list[int], source: 
     if attribute.type == "string":
         return column
     if attribute.type == "numeric":
-        typed = column.cast(pl.Int64, strict=False)
+        digits = column.str.strip_prefix("+")
+        typed = digits.cast(pl.Int64, strict=False)
         if typed.null_count() > column.null_count():
-            typed = column.cast(pl.Float64, strict=False)
+            typed = digits.cast(pl.Float64, strict=False)
         wanted = "a number"
     elif attribute.type == "date":
         typed = column.str.to_datetime(attribute.date_format, strict=False)

@@ -35,7 +35,7 @@ def read_csv(path: Path, options: Options) -> Table:
         raise TableError(f"separator={separator!r} must be a single character, such as ',', ';', '\\t' or '|'.")
     if options.decimal not in (".", ",") or options.decimal == separator:
         raise TableError(f"decimal={options.decimal!r} does not go with the separator {separator!r} of {source}.")
-    cells = next(csv.reader(io.StringIO(header, newline=""), delimiter=separator))
+    cells = _cells(header, separator, f"{source}, line {records.lines[0]}")
     names = _names(cells, source, records.lines[0]) if options.header else default_names(len(cells))
     if options.header and len(records.texts) == 1:
         raise TableError(f"{source}: there is a header with {len(cells)} names, but no row below it.")
@@ -82,6 +82,13 @@ def _utf8_bytes(path: Path, encoding: str, source: str) -> tuple[np.ndarray, byt
 def _sniffed_separator(header: str) -> str:
     unquoted = re.sub(r'"[^"]*"', "", header)
     return max(_SEPARATORS, key=unquoted.count)
+
+
+def _cells(header: str, separator: str, where: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(header, newline=""), delimiter=separator))
+    except csv.Error as error:  # a field without end
+        raise TableError(f'{where}: the names cannot be read ({error}). Is a quote (") never closed?') from error
 
 
 def _names(cells: list[str], source: str, line: int) -> list[str]:

@@ -73,21 +73,23 @@ def _asked_server(uri: str, query: str, place: str) -> pl.DataFrame:
 
 
 def _secrets(uri: str) -> list[str]:
-    parts = urlsplit(uri)
-    found = re.findall(r"(?:^|&)(?:password|sslpassword)=([^&]*)", parts.query)
-    if "@" in parts.netloc and ":" in parts.netloc.rpartition("@")[0]:
-        found.append(parts.netloc.rpartition("@")[0].partition(":")[2])
-    return sorted(
-        {form for secret in found if secret for form in (secret, unquote(secret), quote(unquote(secret)))},
-        key=len,
-        reverse=True,
-    )
+    """The passwords in a URI, in each of the forms in which a message may show them."""
+    found = re.findall(r"[?&](?:ssl)?password=([^&]*)", uri)
+    # Everything between the user's colon and the last @, for a password may hold any sign that was not encoded.
+    found += re.findall(r"^[^:]+://[^:/?#@]*:(.*)@", uri)
+    forms = {form for secret in found for form in (secret, unquote(secret), quote(unquote(secret)))}
+    return sorted(forms - {""}, key=len, reverse=True)
 
 
 def _without_secrets(uri: str) -> str:
-    parts = urlsplit(uri)
-    user, at, host = parts.netloc.rpartition("@")
-    return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}"
+    """Scheme, user, host and name of the database."""
+    uri = re.sub(r"([?&](?:ssl)?password=)[^&]*", "", uri)
+    scheme, _, rest = uri.partition("://")
+    login, at, place = rest.rpartition("@")
+    user = re.split(r"[:/?#@]", login)[0]
+    # What follows a colon and is no port may be a password whose host was forgotten.
+    place = re.sub(r"^([^:/]*):(?!\d+(/|$))[^/]*", r"\1:***", re.split(r"[?#]", place)[0])
+    return f"{scheme}://{user}{at}{place}"
 
 
 def _cleaned(message: str, uri: str) -> str:

@@ -7,8 +7,15 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer.io._errors import TableError
-from fewer.io._pandas import data_from_pandas, is_pandas, names_from_pandas, series_from_pandas
+from fewer.io._errors import TableError, shortened
+from fewer.io._pandas import (
+    data_from_pandas,
+    has_sparse_columns,
+    is_number,
+    is_pandas,
+    names_from_pandas,
+    sparse_from_pandas,
+)
 
 
 @dataclass
@@ -61,14 +68,33 @@ def unmasked(array: Any) -> np.ndarray:
 
 
 def _table_from_pandas(thing: Any) -> Table:
-    if type(thing).__name__ == "Series":
+    if hasattr(thing, "to_frame"):  # a series or an index
         name = "x0" if thing.name is None else str(thing.name)
-        return Table(pl.DataFrame([series_from_pandas(thing, name)]), [name], "pandas Series")
-    if type(thing).__name__ != "DataFrame":
+        thing = thing.to_frame(name=name)
+    if not hasattr(thing, "columns"):
         raise TableError(f"A pandas {type(thing).__name__} is not a table. Give a pandas DataFrame.")
     names = names_from_pandas(thing)
+    if has_sparse_columns(thing):
+        return _table_from_sparse_pandas(thing, names)
     unique = names if len(set(names)) == len(names) else default_names(len(names))  # repeats are reported by name later
     return Table(data_from_pandas(thing, unique), names, "pandas DataFrame")
+
+
+def _table_from_sparse_pandas(frame: Any, names: list[str]) -> Table:
+    """Sparse matrix of the numbers; one column of another type is taken for the target."""
+    numbers = [j for j, dtype in enumerate(frame.dtypes) if is_number(dtype)]
+    others = [j for j in range(len(names)) if j not in set(numbers)]
+    if len(others) > 1:
+        raise TableError(
+            "pandas DataFrame: some columns are sparse, but these are not numbers: "
+            f"{shortened([names[j] for j in others])}. A sparse table holds numbers, and one target."
+        )
+    columns = [series for _, series in frame.items()]
+    matrix = sparse_from_pandas([columns[j] for j in numbers])
+    table = Table(matrix, [names[j] for j in numbers], "pandas DataFrame")
+    if others:
+        table.y, table.target = columns[others[0]], names[others[0]]
+    return table
 
 
 def _table_from_sparse(matrix: Any) -> Table:

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 
 def is_pandas(thing: object) -> bool:
-    """Whether this is a pandas frame or series, found out without importing pandas."""
-    return type(thing).__module__.split(".")[0] == "pandas"
+    """Whether this is a thing of pandas, or derived from one, found out without importing pandas."""
+    return any(kind.__module__.split(".")[0] == "pandas" for kind in type(thing).__mro__)
 
 
 def names_from_pandas(frame: Any) -> list[str]:
@@ -17,21 +17,52 @@ def names_from_pandas(frame: Any) -> list[str]:
     return ["_".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
 
 
+def has_sparse_columns(frame: Any) -> bool:
+    """Whether any column is stored sparsely."""
+    return any(_is_sparse(dtype) for dtype in frame.dtypes)
+
+
+def is_number(dtype: Any) -> bool:
+    """Whether columns of this type hold numbers or booleans."""
+    return getattr(dtype.subtype if _is_sparse(dtype) else dtype, "kind", "O") in "iufb"
+
+
+def sparse_from_pandas(columns: list[Any]) -> sp.csr_array:
+    """Sparse matrix of columns of numbers, of which some may be stored densely."""
+    n_rows = len(columns[0])
+    rows, cells = [], []
+    for series in columns:
+        if _is_sparse(series.dtype) and series.dtype.fill_value == 0:
+            rows.append(series.array.sp_index.indices)
+            cells.append(series.array.sp_values)
+        else:
+            values = series.to_numpy(dtype=float, na_value=np.nan)
+            rows.append(np.flatnonzero(values))  # NaN is not zero, and stays
+            cells.append(values[rows[-1]])
+    starts = np.concatenate(([0], np.cumsum([len(part) for part in rows])))
+    matrix = sp.csc_array((np.concatenate(cells), np.concatenate(rows), starts), shape=(n_rows, len(columns)))
+    return matrix.tocsr()
+
+
 def data_from_pandas(frame: Any, names: list[str]) -> Any:
-    """Sparse matrix for sparse columns, array for columns of one numeric type, polars frame for the rest."""
-    dtypes = list(frame.dtypes)
-    if dtypes and all(type(dtype).__name__ == "SparseDtype" and dtype.fill_value == 0 for dtype in dtypes):
-        return sp.csr_array(frame.sparse.to_coo())
-    if len(set(dtypes)) == 1 and isinstance(dtypes[0], np.dtype) and dtypes[0].kind in "iufb":
+    """Array for columns of one numeric type, polars frame for the rest."""
+    dtypes = set(frame.dtypes)
+    if len(dtypes) == 1 and all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in dtypes):
         return frame.to_numpy()
-    return pl.DataFrame([series_from_pandas(frame.iloc[:, j], name) for j, name in enumerate(names)])
+    return pl.DataFrame(
+        [series_from_pandas(series, name) for (_, series), name in zip(frame.items(), names, strict=True)]
+    )
+
+
+def _is_sparse(dtype: Any) -> bool:
+    return type(dtype).__name__ == "SparseDtype"
 
 
 def series_from_pandas(series: Any, name: str) -> pl.Series:
     """The polars series with the same values; NaN, None, NA and NaT are null."""
     dtype = series.dtype
     kind = getattr(dtype, "kind", "O")
-    if type(dtype).__name__ == "SparseDtype":
+    if _is_sparse(dtype):
         return series_from_pandas(series.sparse.to_dense(), name)
     if isinstance(dtype, np.dtype) and kind in "iufb":
         return pl.Series(name, series.to_numpy(), nan_to_null=True)
@@ -46,8 +77,9 @@ def series_from_pandas(series: Any, name: str) -> pl.Series:
         values = series.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
         return pl.Series(name, values, nan_to_null=True).set(pl.Series(series.isna().to_numpy()), None)
     missing = series.isna().to_numpy()
-    values = series.to_numpy(dtype=object, copy=True) if missing.any() else series.to_numpy(dtype=object)
-    values[missing] = None
+    values = series.to_numpy(dtype=object, copy=bool(missing.any()))
+    if missing.any():
+        values[missing] = None
     return _series_of_objects(name, values.tolist())
 
 

@@ -19,10 +19,12 @@ def target_array(values: Any, source: str, name: str) -> np.ndarray:
 
     Missing entries are NaN among numbers and None among objects; whole numbers with missing entries become floats.
     """
+    if isinstance(values, pl.DataFrame) and values.width == 1:
+        values = values.to_series()
+    if is_pandas(values):
+        values = _pandas_column(values)
     if isinstance(values, pl.Series):
         return _from_series(values, source, name)
-    if is_pandas(values) and hasattr(values, "dtype"):
-        return _from_series(series_from_pandas(values, name), source, name)
     if np.ma.isMaskedArray(values):
         values = unmasked(values)
     array = np.asarray(values)
@@ -38,6 +40,17 @@ def target_array(values: Any, source: str, name: str) -> np.ndarray:
     if array.dtype.kind in "OUS":
         return _from_series(pl.Series(name, _plain_values(array), strict=False), source, name)
     raise TableError(f"{source}: a target of type {array.dtype} is neither a class nor a number. Convert it to one.")
+
+
+def _pandas_column(values: Any) -> Any:
+    """The polars series in a pandas series, index, array or frame of one column; other frames as they are."""
+    import pandas as pd
+
+    if isinstance(values, pd.DataFrame):
+        if values.shape[1] != 1:
+            return values
+        values = values.iloc[:, 0]
+    return series_from_pandas(values if isinstance(values, pd.Series) else pd.Series(values), "target")
 
 
 def _plain_values(array: np.ndarray) -> list[Any]:
