@@ -8,7 +8,7 @@ from scipy import sparse
 from benchmarks import Case, Contest
 
 
-def enough_directions(X: np.ndarray, folder: Path) -> Contest:
+def enough_directions(X: np.ndarray | sparse.csr_array, folder: Path) -> Contest:
     """The number of directions that loses less than 5% of the variance, and the loss itself."""
 
     def fewer() -> list[float]:
@@ -21,7 +21,7 @@ def enough_directions(X: np.ndarray, folder: Path) -> Contest:
         from sklearn.decomposition import PCA
 
         # A sparse table has to be made dense: scikit-learn does not choose the number of directions on it.
-        model = PCA(n_components=0.95).fit(X.toarray() if sparse.issparse(X) else X)
+        model = PCA(n_components=0.95).fit(X.toarray() if isinstance(X, sparse.csr_array) else X)
         return [model.n_components_, 1 - model.explained_variance_ratio_.sum()]
 
     return Contest(ours={"fewer": fewer}, peers={"scikit-learn": scikit_learn}, objective=np.asarray, tolerance=1e-6)

@@ -72,8 +72,8 @@ def traits_of(dataset: "Dataset") -> dict[Trait, str]:
         and _holds_words(dataset, name)
     ]
     if words:
-        more = f" and {len(words) - 1} more are not" if len(words) > 1 else " is not"
-        traits["categorical"] = f"numbers only, and {words[0]}{more}"
+        verb = f" and {len(words) - 1} more are not" if len(words) > 1 else " is not"
+        traits["categorical"] = f"numbers only, and {words[0]}{verb}"
     return traits
 
 
