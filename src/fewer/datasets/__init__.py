@@ -22,6 +22,7 @@ from fewer.datasets._independent_sources import make_independent_sources
 from fewer.datasets._load import available, load
 from fewer.datasets._problem import Problem
 from fewer.datasets._record import Record
+from fewer.datasets._two_gaussians import make_two_gaussians
 
 __all__ = [
     "DatasetError",
@@ -32,4 +33,5 @@ __all__ = [
     "load",
     "make_gaussian",
     "make_independent_sources",
+    "make_two_gaussians",
 ]

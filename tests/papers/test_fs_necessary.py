@@ -1,0 +1,96 @@
+"""Is Feature Selection Still Necessary? (Navot, Gilad-Bachrach, Navot & Tishby 2006)."""
+
+import numpy as np
+import pytest
+
+from fewer.datasets import make_two_gaussians
+from fewer.evaluate import expected_error, linear_rule_error, optimal_n_features
+
+
+def strengths(law, n_features):
+    """The three examples of the paper's section 4."""
+    j = np.arange(1.0, n_features + 1)
+    return {"2^(-j/2)": 2 ** (-j / 2), "1/j": 1 / j, "1/sqrt(j)": 1 / np.sqrt(j)}[law]
+
+
+LAWS = ("2^(-j/2)", "1/j", "1/sqrt(j)")
+
+
+@pytest.mark.claim("fs-necessary", 1)
+@pytest.mark.parametrize(
+    ("law", "m", "n_best", "error", "error_1000"),
+    [
+        ("2^(-j/2)", 16, 4, 0.195, 0.450),
+        ("2^(-j/2)", 100, 6, 0.168, 0.382),
+        ("2^(-j/2)", 225, 7, 0.163, 0.334),
+        ("1/j", 16, 4, 0.136, 0.419),
+        ("1/j", 100, 10, 0.114, 0.315),
+        ("1/j", 225, 15, 0.109, 0.253),
+        ("1/sqrt(j)", 16, 31, 0.050, 0.1855),
+        ("1/sqrt(j)", 100, 154, 0.018, 0.037),
+        ("1/sqrt(j)", 225, 327, 0.011, 0.015),
+    ],
+)
+def test_the_best_number_of_features(law, m, n_best, error, error_1000, figure):
+    best = optimal_n_features(strengths(law, 20_000), m)
+    assert best.n_features == n_best
+    assert best.error == pytest.approx(error, abs=5e-4)
+    assert best.errors[999] == pytest.approx(error_1000, abs=5e-4)
+    figure(f"{law}, m={m}: {best.n_features}, {best.error:.4f}, {best.errors[999]:.4f}")
+
+
+@pytest.mark.claim("fs-necessary", 2)
+@pytest.mark.parametrize("law", LAWS)
+def test_the_approximation_is_close_to_the_mean_over_training_sets(law, figure):
+    mu, m = strengths(law, 200), 16
+    approx = expected_error(mu, m)
+    simulated = expected_error(mu, m, method="mc", n_mc=20_000, random_state=0)
+    exact = expected_error(mu, m, method="exact")
+    apart = np.abs(approx - simulated)
+    assert apart.max() < 0.015
+    assert apart[9:].max() < 0.003
+    assert apart.argmax() == 0
+    assert approx.argmin() + 1 == {"2^(-j/2)": 4, "1/j": 4, "1/sqrt(j)": 31}[law]
+    # For 1/sqrt(j) the curve is so flat that chance places the minimum of 20,000 draws; the exact one is at 29.
+    assert exact.argmin() + 1 == {"2^(-j/2)": 4, "1/j": 4, "1/sqrt(j)": 29}[law]
+    assert abs(simulated.argmin() - approx.argmin()) <= {"2^(-j/2)": 0, "1/j": 0, "1/sqrt(j)": 2}[law]
+    assert exact[approx.argmin()] - exact.min() < 1e-4
+    figure(
+        f"{law}: off by {apart.max():.4f}, {apart[9:].max():.4f} from n = 10; minimum at {approx.argmin() + 1}, "
+        f"simulated {simulated.argmin() + 1}, exact {exact.argmin() + 1}"
+    )
+
+
+@pytest.mark.claim("fs-necessary", 3)
+def test_when_everything_is_worth_using_and_when_a_feature_is_not(figure):
+    for c in (0.01, 0.3, 2.0):
+        assert optimal_n_features(np.full(500, c), m=20).n_features == 500
+    j = np.arange(1.0, 5001)
+    growing = np.sqrt(j**0.7 - (j - 1) ** 0.7)
+    assert growing[-1] < 0.25
+    assert optimal_n_features(growing, m=50).n_features == 5000
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        mu, m = rng.exponential(size=rng.integers(1, 40)), rng.integers(1, 300)
+        best = optimal_n_features(np.r_[0.0, mu], m)
+        assert best.n_features == optimal_n_features(mu, m).n_features <= mu.size
+    figure("all used for equal means and for s_n = n^0.7; a column without signal never, in 200 random problems")
+
+
+@pytest.mark.claim("fs-necessary", 5)
+def test_the_error_of_a_linear_rule_agrees_with_simulation(figure):
+    mu, coef, intercept = np.array([1.0, 0.5, -0.3, 0.0]), np.array([0.7, 0.9, 0.4, -0.5]), 0.6
+    exact = linear_rule_error(coef, intercept, mu)
+    wrong = 0
+    for seed in range(10):
+        X, y, _ = make_two_gaussians(200_000, mu, random_state=seed)
+        wrong += np.sum(np.sign(X @ coef + intercept) != y)
+    assert wrong / 2_000_000 == pytest.approx(exact, abs=1e-3)
+    figure(f"{exact:.5f} exactly, {wrong / 2_000_000:.5f} of 2,000,000 rows")
+
+
+def test_example_3_with_as_many_features_as_rows():
+    mu = strengths("1/sqrt(j)", 300)
+    assert expected_error(mu, 20, n=20) == pytest.approx(0.0467, abs=5e-5)
+    assert expected_error(mu, 300, n=300) == pytest.approx(0.00995, abs=5e-6)
+    assert optimal_n_features(strengths("1/sqrt(j)", 20_000), 1000).n_features > 1000
