@@ -17,7 +17,9 @@ def read_parquet(path: Path, options: Options) -> Table:
 
 def read_arrow(path: Path, options: Options) -> Table:
     """The table in an Arrow IPC (Feather version 2) file."""
-    if path.open("rb").read(4) == b"FEA1":
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start == b"FEA1":
         raise TableError(f"{path}: this is the first version of Feather, which is not read. Write it anew as Parquet.")
     return _read(path, lambda: pl.read_ipc(path), "an Arrow")
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from fewer.io._dataset import Dataset
 from fewer.io._errors import TableError, repeated_names, unknown_column
-from fewer.io._frame import is_numeric, numeric_array, split_markers, tidy_frame
+from fewer.io._frame import is_numeric, numeric_array, split_markers, tidy_frame, with_null_for_nan
 from fewer.io._kinds import KINDS, kinds_of, kinds_of_numbers
 from fewer.io._memory import Table
 from fewer.io._target import checked_task, missing_in, target_array, task_of
@@ -59,6 +59,8 @@ def assemble(
         frame, data = data, numeric_array(data)
         found = kinds_of_numbers(frame, data)
     else:
+        if isinstance(data, pl.DataFrame):
+            data = with_null_for_nan(data)
         found = kinds_of(data, columns)
     _override(found, columns, kinds or {}, data, table.source)
     return Dataset(

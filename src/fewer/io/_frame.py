@@ -19,23 +19,23 @@ _BAND_ROWS = 1024
 
 
 def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: str) -> pl.DataFrame:
-    """The frame with missing markers as null, and strings that are numbers or ISO dates as such.
-
-    NaN are null as well, unless all columns are numbers.
-    """
+    """The frame with missing markers as null, and strings that are numbers or ISO dates as such."""
     words, numbers = split_markers(missing_values)
-    columns = [_tidied(series, words, source) for series in frame]
-    frame = pl.DataFrame(columns)
-    floats = frame.select(cs.float())
-    if floats.width and floats.height and not is_numeric(frame):  # an array holds NaN for both
-        with_nan = [name for name, found in floats.select(pl.all().is_nan().any()).row(0, named=True).items() if found]
-        if with_nan:
-            frame = frame.with_columns(pl.col(with_nan).fill_nan(None))
+    frame = pl.DataFrame([_tidied(series, words, source) for series in frame])
     if numbers:
         frame = frame.with_columns(
             pl.when(~cs.numeric().cast(pl.Float64).is_in(numbers)).then(cs.numeric()).name.keep()
         )
     return frame
+
+
+def with_null_for_nan(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with a single sign for what is missing."""
+    floats = frame.select(cs.float())
+    if not floats.width:
+        return frame
+    with_nan = [name for name, found in floats.select(pl.all().is_nan().any()).row(0, named=True).items() if found]
+    return frame.with_columns(pl.col(with_nan).fill_nan(None)) if with_nan else frame
 
 
 def split_markers(missing_values: Iterable[object]) -> tuple[list[str], list[float]]:
