@@ -190,6 +190,8 @@ def test_numbered_columns_are_names(file):
         ("a,b\n", "header with 2 names, but no row"),
         ("a b\n1 2\n", "separated by spaces.*separator=' '"),
         ('a,b\n5" disk,2\n', r"line 2, character 2: there is a quote .* in the middle of a field"),
+        ('a,b\n1, "x, y"\n', r"line 2, character 4: there is a quote .* no spaces outside"),
+        ('a,b\n1,"x"\n2,"x" y\n', r"line 3, character 5: there is a quote .* in the middle of a field"),
         ('a,b\n1,2\n"x,2\n3,4\n', r"line 3: a quote .* never closed"),
     ],
 )

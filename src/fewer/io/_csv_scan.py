@@ -163,16 +163,19 @@ def _are_blank(data: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.nda
 def _check_quotes(
     data: np.ndarray, offset: int, quotes: np.ndarray, in_quotes: int, separator: int, source: str
 ) -> None:
-    """An opening quote must follow a separator, a line end, or a closing quote (a doubled one is part of the text)."""
-    opening = offset + quotes[in_quotes::2]
-    opening = opening[opening > 0]
-    before = data[opening - 1]
-    stray = opening[(before != separator) & (before != _NEWLINE) & (before != _QUOTE) & (before != _RETURN)]
+    """A quote opens at the start of a field and closes at its end; next to another quote it is part of the text."""
+    opening, closing = offset + quotes[in_quotes::2], offset + quotes[1 - in_quotes :: 2]
+    opening, closing = opening[opening > 0], closing[closing < len(data) - 1]
+    edges = np.array([separator, _NEWLINE, _RETURN, _QUOTE], dtype=np.uint8)
+    stray = np.concatenate(
+        [opening[~np.isin(data[opening - 1], edges)], closing[~np.isin(data[closing + 1], edges)]],
+    )
     if len(stray):
-        line, column = _line_of(data, int(stray[0])), _column_of(data, int(stray[0]))
+        where = int(stray.min())
         raise TableError(
-            f'{source}, line {line}, character {column}: there is a quote (") in the middle of a field. Put the whole '
-            'field in quotes and double the ones inside it: "5"" disk".'
+            f'{source}, line {_line_of(data, where)}, character {_column_of(data, where)}: there is a quote (") in the '
+            "middle of a field. Put the whole field in quotes, with no spaces outside them, and double the quotes that "
+            'are part of the text: "5"" disk".'
         )
 
 
