@@ -1,6 +1,7 @@
 import csv
 import gzip
 import io
+import warnings
 
 import numpy as np
 import polars as pl
@@ -105,9 +106,30 @@ def test_a_number_of_another_form_may_come_late(file, late):
 
 
 def test_a_word_may_come_late(file):
-    dataset = read_table(file("a,b\n" + "1,1\n" * 3000 + "many,2\n"))
+    with pytest.warns(UserWarning, match="'a' for 'many'"):
+        dataset = read_table(file("a,b\n" + "1,1\n" * 3000 + "many,2\n"))
     assert dataset.X["a"][-1] == "many"
     assert dataset.kinds == ("categorical", "numeric")
+
+
+def test_words_among_numbers_are_told_with_the_cure(file):
+    path = file("a,b,c\n" + "1,2.5,u\n" * 30 + "low,-,1\nhigh,3,v\n")
+    with pytest.warns(
+        UserWarning, match=r"'a' for 'high', 'low'; 'b' for '-'.*DEFAULT_MISSING, '-', 'high', 'low'\]"
+    ) as seen:
+        read_table(path)
+    assert seen[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dataset = read_table(path, missing_values=["-", "high", "low"])
+    assert dataset.kinds == ("constant", "numeric", "categorical")
+
+
+def test_codes_and_words_are_read_without_warning(file):
+    rows = [f"{j},A{j},{'x' if j % 3 else j}" for j in range(40)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table(file("\n".join(["n,code,half", *rows]) + "\n"))
 
 
 def test_a_column_may_start_empty(file):

@@ -1,12 +1,13 @@
 """One shape for polars frames from anywhere: plain types, nulls for what is missing, numbers as numbers."""
 
+import warnings
 from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from fewer.io._errors import TableError
+from fewer.io._errors import TableError, shortened
 
 DEFAULT_MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "?")
 
@@ -16,17 +17,44 @@ _ISO_MOMENT_IN_ZONE = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?(Z|[+
 _NUMBER = r"^\s*[+-]?(\d+[.]?\d*|[.]\d+)([eE][+-]?\d+)?\s*$|^\s*[+-]?(?i:inf|infinity)\s*$"
 _SAMPLE = 200
 _BAND_ROWS = 1024
+_NUMBER_SHARE = 0.9
 
 
 def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: str) -> pl.DataFrame:
     """The frame with missing markers as null, and strings that are numbers or ISO dates as such."""
     words, numbers = split_markers(missing_values)
     frame = pl.DataFrame([_tidied(series, words, source) for series in frame])
+    _warn_of_stray_words(frame, source)
     if numbers:
         frame = frame.with_columns(
             pl.when(~cs.numeric().cast(pl.Float64).is_in(numbers)).then(cs.numeric()).name.keep()
         )
     return frame
+
+
+def _warn_of_stray_words(frame: pl.DataFrame, source: str) -> None:
+    """Tell of columns that are strings only for a word or two among numbers: these often stand for missing values."""
+    strays = {series.name: words for series in frame if series.dtype == pl.String and (words := _stray_words(series))}
+    if not strays:
+        return
+    shown = "; ".join(f"{name!r} for {shortened(words)}" for name, words in list(strays.items())[:3])
+    more = f"; and {len(strays) - 3} more columns" if len(strays) > 3 else ""
+    words = sorted({word for found in strays.values() for word in found})
+    warnings.warn(
+        f"{source}: columns of numbers are read as strings for words among them: {shown}{more}. If these stand for "
+        f"missing values, add them: missing_values=[*fewer.io.DEFAULT_MISSING, {shortened(words)}].",
+        UserWarning,
+        stacklevel=5,  # the caller of read_table
+    )
+
+
+def _stray_words(series: pl.Series) -> list[str]:
+    values = series.drop_nulls()
+    if values.head(_SAMPLE).str.contains(_NUMBER).sum() < _NUMBER_SHARE * min(_SAMPLE, values.len()):
+        return []
+    words = values.filter(~values.str.contains(_NUMBER))
+    distinct = words.unique().sort().to_list()
+    return distinct if words.len() <= (1 - _NUMBER_SHARE) * values.len() and len(distinct) <= 3 else []
 
 
 def with_null_for_nan(frame: pl.DataFrame) -> pl.DataFrame:
