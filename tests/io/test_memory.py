@@ -74,6 +74,8 @@ def test_pandas_types_arrive_with_their_meaning():
             "object": np.array([1, None, 2.5], dtype=object),
             "mixed": np.array([1, None, "a"], dtype=object),
             "pause": pd.to_timedelta([1, None, 3], unit="s"),
+            "month": pd.PeriodIndex(["2024-01", None, "2024-03"], freq="M"),
+            "range": pd.arrays.IntervalArray.from_breaks([0, 1, 2, 3]),
         },
         index=[7, 8, 9],
     )
@@ -88,6 +90,8 @@ def test_pandas_types_arrive_with_their_meaning():
     assert X["object"].to_list() == [1.0, None, 2.5]
     assert X["mixed"].to_list() == ["1", None, "a"]
     assert X["pause"].null_count() == 1
+    assert str(X["month"][2]) == "2024-03-01 00:00:00"
+    assert X["range"].to_list() == ["(0, 1]", "(1, 2]", "(2, 3]"]
 
 
 def test_pandas_names_become_strings():

@@ -68,6 +68,10 @@ def series_from_pandas(series: Any, name: str) -> pl.Series:
         return pl.Series(name, series.to_numpy(), nan_to_null=True)
     if isinstance(dtype, np.dtype) and kind in "mM":
         return pl.Series(name, series.to_numpy())
+    if type(dtype).__name__ == "PeriodDtype":
+        return series_from_pandas(series.dt.to_timestamp(), name)
+    if type(dtype).__name__ == "IntervalDtype":
+        return series_from_pandas(series.astype("category"), name)
     if type(dtype).__name__ == "CategoricalDtype":
         return _categories_from_pandas(series, name)
     if type(dtype).__name__ == "DatetimeTZDtype":
