@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.svm import SVC, LinearSVC
 
 from fewer.datasets import make_two_gaussians
-from fewer.evaluate import expected_error, linear_rule_error, optimal_n_features
+from fewer.evaluate import expected_error, linear_rule_error, optimal_n_features, peaking_curve
 
 
 def strengths(law, n_features):
@@ -94,3 +95,67 @@ def test_example_3_with_as_many_features_as_rows():
     assert expected_error(mu, 20, n=20) == pytest.approx(0.0467, abs=5e-5)
     assert expected_error(mu, 300, n=300) == pytest.approx(0.00995, abs=5e-6)
     assert optimal_n_features(strengths("1/sqrt(j)", 20_000), 1000).n_features > 1000
+
+
+GRID = (1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 100, 300, 1000)
+
+
+def check_peaking(learner, n_repeats, figure):
+    mu = strengths("1/j", 1000)
+    plain = peaking_curve(learner, mu, 100, GRID, n_repeats=n_repeats, random_state=0)
+    scaled = peaking_curve(learner, mu, 100, GRID, n_repeats=n_repeats, random_state=0, prescale=True)
+    assert 5 <= plain.n_features <= 20
+    assert plain.mean[-1] - plain.mean.min() > 0.15
+    assert scaled.mean[-1] > plain.mean[-1] + 4 * scaled.standard_error[-1]
+    figure(
+        f"{plain.learner}: {plain.mean.min():.3f} at {plain.n_features}, {plain.mean[-1]:.3f} at 1000, "
+        f"{scaled.mean[-1]:.3f} prescaled ({n_repeats} repeats)"
+    )
+
+
+@pytest.mark.claim("fs-necessary", 4)
+def test_support_vector_machines_suffer_from_weak_features(figure):
+    check_peaking(SVC(kernel="linear", C=1e-4), 30, figure)
+
+
+@pytest.mark.slow
+@pytest.mark.claim("fs-necessary", 4)
+@pytest.mark.parametrize("learner", [SVC(kernel="linear", C=1e-4), LinearSVC(C=1e-4)], ids=["SVC", "LinearSVC"])
+def test_support_vector_machines_suffer_from_weak_features_200_repeats(learner, figure):
+    check_peaking(learner, 200, figure)
+
+
+def check_order(law, m, n_repeats, figure):
+    mu = strengths(law, 1000)
+    svm = peaking_curve(SVC(kernel="linear", C=1e-4), mu, m, GRID, n_repeats=n_repeats, random_state=0)
+    means = peaking_curve("mean_difference", mu, m, GRID, n_repeats=n_repeats, random_state=0)
+    assert (means.mean <= svm.mean + 0.02).all()
+    assert (svm.expected <= svm.mean + 0.02).all()
+    figure(f"{law}, m={m}: mean rule minus SVM at most {(means.mean - svm.mean).max():+.4f} ({n_repeats} repeats)")
+
+
+@pytest.mark.claim("fs-necessary", 7)
+@pytest.mark.parametrize("law", LAWS)
+def test_the_mean_rule_is_no_worse_than_a_support_vector_machine(law, figure):
+    check_order(law, 100, 20, figure)
+
+
+@pytest.mark.slow
+@pytest.mark.claim("fs-necessary", 7)
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("m", [16, 100, 225])
+def test_the_mean_rule_is_no_worse_than_a_support_vector_machine_200_repeats(law, m, figure):
+    check_order(law, m, 200, figure)
+
+
+@pytest.mark.slow
+def test_the_support_vector_curves_are_those_of_the_trial():
+    trial = {
+        "1/j": (0.170, 0.125, 0.123, 0.144, 0.171, 0.274, 0.326),
+        "2^(-j/2)": (0.250, 0.184, 0.185, 0.222, 0.251, 0.347, 0.388),
+        "1/sqrt(j)": (0.168, 0.079, 0.057, 0.029, 0.024, 0.030, 0.048),
+    }
+    for law, errors in trial.items():
+        mu, learner = strengths(law, 1000), SVC(kernel="linear", C=1e-4)
+        curve = peaking_curve(learner, mu, 100, (1, 5, 10, 50, 100, 500, 1000), n_repeats=200, random_state=0)
+        np.testing.assert_allclose(curve.mean, errors, atol=0.01)

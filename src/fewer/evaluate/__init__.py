@@ -1,11 +1,14 @@
 """How much it helped, honestly: bias-free estimates, permutation tests, stability."""
 
 from fewer.evaluate._optimal_size import OptimalSize, optimal_n_features
+from fewer.evaluate._peaking import PeakingCurve, peaking_curve
 from fewer.evaluate._two_gaussians import expected_error, linear_rule_error
 
 __all__ = [
     "OptimalSize",
+    "PeakingCurve",
     "expected_error",
     "linear_rule_error",
     "optimal_n_features",
+    "peaking_curve",
 ]
