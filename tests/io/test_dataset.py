@@ -176,6 +176,11 @@ def test_identifiers_leave_as_whole_numbers(assert_same):
     assert_same(read_table(dataset.to_polars()), dataset)
 
 
+def test_numbers_called_identifiers_keep_their_fractions():
+    dataset = read_table({"code": [1.5, 2.5, 3.0], "x": [1, 2, 4]}, kinds={"code": "identifier"})
+    assert dataset.to_polars()["code"].to_list() == [1.5, 2.5, 3.0]
+
+
 def test_to_numpy_names_the_columns_that_are_not_numbers(mixed):
     with pytest.raises(TableError, match="not numbers: 'word', 'day'"):
         mixed.to_numpy()

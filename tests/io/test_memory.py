@@ -94,6 +94,13 @@ def test_pandas_types_arrive_with_their_meaning():
     assert X["range"].to_list() == ["(0, 1]", "(1, 2]", "(2, 3]"]
 
 
+def test_categories_of_numbers_and_strings_are_joined_by_their_text():
+    frame = pd.DataFrame({"c": pd.Categorical([1, "1", None, 2]), "x": [1, 2, 3, 4]})
+    assert read_table(frame).X["c"].to_list() == ["1", "1", None, "2"]
+    empty = pd.DataFrame({"c": pd.Categorical([None, None]), "x": ["a", "b"]})
+    assert read_table(empty).kinds == ("constant", "categorical")
+
+
 def test_pandas_names_become_strings():
     assert read_table(pd.DataFrame(np.eye(2), columns=[0, 1])).columns == ("0", "1")
     names = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])

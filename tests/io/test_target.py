@@ -165,6 +165,7 @@ def test_the_task_can_be_asked_for():
     assert read([1, 2, 3] * 5, task="regression").task == "regression"
     assert read(list(range(30)), task="classification").task == "multiclass"
     assert read([1, 2, 3] * 5, task="none").y is None
+    assert read([1.0, np.inf] * 5, task="classification").y.tolist() == [1.0, np.inf] * 5
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from fewer.io._dataset import Dataset
 from fewer.io._errors import TableError, repeated_names, unknown_column
-from fewer.io._frame import is_numeric, numeric_array, split_markers, tidy_frame, with_null_for_nan
+from fewer.io._frame import is_numeric, is_numeric_type, numeric_array, split_markers, tidy_frame, with_null_for_nan
 from fewer.io._kinds import KINDS, kinds_of, kinds_of_numbers
 from fewer.io._memory import Table
 from fewer.io._target import checked_task, missing_in, target_array, task_of
@@ -53,7 +53,7 @@ def assemble(
             )
         data, y = _rows_with_target(data, y, table.source, target_name, missing_target)
         task = task_of(y, table.source, target_name, task)
-        if task != "regression" and y.dtype.kind == "f" and np.all(y == np.rint(y)):
+        if task != "regression" and y.dtype.kind == "f" and np.all(np.isfinite(y) & (y == np.rint(y))):
             y = y.astype(np.int64)  # classes 1, 2, 3, that a file of floats could only hold as 1.0, 2.0, 3.0
     if isinstance(data, pl.DataFrame) and is_numeric(data):
         frame, data = data, numeric_array(data)
@@ -180,7 +180,7 @@ def _override(found: list[str], columns: list[str], kinds: Mapping[str, str], da
         if kind not in KINDS:
             raise TableError(f"kinds={{{name!r}: {kind!r}}}: this kind is not known. Use one of {', '.join(KINDS)}.")
         dtype = data.schema[name] if isinstance(data, pl.DataFrame) else None
-        is_number = dtype is None or dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
+        is_number = dtype is None or is_numeric_type(dtype)
         if (kind == "numeric" and not is_number) or (
             kind == "date" and not (dtype is not None and dtype.is_temporal())
         ):

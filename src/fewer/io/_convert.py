@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from fewer.io._dataset import Dataset
 from fewer.io._errors import TableError, shortened
-from fewer.io._frame import is_numeric, numeric_array
+from fewer.io._frame import is_numeric_type, numeric_array
 from fewer.io._pandas import pandas_from_series
 
 
@@ -16,12 +16,8 @@ def dataset_to_numpy(dataset: Dataset) -> Any:
     """Columns as an array; sparse stays sparse."""
     if not isinstance(dataset.X, pl.DataFrame):
         return dataset.X
-    if not is_numeric(dataset.X):
-        others = [
-            name
-            for name, dtype in dataset.X.schema.items()
-            if not is_numeric(pl.DataFrame({name: pl.Series([], dtype=dtype)}))
-        ]
+    others = [name for name, dtype in dataset.X.schema.items() if not is_numeric_type(dtype)]
+    if others:
         raise TableError(
             f"{dataset.source}: these columns are not numbers: {shortened(others)}. Leave them out with "
             "dataset.keep(dataset.columns_of_kind('numeric')), or encode them first."
@@ -43,15 +39,14 @@ def dataset_to_polars(dataset: Dataset, *, dense: bool = False) -> pl.DataFrame:
         if X.dtype == np.float16:
             X = X.astype(np.float32)
         X = pl.DataFrame(X, schema=list(dataset.columns), orient="row", nan_to_null=X.dtype.kind == "f")
-    # Identifiers share a float array with other columns, but are whole numbers by what they mean.
-    whole = [
-        name
-        for name, kind in zip(dataset.columns, dataset.kinds, strict=True)
-        if kind == "identifier" and X.schema[name].is_float()
-    ]
-    if whole:
-        X = X.with_columns(pl.col(whole).cast(pl.Int64))
+    X = X.with_columns([X[name].cast(pl.Int64) for name in _whole_identifiers(dataset, X)])
     return X if dataset.y is None else X.with_columns(_target_series(dataset))
+
+
+def _whole_identifiers(dataset: Dataset, frame: pl.DataFrame) -> list[str]:
+    """Identifiers that are whole numbers by what they mean, but share a float array with other columns."""
+    floats = [name for name in dataset.columns_of_kind("identifier") if frame.schema[name].is_float()]
+    return [name for name in floats if (frame[name] % 1 == 0).all() and not frame[name].is_infinite().any()]
 
 
 def dataset_to_pandas(dataset: Dataset) -> Any:

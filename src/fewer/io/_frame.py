@@ -110,7 +110,12 @@ def _complete(series: pl.Series, dtype: np.dtype) -> pl.Series:
 
 def is_numeric(frame: pl.DataFrame) -> bool:
     """Whether every column holds numbers or booleans (or nothing at all)."""
-    return all(dtype.is_numeric() or dtype in (pl.Boolean, pl.Null) for dtype in frame.dtypes)
+    return all(is_numeric_type(dtype) for dtype in frame.dtypes)
+
+
+def is_numeric_type(dtype: pl.DataType) -> bool:
+    """Whether columns of this type hold numbers or booleans (or nothing at all)."""
+    return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 
 def _common_type(frame: pl.DataFrame) -> np.dtype:

@@ -100,12 +100,9 @@ def _series_of_objects(name: str, values: list[Any]) -> pl.Series:
 def _categories_from_pandas(series: Any, name: str) -> pl.Series:
     categories = [str(category) for category in series.cat.categories]
     codes = series.cat.codes.to_numpy()
-    values = (
-        pl.Series(name, categories, dtype=pl.String).gather(pl.Series(np.where(codes < 0, 0, codes)))
-        if categories
-        else (pl.Series(name, [None] * len(codes), dtype=pl.String))
-    )
-    return values.set(pl.Series(codes < 0), None).cast(pl.Enum(categories))
+    # A null after the last category stands for the code -1.
+    values = pl.Series(name, [*categories, None], dtype=pl.String).gather(np.where(codes < 0, len(categories), codes))
+    return values.cast(pl.Enum(list(dict.fromkeys(categories))))
 
 
 def pandas_from_series(series: pl.Series) -> Any:
