@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fewer.catalogue import ROOMS, methods
 
-ROOM_ORDER = ("io", "datasets", "engine", "catalogue", *ROOMS, "study", "report")
+ROOM_ORDER = ("io", "overview", "datasets", "engine", "catalogue", *ROOMS, "study", "report")
 
 
 def write(folder: Path) -> None:

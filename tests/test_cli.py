@@ -182,7 +182,7 @@ def test_rows_left_out_for_want_of_a_target_are_noted_on_stderr(tmp_path):
 
 
 def test_faults_of_ours_keep_their_traceback(table, monkeypatch):
-    monkeypatch.setattr("fewer.io.describe", lambda dataset: 1 / 0)
+    monkeypatch.setattr("fewer.overview.describe", lambda dataset: 1 / 0)
     done = run("describe", table)
     assert isinstance(done.exception, ZeroDivisionError)
 
@@ -191,7 +191,7 @@ def test_ctrl_c_ends_quietly(table, monkeypatch):
     def interrupted(dataset):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fewer.io.describe", interrupted)
+    monkeypatch.setattr("fewer.overview.describe", interrupted)
     done = run("describe", table)
     assert (done.exit_code, done.stdout, done.stderr) == (130, "", "")
 

@@ -16,11 +16,12 @@ _ROOMS = (
     "io",
     "latent",
     "learn",
+    "overview",
     "report",
     "select",
     "study",
 )
-_SHORTCUTS = {"read_table": "io", "write_table": "io", "Dataset": "io"}
+_SHORTCUTS = {"read_table": "io", "write_table": "io", "Dataset": "io", "describe": "overview"}
 
 __all__ = ["__version__", *_ROOMS, *_SHORTCUTS]
 

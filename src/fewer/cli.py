@@ -96,7 +96,7 @@ def describe(
     }
     given = {name: value for name, value in how_to_read.items() if value is not None}
     with told_plainly():
-        from fewer.io import describe as describe_dataset
+        from fewer.overview import describe as describe_dataset
 
         with _warnings_as_notes():
             dataset = _read(table, target, _names_in(drop), task, given)

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from fewer.io import describe, read_table
+from fewer.io import read_table
+from fewer.overview import describe
 from fewer.report import print_description
 
 

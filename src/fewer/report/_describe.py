@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from fewer.io import Description
+    from fewer.overview import Description
 
 _ROWS_OF_A_LIST = 8
 _NAMES_OF_A_LIST = 12
@@ -25,14 +25,15 @@ def print_description(description: "Description", console: Console | None = None
 
     Parameters
     ----------
-    description : fewer.io.Description
-        What `fewer.io.describe` found.
+    description : fewer.overview.Description
+        What `fewer.overview.describe` found.
     console : rich.console.Console, optional
         Where to print; the standard output, in its width, without colours when it is not a terminal.
 
     Examples
     --------
-    >>> from fewer.io import describe, read_table
+    >>> from fewer.io import read_table
+    >>> from fewer.overview import describe
     >>> from fewer.report import print_description
     >>> print_description(describe(read_table({"a": [1.5, 2.5, 4.5], "b": [7.0, 7.0, 7.0]})))
     dict of columns: 3 rows, 2 columns (48 bytes)

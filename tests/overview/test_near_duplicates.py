@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fewer.io import describe, read_table
-from fewer.io._near_duplicates import NearDuplicates, near_duplicate_columns
+from fewer.io import read_table
+from fewer.overview import describe
+from fewer.overview._near_duplicates import NearDuplicates, near_duplicate_columns
 
 
 def pairs_by_brute_force(X, threshold=0.999):

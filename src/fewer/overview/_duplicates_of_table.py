@@ -3,11 +3,11 @@
 import numpy as np
 import polars as pl
 
-from fewer.io._dataset import Dataset
-from fewer.io._describe_parts import Parts, labels_at
-from fewer.io._description import DuplicateRows, NearDuplicateColumns
-from fewer.io._duplicates import first_equal_columns, first_equal_rows, groups_of_equals
-from fewer.io._near_duplicates import FEWEST_ROWS, near_duplicate_columns
+from fewer.io import Dataset
+from fewer.overview._description import DuplicateRows, NearDuplicateColumns
+from fewer.overview._duplicates import first_equal_columns, first_equal_rows, groups_of_equals
+from fewer.overview._near_duplicates import FEWEST_ROWS, near_duplicate_columns
+from fewer.overview._parts import Parts, labels_at
 
 _MOST_CODES = 50
 _SETS_SHOWN = 5

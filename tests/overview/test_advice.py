@@ -5,8 +5,9 @@ import shlex
 import numpy as np
 import polars as pl
 
-from fewer.io import describe, read_table
-from fewer.io._describe_advice import drop_option
+from fewer.io import read_table
+from fewer.overview import describe
+from fewer.overview._advice import drop_option
 
 
 def advice(table, target=None):

@@ -72,7 +72,7 @@ def enough_to_tell(counts: np.ndarray, n_columns: int, *, ordered: bool = False)
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.io._giveaway import enough_to_tell
+    >>> from fewer.overview._giveaway import enough_to_tell
     >>> enough_to_tell(np.array([30, 30]), 20_000), enough_to_tell(np.array([5, 5]), 20_000)
     (True, False)
     """
@@ -138,7 +138,7 @@ def class_scores(values: np.ndarray, labels: np.ndarray) -> Scores:
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.io._giveaway import class_scores
+    >>> from fewer.overview._giveaway import class_scores
     >>> labels = np.arange(100) % 2
     >>> noise = np.random.default_rng(0).normal(size=100)
     >>> class_scores(np.column_stack([labels * 3.0, noise]), labels).best() > 0.99
@@ -228,7 +228,7 @@ def rank_scores(values: np.ndarray, ranks: np.ndarray) -> Scores:
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.io._giveaway import rank_scores
+    >>> from fewer.overview._giveaway import rank_scores
     >>> target = np.random.default_rng(0).normal(size=100)
     >>> rank_scores(np.exp(target)[:, None], target.argsort().argsort()).best() > 0.99
     array([ True])
@@ -283,7 +283,7 @@ def category_class_score(codes: np.ndarray, labels: np.ndarray) -> tuple[float, 
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.io._giveaway import category_class_score
+    >>> from fewer.overview._giveaway import category_class_score
     >>> category_class_score(np.array([5, 5, 5, 7, 7, 7]), np.array([0, 0, 0, 1, 1, 1]))
     (1.0, -inf)
     >>> category_class_score(np.arange(6), np.array([0, 0, 0, 1, 1, 1]))  # an identifier tells nothing
@@ -326,7 +326,7 @@ def category_rank_score(codes: np.ndarray, ranks: np.ndarray) -> tuple[float, fl
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.io._giveaway import category_rank_score
+    >>> from fewer.overview._giveaway import category_rank_score
     >>> category_rank_score(np.repeat([3, 8], 50), np.repeat([1.0, 2.0], 50))
     (1.0, -inf)
     """

@@ -1,4 +1,4 @@
-"""The search for columns of a table that give its target away; the rules are in `fewer.io._giveaway`."""
+"""The search for columns of a table that give its target away; the rules are in `fewer.overview._giveaway`."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from fewer.io._dataset import Dataset
-from fewer.io._describe_parts import Parts
-from fewer.io._description import GiveAway
-from fewer.io._giveaway import (
+from fewer.io import Dataset
+from fewer.overview._description import GiveAway
+from fewer.overview._giveaway import (
     THRESHOLD,
     Scores,
     category_class_score,
@@ -20,6 +19,7 @@ from fewer.io._giveaway import (
     rank_scores,
     screened_rows,
 )
+from fewer.overview._parts import Parts
 
 _CELLS_AT_ONCE = 4_000_000
 _ROWS_FOR_CATEGORIES = 20_000

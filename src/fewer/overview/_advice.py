@@ -5,7 +5,7 @@ import io
 import shlex
 from collections.abc import Iterator, Sequence
 
-from fewer.io._description import Description, Target
+from fewer.overview._description import Description, Target
 
 _NAMES_IN_OPTION = 12
 _MOSTLY_MISSING = 0.5
@@ -32,7 +32,7 @@ def drop_option(names: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> from fewer.io._describe_advice import drop_option
+    >>> from fewer.overview._advice import drop_option
     >>> drop_option(["id", "ward"])
     '--drop id,ward'
     >>> drop_option(["age, years"])

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from fewer.io._duplicates import row_blocks
+from fewer.overview._duplicates import row_blocks
 
 THRESHOLD = 0.999
 # With fewer rows two unrelated columns among many thousands reach the threshold by luck.
@@ -67,7 +67,7 @@ def near_duplicate_columns(X: Any, *, threshold: float = THRESHOLD) -> list[Near
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.io._near_duplicates import near_duplicate_columns
+    >>> from fewer.overview._near_duplicates import near_duplicate_columns
     >>> celsius = np.linspace(-5, 30, 50)
     >>> X = np.column_stack([celsius, np.sin(celsius), 32 + 1.8 * celsius])
     >>> near_duplicate_columns(X)

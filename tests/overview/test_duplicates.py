@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fewer.io import Dataset, describe, read_table
-from fewer.io._duplicates import first_equal_columns, first_equal_rows, groups_of_equals
+from fewer.io import Dataset, read_table
+from fewer.overview import describe
+from fewer.overview._duplicates import first_equal_columns, first_equal_rows, groups_of_equals
 
 small_tables = arrays(
     np.float64,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from fewer.io._dataset import Dataset
+from fewer.io import Dataset
 
 _ROW = "\0row"  # no header of a table holds this
 

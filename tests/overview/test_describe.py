@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from fewer.io import Dataset, Description, describe, read_table
+from fewer.io import Dataset, read_table
+from fewer.overview import Description, describe
 
 
 @pytest.fixture

@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-from fewer.io._dataset import Dataset
-from fewer.io._describe_advice import advice_for
-from fewer.io._describe_duplicates import duplicate_columns, duplicate_rows, near_duplicates
-from fewer.io._describe_facts import constant_columns, infinite_cells, memory_bytes, missing_cells, target_of
-from fewer.io._describe_giveaway import give_aways
-from fewer.io._describe_parts import parts_of
-from fewer.io._description import Description
-from fewer.io._kinds import KINDS
+from fewer.io import KINDS, Dataset
+from fewer.overview._advice import advice_for
+from fewer.overview._description import Description
+from fewer.overview._duplicates_of_table import duplicate_columns, duplicate_rows, near_duplicates
+from fewer.overview._facts import constant_columns, infinite_cells, memory_bytes, missing_cells, target_of
+from fewer.overview._giveaways_of_table import give_aways
+from fewer.overview._parts import parts_of
 
 
 def describe(dataset: Dataset) -> Description:
@@ -42,7 +41,8 @@ def describe(dataset: Dataset) -> Description:
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.io import describe, read_table
+    >>> from fewer.io import read_table
+    >>> from fewer.overview import describe
     >>> rng = np.random.default_rng(0)
     >>> height, ill = rng.normal(170, 10, size=100), rng.permutation(["yes", "no"] * 50)
     >>> table = {"height": height, "inches": height / 2.54, "code": np.where(ill == "yes", 7, 3), "ill": ill}

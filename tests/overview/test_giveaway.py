@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from fewer.io import describe, read_table
-from fewer.io._giveaway import category_class_score, class_scores, enough_to_tell, rank_scores
+from fewer.io import read_table
+from fewer.overview import describe
+from fewer.overview._giveaway import category_class_score, class_scores, enough_to_tell, rank_scores
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer.io._dataset import Dataset
-from fewer.io._description import (
+from fewer.io import Dataset
+from fewer.overview._description import (
     ClassCount,
     Constant,
     CountInColumn,
@@ -17,7 +17,7 @@ from fewer.io._description import (
     Missing,
     Target,
 )
-from fewer.io._duplicates import row_blocks
+from fewer.overview._duplicates import row_blocks
 
 _ROWS_LISTED = 10
 

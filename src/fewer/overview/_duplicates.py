@@ -31,7 +31,7 @@ def first_equal_columns(X: Any) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.io._duplicates import first_equal_columns
+    >>> from fewer.overview._duplicates import first_equal_columns
     >>> first_equal_columns(np.array([[1.0, 2.0, 1.0], [np.nan, 3.0, np.nan]]))
     array([0, 1, 0])
     """
@@ -66,7 +66,7 @@ def first_equal_rows(*tables: tuple[Any, np.ndarray]) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.io._duplicates import first_equal_rows
+    >>> from fewer.overview._duplicates import first_equal_rows
     >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [5.0, 4.0]])
     >>> first_equal_rows((X, np.arange(2)))
     array([0, 1, 0, 3])
@@ -111,7 +111,7 @@ def groups_of_equals(first: np.ndarray) -> list[list[int]]:
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.io._duplicates import groups_of_equals
+    >>> from fewer.overview._duplicates import groups_of_equals
     >>> groups_of_equals(np.array([0, 1, 0, 3, 1, 0]))
     [[0, 2, 5], [1, 4]]
     """

@@ -164,7 +164,8 @@ class Description:
 
     Examples
     --------
-    >>> from fewer.io import describe, read_table
+    >>> from fewer.io import read_table
+    >>> from fewer.overview import describe
     >>> description = describe(read_table({"a": [1.5, 2.5, 4.5], "b": [7.0, 7.0, 7.0]}))
     >>> description.constants
     (Constant(column='b', value=7.0, missing=0),)
