@@ -186,3 +186,9 @@ def test_masked_targets_are_missing():
     y = np.ma.masked_array([1.5, 2.5, 3.5], mask=[False, True, False])
     with pytest.warns(UserWarning, match="rows 2, counted"):
         assert read(y).y.tolist() == [1.5, 3.5]
+
+
+def test_a_file_with_a_target_of_its_own_says_so_when_another_is_asked_for(tmp_path):
+    np.savez(tmp_path / "own.npz", X=np.arange(12.0).reshape(6, 2), y=np.array([0, 1, 0, 1, 0, 1]))
+    with pytest.raises(TableError, match="no column 'Y', but the file carries a target of its own"):
+        read_table(tmp_path / "own.npz", target="Y")

@@ -86,9 +86,14 @@ def _target_of(table: Table, target: Any, task: str) -> tuple[str | None, Any]:
         wanted = str(target)
         if table.y is not None and wanted == (table.target or "target"):
             return wanted, table.y
-        if wanted not in table.columns:
-            raise unknown_column(table.source, wanted, table.columns, "target=")
-        return wanted, None
+        if wanted in table.columns:
+            return wanted, None
+        if table.y is not None:
+            raise TableError(
+                f"{table.source}: there is no column {wanted!r}, but the file carries a target of its own. Leave the "
+                f"target out to use it, or call it {table.target or 'target'!r}."
+            )
+        raise unknown_column(table.source, wanted, table.columns, "target=")
     name = getattr(target, "name", None)
     return (name if isinstance(name, str) and name and name not in table.columns else _free_name(table.columns)), target
 
