@@ -17,12 +17,14 @@ made in one style:
 """
 
 from fewer.datasets._errors import DatasetError, PackageMissingError
+from fewer.datasets._four_gaussians import make_four_gaussians
 from fewer.datasets._gaussian import make_gaussian
 from fewer.datasets._independent_sources import make_independent_sources
 from fewer.datasets._load import available, load
 from fewer.datasets._problem import Problem
 from fewer.datasets._record import Record
 from fewer.datasets._two_gaussians import make_two_gaussians
+from fewer.datasets._twonorm import make_twonorm
 
 __all__ = [
     "DatasetError",
@@ -31,7 +33,9 @@ __all__ = [
     "Record",
     "available",
     "load",
+    "make_four_gaussians",
     "make_gaussian",
     "make_independent_sources",
     "make_two_gaussians",
+    "make_twonorm",
 ]

@@ -1,0 +1,422 @@
+"""Kernel ridge classifier whose hyper-parameters minimise the leave-one-out error in closed form.
+
+Minimise ``||w||^2 / 2 + sum_i (y_i - w.phi(x_i) - b)^2 / (2 lam)`` for y = +-1; the class is the sign of w.phi(x) + b.
+The kernel is ``exp(-eta ||x - x'||^2)``, or with one width for each column ``exp(-sum_d eta_d (x_d - x'_d)^2)``. Then
+
+    theta = (log lam, log eta)  minimises  PRESS(theta) + hyper_penalty ||theta - start||^2.
+
+Cawley, G. C. & Talbot, N. L. C. (2010). On over-fitting in model selection and subsequent selection bias in
+performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
+"""
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewer.catalogue import method
+from fewer.learn._deleted_residuals import KernelSpectrum, bordered_solution, press_sensitivity
+
+# How far the search may go from its start, on the log scale: beyond, the kernel is flat or the identity.
+_REACH = 12.0
+
+
+def gaussian_kernel(X: np.ndarray, gamma: float | np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
+    """``exp(-sum_d gamma_d (x_d - z_d)^2)`` for all pairs of rows of X and Z, or of X alone."""
+    widths = np.sqrt(gamma)
+    return np.exp(-euclidean_distances(X * widths, None if Z is None else Z * widths, squared=True))
+
+
+class PressCriterion:
+    """PRESS, with its penalty and gradient, as a function of ``theta = log(hyper-parameters / start)``.
+
+    ``theta[0]`` moves the regularisation, ``theta[1]`` the width of the kernel; with ``ard``, ``theta[1:]`` move the
+    width of each column.
+    """
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, reg: float, gamma: np.ndarray, ard: bool, penalty: float) -> None:
+        self.X, self.y, self.reg, self.gamma, self.ard, self.penalty = X, y, reg, gamma, ard, penalty
+        self.n_hyperparameters = 1 + (X.shape[1] if ard else 1)
+        # With one width the weighted distances are the same throughout.
+        self._distances = None if ard else euclidean_distances(X * np.sqrt(gamma), squared=True)
+
+    def hyperparameters(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Regularisation, and the width of each column."""
+        return float(self.reg * np.exp(theta[0])), self.gamma * np.exp(theta[1:])
+
+    def kernel(self, theta: np.ndarray) -> np.ndarray:
+        if self._distances is None:
+            return gaussian_kernel(self.X, self.gamma * np.exp(theta[1:]))
+        return np.exp(-np.exp(theta[1]) * self._distances)
+
+    def press(self, theta: np.ndarray) -> float:
+        try:
+            solution = bordered_solution(self.kernel(theta), self.y, self.hyperparameters(theta)[0])
+        except np.linalg.LinAlgError:
+            return np.inf  # such a small regularisation cannot be solved for, so it is not chosen either
+        return float((solution.residuals**2).sum())
+
+    def __call__(self, theta: np.ndarray) -> float:
+        return self.press(theta) + self.penalty * float(theta @ theta)
+
+    def with_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """The criterion and its gradient in theta, at O(n^3 + n^2 p)."""
+        K, (reg, gamma) = self.kernel(theta), self.hyperparameters(theta)
+        solution = bordered_solution(K, self.y, reg)
+        sensitivity = press_sensitivity(solution)
+        through_kernel = sensitivity * K
+        if self._distances is None:
+            # sum_ij S_ij (x_i - x_j)^2 for each column, by matrix products.
+            X = self.X
+            squares = 2 * (through_kernel.sum(axis=0) @ X**2 - np.einsum("ij,ij->j", X, through_kernel @ X))
+            by_width = -gamma * squares
+        else:
+            by_width = np.array([-np.exp(theta[1]) * np.sum(through_kernel * self._distances)])
+        gradient = np.r_[reg * np.trace(sensitivity), by_width]
+        value = float((solution.residuals**2).sum()) + self.penalty * float(theta @ theta)
+        return value, gradient + 2 * self.penalty * theta
+
+
+class Selection(NamedTuple):
+    theta: np.ndarray
+    path: np.ndarray  # theta before the first iteration and after each
+    values: np.ndarray  # the criterion there
+    converged: bool
+
+
+def minimised(
+    criterion: PressCriterion,
+    optimizer: str,
+    *,
+    max_iter: int,
+    tol: float,
+    on_step: Callable[[np.ndarray], bool] = lambda theta: False,
+) -> Selection:
+    """Where the criterion is smallest, searched from theta = 0; ``on_step`` may return True to stop."""
+    start = np.zeros(criterion.n_hyperparameters)
+    path, values = [start], [criterion(start)]
+    scale = 1 / criterion.y.size  # tolerances are then about the mean squared residual
+
+    def step(intermediate_result):
+        path.append(np.array(intermediate_result.x))
+        values.append(float(intermediate_result.fun) / scale)
+        if on_step(path[-1]):
+            raise StopIteration
+
+    options: dict = {"maxiter": max_iter}
+    if optimizer == "nelder-mead":
+        options["maxiter"] += 1  # scipy counts the first simplex as an iteration
+        corners = np.vstack([start, np.eye(len(start))])  # first steps by a factor of e
+        options |= {"initial_simplex": corners, "xatol": tol, "fatol": tol, "adaptive": True, "maxfev": np.inf}
+        name, objective, gradient = "Nelder-Mead", lambda theta: scale * criterion(theta), None
+    else:
+        options |= {"gtol": tol / 10, "ftol": tol * 1e-6, "maxfun": np.inf}
+        name, gradient = "L-BFGS-B", True
+
+        def objective(theta):
+            value, slope = criterion.with_gradient(theta)
+            return scale * value, scale * slope
+
+    found = minimize(
+        objective,
+        start,
+        jac=gradient,
+        method=name,
+        bounds=[(-_REACH, _REACH)] * len(start),
+        callback=step,
+        options=options,
+    )
+    return Selection(found.x, np.array(path), np.array(values), bool(found.success))
+
+
+def best_regularisation(spectrum: KernelSpectrum, reg: float, penalty: float) -> float:
+    """``log(lam / reg)`` with the smallest criterion for one kernel: a grid first, for there may be several minima."""
+
+    def criterion(offsets):
+        return spectrum.press(reg * np.exp(offsets)) + penalty * offsets**2
+
+    grid = np.linspace(-_REACH, _REACH, 97)
+    values = criterion(grid)
+    best = int(np.argmin(values))
+    bracket = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    refined = minimize_scalar(lambda offset: criterion(np.array([offset]))[0], bounds=bracket, method="bounded")
+    return float(refined.x if refined.fun < values[best] else grid[best])
+
+
+@method(
+    tasks=["classification"],
+    when="Up to a few thousand rows, smooth class borders, and no validation set to spare: it tunes itself. With few "
+    "rows keep kernel='rbf'; one width for each column ('ard') over-fits the selection.",
+    cost="O(n^3) time for each step of the search, O(n^2) memory",
+    paper="selection-bias",
+)
+class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Kernel ridge classifier that tunes itself by exact leave-one-out residuals.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "ard"}, default="rbf"
+        Gaussian kernel with one width for all columns, or with one for each.
+    reg : float, default=1.0
+        Regularisation lam, where the search starts.
+    gamma : float, "scale" or array-like of shape (n_features,), default="scale"
+        Width eta of the kernel, where the search starts. "scale" is ``1 / (n_features * X.var())``. One for each column
+        only with ``kernel="ard"``.
+    select : {"press", "reg"} or None, default="press"
+        What leave-one-out residuals choose: all hyper-parameters; the regularisation alone, for which one
+        eigendecomposition serves; or nothing.
+    optimizer : {"nelder-mead", "lbfgs"}, default="nelder-mead"
+        The simplex search of the paper, or descent by the gradient, which is the better choice for ``kernel="ard"``
+        with more than a few columns.
+    hyper_penalty : float, default=0.0
+        Weight of the squared distance from the start, on the log scale, that is added to PRESS. It lowers the variance
+        of the choice.
+    early_stopping : int, default=None
+        Stop the search after that many iterations, before it fits the accidents of the sample; no warning is given.
+    max_iter : int, default=1000
+        Iterations of the search at most.
+    tol : float, default=1e-3
+        Tolerance of the search, for the logarithms of the hyper-parameters and for the mean squared residual.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Weights of the training rows; with more than two classes one column for each class against the rest.
+    intercept_ : float or ndarray of shape (n_classes,)
+        Intercept, likewise.
+    loo_residuals_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Target (+1 or -1) minus the value given by the machine that has not seen the row.
+    press_ : float
+        Sum of the squares of these. It was optimised, so it is no estimate of performance.
+    hyperparameters_ : dict
+        The chosen ``"reg"`` and ``"gamma"`` (an array with ``kernel="ard"``), ready for ``set_params``.
+    selection_path_ : dict
+        Arrays ``"reg"``, ``"gamma"`` and ``"press"`` along the search, the start first.
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        The training rows.
+    n_iter_ : int
+        Iterations of the search; 1 where there was none.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    sklearn.linear_model.RidgeClassifierCV : The same idea for a linear machine.
+    fewer.evaluate.NestedEvaluation : How good the machine and its choice of hyper-parameters are together.
+
+    Notes
+    -----
+    Hyper-parameters stay within a factor of ``exp(12)`` of where they start. All columns count alike in ``"rbf"``, so
+    bring them to comparable units first. Other ways to a choice of less variance: ``select="reg"``, which has a single
+    hyper-parameter, and ``sklearn.ensemble.BaggingClassifier`` around this one, which averages over resamples.
+
+    References
+    ----------
+    .. [1] Cawley, G. C. & Talbot, N. L. C. (2010). On over-fitting in model selection and subsequent selection bias in
+       performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
+
+    Examples
+    --------
+    >>> from fewer.datasets import make_four_gaussians
+    >>> from fewer.learn import KernelRidgeClassifierLOO
+    >>> X, y, _ = make_four_gaussians(n_samples=64, random_state=0)
+    >>> model = KernelRidgeClassifierLOO().fit(X, y)
+    >>> X_new, y_new, _ = make_four_gaussians(n_samples=4096, random_state=1)
+    >>> bool(model.score(X_new, y_new) > 0.8)
+    True
+    """
+
+    _parameter_constraints = {
+        "kernel": [StrOptions({"rbf", "ard"})],
+        "reg": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale"}), "array-like"],
+        "select": [StrOptions({"press", "reg"}), None],
+        "optimizer": [StrOptions({"nelder-mead", "lbfgs"})],
+        "hyper_penalty": [Interval(Real, 0, None, closed="left")],
+        "early_stopping": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        kernel="rbf",
+        reg=1.0,
+        gamma="scale",
+        select="press",
+        optimizer="nelder-mead",
+        hyper_penalty=0.0,
+        early_stopping=None,
+        max_iter=1000,
+        tol=1e-3,
+    ):
+        self.kernel = kernel
+        self.reg = reg
+        self.gamma = gamma
+        self.select = select
+        self.optimizer = optimizer
+        self.hyper_penalty = hyper_penalty
+        self.early_stopping = early_stopping
+        self.max_iter = max_iter
+        self.tol = tol
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Choose the hyper-parameters and solve for the machine.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, copy=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has one class only, {self.classes_[0]!r}; a classifier needs at least two classes.")
+        targets = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        if len(self.classes_) == 2:
+            targets = targets[:, 1]
+        criterion = PressCriterion(
+            X, targets, float(self.reg), self._starting_gamma(X), self.kernel == "ard", float(self.hyper_penalty)
+        )
+        self.X_fit_ = X
+        fitting = self._init_callback_context(max_subtasks=self.max_iter)
+        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        def on_step(theta):
+            step = fitting.subcontext(task_name="search")
+            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            return step.call_on_fit_task_end(
+                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._solved(criterion, theta)
+            )
+
+        selection = self._selection(criterion, on_step)
+        for name, value in self._solved(criterion, selection.theta).items():
+            setattr(self, name, value)
+        steps = [criterion.hyperparameters(theta) for theta in selection.path]
+        self.selection_path_ = {
+            "reg": np.array([reg for reg, _ in steps]),
+            "gamma": np.array([self._public_gamma(gamma) for _, gamma in steps]),
+            "press": selection.values - criterion.penalty * (selection.path**2).sum(axis=1),
+        }
+        self.n_iter_ = max(len(selection.path) - 1, 1)
+        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _starting_gamma(self, X):
+        """The given width for each column."""
+        if isinstance(self.gamma, str):
+            variance = X.var()
+            return np.full(X.shape[1], 1 / (X.shape[1] * variance) if variance > 0 else 1.0)
+        gamma = np.asarray(self.gamma, dtype=float)
+        if gamma.ndim == 0:
+            return np.full(X.shape[1], gamma)
+        if self.kernel != "ard":
+            raise ValueError("gamma has several values, one for each column: that is kernel='ard'.")
+        if gamma.shape != (X.shape[1],) or not (np.isfinite(gamma) & (gamma > 0)).all():
+            raise ValueError(
+                f"gamma of shape {gamma.shape} must hold one positive number for each of the columns of X."
+            )
+        return gamma
+
+    def _public_gamma(self, gamma):
+        return gamma if self.kernel == "ard" else float(gamma[0])
+
+    def _selection(self, criterion, on_step):
+        start = np.zeros(criterion.n_hyperparameters)
+        if self.select is None:
+            return Selection(start, start[None, :], np.array([criterion(start)]), True)
+        if self.select == "reg":
+            spectrum = KernelSpectrum.of(criterion.kernel(start), criterion.y)
+            chosen = start.copy()
+            chosen[0] = best_regularisation(spectrum, criterion.reg, criterion.penalty)
+            on_step(chosen)
+            return Selection(chosen, np.array([start, chosen]), np.array([criterion(start), criterion(chosen)]), True)
+        limit = min(self.max_iter, self.early_stopping or self.max_iter)
+        selection = minimised(criterion, self.optimizer, max_iter=limit, tol=self.tol, on_step=on_step)
+        if not selection.converged and len(selection.path) > self.max_iter:
+            moved = np.abs(selection.path[-1] - selection.path[-2]).max()
+            warnings.warn(
+                f"The search for hyper-parameters has not settled after {self.max_iter} iterations: PRESS is "
+                f"{criterion.press(selection.theta):.6g}, and the last step changed a hyper-parameter by "
+                f"{np.expm1(moved):.2%}. Raise max_iter or tol, or use optimizer='lbfgs'.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return selection
+
+    def _solved(self, criterion, theta):
+        """The fitted attributes that belong to a point of the search."""
+        reg, gamma = criterion.hyperparameters(theta)
+        try:
+            solution = bordered_solution(criterion.kernel(theta), criterion.y, reg)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"reg={reg:g} is too small for this kernel: rows that are equal, or almost, leave nothing to solve. "
+                "Raise reg."
+            ) from None
+        return {
+            "dual_coef_": solution.dual_coef,
+            "intercept_": float(solution.intercept) if criterion.y.ndim == 1 else solution.intercept,
+            "loo_residuals_": solution.residuals,
+            "press_": float((solution.residuals**2).sum()),
+            "hyperparameters_": {"reg": reg, "gamma": self._public_gamma(gamma)},
+            "classes_": self.classes_,
+            "X_fit_": self.X_fit_,
+        }
+
+    def decision_function(self, X):
+        """Values whose sign, or whose largest, is the class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Table.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Near -1 and +1 for the two classes; with more of them, one column for each class against the rest.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return gaussian_kernel(X, self.hyperparameters_["gamma"], self.X_fit_) @ self.dual_coef_ + self.intercept_
+
+    def predict(self, X):
+        """Labels of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Table.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            One of ``classes_`` for each row.
+        """
+        values = self.decision_function(X)
+        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
