@@ -17,6 +17,7 @@ made in one style:
 """
 
 from fewer.datasets._errors import DatasetError, PackageMissingError
+from fewer.datasets._five_classes import make_five_classes
 from fewer.datasets._four_gaussians import make_four_gaussians
 from fewer.datasets._gaussian import make_gaussian
 from fewer.datasets._independent_sources import make_independent_sources
@@ -33,6 +34,7 @@ __all__ = [
     "Record",
     "available",
     "load",
+    "make_five_classes",
     "make_four_gaussians",
     "make_gaussian",
     "make_independent_sources",

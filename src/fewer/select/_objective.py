@@ -1,0 +1,173 @@
+"""What a search for columns maximises: an objective ``J(subset)``.
+
+An objective is a small description (which neighbours, which folds). ``start(X, y)`` gives a :class:`SubsetScorer`,
+which holds one subset of the columns and tells J of its neighbours: with one column more, or one less. Objectives that
+can update what they know column by column override these; for all others :class:`PlainScorer` needs J of a list of
+subsets and nothing else.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+
+Subset = tuple[int, ...]
+
+
+class SubsetScorer(ABC):
+    """A subset of the columns, and the objective of all subsets that are one column away.
+
+    Attributes
+    ----------
+    subset : list of int
+        The columns of the current subset, in the order in which they came; empty at first.
+    """
+
+    def __init__(self, close: Callable[[], Any] = lambda: None) -> None:
+        self.subset: list[int] = []
+        self._close = close
+
+    @abstractmethod
+    def score_added(self, candidates: np.ndarray) -> np.ndarray:
+        """The objective of the current subset with each of these columns added by itself."""
+
+    @abstractmethod
+    def score_removed(self, candidates: np.ndarray) -> np.ndarray:
+        """The objective of the current subset with each of these columns taken away by itself."""
+
+    def add(self, column: int) -> None:
+        """Add a column to the current subset."""
+        self.subset.append(column)
+
+    def remove(self, column: int) -> None:
+        """Take a column away from the current subset."""
+        self.subset.remove(column)
+
+    def score(self) -> float:
+        """The objective of the current subset, which must not be empty."""
+        last = self.subset[-1]
+        self.remove(last)
+        score = float(self.score_added(np.array([last]))[0])
+        self.add(last)
+        return score
+
+    def move_to(self, subset: Iterable[int]) -> None:
+        """Make this the current subset."""
+        wanted = list(subset)
+        for column in [column for column in self.subset if column not in set(wanted)]:
+            self.remove(column)
+        for column in [column for column in wanted if column not in set(self.subset)]:
+            self.add(column)
+
+    def close(self) -> None:
+        """Let go of workers, if there are any."""
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class PlainScorer(SubsetScorer):
+    """Scores every subset afresh, by a function from subsets (ascending columns) to their objectives."""
+
+    def __init__(
+        self, scores_of: Callable[[Sequence[Subset]], Sequence[float]], close: Callable[[], Any] = lambda: None
+    ) -> None:
+        super().__init__(close)
+        self._scores_of = scores_of
+
+    def score_added(self, candidates: np.ndarray) -> np.ndarray:
+        return self._scores([[*self.subset, column] for column in candidates])
+
+    def score_removed(self, candidates: np.ndarray) -> np.ndarray:
+        return self._scores([[kept for kept in self.subset if kept != column] for column in candidates])
+
+    def score(self) -> float:
+        return float(self._scores([self.subset])[0])
+
+    def _scores(self, subsets: Sequence[Sequence[int]]) -> np.ndarray:
+        return np.asarray(self._scores_of([tuple(sorted(int(c) for c in subset)) for subset in subsets]), dtype=float)
+
+
+@dataclass
+class Objective(ABC):
+    """Base class of objectives: a dataclass whose fields are its parameters.
+
+    It is cloned and searched over like an estimator. A new objective defines ``start``; one that cannot update column
+    by column returns a :class:`PlainScorer`.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from fewer.select import Objective, PlainScorer, SequentialSearch
+    >>> @dataclass
+    ... class Correlation(Objective):
+    ...     '''Squared correlation between the target and the sum of the columns.'''
+    ...     def start(self, X, y, *, n_jobs=None, random_state=None):
+    ...         return PlainScorer(lambda subsets: [np.corrcoef(X[:, s].sum(axis=1), y)[0, 1] ** 2 for s in subsets])
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> SequentialSearch(Correlation(), n_features_to_select=2).fit(X, X[:, 1] + X[:, 3]).get_support()
+    array([False,  True, False,  True])
+    """
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether X may be sparse."""
+        return False
+
+    @property
+    def takes_nan(self) -> bool:
+        """Whether X may have holes."""
+        return False
+
+    @property
+    def needs_y(self) -> bool:
+        """Whether there must be a target."""
+        return True
+
+    @abstractmethod
+    def start(self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None) -> SubsetScorer:
+        """A scorer for these rows, with the empty subset."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name, with those of nested estimators as ``name__parameter``."""
+        params = {field.name: getattr(self, field.name) for field in fields(self)}
+        if deep:
+            for name, value in list(params.items()):
+                if hasattr(value, "get_params") and not isinstance(value, type):
+                    params |= {f"{name}__{key}": inner for key, inner in value.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, in the names of ``get_params``."""
+        known = self.get_params(deep=False)
+        for name, value in params.items():
+            own, _, inner = name.partition("__")
+            if own not in known:
+                raise ValueError(f"{type(self).__name__} has no parameter {own!r}; it has {', '.join(known)}.")
+            if inner:
+                getattr(self, own).set_params(**{inner: value})
+            else:
+                setattr(self, own, value)
+        return self
+
+
+@dataclass
+class FunctionObjective(Objective):
+    """A function ``(X, y) -> float`` of the table with the columns of a subset."""
+
+    function: Callable[[Any, Any], float]
+
+    @property
+    def needs_y(self) -> bool:
+        """The function knows."""
+        return False
+
+    def start(self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None) -> PlainScorer:
+        return PlainScorer(lambda subsets: [self.function(X[:, list(subset)], y) for subset in subsets])
