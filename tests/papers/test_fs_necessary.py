@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC, LinearSVC
 
 from fewer.datasets import make_two_gaussians
-from fewer.evaluate import expected_error, linear_rule_error, optimal_n_features, peaking_curve
+from fewer.evaluate import expected_error, linear_rule_error, optimal_n_features, peaking_curve, plan_n_features
 
 
 def strengths(law, n_features):
@@ -159,3 +159,52 @@ def test_the_support_vector_curves_are_those_of_the_trial():
         mu, learner = strengths(law, 1000), SVC(kernel="linear", C=1e-4)
         curve = peaking_curve(learner, mu, 100, (1, 5, 10, 50, 100, 500, 1000), n_repeats=200, random_state=0)
         np.testing.assert_allclose(curve.mean, errors, atol=0.01)
+
+
+def check_plan(n_features, n_runs, figure):
+    """Numbers chosen, and errors of the mean rule with that many columns: in the true order, and as ranked."""
+    mu, m = strengths("1/j", n_features), 225
+    optimum = optimal_n_features(mu, m)
+    chosen, known, ranked = [], [], []
+    for seed in range(n_runs):
+        X, y, _ = make_two_gaussians(m, mu, random_state=seed)
+        plan = plan_n_features(X, y, n_boot=2, random_state=seed)
+        chosen.append(plan.n_features)
+        weights, columns = y @ X, plan.order[: plan.n_features]
+        known.append(linear_rule_error(weights[: plan.n_features], 0, mu[: plan.n_features]))
+        ranked.append(linear_rule_error(weights[columns], 0, mu[columns]))
+    within = np.mean((np.array(chosen) >= 5) & (np.array(chosen) <= 45))
+    figure(
+        f"{n_features} features: {within:.0%} of {n_runs} runs within a factor 3 of {optimum.n_features} (median "
+        f"{np.median(chosen):.0f}); error {np.mean(known):.4f} in the true order, {np.mean(ranked):.4f} as ranked, "
+        f"optimum {optimum.error:.4f}"
+    )
+    assert optimum.n_features == 15
+    assert within >= 0.8
+    assert np.mean(known) - optimum.error < 0.02
+    return np.mean(ranked) - optimum.error
+
+
+@pytest.mark.claim("fs-necessary", 6)
+def test_the_plan_finds_the_number_of_features(figure):
+    assert check_plan(200, 50, figure) < 0.02
+
+
+@pytest.mark.claim("fs-necessary", 6)
+def test_the_plan_finds_the_number_of_features_among_1000(figure):
+    # Ranked on the rows that train, the first 15 of 1,000 are worth less: 0.02 would be missed with exactly 15, too.
+    assert check_plan(1000, 50, figure) < 0.03
+
+
+@pytest.mark.claim("fs-necessary", 6)
+def test_estimates_set_to_at_least_zero_would_use_nearly_all_columns(figure):
+    mu, m = strengths("1/j", 1000), 225
+    chosen = []
+    for seed in range(20):
+        X, y, _ = make_two_gaussians(m, mu, random_state=seed)
+        ranking, judging = (y[half] @ X[half] / len(y[half]) for half in (slice(None, 112), slice(112, None)))
+        estimates = np.maximum(judging[np.argsort(-np.abs(ranking))] ** 2 - 1 / 113, 0)
+        s, n = np.cumsum(estimates), np.arange(1, 1001)
+        chosen.append(int(np.argmax(s / np.sqrt(n / m + s))) + 1)
+    assert min(chosen) > 900
+    figure(f"at least 0: {min(chosen)} to {max(chosen)} of 1,000 features chosen in 20 runs")

@@ -2,13 +2,16 @@
 
 from fewer.evaluate._optimal_size import OptimalSize, optimal_n_features
 from fewer.evaluate._peaking import PeakingCurve, peaking_curve
+from fewer.evaluate._plan import SizePlan, plan_n_features
 from fewer.evaluate._two_gaussians import expected_error, linear_rule_error
 
 __all__ = [
     "OptimalSize",
     "PeakingCurve",
+    "SizePlan",
     "expected_error",
     "linear_rule_error",
     "optimal_n_features",
     "peaking_curve",
+    "plan_n_features",
 ]

@@ -1,0 +1,284 @@
+"""How many ranked columns of a table are worth using: the two-Gaussian formula with what the table tells of its means.
+
+    error(n)  =  Phi(-f),    f = s_n / sqrt(n / m + s_n),    m = 4 m_1 m_2 / (m_1 + m_2)
+
+for classes of m_1 and m_2 rows. ``s_n`` is the mean over many splits, in which one half of the rows ranks the columns
+and the other one estimates how much those ranked first tell. The band comes from bootstrap samples, split alike.
+"""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from fewer.catalogue import method
+from fewer.engine import Engine
+from fewer.evaluate._optimal_size import mark_size
+from fewer.evaluate._split_curves import PARTS, Table, curve_of_task, ranked_columns, standardised_differences
+from fewer.evaluate._two_gaussians import separation
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+    from numpy.random import RandomState
+    from numpy.typing import ArrayLike
+
+    Order = Literal["abs_mean"] | Callable[[Any, np.ndarray], ArrayLike]
+
+_FEWEST_ROWS = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SizePlan:
+    """How many ranked columns of a table are worth using; made by :func:`plan_n_features`.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of columns with the smallest estimated error; 0 when none tells anything.
+    n_features_interval : tuple of int
+        Where the middle of the numbers chosen on bootstrap samples lies, at the level asked for.
+    error : float
+        Estimated error there. The minimum of an estimated curve is somewhat too low.
+    error_all : float
+        Estimated error with all columns.
+    errors, lower, upper : ndarray of shape (n_features_in,)
+        Estimated error with the 1, 2, ... columns ranked first, and its band for each number by itself.
+    order : ndarray of shape (n_features_in,)
+        Columns ranked on all rows, best first; use ``order[:n_features]``.
+    m : float
+        Rows of a training set with equal classes that is worth as much as this table.
+    level : float
+        Confidence of the band and the interval.
+    rank_on : {"other", "same"}
+        Whether the rule is to be trained on other rows than the ranking, or on the same.
+    """
+
+    n_features: int
+    n_features_interval: tuple[int, int]
+    error: float
+    error_all: float
+    errors: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    order: np.ndarray
+    m: float
+    level: float
+    rank_on: str
+
+    @property
+    def reading(self) -> str:
+        """What the plan says, and on which assumptions, in plain words."""
+        low, high = self.n_features_interval
+        assumed = (
+            "This supposes independent, normal columns with the same spread in both classes; take it as a guide and "
+            "check it by nested evaluation."
+        )
+        if self.n_features == 0 or self.upper[self.n_features - 1] >= 0.5:
+            return f"No number of columns is surely better than guessing with so few rows. {assumed}"
+        gain = self.error_all - self.error
+        return (
+            f"About {self.n_features:,} columns ({low:,} to {high:,}) of {len(self.errors):,} are worth using with "
+            f"these rows: an error near {self.error:.3f}, {gain:.3f} below that with all columns. {assumed}"
+        )
+
+    def __repr__(self) -> str:
+        low, high = self.n_features_interval
+        return (
+            f"SizePlan: {self.n_features:,} of {len(self.errors):,} columns ({low:,} to {high:,} at {self.level:.0%})\n"
+            f"  estimated error {self.error:.3f}; with all columns {self.error_all:.3f}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        plain = {name: getattr(self, name) for name in ("n_features", "error", "error_all", "m", "level", "rank_on")}
+        arrays = {name: getattr(self, name).tolist() for name in ("errors", "lower", "upper", "order")}
+        return plain | {"n_features_interval": list(self.n_features_interval), "reading": self.reading} | arrays
+
+    def plot(self) -> "go.Figure":
+        """The estimated error over the number of columns, with its band and the number chosen.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The picture.
+        """
+        from fewer import _figures
+
+        sizes = np.arange(1, len(self.errors) + 1)
+        figure = _figures.new_figure(title="How many columns are worth using", x="columns, best first", y="error")
+        figure.add_trace(_figures.band(f"{self.level:.0%} band", sizes, self.lower, self.upper))
+        figure.add_trace(_figures.line("estimated error", sizes, self.errors))
+        if self.n_features:
+            mark_size(figure, self.n_features, self.error)
+        figure.update_xaxes(type="log")
+        return figure
+
+
+@method(
+    tasks=["evaluation"],
+    when="Two classes, a ranking of the columns, and far too few rows for all of them: a first answer to how many "
+    "columns to keep, before any learner is tuned.",
+    cost="O(n p + p log p) for each of about 120 splits",
+    paper="fs-necessary",
+    handles=["sparse"],
+)
+def plan_n_features(
+    X: Any,
+    y: "ArrayLike",
+    *,
+    order: "Order" = "abs_mean",
+    rank_on: Literal["other", "same"] = "other",
+    n_splits: int = 20,
+    n_boot: int = 100,
+    level: float = 0.9,
+    random_state: "int | RandomState | None" = None,
+    engine: Engine | None = None,
+) -> SizePlan:
+    """Number of columns that the rows of a table can carry, with the error to expect for each number.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Numbers without holes. The scale of a column makes no difference.
+    y : array-like of shape (n_samples,)
+        Two classes, with at least 10 rows each.
+    order : "abs_mean" or callable, default="abs_mean"
+        How columns are ranked: by the standardised difference of the class means, or by ``order(X, y)``, which gives
+        a score for each column, the larger the better. It only ever sees the rows that rank.
+    rank_on : {"other", "same"}, default="other"
+        Whether the rule will be trained on other rows than those that rank (the order is known from elsewhere) or on
+        the same rows (usual practice). In the second case fewer columns are worth using, because those ranked first
+        are there by chance too.
+    n_splits : int, default=20
+        Random splits that the curve is averaged over.
+    n_boot : int, default=100
+        Bootstrap samples for the band; at least 2.
+    level : float, default=0.9
+        Confidence of the band.
+    random_state : int, RandomState instance or None, default=None
+        Draws the splits and the bootstrap samples.
+    engine : Engine, default=None
+        Where the splits run; by default in this process. The result does not depend on it.
+
+    Returns
+    -------
+    plan : SizePlan
+        The number of columns, the error curve with its band, the ranking, and a reading in plain words. It plots
+        itself.
+
+    See Also
+    --------
+    optimal_n_features : The same when the means are known.
+
+    Notes
+    -----
+    It supposes independent normal columns with equal spread in both classes and a rule that projects on the
+    difference of means; on real tables it is a guide. With ``rank_on="other"`` half of the rows rank, with ``"same"``
+    4/5 of them rank and train, so that all rows will do a little better than the curve says.
+
+    References
+    ----------
+    .. [1] Navot, A., Gilad-Bachrach, R., Navot, Y. & Tishby, N. (2006). Is feature selection still necessary? In
+       Subspace, Latent Structure and Feature Selection, LNCS 3940, 127-138.
+
+    Examples
+    --------
+    >>> from fewer.datasets import make_two_gaussians
+    >>> from fewer.evaluate import plan_n_features
+    >>> X, y, _ = make_two_gaussians(n_samples=225, random_state=0)
+    >>> plan = plan_n_features(X, y, random_state=0)
+    >>> plan.n_features < 50 and plan.error < plan.error_all - 0.1
+    True
+    """
+    from sklearn.utils import check_random_state
+
+    if rank_on not in PARTS:
+        raise ValueError(f"rank_on={rank_on!r} is not known; choose 'other' or 'same'.")
+    if order != "abs_mean" and not callable(order):
+        raise ValueError(f"order={order!r} is not known; give 'abs_mean' or a function of X and y.")
+    if n_splits < 1 or n_boot < 2 or not 0 < level < 1:
+        raise ValueError(
+            f"n_splits={n_splits}, n_boot={n_boot}, level={level}: at least 1, at least 2, between 0 and 1."
+        )
+    table = _checked_table(X, y, order, rank_on)
+    random = check_random_state(random_state)
+    seeds = random.randint(2**31 - 1, size=n_splits + n_boot).tolist()
+    tasks = [(seed, number >= n_splits) for number, seed in enumerate(seeds)]
+    with nullcontext(engine) if engine else Engine.local(1) as running:
+        run = running.run(curve_of_task, tasks, shared=table, description="Splitting")
+        curves = {outcome.index: outcome.unwrap() for outcome in run.collect()}
+    if len(curves) < len(tasks):
+        raise KeyboardInterrupt("Stopped before all splits were done.")
+    every = np.ones(len(table.y), dtype=int)
+    best_first = ranked_columns(table, every, standardised_differences(table, every), random)
+    n_positive = int(table.positive.sum())
+    m = 4 * n_positive * (len(table.y) - n_positive) / len(table.y)
+    means = np.array([curves[number] for number in range(n_splits)]).mean(axis=0)
+    resampled = np.array([curves[number] for number in range(n_splits, len(tasks))])
+    if rank_on == "other":
+        sizes = np.arange(1, means.size + 1)
+        means, resampled = (separation(sizes, m, np.maximum(sums, 0)) for sums in (means, resampled))
+    return _plan(means, resampled, best_first, m, level, rank_on)
+
+
+def _plan(f: np.ndarray, resampled: np.ndarray, order: np.ndarray, m: float, level: float, rank_on: str) -> SizePlan:
+    """The plan from the curve of f and those of the bootstrap samples."""
+    best = int(np.argmax(f))
+    width = ndtri((1 + level) / 2) * resampled.std(axis=0, ddof=1)
+    chosen = np.where(resampled.max(axis=1) > 0, resampled.argmax(axis=1) + 1, 0)
+    low, high = np.quantile(chosen, [(1 - level) / 2, (1 + level) / 2], method="nearest")
+    found = best + 1 if f[best] > 0 else 0
+    return SizePlan(
+        n_features=found,
+        n_features_interval=(min(int(low), found), max(int(high), found)),
+        error=float(ndtr(-f[best])) if found else 0.5,
+        error_all=float(ndtr(-f[-1])),
+        errors=ndtr(-f),
+        lower=ndtr(-(f + width)),
+        upper=ndtr(-(f - width)),
+        order=order,
+        m=m,
+        level=level,
+        rank_on=rank_on,
+    )
+
+
+def _checked_table(X: Any, y: "ArrayLike", order: Any, rank_on: str) -> Table:
+    from sklearn.utils import check_X_y, column_or_1d
+
+    labels = column_or_1d(y)
+    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(classes) != 2:
+        raise ValueError(
+            f"y has {len(classes)} classes; the plan is for two. Take two of them, or one against the rest."
+        )
+    if counts.min() < _FEWEST_ROWS:
+        rare = classes[counts.argmin()]
+        raise ValueError(
+            f"Class {rare!s} has {counts.min()} rows; at least {_FEWEST_ROWS} of each are needed to rank and to judge."
+        )
+    X, codes = check_X_y(X, codes, accept_sparse=("csr",), dtype=float)
+    if hasattr(X, "toarray"):
+        centred, squares = X, X.multiply(X).tocsr()
+    else:
+        centred = X - X.mean(axis=0)  # far from zero, the sums of squares would lose their digits
+        squares = centred**2
+    table = Table(X, centred, squares, labels, codes == 1, order, rank_on)
+    _refuse_perfect_columns(table)
+    return table
+
+
+def _refuse_perfect_columns(table: Table) -> None:
+    """Refuse a column that is constant within both classes but not the same: its difference has no scale."""
+    means = [np.asarray(table.centred[rows].mean(axis=0)).ravel() for rows in (table.positive, ~table.positive)]
+    squares = [np.asarray(table.squares[rows].mean(axis=0)).ravel() for rows in (table.positive, ~table.positive)]
+    size = np.maximum(*squares)
+    constant = np.maximum(*(np.abs(s - mean**2) for s, mean in zip(squares, means, strict=True))) <= 1e-12 * size
+    perfect = np.flatnonzero(constant & (np.abs(means[0] - means[1]) > 1e-6 * np.sqrt(size)))
+    if perfect.size:
+        raise ValueError(
+            f"Column {perfect[0]} has one value in each class and gives the class away; leave it out, or use it alone."
+        )
