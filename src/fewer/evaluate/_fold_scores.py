@@ -1,0 +1,181 @@
+"""One outer fold of a selection curve: select on the rows held in, learn on them, score the rows held out."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fewer.evaluate._outer_folds import Fold
+from fewer.evaluate._path_learners import path_predictions
+from fewer.evaluate._subset_path import SubsetPath, inner_scores, subset_path
+
+
+class Job(NamedTuple):
+    """What all folds share."""
+
+    X: Any
+    y: np.ndarray
+    selector: Any
+    learner: Any
+    sizes: tuple[int, ...] | None
+    scoring: Any
+    shared_work: bool = True
+
+
+class FoldScores(NamedTuple):
+    """What came of one fold; ``scores`` has one entry for each of ``sizes``, the last being the full set."""
+
+    sizes: list[int]
+    scores: np.ndarray
+    path: SubsetPath
+    ranking: np.ndarray | None
+    inner: Mapping[int, float]
+    selector_seconds: float
+    learner_seconds: float
+
+
+class Selected(NamedTuple):
+    """A fitted selector: what comes before it in its pipeline, the selector itself, and its subsets."""
+
+    before: Any
+    selector: Any
+    path: SubsetPath
+
+    def table(self, X: Any) -> Any:
+        """The columns that the selector chooses from."""
+        return X if self.before is None else self.before.transform(X)
+
+
+def score_fold(fold: Fold, job: Job) -> FoldScores:
+    """Scores of all sizes on one fold. Nothing that is fitted sees the rows held out."""
+    X_train, y_train = rows_of(job.X, fold.train), job.y[fold.train]
+    started = time.perf_counter()
+    selected, X_train = fit_selector(job.selector, X_train, y_train)
+    selector_seconds = time.perf_counter() - started
+    sizes = selected.path.sizes(job.sizes)
+    X_test = selected.table(rows_of(job.X, fold.test))
+    started = time.perf_counter()
+    scores = size_scores(
+        job.learner, X_train, y_train, X_test, job.y[fold.test], selected.path, sizes, job.scoring, job.shared_work
+    )
+    learner_seconds = time.perf_counter() - started
+    return FoldScores(
+        sizes,
+        scores,
+        selected.path,
+        full_ranking(selected),
+        inner_scores(selected.selector),
+        selector_seconds,
+        learner_seconds,
+    )
+
+
+def fit_selector(selector: Any, X: Any, y: np.ndarray) -> tuple[Selected, Any]:
+    """The selector, fitted, and the table that it chose from: in a pipeline, what the steps before it made of X."""
+    from sklearn.base import clone
+    from sklearn.pipeline import Pipeline
+
+    fitted = clone(selector)
+    if not isinstance(fitted, Pipeline):
+        fitted.fit(X, y)
+        return Selected(None, fitted, subset_path(fitted, X.shape[1])), X
+    if len(fitted.steps) == 1:
+        return fit_selector(fitted.steps[0][1], X, y)
+    # In two parts, so that the table between them is made once.
+    before, last = fitted[:-1], fitted.steps[-1][1]
+    X = before.fit_transform(X, y)
+    last.fit(X, y)
+    return Selected(before, last, subset_path(last, X.shape[1])), X
+
+
+def size_scores(
+    learner: Any,
+    X_train: Any,
+    y_train: np.ndarray,
+    X_test: Any,
+    y_test: np.ndarray,
+    path: SubsetPath,
+    sizes: list[int],
+    scoring: Any,
+    shared_work: bool = True,
+) -> np.ndarray:
+    """Score of the learner for every size, by shared work where that is possible."""
+    from sklearn.metrics import check_scoring
+
+    scorer = check_scoring(learner, scoring=scoring)
+    if shared_work and _needs_predictions_only(scorer, scoring):
+        predictions = path_predictions(learner, X_train, y_train, X_test, path, sizes)
+        if predictions is not None:
+            return _scores_of_predictions(predictions, X_test, y_test, learner, scorer, scoring)
+    return np.array([_fitted_score(learner, X_train, y_train, X_test, y_test, path.columns(s), scorer) for s in sizes])
+
+
+def fitted_learner(learner: Any, X: Any, y: np.ndarray, columns: np.ndarray) -> Any:
+    """The learner, fitted on some columns."""
+    from sklearn.base import clone
+
+    return clone(learner).fit(columns_of(X, columns), y)
+
+
+def rows_of(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of a table of any kind."""
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(X, rows)
+
+
+def columns_of(X: Any, columns: np.ndarray) -> Any:
+    """Some columns of a table of any kind."""
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(X, columns, axis=1)
+
+
+def full_ranking(selected: Selected) -> np.ndarray | None:
+    """Rank of every column, 1 being the best; None when the selector gives no full ranking."""
+    if selected.path.order is not None and not selected.path.ties:
+        places = np.empty(selected.path.n_features, dtype=np.intp)
+        places[selected.path.order] = np.arange(1, selected.path.n_features + 1)
+        return places
+    ranking = getattr(selected.selector, "ranking_", None)
+    return None if ranking is None else np.asarray(ranking)
+
+
+def _fitted_score(learner, X_train, y_train, X_test, y_test, columns: np.ndarray, scorer) -> float:
+    return scorer(fitted_learner(learner, X_train, y_train, columns), columns_of(X_test, columns), y_test)
+
+
+def _needs_predictions_only(scorer: Any, scoring: Any) -> bool:
+    """Whether the score is computed from predictions, not from probabilities or the fitted model."""
+    return scoring is None or getattr(scorer, "_response_method", None) == "predict"
+
+
+def _scores_of_predictions(predictions, X_test, y_test, learner, scorer, scoring) -> np.ndarray:
+    from sklearn.base import is_classifier
+    from sklearn.metrics import r2_score
+
+    if is_classifier(learner) and scoring in (None, "accuracy"):
+        return (predictions == y_test).sum(axis=1) / len(y_test)
+    if not is_classifier(learner) and scoring in (None, "r2") and len(y_test) > 1:
+        truth = np.repeat(y_test[:, None], len(predictions), axis=1)
+        return r2_score(truth, predictions.T, multioutput="raw_values")
+    return np.array([scorer(_foretold(learner, predicted, y_test), X_test, y_test) for predicted in predictions])
+
+
+def _foretold(learner: Any, predicted: np.ndarray, y_test: np.ndarray) -> Any:
+    """A stand-in for a fitted learner that gives the predictions already made, for scorers to ask."""
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+
+    kind = ClassifierMixin if is_classifier(learner) else RegressorMixin
+
+    class Foretold(kind, BaseEstimator):  # type: ignore[valid-type, misc]  # the kind is known when it is asked for
+        classes_ = np.unique(np.concatenate([predicted, y_test]))
+
+        def predict(self, X):
+            return predicted
+
+        def __sklearn_is_fitted__(self):
+            return True
+
+    return Foretold()

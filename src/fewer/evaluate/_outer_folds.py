@@ -1,0 +1,109 @@
+"""The outer folds of a study: repeats of a split, the same for everything that is compared."""
+
+from collections.abc import Iterable
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Fold(NamedTuple):
+    """Rows to learn from, and rows held out."""
+
+    train: np.ndarray
+    test: np.ndarray
+
+
+def outer_folds(
+    cv: Any, X: Any, y: np.ndarray, *, classifier: bool, n_repeats: int, groups: Any, random_state: Any
+) -> list[list[Fold]]:
+    """Folds of each repeat.
+
+    A whole number makes shuffled folds, stratified for a classifier, and kept whole where there are groups. A
+    splitter is shuffled anew for each repeat. One that repeats itself (RepeatedKFold) gives its own repeats.
+    """
+    from sklearn.utils import check_random_state
+
+    if n_repeats < 1:
+        raise ValueError(f"n_repeats={n_repeats} must be at least 1.")
+    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_repeats)
+    if isinstance(cv, int | np.integer):
+        splitters = [_splitter(int(cv), int(seed), classifier=classifier, grouped=groups is not None) for seed in seeds]
+        repeats = [_folds_of(splitter.split(X, y, groups)) for splitter in splitters]
+    elif hasattr(cv, "split"):
+        repeats = _repeats_of(cv, X, y, groups, seeds)
+    elif isinstance(cv, Iterable):
+        if n_repeats > 1:
+            raise ValueError("cv lists the folds themselves, so there is nothing to repeat; leave n_repeats at 1.")
+        repeats = [_folds_of(cv)]
+    else:
+        raise TypeError(f"cv={cv!r} is neither a number of folds, nor a splitter, nor a list of (train, test) rows.")
+    if len({len(folds) for folds in repeats}) != 1:
+        raise ValueError("the repeats of cv have different numbers of folds.")
+    if len(repeats[0]) < 2:
+        raise ValueError("cv makes one fold only; cross-indexing needs two or more.")
+    if classifier:
+        _check_classes(repeats, y)
+    return repeats
+
+
+def disjoint(repeats: list[list[Fold]]) -> bool:
+    """Whether no row is held out twice in a repeat."""
+    return all(
+        len(np.unique(held_out)) == len(held_out)
+        for held_out in (np.concatenate([fold.test for fold in folds]) for folds in repeats)
+    )
+
+
+def _splitter(n_folds: int, seed: int, *, classifier: bool, grouped: bool) -> Any:
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+    kind = {
+        (True, True): StratifiedGroupKFold,
+        (True, False): StratifiedKFold,
+        (False, True): GroupKFold,
+        (False, False): KFold,
+    }[classifier, grouped]
+    return kind(n_folds, shuffle=True, random_state=seed)
+
+
+def _repeats_of(cv: Any, X: Any, y: np.ndarray, groups: Any, seeds: np.ndarray) -> list[list[Fold]]:
+    draws = getattr(cv, "shuffle", hasattr(cv, "random_state"))
+    own_repeats = getattr(cv, "n_repeats", 1)
+    if len(seeds) > 1 and (own_repeats > 1 or not draws):
+        reason = "repeats itself" if own_repeats > 1 else "gives the same folds every time"
+        raise ValueError(
+            f"n_repeats={len(seeds)}, but {type(cv).__name__} {reason}. Leave n_repeats at 1, or use a splitter that "
+            "shuffles: StratifiedKFold(5, shuffle=True)."
+        )
+    repeats = []
+    for seed in seeds:
+        splitter = copy(cv)
+        if draws and (len(seeds) > 1 or getattr(cv, "random_state", 0) is None):
+            splitter.random_state = int(seed)
+        repeats.append(_folds_of(splitter.split(X, y, groups)))
+    if own_repeats > 1:
+        n_folds = len(repeats[0]) // own_repeats
+        return [repeats[0][start : start + n_folds] for start in range(0, len(repeats[0]), n_folds)]
+    return repeats
+
+
+def _folds_of(pairs: Iterable[Any]) -> list[Fold]:
+    return [Fold(_positions(train), _positions(test)) for train, test in pairs]
+
+
+def _positions(rows: Any) -> np.ndarray:
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows
+
+
+def _check_classes(repeats: list[list[Fold]], y: np.ndarray) -> None:
+    classes = np.unique(y)
+    for folds in repeats:
+        for number, fold in enumerate(folds):
+            missing = np.setdiff1d(classes, y[fold.train])
+            if len(missing):
+                raise ValueError(
+                    f"without fold {number} there is no row of class {missing[0]!r} to learn from; use fewer folds, "
+                    "stratify them (cv=5 does), or leave out classes with very few rows."
+                )

@@ -1,0 +1,90 @@
+"""Predictions of ridge regression for every leading set of columns from one Cholesky factor.
+
+With centred columns in their order, ``G = X'X + alpha I = L L'``. The leading blocks of L are the factors of the
+smaller sets, and forward substitution only looks back, so with ``u = L^-1 X'y`` and ``V = L^-1 X_test'`` the
+prediction of the first s columns is ``sum_{j <= s} V[j] u[j]``: all sizes cost as much as the largest. Sets with more
+columns than rows use the inner products of rows, ``K_s = sum_{j <= s} x_j x_j'``, which grow column by column.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+_EXACT_SOLVERS = ("auto", "cholesky", "svd")
+
+
+def suits(model: Any) -> bool:
+    """Whether the model solves one plain ridge problem exactly."""
+    exact = model.solver in _EXACT_SOLVERS and not model.positive
+    return exact and isinstance(model.alpha, Real) and float(model.alpha) > 0
+
+
+def class_predictions(model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, sizes: list[int]) -> np.ndarray:
+    """Class of each test row for each size."""
+    from sklearn.utils.class_weight import compute_sample_weight
+
+    classes, codes = np.unique(y, return_inverse=True)
+    targets = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
+    weights = compute_sample_weight(model.class_weight, y) if model.class_weight else None
+    if len(classes) == 2:
+        decisions = _predictions(model, train, targets[:, 1:], test, sizes, weights)
+        return classes[(decisions[:, :, 0] > 0).astype(np.intp)]
+    return classes[_predictions(model, train, targets, test, sizes, weights).argmax(axis=2)]
+
+
+def value_predictions(model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, sizes: list[int]) -> np.ndarray:
+    """Value of each test row for each size."""
+    return _predictions(model, train, y[:, None].astype(float), test, sizes, None)[:, :, 0]
+
+
+def _predictions(
+    model: Any, train: np.ndarray, targets: np.ndarray, test: np.ndarray, sizes: list[int], weights: np.ndarray | None
+) -> np.ndarray:
+    """Predictions (sizes, test rows, targets); columns come in their order."""
+    offset = np.zeros(targets.shape[1])
+    if model.fit_intercept:
+        middle, offset = np.average(train, axis=0, weights=weights), np.average(targets, axis=0, weights=weights)
+        train, test, targets = train - middle, test - middle, targets - offset
+    if weights is not None:
+        root = np.sqrt(weights)[:, None]
+        train, targets = train * root, targets * root
+    alpha = float(model.alpha)
+    narrow = [size for size in sizes if size <= len(train)]
+    wide = [size for size in sizes if size > len(train)]
+    found = [*_from_columns(train, targets, test, narrow, alpha), *_from_rows(train, targets, test, wide, alpha)]
+    return np.stack(found) + offset
+
+
+def _from_columns(train, targets, test, sizes: list[int], alpha: float) -> Iterator[np.ndarray]:
+    if not sizes:
+        return
+    widest = sizes[-1]
+    leading = train[:, :widest]
+    gram = leading.T @ leading
+    gram[np.diag_indices_from(gram)] += alpha
+    factor = linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+    solved = linalg.solve_triangular(
+        factor, np.hstack([leading.T @ targets, test[:, :widest].T]), lower=True, overwrite_b=True, check_finite=False
+    )
+    weights, rows = solved[:, : targets.shape[1]], solved[:, targets.shape[1] :]
+    prediction = np.zeros((len(test), targets.shape[1]))
+    for start, stop in pairwise([0, *sizes]):
+        prediction = prediction + rows[start:stop].T @ weights[start:stop]
+        yield prediction
+
+
+def _from_rows(train, targets, test, sizes: list[int], alpha: float) -> Iterator[np.ndarray]:
+    products = np.zeros((len(train), len(train)))
+    test_products = np.zeros((len(test), len(train)))
+    for start, stop in pairwise([0, *sizes]):
+        added = train[:, start:stop]
+        products += added @ added.T
+        test_products += test[:, start:stop] @ added.T
+        shifted = products.copy()
+        shifted[np.diag_indices_from(shifted)] += alpha
+        factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+        yield test_products @ linalg.cho_solve(factor, targets, check_finite=False)

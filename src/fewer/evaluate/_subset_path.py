@@ -1,0 +1,157 @@
+"""The subset of every size that a fitted selector found, read off one fit.
+
+A search leaves ``subset_path_`` (size -> columns, nested or not), a ranking leaves ``ranking_`` (1 is best), a filter
+leaves ``scores_`` (higher is better), and a model inside a selector leaves coefficients or importances.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# Every size up to here, then steps that grow with the size: a curve is read on a logarithmic axis there.
+_ALL_UP_TO = 100
+_GROWTH = 1.15
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetPath:
+    """Columns of every size.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of columns there are.
+    order : ndarray or None
+        Columns, best first, when every subset is a part of the larger ones.
+    ties : tuple of (first, last)
+        Places in ``order`` whose columns rank equal, so that no size between is defined.
+    subsets : dict of int to ndarray
+        The subsets themselves, when there is no order.
+    """
+
+    n_features: int
+    order: np.ndarray | None
+    ties: tuple[tuple[int, int], ...] = ()
+    subsets: Mapping[int, np.ndarray] | None = None
+
+    def columns(self, size: int) -> np.ndarray:
+        """The columns of the subset of this size, in the order of the table."""
+        if size == self.n_features:
+            return np.arange(self.n_features)
+        if self.order is not None:
+            return np.sort(self.order[:size])
+        assert self.subsets is not None
+        return np.sort(self.subsets[size])
+
+    def sizes(self, wanted: Iterable[int] | None) -> list[int]:
+        """Sizes to score, the full set always among them; a ``ValueError`` for one that is not defined."""
+        if wanted is not None:
+            chosen = sorted({int(size) for size in wanted if size < self.n_features})
+            for size in chosen:
+                self._check(size)
+        elif self.order is not None:
+            chosen = [size for size in default_sizes(self.n_features) if size < self.n_features]
+            for size in chosen:
+                self._check(size)
+        else:
+            assert self.subsets is not None
+            chosen = sorted(size for size in self.subsets if 0 < size < self.n_features)
+        return [*chosen, self.n_features]
+
+    def _check(self, size: int) -> None:
+        for first, last in self.ties:
+            if first < size < last:
+                raise ValueError(
+                    f"the selector ranks columns in places {first + 1} to {last} as equal, so it has no subset of "
+                    f"{size}. Let it rank all columns (RFE(..., n_features_to_select=1, step=1)), or pass sizes= "
+                    "without those in between."
+                )
+        if self.order is None and self.subsets is not None and size not in self.subsets:
+            raise ValueError(
+                f"the search has no subset of {size} columns (it has {min(self.subsets)} to {max(self.subsets)}); let "
+                "it run further, or pass sizes= that it reaches."
+            )
+
+
+def default_sizes(n_features: int) -> list[int]:
+    """Every size up to 100 columns, then about 15% more each time, and all."""
+    if n_features <= _ALL_UP_TO:
+        return list(range(1, n_features + 1))
+    sizes = [1]
+    while sizes[-1] < n_features:
+        sizes.append(max(sizes[-1] + 1, round(sizes[-1] * _GROWTH)))
+    return [*sizes[:-1], n_features]
+
+
+def subset_path(selector: Any, n_features: int) -> SubsetPath:
+    """The path of a fitted selector."""
+    path = getattr(selector, "subset_path_", None)
+    if path is not None:
+        return _path_of_subsets(path, n_features)
+    ranking = getattr(selector, "ranking_", None)
+    if ranking is not None:
+        return _path_of_ranking(np.asarray(ranking), n_features)
+    scores = getattr(selector, "scores_", None)
+    if scores is None:
+        scores = _importances(getattr(selector, "estimator_", None))
+    if scores is None:
+        raise TypeError(
+            f"{type(selector).__name__} does not say how it ranks the columns, so the subsets of other sizes cannot be "
+            "read off: it has no subset_path_, ranking_ or scores_ after fit. The selectors of fewer.select have them, "
+            "as have RFE and SelectKBest of scikit-learn."
+        )
+    return SubsetPath(n_features, _order_of_scores(np.asarray(scores, dtype=float)))
+
+
+def inner_scores(selector: Any) -> Mapping[int, float]:
+    """Scores that guided the search, by size; empty when the selector keeps none."""
+    scores = getattr(selector, "path_scores_", None)
+    return dict(scores) if scores is not None else {}
+
+
+def _path_of_subsets(path: Mapping[int, Any], n_features: int) -> SubsetPath:
+    subsets = {int(size): np.asarray(columns, dtype=np.intp) for size, columns in path.items() if int(size) > 0}
+    order = _nested_order(subsets, n_features)
+    if order is not None:
+        return SubsetPath(n_features, order)
+    return SubsetPath(n_features, None, subsets=subsets)
+
+
+def _nested_order(subsets: Mapping[int, np.ndarray], n_features: int) -> np.ndarray | None:
+    """Order in which the columns enter, when the subsets are nested and there is one of every size."""
+    if sorted(subsets) != list(range(1, n_features + 1)):
+        return None
+    order: list[int] = []
+    inside: set[int] = set()
+    for size in range(1, n_features + 1):
+        entered = set(subsets[size].tolist()) - inside
+        if len(entered) != 1:
+            return None
+        order.extend(entered)
+        inside |= entered
+    return np.asarray(order, dtype=np.intp)
+
+
+def _path_of_ranking(ranking: np.ndarray, n_features: int) -> SubsetPath:
+    order = np.argsort(ranking, kind="stable")
+    _, first, counts = np.unique(ranking[order], return_index=True, return_counts=True)
+    ties = tuple((int(start), int(start + n)) for start, n in zip(first, counts, strict=True) if n > 1)
+    return SubsetPath(n_features, order, ties)
+
+
+def _order_of_scores(scores: np.ndarray) -> np.ndarray:
+    """Highest first; of equal scores the first column. A score that is no number (a constant column) comes last."""
+    return np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")
+
+
+def _importances(model: Any) -> np.ndarray | None:
+    """How much a fitted model makes of each column: importances, or the size of its coefficients."""
+    importances = getattr(model, "feature_importances_", None)
+    if importances is not None:
+        return np.asarray(importances)
+    coefficients = getattr(model, "coef_", None)
+    if coefficients is None:
+        return None
+    return np.linalg.norm(np.atleast_2d(np.asarray(coefficients)), ord=1, axis=0)
