@@ -5,6 +5,7 @@ from fewer.evaluate._optimal_size import OptimalSize, optimal_n_features
 from fewer.evaluate._peaking import PeakingCurve, peaking_curve
 from fewer.evaluate._plan import SizePlan, plan_n_features
 from fewer.evaluate._selection_curve import SelectionCurve, selection_curve
+from fewer.evaluate._stability import Stability, StabilityDifference, selection_stability, stability_difference
 from fewer.evaluate._two_gaussians import expected_error, linear_rule_error
 
 __all__ = [
@@ -13,6 +14,8 @@ __all__ = [
     "PeakingCurve",
     "SelectionCurve",
     "SizePlan",
+    "Stability",
+    "StabilityDifference",
     "cross_index",
     "expected_error",
     "linear_rule_error",
@@ -20,4 +23,6 @@ __all__ = [
     "peaking_curve",
     "plan_n_features",
     "selection_curve",
+    "selection_stability",
+    "stability_difference",
 ]

@@ -3,7 +3,7 @@
 One part of the rows ranks the columns; the other estimates how much they tell. There, let ``b_j`` be half the
 difference of the class means divided by the standard deviation within the classes (nu degrees of freedom), and ``v``
 its variance. For normal columns ``((nu - 2) / nu) b_j^2 - v`` is an unbiased estimate of ``mu_j^2``; its sums over the
-n columns ranked first estimate ``s_n``. They are summed as they are, below zero too: setting each to at least zero would
+n columns ranked first estimate ``s_n``. They are summed as they are, below zero too: setting each to 0 at least would
 add about ``0.48 v`` for every column that tells nothing, and use them all.
 
 When the rows that rank also train the rule, the columns ranked first have the largest weights by chance as well. Then

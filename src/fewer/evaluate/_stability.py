@@ -1,0 +1,353 @@
+"""How well repeated selections of columns agree.
+
+For M selections of p columns, with ``h_j`` the share of selections that have column j, k the mean number of columns
+chosen, and ``q = k / p``, Nogueira's index is
+
+    Phi = 1 - mean_j( M / (M - 1) h_j (1 - h_j) ) / ( q (1 - q) ):
+
+1 when all selections are equal, never below ``-1 / (M - 1)``, and ``-V / ((M - 1) q (1 - q))`` on average when they are
+drawn at random, with V the variance of their sizes divided by p: 0 for equal sizes, and soon for any. Its variance is estimated by ``4 / M^2 sum_i (phi_i - mean phi)^2``, where selection i contributes
+
+    phi_i = ( mean_j z_ij h_j - q k_i / p - (Phi / 2) (1 - 2 q) k_i / p ) / ( q (1 - q) ).
+
+With equal sizes it is Kuncheva's index. Jaccard's is the mean over pairs of ``|A and B| / |A or B|``, which chance
+raises; its variance is the jackknife's for a mean over pairs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from fewer.catalogue import method
+from fewer.evaluate._supports import support_matrix
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Index = Literal["nogueira", "jaccard", "kuncheva"]
+
+
+def nogueira_index(chosen: np.ndarray) -> tuple[float, np.ndarray]:
+    """Nogueira's index, and what each selection contributes to it; NaN when all columns or none are chosen."""
+    n_selections, n_features = chosen.shape
+    shares, sizes = chosen.mean(axis=0), chosen.sum(axis=1) / n_features
+    q = shares.mean()
+    if chosen.all() or not chosen.any():
+        return np.nan, np.full(n_selections, np.nan)
+    spread = q * (1 - q)
+    value = 1 - n_selections / (n_selections - 1) * np.mean(shares * (1 - shares)) / spread
+    contributions = (chosen @ shares / n_features - q * sizes - value / 2 * (1 - 2 * q) * sizes) / spread
+    return float(value), contributions
+
+
+def jaccard_index(chosen: np.ndarray) -> tuple[float, np.ndarray]:
+    """Mean Jaccard index over pairs, and each selection's mean over its pairs. Two empty selections agree fully."""
+    n_selections = len(chosen)
+    counts = chosen.astype(float)
+    common, sizes = counts @ counts.T, counts.sum(axis=1)
+    union = sizes[:, None] + sizes - common
+    pairs = np.divide(common, union, out=np.ones_like(common), where=union > 0)
+    means = (pairs.sum(axis=1) - 1) / (n_selections - 1)
+    return float(means.mean()), means
+
+
+def chance_jaccard(chosen: np.ndarray) -> float:
+    """About what Jaccard's index is for random selections of these sizes."""
+    sizes = chosen.sum(axis=1).astype(float)
+    common = np.outer(sizes, sizes) / chosen.shape[1]
+    union = sizes[:, None] + sizes - common
+    pairs = np.divide(common, union, out=np.ones_like(common), where=union > 0)
+    return float((pairs.sum() - np.trace(pairs)) / (len(sizes) * (len(sizes) - 1)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability:
+    """How well selections agree; made by :func:`selection_stability`.
+
+    Attributes
+    ----------
+    value : float
+        The index; NaN when every selection has all columns or none, because then nothing was selected.
+    variance : float
+        Its estimated variance over draws of the selections; NaN with two selections for Jaccard's index.
+    interval : tuple of float
+        Confidence interval at level ``1 - alpha``, within the bounds of the index.
+    alpha : float
+        One minus the confidence.
+    index : str
+        Which index it is.
+    frequencies : ndarray of shape (n_features,)
+        Share of the selections that have each column.
+    sizes : ndarray of shape (n_selections,)
+        Columns in each selection.
+    chance : float
+        The index of random selections of these sizes, on average: 0, but not for Jaccard's.
+    feature_names : tuple
+        Names of the columns, or their numbers.
+    """
+
+    value: float
+    variance: float
+    interval: tuple[float, float]
+    alpha: float
+    index: str
+    frequencies: np.ndarray
+    sizes: np.ndarray
+    chance: float
+    feature_names: tuple[Any, ...]
+    contributions: np.ndarray = field(repr=False)
+
+    @property
+    def n_selections(self) -> int:
+        """How many selections were compared."""
+        return len(self.sizes)
+
+    @property
+    def reading(self) -> str:
+        """What the value says, in plain words."""
+        if np.isnan(self.value):
+            what = "all columns" if self.frequencies.all() else "no column"
+            return f"Every selection has {what}, so nothing was selected and stability is not defined."
+        low, high = self.interval
+        value = f"{self.value:.2f} ({low:.2f} to {high:.2f})"
+        if self.index == "jaccard":
+            return (
+                f"Two selections share {self.value:.0%} of their columns on average ({low:.0%} to {high:.0%}); about "
+                f"{self.chance:.0%} would be shared by chance. Jaccard's index is not corrected for chance."
+            )
+        if low <= 0:
+            return f"Stability {value}: the selections agree no better than random ones, as far as these can tell."
+        if self.value < 0.4:
+            grade = "poor: other rows would give a largely different selection"
+        elif self.value < 0.75:
+            grade = "fair: a core of columns comes back, the rest changes with the rows"
+        else:
+            grade = "excellent: much the same columns come back whatever the rows"
+        return f"Stability {value}, {grade}."
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return (
+            f"Stability: {self.value:.3f} ({low:.3f} to {high:.3f} at {1 - self.alpha:.0%}), {self.index} index\n"
+            f"  {self.n_selections} selections, on average {self.sizes.mean():.3g} of {len(self.frequencies):,} columns"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "index": self.index,
+            "value": self.value,
+            "variance": self.variance,
+            "interval": list(self.interval),
+            "alpha": self.alpha,
+            "chance": self.chance,
+            "n_selections": self.n_selections,
+            "sizes": self.sizes.tolist(),
+            "frequencies": {str(n): float(f) for n, f in zip(self.feature_names, self.frequencies, strict=True)},
+            "reading": self.reading,
+        }
+
+    def plot(self, n_features: int = 50) -> "go.Figure":
+        """How often each column was chosen, most often first, against what chance would do.
+
+        Parameters
+        ----------
+        n_features : int, default=50
+            Columns shown at most.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The picture.
+        """
+        from fewer.evaluate._stability_figure import frequency_figure
+
+        return frequency_figure(self, n_features)
+
+
+@method(
+    tasks=["evaluation"],
+    when="You selected columns several times, on bootstrap samples or folds, and want to know whether the selections "
+    "agree better than chance, and which columns come back.",
+    cost="O(M p) for M selections; O(M^2 p) for Jaccard's index",
+    handles=["sparse"],
+)
+def selection_stability(
+    supports: Any,
+    *,
+    index: Index = "nogueira",
+    alpha: float = 0.05,
+    n_features: int | None = None,
+    feature_names: Sequence[Any] | None = None,
+) -> Stability:
+    """How well repeated selections of columns agree, beyond chance.
+
+    Parameters
+    ----------
+    supports : {array-like, sparse matrix} of shape (n_selections, n_features) or sequence of sets
+        A mask for each selection, or the numbers or names of the columns that each one chose.
+    index : {"nogueira", "jaccard", "kuncheva"}, default="nogueira"
+        Nogueira's index is corrected for chance and takes selections of any size. Kuncheva's is the same for
+        selections of one size, and refuses others. Jaccard's is the share of columns that two selections have in
+        common, which chance raises.
+    alpha : float, default=0.05
+        One minus the confidence of the interval.
+    n_features : int, default=None
+        Columns that there were to choose from; needed for sets of column numbers.
+    feature_names : sequence, default=None
+        Their names; needed for sets of names.
+
+    Returns
+    -------
+    stability : Stability
+        The index with its variance and interval, how often each column was chosen, and a reading in plain words. It
+        plots itself.
+
+    See Also
+    --------
+    stability_difference : Whether one method selects more stably than another.
+
+    Notes
+    -----
+    The interval holds for selections drawn independently of each other, and for many of them (30 or more). Those from
+    bootstrap samples of one table are independent given the table: the interval then speaks of this table, not of
+    others like it. Folds of one cross-validation overlap, and their interval is too narrow. The words of the reading
+    change at 0.4 and 0.75, as is usual for agreement beyond chance.
+
+    References
+    ----------
+    .. [1] Nogueira, S., Sechidis, K. & Brown, G. (2018). On the stability of feature selection algorithms. Journal of
+       Machine Learning Research 18 (174), 1-54.
+
+    Examples
+    --------
+    >>> from fewer.evaluate import selection_stability
+    >>> selections = [{"age", "dose"}, {"age", "dose"}, {"age", "weight"}, {"age", "dose", "weight"}]
+    >>> names = ["age", "dose", "weight", "height", "shoe size", "hair"]
+    >>> stability = selection_stability(selections, feature_names=names)
+    >>> round(stability.value, 3)
+    0.585
+    >>> stability.frequencies[:3]
+    array([1.  , 0.75, 0.5 ])
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha={alpha} must lie between 0 and 1.")
+    chosen = support_matrix(supports, n_features, feature_names)
+    names = tuple(range(chosen.shape[1])) if feature_names is None else tuple(feature_names)
+    n_selections, sizes = len(chosen), chosen.sum(axis=1)
+    chance, lowest = 0.0, -1 / (n_selections - 1)
+    if index == "jaccard":
+        value, contributions = jaccard_index(chosen)
+        chance, lowest = chance_jaccard(chosen), 0.0
+        scale = (
+            np.divide(4 * (n_selections - 1), n_selections * (n_selections - 2) ** 2) if n_selections > 2 else np.nan
+        )
+    elif index in ("nogueira", "kuncheva"):
+        if index == "kuncheva" and len(set(sizes.tolist())) > 1:
+            raise ValueError(
+                f"Kuncheva's index is for selections of one size; these have {sizes.min()} to {sizes.max()} columns. "
+                "Use index='nogueira', which is the same for equal sizes."
+            )
+        value, contributions = nogueira_index(chosen)
+        scale = 4 / n_selections**2
+    else:
+        raise ValueError(f"index={index!r} is not known; choose 'nogueira', 'jaccard' or 'kuncheva'.")
+    variance = float(scale * np.sum((contributions - contributions.mean()) ** 2))
+    width = ndtri(1 - alpha / 2) * np.sqrt(variance)
+    return Stability(
+        value=value,
+        variance=variance,
+        interval=(float(np.maximum(value - width, lowest)), float(np.minimum(value + width, 1.0))),
+        alpha=alpha,
+        index=index,
+        frequencies=chosen.mean(axis=0),
+        sizes=sizes,
+        chance=chance,
+        feature_names=names,
+        contributions=contributions,
+    )
+
+
+@dataclass(frozen=True)
+class StabilityDifference:
+    """Difference of two stabilities; made by :func:`stability_difference`.
+
+    Attributes
+    ----------
+    difference : float
+        First minus second.
+    interval : tuple of float
+        Its confidence interval.
+    statistic : float
+        Difference over its standard error, standard normal when there is none.
+    p_value : float
+        Of the two-sided test that both are equally stable.
+    """
+
+    difference: float
+    interval: tuple[float, float]
+    statistic: float
+    p_value: float
+
+
+def stability_difference(
+    first: Stability, second: Stability, *, paired: bool = False, alpha: float = 0.05
+) -> StabilityDifference:
+    """Test whether one method selects more stably than another.
+
+    Parameters
+    ----------
+    first, second : Stability
+        By the same index, Nogueira's or Kuncheva's.
+    paired : bool, default=False
+        Whether the i-th selections of both come from the same rows; the difference is then known more exactly.
+    alpha : float, default=0.05
+        One minus the confidence of the interval.
+
+    Returns
+    -------
+    difference : StabilityDifference
+        With a normal test, which needs many selections (30 or more).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.evaluate import selection_stability, stability_difference
+    >>> rng = np.random.default_rng(0)
+    >>> firm = rng.random((50, 20)) < np.repeat([0.9, 0.05], [5, 15])
+    >>> loose = rng.random((50, 20)) < np.repeat([0.6, 0.15], [5, 15])
+    >>> found = stability_difference(selection_stability(firm), selection_stability(loose))
+    >>> found.difference > 0.3 and found.p_value < 1e-6
+    True
+    """
+    corrected = {"nogueira", "kuncheva"}
+    if not {first.index, second.index} <= corrected:
+        raise ValueError(
+            "The test is for the indices 'nogueira' and 'kuncheva'; Jaccard's is not corrected for chance."
+        )
+    if np.isnan(first.value) or np.isnan(second.value):
+        raise ValueError("One of the stabilities is not defined, because all columns or none were chosen.")
+    if paired and first.n_selections != second.n_selections:
+        raise ValueError(
+            f"Paired selections must be as many: {first.n_selections} and {second.n_selections} are given."
+        )
+    difference = first.value - second.value
+    if paired:
+        apart = first.contributions - second.contributions
+        error = 2 / first.n_selections * np.sqrt(np.sum((apart - apart.mean()) ** 2))
+    else:
+        error = np.sqrt(first.variance + second.variance)
+    if error > 0:
+        statistic = float(difference / error)
+    else:  # neither varies: they differ for sure, or not at all
+        statistic = float(np.sign(difference) * np.inf) if difference else 0.0
+    width = ndtri(1 - alpha / 2) * error
+    return StabilityDifference(
+        difference=difference,
+        interval=(float(difference - width), float(difference + width)),
+        statistic=statistic,
+        p_value=float(2 * ndtr(-abs(statistic))),
+    )
