@@ -11,11 +11,13 @@ Pairs that must not meet (a row with itself, rows of one fold) have a distance o
 import numpy as np
 from numba import njit
 
-FAR = 2.0**900
+FAR = 2.0**120
 """Distance of pairs that must not meet; columns are scaled so that no true distance comes near it."""
 
 # Minima are only vectorised when the compiler may take it that there is no NaN; sums must not be reordered.
 _NO_NAN = {"nnan", "nsz"}
+
+_NOTHING = np.float32(np.inf).view(np.int32)
 
 
 @njit(cache=True, nogil=True, fastmath=_NO_NAN, inline="always")
@@ -31,10 +33,11 @@ def _distances_after(high, low, column, at, sign, out):
 
 
 @njit(cache=True, nogil=True)
-def change_distances(high, low, column, queries, sign):
+def change_distances(high, low, rough, column, queries, sign):
     """Add a column to all distances (``sign`` 1), or take it away (-1), in place.
 
-    ``high`` and ``low`` are (queries, rows), ``column`` holds the rows' values, ``queries`` the row of each query.
+    ``high``, ``low`` and ``rough`` (``high`` in single precision) are (queries, rows), ``column`` holds the rows'
+    values, ``queries`` the row of each query.
     """
     for query in range(high.shape[0]):
         at = column[queries[query]]
@@ -48,6 +51,7 @@ def change_distances(high, low, column, queries, sign):
             rest = lost + low[query, row]
             high[query, row] = total + rest
             low[query, row] = rest - (high[query, row] - total)
+            rough[query, row] = high[query, row]
 
 
 @njit(cache=True, nogil=True, fastmath=_NO_NAN, inline="always")
@@ -68,28 +72,107 @@ def _first_original(values, least, start, stop, original, first):
 
 
 @njit(cache=True, nogil=True)
-def nearest_hits(high, low, columns, candidates, sign, queries, folds, n_folds, starts, stops, original):
+def _hits_exactly(high, low, column, at, sign, start, stop, original, distances):
+    """Whether the nearest row, to the last digit, is one of those from ``start`` to ``stop``."""
+    n_rows = distances.size
+    _distances_after(high, low, column, at, sign, distances)
+    own = _smallest(distances, start, stop)
+    other = min(_smallest(distances, 0, start), _smallest(distances, stop, n_rows))
+    if own != other:
+        return own < other
+    unknown = np.iinfo(np.int64).max
+    first_own = _first_original(distances, own, start, stop, original, unknown)
+    first_other = _first_original(distances, own, 0, start, original, unknown)
+    return first_own < _first_original(distances, own, stop, n_rows, original, first_other)
+
+
+# Floats that are not negative have the order of their bits read as integers, and only minima of integers are
+# vectorised. A distance that rounding made negative is taken for a smaller one than it is, by less than the rounding.
+
+
+@njit(cache=True, nogil=True)
+def _least_with(rough, column, at):
+    """Least distance when a column is added, in single precision."""
+    least = _NOTHING
+    for row in range(rough.size):
+        gap = at - column[row]
+        least = min(least, np.float32(rough[row] + gap * gap).view(np.int32))
+    return np.int32(least).view(np.float32)
+
+
+@njit(cache=True, nogil=True)
+def _least_without(rough, column, at):
+    """Least distance when a column is taken away, in single precision."""
+    least = _NOTHING
+    for row in range(rough.size):
+        gap = at - column[row]
+        least = min(least, np.float32(rough[row] - gap * gap).view(np.int32))
+    return np.int32(least).view(np.float32)
+
+
+@njit(cache=True, nogil=True)
+def _rough_error(distance, rounding, spread, sign):
+    """Bound on the error of a least distance in single precision.
+
+    Five roundings are within ``2**-20`` of the largest number met, and a coordinate that is off by ``rounding`` moves a
+    square by as much times the gap. When a column is added, no number exceeds the distance itself; when one is taken
+    away, its square, at most ``spread`` squared, was in the distance before.
+    """
+    largest = abs(distance) + (0.0 if sign > 0 else spread * spread)
+    return 2.0**-20 * largest + 8 * rounding * np.sqrt(largest) + 16 * rounding * rounding + 2.0**-120
+
+
+@njit(cache=True, nogil=True)
+def nearest_hits(
+    high,
+    low,
+    rough,
+    columns,
+    rough_columns,
+    roundings,
+    spreads,
+    candidates,
+    sign,
+    queries,
+    folds,
+    n_folds,
+    starts,
+    stops,
+    original,
+):
     """How many queries of each fold have a nearest neighbour of their own class, for each candidate column.
 
     Rows are sorted by class: those of the class of ``query`` are ``starts[query]`` to ``stops[query]``. So only two
-    minima are needed, and no position; of equal distances, the row that came first in the table (``original``) decides.
+    minima are needed, and no position. They are compared in single precision first (``rough``); only where these are
+    too close to call are all digits used. Of equal distances, the row that came first in the table (``original``)
+    decides.
     """
-    n_rows = high.shape[1]
     hits = np.zeros((candidates.size, n_folds), dtype=np.int64)
-    distances = np.empty(n_rows)
+    distances = np.empty(high.shape[1])
     for index in range(candidates.size):
-        column = columns[candidates[index]]
+        candidate = candidates[index]
+        column, rough_column = columns[candidate], rough_columns[candidate]
         for query in range(queries.size):
-            _distances_after(high[query], low[query], column, column[queries[query]], sign, distances)
-            start, stop = starts[query], stops[query]
-            own = _smallest(distances, start, stop)
-            other = min(_smallest(distances, 0, start), _smallest(distances, stop, n_rows))
-            hit = own < other
-            if own == other:
-                first_own = _first_original(distances, own, start, stop, original, n_rows)
-                first_other = _first_original(distances, own, 0, start, original, n_rows)
-                first_other = _first_original(distances, own, stop, n_rows, original, first_other)
-                hit = first_own < first_other
+            start, stop, row = starts[query], stops[query], queries[query]
+            at = rough_column[row]
+            if sign > 0:
+                own = _least_with(rough[query, start:stop], rough_column[start:stop], at)
+                before = _least_with(rough[query, :start], rough_column[:start], at)
+                after = _least_with(rough[query, stop:], rough_column[stop:], at)
+            else:
+                own = _least_without(rough[query, start:stop], rough_column[start:stop], at)
+                before = _least_without(rough[query, :start], rough_column[:start], at)
+                after = _least_without(rough[query, stop:], rough_column[stop:], at)
+            other = min(before, after)
+            larger = max(np.float64(own), np.float64(other))
+            if abs(np.float64(own) - np.float64(other)) > 2 * _rough_error(
+                larger, roundings[candidate], spreads[candidate], sign
+            ):
+                hit = own < other
+            else:
+                hit = _hits_exactly(
+                    high[query], low[query], column, column[row], sign, start, stop, original, distances
+                )
             if hit:
                 hits[index, folds[query]] += 1
     return hits

@@ -29,7 +29,7 @@ class NearestNeighbourObjective(Objective):
     first in the table counts as nearer; of classes with equal votes, the first in sorted order wins. Columns are taken
     as they are: standardise them beforehand if their units differ.
 
-    It needs memory for 16 bytes times the rows squared (times the repeats, if ``cv`` repeats).
+    It needs memory for 20 bytes times the rows squared (times the repeats, if ``cv`` repeats).
 
     Parameters
     ----------
@@ -142,6 +142,7 @@ class NearestNeighbourScorer(SubsetScorer):
             self._high[query : query + len(test), place[train]] = 0.0
             query += len(test)
         self._low = np.zeros_like(self._high)
+        self._rough = self._high.astype(np.float32)
         self._sums_over_folds = self._kernel(codes[self._original], np.asarray(y)[self._original], n_neighbors, classes)
         self._sign_of_score = 1.0 if classes else -1.0
 
@@ -150,21 +151,24 @@ class NearestNeighbourScorer(SubsetScorer):
     ) -> Callable[[np.ndarray, float], np.ndarray]:
         """From candidates and the sign of their change to hits, or squared errors, in each fold."""
         n_folds = len(self._fold_sizes)
-        pairs = (self._high, self._low, self._columns)
         queries = (self._queries, self._folds, n_folds)
+        pairs = (self._high, self._low)
         if not classes:
             numbers = target.astype(float)
             return lambda candidates, sign: squared_errors(
-                *pairs, candidates, sign, *queries, self._original, numbers, n_neighbors
+                *pairs, self._columns, candidates, sign, *queries, self._original, numbers, n_neighbors
             )
         if n_neighbors > 1:
             n_classes = int(codes[-1]) + 1
             return lambda candidates, sign: vote_hits(
-                *pairs, candidates, sign, *queries, self._original, codes, n_classes, n_neighbors
+                *pairs, self._columns, candidates, sign, *queries, self._original, codes, n_classes, n_neighbors
             )
         own = codes[self._queries]
         blocks = (np.searchsorted(codes, own, "left"), np.searchsorted(codes, own, "right"))
-        return lambda candidates, sign: nearest_hits(*pairs, candidates, sign, *queries, *blocks, self._original)
+        columns = (self._columns, *_rough_columns(self._columns))
+        return lambda candidates, sign: nearest_hits(
+            *pairs, self._rough, *columns, candidates, sign, *queries, *blocks, self._original
+        )
 
     def score_added(self, candidates: np.ndarray) -> np.ndarray:
         return self._scores(candidates, 1.0)
@@ -174,11 +178,11 @@ class NearestNeighbourScorer(SubsetScorer):
 
     def add(self, column: int) -> None:
         super().add(column)
-        change_distances(self._high, self._low, self._columns[column], self._queries, 1.0)
+        change_distances(self._high, self._low, self._rough, self._columns[column], self._queries, 1.0)
 
     def remove(self, column: int) -> None:
         super().remove(column)
-        change_distances(self._high, self._low, self._columns[column], self._queries, -1.0)
+        change_distances(self._high, self._low, self._rough, self._columns[column], self._queries, -1.0)
 
     def _scores(self, candidates: np.ndarray, sign: float) -> np.ndarray:
         candidates = np.asarray(candidates, dtype=np.int64)
@@ -194,3 +198,15 @@ def _scaled_by_power_of_two(X: np.ndarray) -> np.ndarray:
     """X with its largest entry near 1: squares cannot overflow, and no digit changes."""
     largest = np.abs(X).max(initial=0.0)
     return np.ldexp(X, -int(np.frexp(largest)[1])) if largest > 0 else X
+
+
+def _rough_columns(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Columns in single precision, how far off they are at most, and the widths of their ranges.
+
+    They are centred first, so that no digit is spent on what all rows share.
+    """
+    lowest, highest = columns.min(axis=1, keepdims=True), columns.max(axis=1, keepdims=True)
+    centred = columns - (lowest + highest) / 2
+    rough = centred.astype(np.float32)
+    spreads = (highest - lowest)[:, 0]
+    return rough, np.abs(rough - centred).max(axis=1) + 2.0**-50 * spreads, spreads
