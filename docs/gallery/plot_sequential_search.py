@@ -3,7 +3,8 @@ Which columns are best together?
 ================================
 
 :class:`~fewer.select.SequentialSearch` looks for a subset of the columns, one column at a time, by an objective for the
-whole subset. So it finds what a ranking of single columns cannot: columns that are useful only together.
+whole subset. So it finds what :class:`~fewer.select.IndependentRanking`, a ranking of single columns, cannot: columns
+that are useful only together. :class:`~fewer.select.ExhaustiveSearch` tries all subsets, when there are not too many.
 
 Use it when the columns are not too many (with nearest neighbours, hundreds are no trouble) and the learner that will
 use them is known. Do not believe the scores of its path: the same rows that chose the columns give them. They are for
@@ -18,11 +19,16 @@ import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from fewer.datasets import load, make_five_classes
-from fewer.select import NearestNeighbourObjective, SequentialSearch
+from fewer.select import ExhaustiveSearch, IndependentRanking, NearestNeighbourObjective, SequentialSearch
 
 X, y, truth = make_five_classes(random_state=0)
-search = SequentialSearch(LinearDiscriminantAnalysis(), n_features_to_select=2).fit(X, y)
-print("best pair:", [f"x{column + 1}" for column in search.subset_path_[2]])
+learner = LinearDiscriminantAnalysis()
+naive = IndependentRanking(learner, n_features_to_select=2).fit(X, y)
+search = SequentialSearch(learner, n_features_to_select=2).fit(X, y)
+every_pair = ExhaustiveSearch(learner, n_features_to_select=2).fit(X, y)
+print("score of each column by itself:", naive.scores_.round(2))
+for selector in (naive, search, every_pair):
+    print(f"{type(selector).__name__}: {[f'x{column + 1}' for column in np.flatnonzero(selector.get_support())]}")
 
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), sharey=False)
 for panel, (first, second), title in zip(

@@ -1,17 +1,29 @@
-"""Which columns to keep: scores, searches, sparse models, relevance tests."""
+"""Which columns to keep: scores, searches, sparse models, relevance tests.
+
+Searches and objectives combine freely: :class:`SequentialSearch` and :class:`ExhaustiveSearch` take the cross-validated
+score of any estimator, an objective that is updated column by column, such as :class:`NearestNeighbourObjective`, or a
+function. A new objective is one small class; see :class:`Objective`.
+"""
 
 from fewer.select._cross_validated_score import CrossValidatedScore
+from fewer.select._exhaustive_search import ExhaustiveSearch
+from fewer.select._independent_ranking import IndependentRanking
 from fewer.select._nearest_neighbour import NearestNeighbourObjective
 from fewer.select._objective import Objective, PlainScorer, SubsetScorer
+from fewer.select._scores import fisher_score, single_column_score
 from fewer.select._sequential import SearchStep
 from fewer.select._sequential_search import SequentialSearch
 
 __all__ = [
     "CrossValidatedScore",
+    "ExhaustiveSearch",
+    "IndependentRanking",
     "NearestNeighbourObjective",
     "Objective",
     "PlainScorer",
     "SearchStep",
     "SequentialSearch",
     "SubsetScorer",
+    "fisher_score",
+    "single_column_score",
 ]
