@@ -85,7 +85,7 @@ class OptimalSize:
         )
         if self.n_features:
             mark_size(figure, self.n_features, self.error)
-        figure.update_xaxes(type="log")
+        figure.update_xaxes(type="log", dtick=1)
         return figure
 
 
@@ -178,7 +178,7 @@ def mark_size(figure: "go.Figure", n_features: int, error: float) -> None:
             mode="markers+text",
             marker={"color": _figures.RED, "size": 10},
             text=[f"{n_features:,}"],
-            textposition="bottom center",
+            textposition="top center",
             name="best",
             cliponaxis=False,
         )

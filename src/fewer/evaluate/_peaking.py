@@ -105,7 +105,7 @@ class PeakingCurve:
         figure.add_trace(
             _figures.line("mean difference, exactly", self.n_grid, self.expected, _figures.GREY, line_dash="dot")
         )
-        figure.update_xaxes(type="log")
+        figure.update_xaxes(type="log", dtick=1)
         return figure
 
 

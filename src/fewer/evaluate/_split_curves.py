@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Parts that the rows are split into: one judges, the others rank.
 PARTS = {"other": 2, "same": 5}
+# With a single one, chance in the splitting would widen the band where many columns are used.
+_SPLITS_OF_A_SAMPLE = 4
 
 
 class Table(NamedTuple):
@@ -91,20 +93,27 @@ def ranked_columns(table: Table, counts: np.ndarray, found: Differences, random:
 
 
 def curve_of_task(task: tuple[int, bool], table: Table) -> np.ndarray:
-    """The curve of one random split, of the rows themselves or of a bootstrap sample of them."""
+    """The curve of one random split of the rows, or the mean over a few splits of a bootstrap sample of them."""
     from sklearn.utils import check_random_state
 
     seed, resample = task
     random = check_random_state(seed)
-    counts, parts = np.zeros(len(table.y), dtype=int), np.zeros(len(table.y), dtype=int)
-    n_parts = PARTS[table.rank_on]
+    counts = np.ones(len(table.y), dtype=int)
+    if resample:
+        counts[:] = 0
+        for group in (np.flatnonzero(table.positive), np.flatnonzero(~table.positive)):
+            np.add.at(counts, _resampled(group, 2 * PARTS[table.rank_on], random), 1)
+    splits = [_parts(table, counts, random) for _ in range(_SPLITS_OF_A_SAMPLE if resample else 1)]
+    return np.mean([curve_of_split(table, counts, parts, random) for parts in splits], axis=0)
+
+
+def _parts(table: Table, counts: np.ndarray, random: "RandomState") -> np.ndarray:
+    """A random part for each row, even over the classes. All copies of a row are in one, so none ranks and judges."""
+    parts = np.zeros(len(table.y), dtype=int)
     for group in (np.flatnonzero(table.positive), np.flatnonzero(~table.positive)):
-        drawn = _resampled(group, 2 * n_parts, random) if resample else group
-        np.add.at(counts, drawn, 1)
-        # All copies of a row fall into one part, so that no row both ranks and judges.
-        distinct = random.permutation(np.unique(drawn))
-        parts[distinct] = np.arange(len(distinct)) % n_parts
-    return curve_of_split(table, counts, parts, random)
+        distinct = random.permutation(group[counts[group] > 0])
+        parts[distinct] = np.arange(len(distinct)) % PARTS[table.rank_on]
+    return parts
 
 
 def _resampled(group: np.ndarray, at_least: int, random: "RandomState") -> np.ndarray:

@@ -6,7 +6,8 @@ chosen, and ``q = k / p``, Nogueira's index is
     Phi = 1 - mean_j( M / (M - 1) h_j (1 - h_j) ) / ( q (1 - q) ):
 
 1 when all selections are equal, never below ``-1 / (M - 1)``, and ``-V / ((M - 1) q (1 - q))`` on average when they are
-drawn at random, with V the variance of their sizes divided by p: 0 for equal sizes, and soon for any. Its variance is estimated by ``4 / M^2 sum_i (phi_i - mean phi)^2``, where selection i contributes
+drawn at random, with V the variance of their sizes divided by p: 0 for equal sizes, and soon for any. Its variance is
+estimated by ``4 / M^2 sum_i (phi_i - mean phi)^2``, where selection i contributes
 
     phi_i = ( mean_j z_ij h_j - q k_i / p - (Phi / 2) (1 - 2 q) k_i / p ) / ( q (1 - q) ).
 
