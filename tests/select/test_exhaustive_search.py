@@ -1,0 +1,84 @@
+"""Every subset is scored once, and too many are refused."""
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+
+from fewer.select import ExhaustiveSearch, NearestNeighbourObjective, SequentialSearch
+
+
+def classes(n_columns=6):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 40)
+    X = rng.normal(size=(40, n_columns))
+    X[:, 2] += y
+    return X, y
+
+
+def test_the_best_subset_of_each_size_is_found():
+    X, y = classes()
+    search = ExhaustiveSearch(NearestNeighbourObjective()).fit(X, y)
+    with NearestNeighbourObjective().start(X, y) as scorer:
+        for size in range(1, 7):
+            scores = {}
+            for subset in combinations(range(6), size):
+                scorer.move_to(subset)
+                scores[subset] = scorer.score()
+            first_best = max(scores, key=lambda subset: scores[subset])
+            assert search.subset_path_[size] == first_best
+            assert search.path_scores_[size] == scores[first_best]
+    assert search.path_scores_[search.n_features_to_select_] == max(search.path_scores_.values())
+
+
+def test_every_subset_is_scored_exactly_once():
+    X, y = classes()
+    seen = []
+
+    def objective(columns, y):
+        seen.append(tuple(columns[0]))
+        return 0.0
+
+    search = ExhaustiveSearch(objective, n_features_to_select=3).fit(X, y)
+    assert len(seen) == len(set(seen)) == comb(6, 3) == search.n_evaluations_
+    seen.clear()
+    search = ExhaustiveSearch(objective).fit(X, y)
+    assert len(seen) == len(set(seen)) == 2**6 - 1 == search.n_evaluations_
+
+
+def test_no_sequential_search_does_better():
+    X, y = classes()
+    best = ExhaustiveSearch(NearestNeighbourObjective()).fit(X, y).path_scores_
+    for direction in ("forward", "backward", "floating", "floating_backward"):
+        found = SequentialSearch(NearestNeighbourObjective(), direction=direction).fit(X, y).path_scores_
+        assert all(found[size] <= best[size] for size in found)
+
+
+def test_columns_are_scored_by_the_best_subset_that_holds_them():
+    values = np.array([0.1, 0.4, 0.2, 0.3])
+    X = np.arange(4.0)[None, :] + np.zeros((5, 1))
+    search = ExhaustiveSearch(lambda S, y: values[S[0].astype(int)].sum(), n_features_to_select=2).fit(X)
+    assert search.scores_ == pytest.approx([0.5, 0.7, 0.6, 0.7])
+    assert search.ranking_.tolist() == [4, 1, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "size", "message"),
+    [
+        (100, 10, r"n_features=100 has 1\.73e\+13 subsets of 10 columns, more than limit=100,000"),
+        (20, 10, "n_features=20 has 184,756 subsets of 10 columns"),
+        (17, "best", "n_features=17 has 131,071 subsets of any size"),
+        (2000, "best", "more than 1e300 subsets"),
+        (5, 6, "n_features_to_select=6 columns cannot be kept"),
+    ],
+)
+def test_too_many_subsets_are_refused_before_any_is_scored(n_columns, size, message):
+    X = np.random.default_rng(0).normal(size=(10, n_columns))
+    with pytest.raises(ValueError, match=message):
+        ExhaustiveSearch(lambda S, y: pytest.fail("scored"), n_features_to_select=size).fit(X)
+
+
+def test_an_objective_that_is_not_a_number_is_refused():
+    with pytest.raises(ValueError, match="not a number for columns"):
+        ExhaustiveSearch(lambda S, y: np.nan, n_features_to_select=2).fit(np.eye(4))
