@@ -1,0 +1,346 @@
+"""Comparing several methods over several data sets by their ranks.
+
+On each of N data sets the k methods are ranked, 1 for the best, ties shared. With mean ranks ``R_j``, Friedman's
+statistic is
+
+    chi2 = 12 N / (k (k + 1)) ( sum_j R_j^2 - k (k + 1)^2 / 4 ),
+
+divided by ``1 - sum (t^3 - t) / (N k (k^2 - 1))`` for ties of t methods. That of Iman and Davenport, less conservative,
+is ``(N - 1) chi2 / (N (k - 1) - chi2)``, F-distributed with k - 1 and (k - 1)(N - 1) degrees of freedom. If it rejects,
+two methods differ by Nemenyi's test when their mean ranks are further apart than ``CD = q sqrt(k (k + 1) / (6 N))``;
+q is the upper quantile of the studentised range over sqrt(2).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from fewer.catalogue import method
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+def ranks_of(scores: np.ndarray) -> np.ndarray:
+    """Ranks of the methods on each data set, 1 for the largest score, ties shared."""
+    from scipy.stats import rankdata
+
+    return rankdata(-scores, axis=1)
+
+
+def friedman_statistic(ranks: np.ndarray) -> float:
+    """Friedman's statistic, corrected for ties; 0 when all methods tie everywhere."""
+    n_sets, k = ranks.shape
+    spread = np.sum((ranks - (k + 1) / 2) ** 2)  # N k (k^2 - 1) / 12 without ties, less by what they take
+    if spread == 0:
+        return 0.0
+    return float((k - 1) * n_sets**2 * np.sum((ranks.mean(axis=0) - (k + 1) / 2) ** 2) / spread)
+
+
+def critical_difference(k: int, n_sets: int, alpha: float) -> float:
+    """Nemenyi's critical difference of mean ranks."""
+    from scipy.stats import studentized_range
+
+    return float(studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n_sets)))
+
+
+def wilcoxon_p_values(scores: np.ndarray) -> np.ndarray:
+    """Two-sided Wilcoxon signed-rank p-value for each pair; differences of zero count half for either side."""
+    from scipy.stats import wilcoxon
+
+    k = scores.shape[1]
+    p_values = np.ones((k, k))
+    for first in range(k):
+        for second in range(first):
+            apart = scores[:, first] - scores[:, second]
+            if apart.any():
+                p_values[first, second] = p_values[second, first] = wilcoxon(apart, zero_method="zsplit").pvalue
+    return p_values
+
+
+def holm_adjusted(p_values: np.ndarray) -> np.ndarray:
+    """p-values of the pairs (a symmetric matrix) adjusted by Holm for all being tested."""
+    upper = np.triu_indices(len(p_values), 1)
+    single = p_values[upper]
+    order = np.argsort(single)
+    adjusted = np.empty_like(single)
+    adjusted[order] = np.minimum(np.maximum.accumulate(single[order] * np.arange(len(single), 0, -1)), 1.0)
+    result = np.ones_like(p_values)
+    result[upper] = adjusted
+    return np.minimum(result, result.T)
+
+
+def maximal_cliques(mean_ranks: np.ndarray, differs: np.ndarray) -> tuple[tuple[int, ...], ...]:
+    """Largest groups, neighbours in mean rank, within which no two methods differ; of two methods or more."""
+    order = np.argsort(mean_ranks, kind="stable")
+    cliques: list[tuple[int, int]] = []
+    for start in range(len(order)):
+        end = start
+        while end + 1 < len(order) and not differs[np.ix_(order[start : end + 2], order[start : end + 2])].any():
+            end += 1
+        if end > start and (not cliques or end > cliques[-1][1]):
+            cliques.append((start, end))
+    return tuple(tuple(order[start : end + 1].tolist()) for start, end in cliques)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MethodComparison:
+    """Methods compared over data sets; made by :func:`compare_methods`.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Their names, in the order of the columns.
+    mean_ranks : ndarray of shape (n_methods,)
+        1 is best.
+    ranks : ndarray of shape (n_data_sets, n_methods)
+        Rank on each data set.
+    test : {"friedman", "wilcoxon"}
+        What decided which methods differ: Nemenyi's test if Iman and Davenport's rejects, or Wilcoxon's for all pairs.
+    p_value : float
+        That all methods are equally good: Iman and Davenport's, or for two methods Wilcoxon's.
+    friedman, friedman_p : float
+        Friedman's statistic, corrected for ties, and its p-value by the chi-square distribution; NaN for two methods.
+    iman_davenport, iman_davenport_p : float
+        The F statistic made of it, and its p-value; NaN for two methods.
+    critical_difference : float
+        Mean ranks further apart differ, by Nemenyi's test; NaN for two methods.
+    wilcoxon_p : ndarray of shape (n_methods, n_methods)
+        p-values of Wilcoxon's signed-rank test for all pairs, adjusted by Holm.
+    differs : ndarray of bool of shape (n_methods, n_methods)
+        Which pairs differ.
+    cliques : tuple of tuples of str
+        Largest groups within which no two methods differ, best first.
+    alpha : float
+        Level of the tests.
+    """
+
+    methods: tuple[str, ...]
+    mean_ranks: np.ndarray
+    ranks: np.ndarray
+    test: str
+    p_value: float
+    friedman: float
+    friedman_p: float
+    iman_davenport: float
+    iman_davenport_p: float
+    critical_difference: float
+    wilcoxon_p: np.ndarray
+    differs: np.ndarray
+    cliques: tuple[tuple[str, ...], ...]
+    alpha: float
+
+    @property
+    def reading(self) -> str:
+        """What the comparison says, in plain words."""
+        n_sets = len(self.ranks)
+        best = self.methods[int(np.argmin(self.mean_ranks))]
+        if self.p_value >= self.alpha:
+            return (
+                f"Over {n_sets} data sets no method is shown to be better than another (p = {self.p_value:.3g}). That "
+                "is no proof that they are equal: more data sets may part them."
+            )
+        beaten = [
+            name for name, worse in zip(self.methods, self.differs[self.methods.index(best)], strict=True) if worse
+        ]
+        if not beaten:
+            return (
+                f"The methods differ over {n_sets} data sets (p = {self.p_value:.3g}); {best} has the best mean rank, "
+                "but no single method is shown to be worse than it."
+            )
+        return (
+            f"The methods differ over {n_sets} data sets (p = {self.p_value:.3g}); {best} has the best mean rank and "
+            f"is better than {', '.join(beaten)}."
+        )
+
+    def __repr__(self) -> str:
+        width = max(len(name) for name in self.methods)
+        order = np.argsort(self.mean_ranks, kind="stable")
+        rows = [f"  {self.methods[column]:<{width}}  {self.mean_ranks[column]:.3f}" for column in order]
+        head = f"MethodComparison: {len(self.methods)} methods on {len(self.ranks)} data sets, p = {self.p_value:.3g}"
+        if not np.isnan(self.critical_difference):
+            head += f", critical difference {self.critical_difference:.3f}"
+        return "\n".join([head, *rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        scalars = ("test", "p_value", "friedman", "friedman_p", "iman_davenport", "iman_davenport_p", "alpha")
+        return {
+            **{name: getattr(self, name) for name in scalars},
+            "critical_difference": self.critical_difference,
+            "mean_ranks": dict(zip(self.methods, self.mean_ranks.tolist(), strict=True)),
+            "wilcoxon_p": self.wilcoxon_p.tolist(),
+            "differs": self.differs.tolist(),
+            "cliques": [list(clique) for clique in self.cliques],
+            "n_data_sets": len(self.ranks),
+            "reading": self.reading,
+        }
+
+    def plot(self) -> "go.Figure":
+        """The critical-difference picture: mean ranks on a line, methods that do not differ joined by a bar.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The picture.
+        """
+        from fewer.evaluate._compare_figure import critical_difference_figure
+
+        return critical_difference_figure(self)
+
+
+@method(
+    tasks=["evaluation"],
+    when="Several methods were scored on the same several data sets, and you want to say which are better.",
+    cost="O(N k log k + k^2 N log N) for k methods on N data sets",
+)
+def compare_methods(
+    results: Any,
+    *,
+    alpha: float = 0.05,
+    test: Literal["friedman", "wilcoxon"] = "friedman",
+    higher_is_better: bool = True,
+    methods: Sequence[str] | None = None,
+) -> MethodComparison:
+    """Which methods are better than which, over several data sets.
+
+    Parameters
+    ----------
+    results : array-like, frame or dict
+        Scores, a row for each data set and a column for each method, one honest score in each cell. A dict holds
+        a list of scores for each method, or a dict of scores by data set.
+    alpha : float, default=0.05
+        Level of the tests.
+    test : {"friedman", "wilcoxon"}, default="friedman"
+        What decides which pairs differ: the distance of their mean ranks (Nemenyi), which depends on the other methods
+        in the comparison too, or Wilcoxon's signed-rank test for each pair, adjusted by Holm. Two methods are always
+        compared by Wilcoxon's test.
+    higher_is_better : bool, default=True
+        False for errors.
+    methods : sequence of str, default=None
+        Names of the columns, where the results do not have them.
+
+    Returns
+    -------
+    comparison : MethodComparison
+        Mean ranks, tests, the groups that do not differ, and a reading in plain words. It plots the
+        critical-difference picture.
+
+    Notes
+    -----
+    Data sets count as independent draws; repeats on one data set are not, so average them first. With fewer than about
+    10 data sets even clear differences are rarely significant.
+
+    References
+    ----------
+    .. [1] Demšar, J. (2006). Statistical comparisons of classifiers over multiple data sets. Journal of Machine
+       Learning Research 7, 1-30.
+
+    Examples
+    --------
+    >>> from fewer.evaluate import compare_methods
+    >>> scores = {
+    ...     "all features": [0.71, 0.65, 0.80, 0.77, 0.62, 0.69, 0.74, 0.70],
+    ...     "forward": [0.75, 0.70, 0.82, 0.76, 0.70, 0.75, 0.79, 0.74],
+    ...     "filter": [0.78, 0.74, 0.85, 0.81, 0.71, 0.76, 0.83, 0.80],
+    ... }
+    >>> comparison = compare_methods(scores)
+    >>> comparison
+    MethodComparison: 3 methods on 8 data sets, p = 1.87e-07, critical difference 1.172
+      filter        1.000
+      forward       2.125
+      all features  2.875
+    >>> comparison.cliques
+    (('filter', 'forward'), ('forward', 'all features'))
+    """
+    if test not in ("friedman", "wilcoxon"):
+        raise ValueError(f"test={test!r} is not known; choose 'friedman' or 'wilcoxon'.")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha={alpha} must lie between 0 and 1.")
+    scores, names = _score_matrix(results, methods)
+    scores = scores if higher_is_better else -scores
+    ranks = ranks_of(scores)
+    mean_ranks, (n_sets, k) = ranks.mean(axis=0), ranks.shape
+    single = wilcoxon_p_values(scores)
+    adjusted = holm_adjusted(single)
+    friedman, friedman_p, iman, iman_p, difference = (np.nan,) * 5
+    if k == 2:
+        test, p_value = "wilcoxon", float(single[0, 1])
+    else:
+        friedman, friedman_p, iman, iman_p = _rank_tests(ranks)
+        p_value, difference = iman_p, critical_difference(k, n_sets, alpha)
+    if test == "wilcoxon":
+        differs = adjusted < alpha
+    else:
+        differs = (np.abs(mean_ranks[:, None] - mean_ranks) > difference) & (p_value < alpha)
+    return MethodComparison(
+        methods=names,
+        mean_ranks=mean_ranks,
+        ranks=ranks,
+        test=test,
+        p_value=p_value,
+        friedman=friedman,
+        friedman_p=friedman_p,
+        iman_davenport=iman,
+        iman_davenport_p=iman_p,
+        critical_difference=difference,
+        wilcoxon_p=adjusted,
+        differs=differs,
+        cliques=tuple(tuple(names[column] for column in clique) for clique in maximal_cliques(mean_ranks, differs)),
+        alpha=alpha,
+    )
+
+
+def _rank_tests(ranks: np.ndarray) -> tuple[float, float, float, float]:
+    """Friedman's and Iman and Davenport's statistics with their p-values."""
+    from scipy.stats import chi2, f
+
+    n_sets, k = ranks.shape
+    friedman = friedman_statistic(ranks)
+    left = n_sets * (k - 1) - friedman
+    if left > 1e-9 * n_sets:
+        iman = (n_sets - 1) * friedman / left
+    else:  # the same order on every data set
+        iman = np.inf
+    return friedman, float(chi2.sf(friedman, k - 1)), float(iman), float(f.sf(iman, k - 1, (k - 1) * (n_sets - 1)))
+
+
+def _score_matrix(results: Any, methods: Sequence[str] | None) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Scores (data sets x methods) and the names of the methods, or an error that says what is wrong."""
+    if isinstance(results, Mapping):
+        names = [str(name) for name in results]
+        columns = list(results.values())
+        if columns and all(isinstance(column, Mapping) for column in columns):
+            sets = list(columns[0])
+            for name, column in zip(names, columns, strict=True):
+                if set(column) != set(sets):
+                    missing = sorted(map(str, set(sets) ^ set(column)))
+                    raise ValueError(
+                        f"Method {name!r} and {names[0]!r} were not scored on the same data sets: {missing}."
+                    )
+            columns = [[column[one] for one in sets] for column in columns]
+        if len({len(column) for column in columns}) > 1:
+            raise ValueError("The methods have different numbers of scores; every one needs a score on each data set.")
+        scores = np.array(columns, dtype=float).T
+    else:
+        names = [str(name) for name in getattr(results, "columns", [])]
+        scores = np.asarray(results, dtype=float)
+    if scores.ndim != 2 or scores.shape[0] < 2 or scores.shape[1] < 2:
+        raise ValueError(
+            f"results has the shape {scores.shape}; it needs at least 2 data sets (rows) and 2 methods (columns)."
+        )
+    if methods is not None:
+        names = [str(name) for name in methods]
+    elif not names:
+        names = [f"method {number}" for number in range(1, scores.shape[1] + 1)]
+    if len(names) != scores.shape[1] or len(set(names)) != len(names):
+        raise ValueError(f"{len(names)} names for {scores.shape[1]} methods; give each its own.")
+    if not np.isfinite(scores).all():
+        row, column = np.argwhere(~np.isfinite(scores))[0]
+        raise ValueError(
+            f"The score of {names[column]!r} on data set {row} is {scores[row, column]}; leave out the data set "
+            "or the method."
+        )
+    return scores, tuple(names)
