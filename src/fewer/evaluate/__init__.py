@@ -2,29 +2,46 @@
 
 from fewer.evaluate._compare import MethodComparison, compare_methods
 from fewer.evaluate._cross_index import CrossIndex, cross_index
+from fewer.evaluate._multiple_tests import Discoveries, benjamini_hochberg
 from fewer.evaluate._optimal_size import OptimalSize, optimal_n_features
 from fewer.evaluate._peaking import PeakingCurve, peaking_curve
+from fewer.evaluate._permutation_battery import BatteryResult, PermutationBattery
+from fewer.evaluate._permutation_power import power_test1, power_test2
+from fewer.evaluate._permutation_result import PermutationResult, permutation_verdict
+from fewer.evaluate._permutation_test import interaction_test, permutation_test
 from fewer.evaluate._plan import SizePlan, plan_n_features
+from fewer.evaluate._randomize import randomize
 from fewer.evaluate._selection_curve import SelectionCurve, selection_curve
 from fewer.evaluate._stability import Stability, StabilityDifference, selection_stability, stability_difference
 from fewer.evaluate._two_gaussians import expected_error, linear_rule_error
 
 __all__ = [
+    "BatteryResult",
     "CrossIndex",
+    "Discoveries",
     "MethodComparison",
     "OptimalSize",
     "PeakingCurve",
+    "PermutationBattery",
+    "PermutationResult",
     "SelectionCurve",
     "SizePlan",
     "Stability",
     "StabilityDifference",
+    "benjamini_hochberg",
     "compare_methods",
     "cross_index",
     "expected_error",
+    "interaction_test",
     "linear_rule_error",
     "optimal_n_features",
     "peaking_curve",
+    "permutation_test",
+    "permutation_verdict",
     "plan_n_features",
+    "power_test1",
+    "power_test2",
+    "randomize",
     "selection_curve",
     "selection_stability",
     "stability_difference",

@@ -1,0 +1,308 @@
+"""Cross-validated errors under permuted labels, with what labels do not change computed once.
+
+Distances, scatter matrices and steps that ignore labels are the same for every permutation. A route computes them once
+and then predicts all labellings together. Where its answer hangs on rounding or on the order of tied rows, it says so,
+and that fold is fitted the plain way, so that results are those of the plain route.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from typing import Protocol as Interface
+
+import numpy as np
+
+from fewer.evaluate._permutation_protocol import Protocol, accuracy
+
+LARGEST_COPY = 500_000_000
+"""Bytes that the transformed folds of a pipeline may take."""
+
+
+class Route(Interface):
+    """Predicts the left-out rows of every fold for many labellings of the same rows."""
+
+    name: str
+
+    def predict(self, labels: np.ndarray, folds: np.ndarray, n_folds: int, n_classes: int) -> tuple[Any, Any]:
+        """Predicted labels (n_labellings, n_rows), and which folds are in doubt (n_labellings, n_folds).
+
+        ``labels`` are codes from 0, ``folds`` the number of the fold that leaves a row out, or -1; both of the shape
+        (n_labellings, n_rows).
+        """
+
+
+@dataclass(frozen=True)
+class SharedWork:
+    """A route, and the folds that it is for.
+
+    Attributes
+    ----------
+    name : str
+        What is shared.
+    whole : Route or None
+        Route on all rows, for folds that change with the labels.
+    fixed : tuple or None
+        For folds that do not depend on labels: of each, its training rows, its test rows, and the route on the
+        training rows followed by the test rows, after the steps that ignore labels.
+    """
+
+    name: str
+    whole: Route | None
+    fixed: tuple[tuple[np.ndarray, np.ndarray, Route], ...] | None
+
+    def batch_size(self, n_permutations: int, n_workers: int) -> int:
+        """How many permutations make a task: many, so that they share; few enough to show progress."""
+        return max(1, min(250, -(-n_permutations // (2 * n_workers if n_workers > 1 else 1))))
+
+    def statistics(
+        self, protocol: Protocol, X: Any, y: np.ndarray, orders: np.ndarray, seeds: np.ndarray
+    ) -> np.ndarray:
+        """Statistic of each permutation of the labels."""
+        classes, codes = np.unique(y, return_inverse=True)
+        labels = codes[orders]
+        if self.fixed is not None:
+            scores, doubtful = self._fixed_scores(protocol, labels, classes)
+        else:
+            scores, doubtful = self._whole_scores(protocol, X, labels, classes, seeds)
+        values = np.empty(len(labels))
+        for i in range(len(labels)):
+            again = np.flatnonzero(doubtful[i])
+            if len(again):
+                scores[i, again] = protocol.fold_scores(X, y[orders[i]], seeds[i], only=set(again.tolist()))
+            values[i] = protocol.value(scores[i])
+        return values
+
+    def _fixed_scores(self, protocol: Protocol, labels: np.ndarray, classes: np.ndarray) -> tuple:
+        assert self.fixed is not None
+        scores = np.empty((len(labels), len(self.fixed)))
+        doubtful = np.empty_like(scores, dtype=bool)
+        for number, (train, test, route) in enumerate(self.fixed):
+            stacked = np.ascontiguousarray(labels[:, np.concatenate([train, test])])
+            folds = np.broadcast_to(np.repeat([-1, 0], [len(train), len(test)]), stacked.shape)
+            predicted, doubt = route.predict(stacked, folds, 1, len(classes))
+            left_out = slice(len(train), None)
+            scores[:, number] = _scores(protocol, stacked[:, left_out], predicted[:, left_out], classes)
+            doubtful[:, number] = doubt[:, 0]
+        return scores, doubtful
+
+    def _whole_scores(
+        self, protocol: Protocol, X: Any, labels: np.ndarray, classes: np.ndarray, seeds: np.ndarray
+    ) -> tuple:
+        assert self.whole is not None
+        folds = fold_numbers(protocol, X, labels, classes, seeds)
+        n_folds = int(folds.max()) + 1
+        predicted, doubtful = self.whole.predict(labels, folds, n_folds, len(classes))
+        if protocol.score is accuracy:
+            flat = (folds + n_folds * np.arange(len(folds))[:, None]).ravel()
+            right = np.bincount(flat, weights=(predicted == labels).ravel(), minlength=len(folds) * n_folds)
+            sizes = np.bincount(flat, minlength=len(folds) * n_folds)
+            return (right / sizes).reshape(-1, n_folds), doubtful
+        scores = np.empty((len(labels), n_folds))
+        for i in range(len(labels)):
+            for fold in range(n_folds):
+                rows = folds[i] == fold
+                scores[i, fold] = _scores(protocol, labels[i : i + 1, rows], predicted[i : i + 1, rows], classes)[0]
+        return scores, doubtful
+
+
+def _scores(protocol: Protocol, labels: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Score of each labelling on the same rows."""
+    if protocol.score is accuracy:
+        return (labels == predicted).mean(axis=1)
+    scorer: Any = protocol.score
+    measure = scorer._score_func
+    return np.array(
+        [
+            scorer._sign * measure(classes[true], classes[guess], **scorer._kwargs)
+            for true, guess in zip(labels, predicted, strict=True)
+        ]
+    )
+
+
+def shared_work_for(protocol: Protocol, X: Any, y: np.ndarray) -> SharedWork | None:
+    """What can be shared between label permutations; None when every permutation has to be fitted by itself."""
+    from sklearn.base import is_classifier
+
+    if not is_classifier(protocol.estimator) or not _needs_labels_only(protocol.score):
+        return None
+    steps, learner = _steps_and_learner(protocol.estimator)
+    if steps is None or any(_is_random(step) for step in steps):
+        return None
+    build = _route_builder(learner)
+    if build is None:
+        return None
+    splits = _label_free_splits(protocol, X, y)
+    if splits is None:
+        whole = None if steps else _route(build, X, None)
+        return None if whole is None or not _leaves_each_row_out_once(protocol) else SharedWork(whole.name, whole, None)
+    if len(splits) * X.shape[0] * X.shape[1] * 8 > LARGEST_COPY:
+        return None
+    fixed = []
+    for train, test in splits:
+        route = _fold_route(build, steps, X, y, train, test)
+        if route is None:
+            return None
+        fixed.append((train, test, route))
+    return SharedWork(fixed[0][2].name, None, tuple(fixed))
+
+
+def _needs_labels_only(score: Any) -> bool:
+    """Whether a score is computed from true and predicted labels alone."""
+    return score is accuracy or getattr(score, "_response_method", None) == "predict"
+
+
+def _steps_and_learner(estimator: Any) -> tuple[list | None, Any]:
+    """Steps of a pipeline that ignore labels, and its last step; None for steps that may look at labels."""
+    from sklearn.pipeline import Pipeline
+
+    if type(estimator) is not Pipeline:
+        return [], estimator
+    steps = [step for _, step in estimator.steps[:-1] if step not in (None, "passthrough")]
+    return (steps if all(map(_ignores_labels, steps)) else None), estimator.steps[-1][1]
+
+
+def _ignores_labels(step: Any) -> bool:
+    from sklearn import decomposition, impute, preprocessing
+
+    blind = (
+        preprocessing.StandardScaler,
+        preprocessing.MinMaxScaler,
+        preprocessing.MaxAbsScaler,
+        preprocessing.RobustScaler,
+        preprocessing.Normalizer,
+        preprocessing.PowerTransformer,
+        preprocessing.PolynomialFeatures,
+        preprocessing.OneHotEncoder,
+        preprocessing.OrdinalEncoder,
+        impute.SimpleImputer,
+        decomposition.PCA,
+    )
+    return type(step) in blind
+
+
+def _is_random(step: Any) -> bool:
+    return "random_state" in step.get_params() and not isinstance(step.random_state, int | np.integer)
+
+
+def _route_builder(learner: Any) -> Callable[[np.ndarray, int | None], Route | None] | None:
+    """Builds the route of a learner from a table, and the number of training rows at its top (None: all)."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.linear_model import RidgeClassifier
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier
+
+    from fewer.evaluate._label_permutations_discriminant import discriminant_route
+    from fewer.evaluate._label_permutations_naive_bayes import naive_bayes_route
+    from fewer.evaluate._label_permutations_neighbours import neighbours_route
+    from fewer.evaluate._label_permutations_ridge import ridge_route
+
+    known: dict[type, Any] = {
+        KNeighborsClassifier: neighbours_route,
+        RidgeClassifier: ridge_route,
+        LinearDiscriminantAnalysis: discriminant_route,
+        GaussianNB: naive_bayes_route,
+    }
+    build = known.get(type(learner))
+    return None if build is None else lambda X, n_train: build(learner, X, n_train)
+
+
+def _fold_route(
+    build: Callable, steps: list, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray
+) -> Route | None:
+    from sklearn.base import clone
+    from sklearn.pipeline import make_pipeline
+    from sklearn.utils import _safe_indexing
+
+    held_in, left_out = _safe_indexing(X, train), _safe_indexing(X, test)
+    if steps:
+        prepare = make_pipeline(*(clone(step) for step in steps))
+        held_in = prepare.fit_transform(held_in, y[train])
+        left_out = prepare.transform(left_out)
+    upper, lower = _plain_table(held_in), _plain_table(left_out)
+    return None if upper is None or lower is None else build(np.vstack([upper, lower]), len(train))
+
+
+def _route(build: Callable, X: Any, n_train: int | None) -> Route | None:
+    table = _plain_table(X)
+    return None if table is None else build(table, n_train)
+
+
+def _plain_table(X: Any) -> np.ndarray | None:
+    """The table as numbers of double precision, all finite; None when it is something else."""
+    if hasattr(X, "tocsr"):
+        return None
+    try:
+        table = np.asarray(X)
+        if table.dtype.kind not in "biuf" or table.dtype == np.float32 or table.dtype == np.float16:
+            return None
+        table = table.astype(float)
+    except (TypeError, ValueError):
+        return None
+    return table if table.ndim == 2 and np.isfinite(table).all() else None
+
+
+def _label_free_splits(protocol: Protocol, X: Any, y: np.ndarray) -> list | None:
+    """The splits, when they are the same whatever the labels are."""
+    from sklearn import model_selection
+    from sklearn.model_selection._split import _CVIterableWrapper
+
+    blind = (
+        model_selection.KFold,
+        model_selection.LeaveOneOut,
+        model_selection.LeavePOut,
+        model_selection.RepeatedKFold,
+        model_selection.ShuffleSplit,
+        model_selection.GroupKFold,
+        model_selection.LeaveOneGroupOut,
+        model_selection.PredefinedSplit,
+        model_selection.TimeSeriesSplit,
+        _CVIterableWrapper,
+    )
+    if type(protocol.cv) not in blind or protocol.open_folds:
+        return None
+    return [(np.asarray(train), np.asarray(test)) for train, test in protocol.cv.split(X, y, protocol.groups)]
+
+
+def _leaves_each_row_out_once(protocol: Protocol) -> bool:
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+    return type(protocol.cv) in (StratifiedKFold, KFold, GroupKFold, StratifiedGroupKFold)
+
+
+def fold_numbers(protocol: Protocol, X: Any, labels: np.ndarray, classes: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+    """Number of the fold that leaves each row out, for every labelling."""
+    from sklearn.model_selection import StratifiedKFold
+
+    folds = np.empty(labels.shape, dtype=np.int64)
+    for i, own in enumerate(labels):
+        splitter = protocol.splitter(int(seeds[i][0]))
+        if type(splitter) is StratifiedKFold:
+            folds[i] = stratified_folds(own, len(classes), splitter)
+        else:
+            for number, (_, test) in enumerate(splitter.split(X, classes[own], protocol.groups)):
+                folds[i, test] = number
+    return folds
+
+
+def stratified_folds(labels: np.ndarray, n_classes: int, splitter: Any) -> np.ndarray:
+    """The folds of scikit-learn's StratifiedKFold, without its checks, which would take longer than the rest.
+
+    Classes in the order in which they appear share out the folds in turn; inside a class the folds come in blocks,
+    shuffled when the splitter shuffles.
+    """
+    from sklearn.utils import check_random_state
+
+    rows_of = [np.flatnonzero(labels == label) for label in range(n_classes)]
+    rows_of.sort(key=lambda rows: rows[0])
+    n_splits = splitter.n_splits
+    owner = np.repeat(np.arange(n_classes), [len(rows) for rows in rows_of])
+    turns = np.arange(len(labels)) % n_splits
+    allocation = np.bincount(owner * n_splits + turns, minlength=n_classes * n_splits).reshape(n_classes, n_splits)
+    rng = check_random_state(splitter.random_state) if splitter.shuffle else None
+    folds = np.empty(len(labels), dtype=np.int64)
+    for rows, shares in zip(rows_of, allocation, strict=True):
+        own = np.repeat(np.arange(n_splits), shares)
+        if rng is not None:
+            rng.shuffle(own)
+        folds[rows] = own
+    return folds

@@ -1,0 +1,99 @@
+"""Many tests at once: the false discovery rate of Benjamini and Hochberg.
+
+Of m p-values, sorted ``p_(1) <= ... <= p_(m)``, reject the l smallest, where l is the largest with
+``p_(l) <= l alpha / m``. Among the rejected, the expected share of true nulls is then at most alpha (for independent
+or positively dependent tests).
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Discoveries:
+    """Which of many null hypotheses are rejected; made by :func:`benjamini_hochberg`.
+
+    Attributes
+    ----------
+    rejected : ndarray of bool
+        Whether each null hypothesis is rejected, in the order and shape of the p-values.
+    adjusted : ndarray of float
+        Smallest false discovery rate at which it would be.
+    threshold : float
+        Largest p-value that is rejected; 0 when none is.
+    alpha : float
+        The false discovery rate that was asked for.
+    """
+
+    rejected: np.ndarray
+    adjusted: np.ndarray
+    threshold: float
+    alpha: float
+
+    @property
+    def n_rejected(self) -> int:
+        """How many are rejected."""
+        return int(self.rejected.sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "rejected": self.rejected.tolist(),
+            "adjusted": self.adjusted.tolist(),
+            "threshold": self.threshold,
+            "alpha": self.alpha,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Discoveries: {self.n_rejected} of {self.rejected.size} rejected at a false discovery rate of "
+            f"{self.alpha:g} (p <= {self.threshold:.4g})"
+        )
+
+
+def benjamini_hochberg(p_values: "ArrayLike", alpha: float = 0.05) -> Discoveries:
+    """Reject null hypotheses so that at most a share ``alpha`` of the rejections is false, on average.
+
+    Parameters
+    ----------
+    p_values : array-like
+        p-values of one family of tests, of any shape.
+    alpha : float, default=0.05
+        False discovery rate.
+
+    Returns
+    -------
+    discoveries : Discoveries
+        ``rejected`` and ``adjusted`` have the shape of ``p_values``.
+
+    Examples
+    --------
+    >>> from fewer.evaluate import benjamini_hochberg
+    >>> found = benjamini_hochberg([0.01, 0.8, 0.04, 0.02])
+    >>> found
+    Discoveries: 2 of 4 rejected at a false discovery rate of 0.05 (p <= 0.02)
+    >>> found.rejected
+    array([ True, False, False,  True])
+    """
+    p_values = np.asarray(p_values, dtype=float)
+    if p_values.size and not (np.min(p_values) >= 0 and np.max(p_values) <= 1):  # also false for NaN
+        raise ValueError("p-values must lie between 0 and 1, and none may be missing.")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must lie between 0 and 1, not {alpha}.")
+    flat = p_values.ravel()
+    order = np.argsort(flat, kind="stable")
+    m = flat.size
+    # Of each p-value, the rate at which it or a larger one becomes the last to be rejected.
+    rates = np.minimum.accumulate((flat[order] * m / np.arange(1, m + 1))[::-1])[::-1]
+    adjusted = np.empty(m)
+    adjusted[order] = np.minimum(rates, 1.0)
+    below = np.flatnonzero(flat[order] <= np.arange(1, m + 1) * alpha / m)
+    rejected = np.zeros(m, dtype=bool)
+    rejected[order[: below[-1] + 1 if below.size else 0]] = True
+    threshold = float(flat[rejected].max(initial=0.0))
+    return Discoveries(rejected.reshape(p_values.shape), adjusted.reshape(p_values.shape), threshold, alpha)

@@ -1,0 +1,189 @@
+"""Shared work gives what plain fits give: same folds, same permutations, same errors to the last bit."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import KFold, LeaveOneOut, RepeatedKFold, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fewer.evaluate import permutation_test
+from fewer.evaluate._label_permutations import stratified_folds
+from fewer.evaluate._permutation_protocol import Protocol
+
+LEARNERS = {
+    "neighbours": KNeighborsClassifier(),
+    "one neighbour": KNeighborsClassifier(1, metric="manhattan"),
+    "weighted neighbours": KNeighborsClassifier(4, weights="distance"),
+    "ridge": RidgeClassifier(),
+    "ridge through zero": RidgeClassifier(alpha=3.0, fit_intercept=False),
+    "discriminant": LinearDiscriminantAnalysis(),
+    "naive Bayes": GaussianNB(),
+}
+FOLDS = {
+    "stratified": StratifiedKFold(5),
+    "stratified with a seed": StratifiedKFold(4, shuffle=True, random_state=3),
+    "stratified without a seed": StratifiedKFold(3, shuffle=True),
+    "label-free": KFold(5, shuffle=True, random_state=1),
+    "label-free without a seed": KFold(3, shuffle=True),
+}
+
+
+def synthetic(n, p, n_classes, signal=1.0):
+    rng = np.random.default_rng(0)
+    y = np.array(["x", "y", "z"])[np.arange(n) % n_classes]
+    X = rng.normal(size=(n, p)) @ (np.eye(p) + 0.3 * rng.normal(size=(p, p)) / np.sqrt(p))
+    return X + signal * (y == "x")[:, None] * rng.normal(size=p), y
+
+
+TABLES = {
+    "tall": lambda: synthetic(60, 4, 3),
+    "square": lambda: synthetic(45, 30, 2),
+    "wide": lambda: synthetic(36, 90, 3),
+    "wide with two classes": lambda: synthetic(30, 200, 2),
+}
+
+
+def both_routes(estimator, X, y, **options):
+    options = {"n_permutations": 6, "n_repeats": 1, "random_state": 0, "alpha": 0.2} | options
+    return (permutation_test(estimator, X, y, share_work=share, **options) for share in (True, False))
+
+
+@pytest.mark.parametrize("folds", FOLDS)
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_shared_work_changes_nothing(learner, table, folds):
+    X, y = TABLES[table]()
+    shared, plain = both_routes(LEARNERS[learner], X, y, cv=FOLDS[folds])
+    assert shared.route.startswith("shared")
+    assert plain.route == "plain"
+    np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
+    np.testing.assert_array_equal(shared.observed, plain.observed)
+
+
+# With nearly as many columns as rows scikit-learn's discriminant may drop a direction, so every fold is in doubt.
+@pytest.mark.parametrize(
+    ("learner", "table"),
+    [pair for pair in itertools.product(LEARNERS, TABLES) if pair != ("discriminant", "square")],
+)
+def test_folds_are_hardly_ever_fitted_again(learner, table, monkeypatch):
+    fitted_again = []
+    plain = Protocol.fold_scores
+
+    def counting(self, X, y, seeds, only=None):
+        if only is not None:
+            fitted_again.extend(only)
+        return plain(self, X, y, seeds, only)
+
+    monkeypatch.setattr(Protocol, "fold_scores", counting)
+    X, y = TABLES[table]()
+    permutation_test(LEARNERS[learner], X, y, cv=StratifiedKFold(5), n_permutations=40, alpha=0.3, random_state=0)
+    assert len(fitted_again) <= 2
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+def test_shared_work_changes_nothing_on_real_tables(learner, load):
+    X, y = load(return_X_y=True)
+    shared, plain = both_routes(LEARNERS[learner], X, y, cv=StratifiedKFold(10), n_permutations=5)
+    np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
+
+
+@pytest.mark.parametrize("learner", ["neighbours", "one neighbour", "naive Bayes"])
+def test_ties_are_broken_as_in_the_plain_route(learner):
+    X = np.random.default_rng(0).integers(0, 3, size=(40, 3))
+    y = np.arange(40) % 3
+    for cv in (StratifiedKFold(4), LeaveOneOut()):
+        shared, plain = both_routes(LEARNERS[learner], X, y, cv=cv)
+        np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
+
+
+@pytest.mark.parametrize("learner", ["neighbours", "ridge", "discriminant", "naive Bayes"])
+def test_steps_that_ignore_labels_are_shared_when_folds_do(learner):
+    X, y = synthetic(60, 8, 2)
+    X[::7, 2] = np.nan
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    steps = make_pipeline(SimpleImputer(), StandardScaler(), PCA(4, svd_solver="full", random_state=0))
+    steps.steps.append(("learner", LEARNERS[learner]))
+    shared, plain = both_routes(steps, frame, y, cv=KFold(6))
+    assert shared.route.startswith("shared")
+    np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
+    # Folds that follow the labels change what the steps see.
+    assert permutation_test(steps, frame, y, n_permutations=2, n_repeats=1, alpha=0.4, random_state=0).route == "plain"
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "f1_macro", "matthews_corrcoef"])
+@pytest.mark.parametrize("folds", ["stratified", "label-free"])
+def test_scores_of_predicted_labels_are_shared_too(scoring, folds):
+    X, y = synthetic(60, 4, 3)
+    shared, plain = both_routes(GaussianNB(), X, y, cv=FOLDS[folds], scoring=scoring)
+    assert shared.route == "shared moments"
+    np.testing.assert_allclose(shared.null_errors, plain.null_errors, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        make_pipeline(SelectKBest(k=2), GaussianNB()),
+        RidgeClassifier(class_weight="balanced"),
+        RidgeClassifier(solver="lsqr"),
+        LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+        KNeighborsClassifier(weights=lambda distances: distances + 1),
+    ],
+)
+def test_what_cannot_be_shared_goes_the_plain_way(estimator):
+    X, y = synthetic(40, 5, 2)
+    for cv in (StratifiedKFold(4), KFold(4)):
+        tested = permutation_test(estimator, X, y, cv=cv, n_permutations=3, alpha=0.3, n_repeats=1, random_state=0)
+        assert tested.route == "plain"
+
+
+def test_scores_that_need_probabilities_go_the_plain_way():
+    X, y = synthetic(40, 5, 2)
+    tested = permutation_test(GaussianNB(), X, y, scoring="roc_auc", n_permutations=3, alpha=0.3, random_state=0)
+    assert tested.route == "plain"
+
+
+def test_overlapping_folds_go_the_right_way():
+    X, y = synthetic(40, 5, 2)
+    shared, plain = both_routes(GaussianNB(), X, y, cv=RepeatedKFold(n_splits=4, n_repeats=2, random_state=0))
+    assert shared.route == "shared moments"
+    np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
+
+
+@pytest.mark.parametrize("learner", ["neighbours", "ridge", "discriminant", "naive Bayes"])
+def test_a_class_that_is_missing_from_a_fold_changes_nothing(learner):
+    X, _ = synthetic(24, 3, 2)
+    y = np.array(["rare"] + ["usual"] * 12 + ["other"] * 11)
+    with pytest.warns(UserWarning, match="least populated class"):
+        shared, plain = both_routes(LEARNERS[learner], X, y, cv=StratifiedKFold(4))
+    np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
+
+
+@pytest.mark.parametrize("learner", ["ridge", "discriminant"])
+def test_collinear_and_constant_columns_change_nothing(learner):
+    X, y = synthetic(50, 5, 2)
+    for awkward in (X[:, [0]] + X[:, [1]], np.full((50, 1), 0.1), X[:, [0]] + 1e-7 * X[:, [1]]):
+        shared, plain = both_routes(LEARNERS[learner], np.hstack([X, awkward]), y, cv=StratifiedKFold(5))
+        np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
+
+
+@pytest.mark.parametrize("splitter", [StratifiedKFold(4), StratifiedKFold(7, shuffle=True, random_state=5)])
+def test_folds_are_scikit_learns(splitter):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        labels = rng.permutation(np.repeat([0, 1, 2], [8, 21, 14]))
+        expected = np.empty(43, dtype=int)
+        for number, (_, test) in enumerate(splitter.split(labels, labels)):
+            expected[test] = number
+        np.testing.assert_array_equal(stratified_folds(labels, 3, splitter), expected)

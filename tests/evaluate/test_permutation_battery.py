@@ -1,0 +1,80 @@
+"""Batteries of permutation tests."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from fewer.engine import Engine
+from fewer.evaluate import PermutationBattery, benjamini_hochberg
+
+
+@pytest.fixture(scope="module")
+def battery():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    datasets = {
+        "iris": load_iris(return_X_y=True),
+        "product": (X, X[:, 0] * X[:, 1] > 0),
+        "noise": (X, rng.permutation(np.repeat([0, 1], 60))),
+    }
+    estimators = {"tree": DecisionTreeClassifier(max_depth=4), "naive Bayes": GaussianNB()}
+    return PermutationBattery(estimators, datasets, cv=3, n_permutations=40, n_repeats=1, alpha=0.2, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def found(battery):
+    return battery.run()
+
+
+def test_each_null_is_a_family_of_its_own(found):
+    for null, family in found.families.items():
+        p_values = [[found.tests[d, e, null].p_value for e in found.estimators] for d in found.datasets]
+        np.testing.assert_array_equal(family.rejected, benjamini_hochberg(p_values, 0.2).rejected)
+        assert family.rejected.shape == (3, 2)
+
+
+def test_verdicts_tell_signal_from_interaction(found):
+    assert found.verdict("product", "tree") == "exploits interactions"
+    assert found.verdict("noise", "tree") == "no class signal"
+    assert found.verdict("iris", "naive Bayes").startswith("no evidence of interactions")
+
+
+def test_the_table_has_a_row_for_each_pair(found):
+    frame = found.to_frame()
+    assert frame.height == 6
+    assert {"dataset", "estimator", "observed", "labels_p", "features_p", "verdict"} <= set(frame.columns)
+    lines = repr(found).splitlines()
+    assert len(lines) == 8
+    assert lines[1].startswith("iris")
+    assert "*" in lines[1]
+
+
+def test_an_engine_gives_the_same(battery, found):
+    with Engine.local(2) as engine:
+        again = battery.run(engine)
+    assert again.records() == found.records()
+
+
+def test_classifiers_meet_the_same_randomised_data(found):
+    datasets = PermutationBattery(
+        {"one": GaussianNB(), "same": GaussianNB()},
+        [load_iris(return_X_y=True)],
+        n_permutations=60,
+        n_repeats=1,
+        random_state=1,
+    ).run()
+    one, same = (datasets.tests["data 1", name, "labels"].null_errors for name in ("one", "same"))
+    np.testing.assert_array_equal(one, same)
+
+
+def test_too_few_permutations_for_many_tests_are_warned_of():
+    sets = [load_iris(return_X_y=True)] * 3
+    with pytest.warns(UserWarning, match="single discovery among 3 tests cannot be made"):
+        PermutationBattery([GaussianNB()], sets, n_permutations=20, n_repeats=1, random_state=0).run()
+
+
+def test_names_are_told_apart():
+    with pytest.raises(ValueError, match="both called 'GaussianNB'"):
+        PermutationBattery([GaussianNB(), GaussianNB()], [])
