@@ -38,6 +38,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fewer.engine import Engine
 from fewer.evaluate import selection_curve
+from fewer.select import NearestNeighbourObjective, SequentialSearch
 
 WINE = load_wine(return_X_y=True)
 
@@ -151,11 +152,12 @@ def test_preprocessing_in_the_selectors_pipeline_is_inside_the_folds():
     np.testing.assert_allclose(curve.scores[0, :, 0], cross_val_score(whole, X, y, cv=folds))
 
 
+@pytest.mark.filterwarnings("ignore:Features .* are constant")
 def test_columns_made_inside_the_folds_may_differ_in_number():
     rng = np.random.default_rng(0)
     X = rng.integers(3, size=(60, 4)).astype(object)
     X[0, 0], X[1, 0] = 7, 8  # levels that some training sets lack
-    y = (X[:, 1] > 0).astype(int)
+    y = rng.integers(2, size=60)
     selector = make_pipeline(OneHotEncoder(handle_unknown="ignore", sparse_output=False), SelectKBest())
     curve = selection_curve(selector, GaussianNB(), X, y, cv=3, random_state=0)
     assert len({path.n_features for path in curve.paths}) > 1
@@ -187,10 +189,10 @@ def test_selectors_of_scikit_learn_are_read(selector):
 def test_equal_ranks_have_no_subsets_between_them():
     X, y = WINE
     selector = RFE(GaussianNBWithCoefficients(), n_features_to_select=5)
-    with pytest.raises(ValueError, match="no subset of 1"):
-        selection_curve(selector, GaussianNB(), X, y, random_state=0)
-    curve = selection_curve(selector, GaussianNB(), X, y, sizes=[5, 6], random_state=0)
-    assert curve.sizes.tolist() == [5, 6, 13]
+    with pytest.raises(ValueError, match="no subset of 3"):
+        selection_curve(selector, GaussianNB(), X, y, sizes=[3, 5], random_state=0)
+    curve = selection_curve(selector, GaussianNB(), X, y, random_state=0)
+    assert curve.sizes.tolist() == list(range(5, 14))
 
 
 class GaussianNBWithCoefficients(GaussianNB):
@@ -199,6 +201,17 @@ class GaussianNBWithCoefficients(GaussianNB):
     @property
     def feature_importances_(self):
         return self.theta_.std(axis=0) / np.sqrt(self.var_.mean(axis=0))
+
+
+def test_a_search_that_stops_early_has_its_sizes_and_the_full_set():
+    X, y = jittered_wine()
+    search = SequentialSearch(NearestNeighbourObjective(), n_features_to_select=4)
+    curve = selection_curve(search, RidgeClassifier(), X, y, cv=3, random_state=0)
+    assert curve.sizes.tolist() == [1, 2, 3, 4, 13]
+    assert np.isnan(curve.inner_scores[..., -1]).all()
+    assert np.isfinite(curve.inner_scores[..., :-1]).all()
+    with pytest.raises(ValueError, match="no subset of 7"):
+        selection_curve(search, RidgeClassifier(), X, y, sizes=[7])
 
 
 class SearchLike(SelectorMixin, BaseEstimator):

@@ -26,6 +26,7 @@ from fewer.datasets._problem import Problem
 from fewer.datasets._record import Record
 from fewer.datasets._two_gaussians import make_two_gaussians
 from fewer.datasets._twonorm import make_twonorm
+from fewer.datasets._waveform import make_waveform
 
 __all__ = [
     "DatasetError",
@@ -40,4 +41,5 @@ __all__ = [
     "make_independent_sources",
     "make_two_gaussians",
     "make_twonorm",
+    "make_waveform",
 ]

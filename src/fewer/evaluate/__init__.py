@@ -1,8 +1,10 @@
 """How much it helped, honestly: bias-free estimates, permutation tests, stability."""
 
+from fewer.evaluate._bias_experiment import BiasExperiment, selection_bias_experiment
 from fewer.evaluate._compare import MethodComparison, compare_methods
 from fewer.evaluate._cross_index import CrossIndex, cross_index
 from fewer.evaluate._multiple_tests import Discoveries, benjamini_hochberg
+from fewer.evaluate._nested_selection import NestedSelectionCV
 from fewer.evaluate._optimal_size import OptimalSize, optimal_n_features
 from fewer.evaluate._peaking import PeakingCurve, peaking_curve
 from fewer.evaluate._permutation_battery import BatteryResult, PermutationBattery
@@ -17,9 +19,11 @@ from fewer.evaluate._two_gaussians import expected_error, linear_rule_error
 
 __all__ = [
     "BatteryResult",
+    "BiasExperiment",
     "CrossIndex",
     "Discoveries",
     "MethodComparison",
+    "NestedSelectionCV",
     "OptimalSize",
     "PeakingCurve",
     "PermutationBattery",
@@ -42,6 +46,7 @@ __all__ = [
     "power_test1",
     "power_test2",
     "randomize",
+    "selection_bias_experiment",
     "selection_curve",
     "selection_stability",
     "stability_difference",

@@ -207,8 +207,8 @@ class SelectionCurve:
     tasks=["evaluation"],
     when="You want to know how many columns to keep, and whether keeping fewer helps at all, for any selector and any "
     "learner, without the held-out rows having had a say.",
-    cost="O(R K) selector fits for R repeats of K folds; sizes share one fit of k-NN, ridge, linear discriminant analysis "
-    "and naive Bayes, other learners are fitted for each size",
+    cost="O(R K) selector fits for R repeats of K folds; sizes share one fit of k-NN, ridge, linear discriminant "
+    "analysis and naive Bayes, other learners are fitted for each size",
     paper="less-biased",
     handles=["missing", "sparse", "categorical"],
 )
@@ -249,7 +249,7 @@ def selection_curve(
     n_repeats : int, default=1
         How often the folds are drawn anew.
     scoring : str, callable or None, default=None
-        scikit-learn's scoring, higher is better; None for the learner's own.
+        A score of scikit-learn, higher is better; None for the learner's own.
     groups : array-like of shape (n_samples,), default=None
         Rows of one group stay together.
     engine : Engine or None, default=None

@@ -52,21 +52,20 @@ class SubsetPath:
             for size in chosen:
                 self._check(size)
         elif self.order is not None:
-            chosen = [size for size in default_sizes(self.n_features) if size < self.n_features]
-            for size in chosen:
-                self._check(size)
+            inside_ties = {size for first, last in self.ties for size in range(first + 1, last)}
+            chosen = [size for size in default_sizes(self.n_features)[:-1] if size not in inside_ties]
         else:
             assert self.subsets is not None
-            chosen = sorted(size for size in self.subsets if 0 < size < self.n_features)
+            chosen = sorted(size for size in self.subsets if size < self.n_features)
         return [*chosen, self.n_features]
 
     def _check(self, size: int) -> None:
         for first, last in self.ties:
             if first < size < last:
                 raise ValueError(
-                    f"the selector ranks columns in places {first + 1} to {last} as equal, so it has no subset of "
-                    f"{size}. Let it rank all columns (RFE(..., n_features_to_select=1, step=1)), or pass sizes= "
-                    "without those in between."
+                    f"the selector does not rank the columns in places {first + 1} to {last}, so it has no subset of "
+                    f"{size}. Let it rank all columns (n_features_to_select=None for a search of fewer.select, "
+                    "n_features_to_select=1 and step=1 for RFE), or leave that size out."
                 )
         if self.order is None and self.subsets is not None and size not in self.subsets:
             raise ValueError(
@@ -113,24 +112,24 @@ def inner_scores(selector: Any) -> Mapping[int, float]:
 
 def _path_of_subsets(path: Mapping[int, Any], n_features: int) -> SubsetPath:
     subsets = {int(size): np.asarray(columns, dtype=np.intp) for size, columns in path.items() if int(size) > 0}
-    order = _nested_order(subsets, n_features)
-    if order is not None:
-        return SubsetPath(n_features, order)
-    return SubsetPath(n_features, None, subsets=subsets)
+    entered = _order_of_entry(subsets)
+    if entered is None:
+        return SubsetPath(n_features, None, subsets=subsets)
+    rest = np.setdiff1d(np.arange(n_features), entered)
+    ties = ((len(entered), n_features),) if len(rest) > 1 else ()
+    return SubsetPath(n_features, np.concatenate([entered, rest]), ties)
 
 
-def _nested_order(subsets: Mapping[int, np.ndarray], n_features: int) -> np.ndarray | None:
-    """Order in which the columns enter, when the subsets are nested and there is one of every size."""
-    if sorted(subsets) != list(range(1, n_features + 1)):
+def _order_of_entry(subsets: Mapping[int, np.ndarray]) -> np.ndarray | None:
+    """Order in which the columns enter, when the subsets are nested and there is one of every size from 1 on."""
+    if sorted(subsets) != list(range(1, len(subsets) + 1)):
         return None
     order: list[int] = []
-    inside: set[int] = set()
-    for size in range(1, n_features + 1):
-        entered = set(subsets[size].tolist()) - inside
+    for size in range(1, len(subsets) + 1):
+        entered = set(subsets[size].tolist()).difference(order)
         if len(entered) != 1:
             return None
         order.extend(entered)
-        inside |= entered
     return np.asarray(order, dtype=np.intp)
 
 
