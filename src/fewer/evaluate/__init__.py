@@ -1,33 +1,42 @@
 """How much it helped, honestly: bias-free estimates, permutation tests, stability."""
 
-from fewer.evaluate._bias_experiment import BiasExperiment, selection_bias_experiment
 from fewer.evaluate._compare import MethodComparison, compare_methods
 from fewer.evaluate._cross_index import CrossIndex, cross_index
+from fewer.evaluate._decision_errors import smoothed_error_rate
 from fewer.evaluate._multiple_tests import Discoveries, benjamini_hochberg
-from fewer.evaluate._nested_selection import NestedSelectionCV
+from fewer.evaluate._nested_evaluation import NestedEvaluation, NestedResult, Realisation
 from fewer.evaluate._optimal_size import OptimalSize, optimal_n_features
+from fewer.evaluate._overfit_curve import OverfitCurve, selection_overfit_curve
 from fewer.evaluate._peaking import PeakingCurve, peaking_curve
 from fewer.evaluate._permutation_battery import BatteryResult, PermutationBattery
 from fewer.evaluate._permutation_power import power_test1, power_test2
 from fewer.evaluate._permutation_result import PermutationResult, permutation_verdict
 from fewer.evaluate._permutation_test import interaction_test, permutation_test
 from fewer.evaluate._plan import SizePlan, plan_n_features
+from fewer.evaluate._protocol_audit import ProtocolAudit, ProtocolBias, protocol_audit
 from fewer.evaluate._randomize import randomize
 from fewer.evaluate._selection_curve import SelectionCurve, selection_curve
+from fewer.evaluate._split_criterion import CriterionSurface, RepeatedSplitCriterion
 from fewer.evaluate._stability import Stability, StabilityDifference, selection_stability, stability_difference
 from fewer.evaluate._two_gaussians import expected_error, linear_rule_error
 
 __all__ = [
     "BatteryResult",
-    "BiasExperiment",
+    "CriterionSurface",
     "CrossIndex",
     "Discoveries",
     "MethodComparison",
-    "NestedSelectionCV",
+    "NestedEvaluation",
+    "NestedResult",
     "OptimalSize",
+    "OverfitCurve",
     "PeakingCurve",
     "PermutationBattery",
     "PermutationResult",
+    "ProtocolAudit",
+    "ProtocolBias",
+    "Realisation",
+    "RepeatedSplitCriterion",
     "SelectionCurve",
     "SizePlan",
     "Stability",
@@ -45,9 +54,11 @@ __all__ = [
     "plan_n_features",
     "power_test1",
     "power_test2",
+    "protocol_audit",
     "randomize",
-    "selection_bias_experiment",
     "selection_curve",
+    "selection_overfit_curve",
     "selection_stability",
+    "smoothed_error_rate",
     "stability_difference",
 ]

@@ -405,6 +405,30 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return gaussian_kernel(X, self.hyperparameters_["gamma"], self.X_fit_) @ self.dual_coef_ + self.intercept_
 
+    def decision_path(self, X, regs):
+        """Values for several regularisations with the chosen kernel, from one eigendecomposition.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Table.
+        regs : array-like of shape (n_regs,)
+            Regularisations, positive.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples, n_regs) or (n_samples, n_classes, n_regs)
+            What ``decision_function`` would give after a fit with each of them.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        gamma, reg = self.hyperparameters_["gamma"], self.hyperparameters_["reg"]
+        K = gaussian_kernel(self.X_fit_, gamma)
+        targets = np.sign(K @ self.dual_coef_ + reg * self.dual_coef_ + self.intercept_)
+        dual_coef, intercept = KernelSpectrum.of(K, targets).dual_coef(np.asarray(regs, dtype=float))
+        values = np.tensordot(gaussian_kernel(X, gamma, self.X_fit_), dual_coef, axes=1) + intercept
+        return values[:, 0] if targets.ndim == 1 else values
+
     def predict(self, X):
         """Labels of the rows.
 

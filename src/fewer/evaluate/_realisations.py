@@ -1,0 +1,112 @@
+"""Many fits of one learner, each on its own rows and scored on the rows held out."""
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fewer.evaluate._outer_folds import Fold
+from fewer.evaluate._selection_inside import is_search
+
+if TYPE_CHECKING:
+    from fewer.engine import Engine
+
+
+class Table(NamedTuple):
+    """What all realisations share."""
+
+    X: Any
+    y: np.ndarray
+    groups: np.ndarray | None
+    scoring: Any
+
+
+def checked_table(X: Any, y: Any, groups: Any, scoring: Any) -> Table:
+    from sklearn.utils import check_consistent_length, indexable
+
+    (X,) = indexable(X)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    y = np.asarray(y)
+    groups = None if groups is None else np.asarray(groups)
+    check_consistent_length(X, y, groups)
+    return Table(X, y, groups, scoring)
+
+
+def scoring_of(search: Any, scoring: Any) -> Any:
+    """The scoring to use: the one given, else the search's own, so that inner and outer scores compare."""
+    if scoring is not None or not is_search(search):
+        return scoring
+    own = search.scoring
+    if isinstance(own, str) or callable(own) or own is None:
+        return own
+    if not isinstance(search.refit, str):
+        raise ValueError("the search has several scorings; say by scoring=... which one to evaluate.")
+    return own[search.refit] if isinstance(own, dict) else search.refit
+
+
+def fitted_on(estimator: Any, table: Table, rows: np.ndarray | None, seed: int) -> Any:
+    """The estimator, fitted on some rows or all; what draws in it, and has no seed yet, draws by ``seed``."""
+    estimator = seeded(estimator, seed)
+    X, y = (table.X, table.y) if rows is None else (rows_of(table.X, rows), table.y[rows])
+    if table.groups is not None and is_search(estimator):
+        return estimator.fit(X, y, groups=table.groups if rows is None else table.groups[rows])
+    return estimator.fit(X, y)
+
+
+def score_on(fitted: Any, table: Table, rows: np.ndarray) -> float:
+    from sklearn.metrics import check_scoring
+
+    return float(check_scoring(fitted, scoring=table.scoring)(fitted, rows_of(table.X, rows), table.y[rows]))
+
+
+def rows_of(X: Any, rows: np.ndarray) -> Any:
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(X, rows)
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """A clone in which every unset ``random_state`` is set, those of splitters included."""
+    from sklearn.base import clone
+
+    estimator = clone(estimator)
+    changes: dict[str, Any] = {}
+    for name, value in estimator.get_params(deep=True).items():
+        if name.split("__")[-1] == "random_state" and value is None:
+            changes[name] = seed
+        elif hasattr(value, "split") and getattr(value, "random_state", 0) is None and getattr(value, "shuffle", True):
+            changes[name] = copy(value)
+            changes[name].random_state = seed
+    return estimator.set_params(**changes)
+
+
+def outcomes_of(
+    function: Callable[[Any, Any], Any],
+    tasks: list[Any],
+    shared: Any,
+    *,
+    engine: "Engine | None",
+    n_jobs: int | None = None,
+    progress: bool,
+    description: str,
+    labels: Iterable[str],
+) -> list[Any]:
+    """Values of all tasks that were done, in their order; fewer than tasks only after Ctrl-C."""
+    from fewer.engine import Engine
+
+    def run(engine: Engine) -> list[Any]:
+        run = engine.run(
+            function, tasks, shared=shared, labels=list(labels), progress=progress, description=description
+        )
+        return [outcome.unwrap() for outcome in run.collect()]
+
+    if engine is not None:
+        return run(engine)
+    with Engine.local(n_jobs or 1) as own:
+        return run(own)
+
+
+def all_folds(repeats: list[list[Fold]]) -> list[tuple[int, int, Fold]]:
+    """(repeat, number, fold) for every fold of every repeat."""
+    return [(repeat, number, fold) for repeat, folds in enumerate(repeats) for number, fold in enumerate(folds)]
