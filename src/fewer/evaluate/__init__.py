@@ -1,10 +1,12 @@
 """How much it helped, honestly: bias-free estimates, permutation tests, stability."""
 
+from fewer.evaluate._bias_experiment import BiasExperiment, selection_bias_experiment
 from fewer.evaluate._compare import MethodComparison, compare_methods
 from fewer.evaluate._cross_index import CrossIndex, cross_index
 from fewer.evaluate._decision_errors import smoothed_error_rate
 from fewer.evaluate._multiple_tests import Discoveries, benjamini_hochberg
 from fewer.evaluate._nested_evaluation import NestedEvaluation, NestedResult, Realisation
+from fewer.evaluate._nested_selection import NestedSelectionCV
 from fewer.evaluate._optimal_size import OptimalSize, optimal_n_features
 from fewer.evaluate._overfit_curve import OverfitCurve, selection_overfit_curve
 from fewer.evaluate._peaking import PeakingCurve, peaking_curve
@@ -22,12 +24,14 @@ from fewer.evaluate._two_gaussians import expected_error, linear_rule_error
 
 __all__ = [
     "BatteryResult",
+    "BiasExperiment",
     "CriterionSurface",
     "CrossIndex",
     "Discoveries",
     "MethodComparison",
     "NestedEvaluation",
     "NestedResult",
+    "NestedSelectionCV",
     "OptimalSize",
     "OverfitCurve",
     "PeakingCurve",
@@ -56,6 +60,7 @@ __all__ = [
     "power_test2",
     "protocol_audit",
     "randomize",
+    "selection_bias_experiment",
     "selection_curve",
     "selection_overfit_curve",
     "selection_stability",
