@@ -130,7 +130,9 @@ def expected_error(mu, m, n=None, method="approx", *, n_mc=20_000, random_state=
 
 
 def linear_rule_error(coef: "ArrayLike", intercept: float, mu: "ArrayLike") -> float:
-    """Exact error of the rule ``sign(coef . x + intercept)`` on two normal classes ``N(+-mu, I)``.
+    """Exact error of a linear rule on two normal classes ``N(+-mu, I)``.
+
+    The rule is ``sign(coef . x + intercept)``.
 
     Parameters
     ----------
