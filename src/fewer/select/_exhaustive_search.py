@@ -101,7 +101,7 @@ class ExhaustiveSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Place of each column: the columns kept come first, and each group stands in the order of ``scores_``.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also
@@ -111,8 +111,7 @@ class ExhaustiveSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     References
     ----------
     .. [1] Cover, T. M. and Van Campenhout, J. M. (1977). On the possible orderings in the measurement selection
-    problem.
-       IEEE Transactions on Systems, Man, and Cybernetics 7, 657-661.
+       problem. IEEE Transactions on Systems, Man, and Cybernetics 7, 657-661.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class IndependentRanking(SelectorMixin, BaseEstimator):
         Place of each column, 1 for the best; of columns with the same score, the one with the lowest index comes first.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also

@@ -1,9 +1,11 @@
 """Sequential searches for subsets of columns: one column at a time, forward or backward.
 
-Forward, from the empty set Y:  ``Y + argmax_{x not in Y} J(Y + x)``.  Backward, from the full set: ``Y - argmax_{x in
-Y} J(Y - x)``. The floating searches (Pudil et al. 1994) go back after each step, as long as the way back leads to a
-subset strictly better than the best known one of its size. With the correction of Somol et al. (1999), a step that
-leads to a subset worse than the best known one of that size goes on from the latter, and never replaces it.
+Forward, from the empty set Y:  ``Y + argmax_{x not in Y} J(Y + x)``.
+Backward, from the full set:  ``Y - argmax_{x in Y} J(Y - x)``.
+
+The floating searches (Pudil et al. 1994) go back after each step, as long as the way back leads to a subset strictly
+better than the best known one of its size. With the correction of Somol et al. (1999), a step that leads to a subset
+worse than the best known one of that size goes on from the latter, and never replaces it.
 
 Of columns with equal J, the one with the lowest index is taken.
 """

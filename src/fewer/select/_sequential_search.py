@@ -88,7 +88,7 @@ class SequentialSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         left) are ranked by their last trial.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also
