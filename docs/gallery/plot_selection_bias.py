@@ -17,6 +17,8 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
+from fewer.evaluate import NestedSelectionCV, selection_curve
+
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(50, 2000)), np.arange(50) % 2
 
@@ -26,8 +28,8 @@ chosen_first = SelectKBest(k=20).fit_transform(X, y)
 print(f"chosen first: {cross_val_score(RidgeClassifier(), chosen_first, y, cv=5).mean():.0%}")
 
 # %%
-# **The three lines that avoid it.** The selector is a step of the model, so that every fold makes its own choice from the
-# rows held in.
+# **The three lines that avoid it.** The selector is a step of the model, so that every fold makes its own choice from
+# the rows held in.
 model = make_pipeline(SelectKBest(k=20), RidgeClassifier())
 honest = cross_val_score(model, X, y, cv=5)
 print(f"chosen inside the folds: {honest.mean():.0%}")
@@ -53,18 +55,16 @@ figure.tight_layout()
 
 # %%
 # Looking for the best number of columns adds a second mistake on top: even when every fold makes its own choice, the
-# largest of many noisy means is too high. :func:`~fewer.evaluate.selection_curve` scores all sizes on the rows held out, and
-# *cross-indexing* reads the score of a size on folds that did not choose it.
-from fewer.evaluate import selection_curve
-
+# largest of many noisy means is too high. :func:`~fewer.evaluate.selection_curve` scores all sizes on the rows held
+# out, and *cross-indexing* reads the score of a size on folds that did not choose it.
 curve = selection_curve(SelectKBest(), RidgeClassifier(), X, y, n_repeats=5, random_state=0)
 print(curve)
 print(f"\nlargest mean: {curve.cross_index('outer').benefit:+.3f} (optimistic)")
 print(f"cross-indexing A: {curve.cross_index('A').benefit:+.3f}")
 
 # %%
-# The curve of someone who chooses first, beside the honest one. The band is the spread over folds; the honest curve stays at a
-# half, wherever it is read.
+# The curve of someone who chooses first, beside the honest one. The band is the spread over folds; the honest curve
+# stays near a half, wherever it is read.
 folds = [(np.setdiff1d(np.arange(50), rows), rows) for rows in np.array_split(rng.permutation(50), 5)]
 order = np.argsort(-SelectKBest().fit(X, y).scores_)
 fooled = [cross_val_score(RidgeClassifier(), X[:, order[:size]], y, cv=folds).mean() for size in curve.sizes]
@@ -83,8 +83,6 @@ figure.tight_layout()
 # %%
 # One object that does all of it, selects on all rows in the end, and predicts:
 # :class:`~fewer.evaluate.NestedSelectionCV`. Its interval for the benefit tells that there is none to be had.
-from fewer.evaluate import NestedSelectionCV
-
 study = NestedSelectionCV(SelectKBest(), RidgeClassifier(), n_repeats=5, random_state=0).fit(X, y)
 low, high = study.benefit_interval_
 print(f"benefit of selecting {study.best_size_} columns: {study.benefit_:+.3f}, between {low:+.3f} and {high:+.3f}")

@@ -1,5 +1,6 @@
 """Selection, its honest evaluation and the final model in one estimator; the estimates are in ``_cross_index.py``."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from numbers import Integral
 from typing import Any
@@ -11,7 +12,6 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import check_scoring
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
 
@@ -20,15 +20,6 @@ from fewer.evaluate._fold_scores import Job, Selected, columns_of, fit_selector,
 from fewer.evaluate._honest_selector import check_selector
 from fewer.evaluate._selection_curve import checked_sizes, curve_of, folds_for, scored_folds
 from fewer.evaluate._subset_path import inner_scores
-
-
-def _fitted_has(name: str):
-    """Whether the estimator, fitted or yet to be, has this method."""
-
-    def check(self) -> bool:
-        return hasattr(getattr(self, "estimator_", self.estimator), name)
-
-    return check
 
 
 @method(
@@ -286,39 +277,25 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
         kept = self._kept(X)
         return self.estimator_.predict(kept)
 
-    @available_if(_fitted_has("predict_proba"))
-    def predict_proba(self, X):
-        """Probabilities of the classes with the columns kept.
+    @property
+    def predict_proba(self):
+        """Probabilities of the classes with the columns kept: call it with a table, where the estimator can."""
+        return self._asked_of_the_estimator("predict_proba")
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table.
+    @property
+    def decision_function(self):
+        """Decision values with the columns kept: call it with a table, where the estimator can."""
+        return self._asked_of_the_estimator("decision_function")
 
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            One column for each of ``classes_``.
-        """
-        kept = self._kept(X)
-        return self.estimator_.predict_proba(kept)
+    def _asked_of_the_estimator(self, name: str) -> Callable[[Any], np.ndarray]:
+        """A method of the estimator that takes all columns; an ``AttributeError`` when the estimator has none."""
+        getattr(self.estimator, name)
 
-    @available_if(_fitted_has("decision_function"))
-    def decision_function(self, X):
-        """Decision values with the columns kept.
+        def answer(X: Any) -> np.ndarray:
+            kept = self._kept(X)
+            return getattr(self.estimator_, name)(kept)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As the estimator gives them.
-        """
-        kept = self._kept(X)
-        return self.estimator_.decision_function(kept)
+        return answer
 
     def score(self, X, y):
         """Score of the fitted model on other rows.

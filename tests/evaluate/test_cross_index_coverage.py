@@ -1,0 +1,57 @@
+"""On pure noise the benefit is zero, and the intervals say so as often as they promise."""
+
+import numpy as np
+import pytest
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from fewer.evaluate import selection_curve
+from fewer.select import NearestNeighbourObjective, SequentialSearch
+
+N_TABLES = 200
+
+
+def covered(selector, learner, *, n_rows, n_columns, n_repeats, sizes=None):
+    """Share of noise tables whose interval holds zero, by method and level."""
+    hits = dict.fromkeys([(method, level) for method in "AB" for level in (0.8, 0.95)], 0)
+    for seed in range(N_TABLES):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(n_rows, n_columns)), rng.permutation(np.arange(n_rows) % 2)
+        curve = selection_curve(selector, learner, X, y, sizes=sizes, n_repeats=n_repeats, random_state=seed)
+        for method, level in hits:
+            low, high = curve.cross_index(method, confidence=level).interval
+            hits[method, level] += low <= 1e-12 and high >= -1e-12
+    return {key: n / N_TABLES for key, n in hits.items()}
+
+
+def check(shares):
+    for (_, level), share in shares.items():
+        chance = 3 * np.sqrt(level * (1 - level) / N_TABLES)
+        assert share >= level - chance, shares
+    # An interval that always covers would be no news.
+    assert min(shares["A", 0.8], shares["B", 0.8]) < 0.97, shares
+
+
+def test_intervals_cover_zero_on_pure_noise():
+    check(covered(SelectKBest(), GaussianNB(), n_rows=50, n_columns=10, n_repeats=1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_repeats", [1, 4])
+@pytest.mark.parametrize("learner", [GaussianNB(), RidgeClassifier(), KNeighborsClassifier(1)], ids=str)
+def test_intervals_cover_zero_on_pure_noise_with_repeats(learner, n_repeats):
+    check(covered(SelectKBest(), learner, n_rows=60, n_columns=20, n_repeats=n_repeats))
+
+
+@pytest.mark.slow
+def test_intervals_cover_zero_on_wide_noise():
+    sizes = [1, 2, 5, 10, 20, 50, 100]
+    check(covered(SelectKBest(), GaussianNB(), n_rows=60, n_columns=1000, n_repeats=3, sizes=sizes))
+
+
+@pytest.mark.slow
+def test_intervals_cover_zero_when_a_search_chases_noise():
+    search = SequentialSearch(NearestNeighbourObjective())
+    check(covered(search, KNeighborsClassifier(1), n_rows=60, n_columns=15, n_repeats=1))
