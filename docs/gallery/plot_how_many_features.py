@@ -30,7 +30,7 @@ for rows, colour in ((16, "#d99a2b"), (100, "#cf5f47"), (225, "#2f7fb5"), (2000,
     panel.annotate(
         f"{best.n_features}",
         (best.n_features, best.error),
-        (0, -14),
+        (0, 7 if rows == 16 else -14),
         textcoords="offset points",
         color=colour,
         ha="center",

@@ -160,6 +160,7 @@ def test_pairing_sharpens_the_difference_of_selections_from_the_same_rows():
 def test_stabilities_that_do_not_vary_differ_for_sure_or_not_at_all():
     firm = selection_stability(np.tile([True, False, True], (5, 1)))
     assert stability_difference(firm, firm).p_value == 1.0
+    assert repr(stability_difference(firm, firm)) == "StabilityDifference: +0.000 (+0.000 to +0.000), p = 1"
     opposite = selection_stability([{0}, {1}], n_features=2)
     assert stability_difference(firm, opposite).p_value < 0.05
 

@@ -272,7 +272,7 @@ def selection_stability(
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StabilityDifference:
     """Difference of two stabilities; made by :func:`stability_difference`.
 
@@ -292,6 +292,10 @@ class StabilityDifference:
     interval: tuple[float, float]
     statistic: float
     p_value: float
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return f"StabilityDifference: {self.difference:+.3f} ({low:+.3f} to {high:+.3f}), p = {self.p_value:.3g}"
 
 
 def stability_difference(
