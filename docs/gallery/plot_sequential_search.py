@@ -42,7 +42,7 @@ figure.tight_layout()
 # %%
 # A real table: 60 frequencies of sonar echoes, from rocks and from mines. With nearest neighbours the search adds up
 # distances column by column, and the whole path from 1 to 60 columns takes a fraction of a second. A floating search
-# goes back whenever that pays, and finds better subsets of almost every size.
+# goes back whenever that pays, and finds better subsets of most sizes.
 sonar = load("sonar")
 objective = NearestNeighbourObjective(n_neighbors=1, cv="loo")
 paths = {

@@ -99,6 +99,13 @@ def test_a_floating_search_goes_on_from_the_best_known_subset():
     assert floating.path_scores_[3] == 0.7
 
 
+def test_rounding_is_no_reason_to_go_back():
+    scores = MISLEADING | {frozenset([1, 2]): 0.6 + 2e-16, frozenset([1, 2, 3]): 0.3}
+    assert scores[frozenset([1, 2])] > scores[frozenset([0, 1])]
+    floating = SequentialSearch(table_of_scores(scores), direction="floating").fit(NAMED)
+    assert [step.action for step in floating.history_] == ["added"] * 4
+
+
 @pytest.mark.parametrize("direction", ["forward", "backward", "floating", "floating_backward"])
 @pytest.mark.parametrize("seed", range(3))
 def test_fast_and_plain_objective_walk_the_same_path(direction, seed):

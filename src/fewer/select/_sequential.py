@@ -21,6 +21,15 @@ from fewer.select._objective import Subset, SubsetScorer
 Direction = Literal["forward", "backward", "floating", "floating_backward"]
 
 
+# Means over folds that are equal on paper differ in their last digits, and no search should turn back for that.
+ROUNDING = 1e-12
+
+
+def clearly_better(score: float, other: float) -> bool:
+    """Whether a score is higher by more than rounding."""
+    return score > other + ROUNDING * abs(other)
+
+
 class SearchStep(NamedTuple):
     """One step of a search.
 
@@ -152,7 +161,7 @@ def sequential_path(
         if not floating:
             continue
         here = len(scorer.subset)
-        if score < path.scores[here]:
+        if clearly_better(path.scores[here], score):
             # All ways back from the best known subset were tried when it was found, against no better rivals.
             current = walker.restore(here)
             continue
@@ -160,7 +169,7 @@ def sequential_path(
         just_taken: int | None = column
         while not stopped and len(scorer.subset) not in no_return:
             column, score = best_return(just_taken, main=False)
-            if score <= path.scores[len(scorer.subset) + (-1 if forward else 1)]:
+            if not clearly_better(score, path.scores[len(scorer.subset) + (-1 if forward else 1)]):
                 break
             take_back(column, score)
             current, just_taken = score, None
