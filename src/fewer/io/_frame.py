@@ -17,13 +17,14 @@ _ISO_MOMENT_IN_ZONE = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?(Z|[+
 _NUMBER = r"^\s*[+-]?(\d+[.]?\d*|[.]\d+)([eE][+-]?\d+)?\s*$|^\s*[+-]?(?i:inf|infinity)\s*$"
 _SAMPLE = 200
 _BAND_ROWS = 1024
+_BATCH_CELLS = 10_000_000
 _NUMBER_SHARE = 0.9
 
 
 def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: str) -> pl.DataFrame:
     """The frame with missing markers as null, and strings that are numbers or ISO dates as such."""
     words, numbers = split_markers(missing_values)
-    frame = pl.DataFrame([_tidied(series, words, source) for series in frame])
+    frame = _with_tidy_strings(pl.DataFrame([_plain(series, source) for series in frame]), words)
     _warn_of_stray_words(frame, source)
     if numbers:
         frame = frame.with_columns(
@@ -34,7 +35,7 @@ def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: st
 
 def _warn_of_stray_words(frame: pl.DataFrame, source: str) -> None:
     """Tell of columns that are strings only for a word or two among numbers: these often stand for missing values."""
-    strays = {series.name: words for series in frame if series.dtype == pl.String and (words := _stray_words(series))}
+    strays = {name: words for name in _nearly_numbers(frame) if (words := _stray_words(frame[name]))}
     if not strays:
         return
     shown = "; ".join(f"{name!r} for {shortened(words)}" for name, words in list(strays.items())[:3])
@@ -48,10 +49,19 @@ def _warn_of_stray_words(frame: pl.DataFrame, source: str) -> None:
     )
 
 
+def _nearly_numbers(frame: pl.DataFrame) -> list[str]:
+    """Columns of strings that are mostly numbers in the first rows."""
+    strings = frame.head(_SAMPLE).select(cs.string())
+    if not strings.width:
+        return []
+    shares = strings.select(pl.all().str.contains(_NUMBER).mean()).row(0)  # None where nothing is there to judge by
+    return [
+        name for name, share in zip(strings.columns, shares, strict=True) if share is None or share >= _NUMBER_SHARE
+    ]
+
+
 def _stray_words(series: pl.Series) -> list[str]:
     values = series.drop_nulls()
-    if values.head(_SAMPLE).str.contains(_NUMBER).sum() < _NUMBER_SHARE * min(_SAMPLE, values.len()):
-        return []
     words = values.filter(~values.str.contains(_NUMBER))
     distinct = words.unique().sort().to_list()
     return distinct if words.len() <= (1 - _NUMBER_SHARE) * values.len() and len(distinct) <= 3 else []
@@ -93,7 +103,7 @@ def numeric_array(frame: pl.DataFrame) -> np.ndarray:
     # Some columns at a time, and a band of rows of them, so that the cells written stay in the processor's cache.
     width = min(64, max(16, 16_000_000 // max(1, frame.height)))
     for start in range(0, frame.width, width):
-        columns = [_complete(series, dtype).to_numpy() for series in frame[:, start : start + width]]
+        columns = [series.to_numpy() for series in _complete(frame[:, start : start + width], dtype)]
         for top in range(0, frame.height, _BAND_ROWS):
             band = slice(top, top + _BAND_ROWS)
             for j, column in enumerate(columns, start):
@@ -101,11 +111,11 @@ def numeric_array(frame: pl.DataFrame) -> np.ndarray:
     return array
 
 
-def _complete(series: pl.Series, dtype: np.dtype) -> pl.Series:
-    """The series without nulls: NaN stands for them."""
-    if series.null_count() == 0:
-        return series
-    return series.cast(pl.Float32 if dtype == np.float32 else pl.Float64).fill_null(np.nan)
+def _complete(frame: pl.DataFrame, dtype: np.dtype) -> pl.DataFrame:
+    """The frame without nulls: NaN stands for them."""
+    if not any(series.null_count() for series in frame):
+        return frame
+    return frame.select(pl.all().cast(pl.Float32 if dtype == np.float32 else pl.Float64).fill_null(np.nan))
 
 
 def is_numeric(frame: pl.DataFrame) -> bool:
@@ -141,17 +151,13 @@ _NUMPY_TYPE: dict[pl.DataType | type[pl.DataType], type] = {
 }
 
 
-def _tidied(series: pl.Series, missing: list[str], source: str) -> pl.Series:
+def _plain(series: pl.Series, source: str) -> pl.Series:
     if hasattr(series.dtype, "ext_storage"):  # such as PostgreSQL's numeric, whose values are strings underneath
         series = series.ext.storage()
-    return _tidy_strings(series, missing) if series.dtype == pl.String else _plain(series, source)
-
-
-def _plain(series: pl.Series, source: str) -> pl.Series:
     dtype = series.dtype
     if dtype.is_numeric():
         return series if dtype in _NUMPY_TYPE or dtype == pl.Float32 else series.cast(pl.Float64)
-    if dtype == pl.Boolean or dtype == pl.Null or dtype.is_temporal() or isinstance(dtype, (pl.Categorical, pl.Enum)):
+    if dtype in (pl.String, pl.Boolean, pl.Null) or dtype.is_temporal() or isinstance(dtype, (pl.Categorical, pl.Enum)):
         return series
     raise TableError(
         f"{source}: column {series.name!r} holds values of type {dtype}, which have no place in a table of features. "
@@ -159,28 +165,47 @@ def _plain(series: pl.Series, source: str) -> pl.Series:
     )
 
 
-def _tidy_strings(series: pl.Series, missing: list[str]) -> pl.Series:
-    stripped = series.str.strip_chars()
-    series = series.set(stripped.is_in(missing), None)
-    sample = series.drop_nulls().head(_SAMPLE)
-    if sample.len() == 0:
-        return series.cast(pl.Null) if series.len() else series
-    if sample.str.contains(_NUMBER).all():
-        return _numbers_from(series)
-    if sample.str.contains(_ISO_MOMENT).all() or sample.str.contains(_ISO_MOMENT_IN_ZONE).all():
-        return _dates_from(series)
-    return series
+def _with_tidy_strings(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
+    """The frame with its strings tidied, many columns in one query where they are short and few where they are long."""
+    strings = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    width = max(1, _BATCH_CELLS // max(1, frame.height))
+    tidied: dict[str, pl.Series] = {}
+    for start in range(0, len(strings), width):
+        batch = frame.select(strings[start : start + width])
+        tidied |= {series.name: series for series in _tidy_strings(batch, missing)}
+    return pl.DataFrame([tidied.get(series.name, series) for series in frame])
 
 
-def _numbers_from(series: pl.Series) -> pl.Series:
-    if not series.str.contains(_NUMBER).all():  # nulls do not count
-        return series
-    stripped = series.str.strip_chars().str.strip_prefix("+")
+def _tidy_strings(strings: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
+    marked = pl.all().str.strip_chars().is_in(missing)
+    strings = strings.select(pl.when(~marked).then(pl.all()).name.keep())
+    words = [series.name for series in strings if series.null_count() < series.len()]
+    empty = strings.drop(words).cast(pl.Null)
+    numbers = _numbers_from(strings.select(_matching(strings, words, _NUMBER)))
+    moments = {*_matching(strings, words, _ISO_MOMENT), *_matching(strings, words, _ISO_MOMENT_IN_ZONE)}
+    dates = [_dates_from(strings[name]) for name in words if name in moments]
+    return strings.with_columns([*empty, *numbers, *dates])
+
+
+def _matching(strings: pl.DataFrame, names: list[str], pattern: str) -> list[str]:
+    """Those columns of which every value matches; nulls do not count."""
+    for rows in (strings.head(_SAMPLE), strings):  # the first rows rule out most
+        if names:
+            verdicts = rows.select(pl.col(names).str.contains(pattern).all()).row(0)
+            names = [name for name, verdict in zip(names, verdicts, strict=True) if verdict]
+    return names
+
+
+def _numbers_from(strings: pl.DataFrame) -> list[pl.Series]:
+    """Columns of strings that are all numbers as such; a column with a number beyond any type is left out."""
+    left = strings.select(pl.all().str.strip_chars().str.strip_prefix("+"))
+    converted: list[pl.Series] = []
     for dtype in (pl.Int64, pl.Float64):
-        numbers = stripped.cast(dtype, strict=False)
-        if numbers.null_count() == series.null_count():
-            return numbers
-    return series
+        numbers = left.select(pl.all().cast(dtype, strict=False))
+        done = [new for new, old in zip(numbers, left, strict=True) if new.null_count() == old.null_count()]
+        left = left.drop([series.name for series in done])
+        converted += done
+    return converted
 
 
 def _dates_from(series: pl.Series) -> pl.Series:

@@ -39,6 +39,7 @@ _DISTINCT_SHARE = 0.95
 _PROSE_WORDS = 3
 _LONG_STRING = 50
 _BAND_CELLS = 1_000_000
+_MOST_SPELLINGS = 80  # of a pair of words such as yes and no; a longer list of values is none
 
 
 def kinds_of(X: Any, columns: Sequence[str]) -> list[str]:
@@ -125,21 +126,30 @@ def _kinds_of_frame(frame: pl.DataFrame) -> list[str]:
     numeric = frame.select(cs.numeric())
     lowest = _row_of(numeric.select(pl.all().min()))
     highest = _row_of(numeric.select(pl.all().max()))
+    n_distinct = _row_of(frame.select((~cs.numeric()).drop_nulls().n_unique()))
+    spellings = _spellings(frame, n_distinct)
     kinds = []
     for series in frame:
         if series.dtype.is_numeric():
             kinds.append(_kind_of_numbers(series, lowest[series.name], highest[series.name]))
-        elif series.len() == series.null_count() or series.drop_nulls().n_unique() <= 1:
+        elif n_distinct[series.name] <= 1:
             kinds.append("constant")
-        elif series.dtype == pl.Boolean:
+        elif series.dtype == pl.Boolean or _are_yes_and_no(spellings.get(series.name)):
             kinds.append("boolean")
         elif series.dtype.is_temporal():
             kinds.append("date")
         elif series.dtype == pl.String:
-            kinds.append(_kind_of_strings(series.drop_nulls()))
+            kinds.append(_kind_of_strings(series, n_distinct[series.name]))
         else:
-            kinds.append("boolean" if _are_yes_and_no(series.unique().cast(pl.String)) else "categorical")
+            kinds.append("categorical")
     return kinds
+
+
+def _spellings(frame: pl.DataFrame, n_distinct: dict[str, int]) -> dict[str, list[str]]:
+    """The different values of each column of words that has few enough to be a pair such as yes and no."""
+    words = frame.select(cs.string() | cs.categorical() | cs.enum())
+    few = [name for name in words.columns if n_distinct[name] <= _MOST_SPELLINGS]
+    return _row_of(words.select(pl.col(few).drop_nulls().unique().cast(pl.String).implode())) if few else {}
 
 
 def _row_of(frame: pl.DataFrame) -> dict[str, Any]:
@@ -160,23 +170,19 @@ def _kind_of_numbers(series: pl.Series, lowest: Any, highest: Any) -> str:
     return "numeric"
 
 
-def _kind_of_strings(values: pl.Series) -> str:
-    distinct = values.unique()
-    if _are_yes_and_no(distinct):
-        return "boolean"
-    share = distinct.len() / values.len()
+def _kind_of_strings(series: pl.Series, n_distinct: int) -> str:
+    n_values = series.len() - series.null_count()
+    share = n_distinct / n_values
     if share > 0.5:
+        distinct = series.drop_nulls().unique()
         words = float(np.mean(distinct.str.strip_chars().str.count_matches(r"\s+").to_numpy())) + 1
         length = float(np.mean(distinct.str.len_chars().to_numpy()))
         if words >= _PROSE_WORDS or length > _LONG_STRING:
             return "text"
-        if share >= _DISTINCT_SHARE and values.len() >= _FEWEST_IDENTIFIERS:
+        if share >= _DISTINCT_SHARE and n_values >= _FEWEST_IDENTIFIERS:
             return "identifier"
     return "categorical"
 
 
-def _are_yes_and_no(distinct: pl.Series) -> bool:
-    # Each word has a handful of spellings by case, so a longer list cannot be such a pair.
-    if distinct.len() > 80:
-        return False
-    return set(distinct.drop_nulls().str.strip_chars().str.to_lowercase()) in _WORD_PAIRS
+def _are_yes_and_no(spellings: Sequence[str] | None) -> bool:
+    return spellings is not None and {word.strip().lower() for word in spellings} in _WORD_PAIRS

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 import scipy.sparse as sp
 
 from fewer.io import Dataset
@@ -54,8 +55,9 @@ def infinite_cells(dataset: Dataset) -> tuple[CountInColumn, ...]:
     X = dataset.X
     counts = np.zeros(dataset.n_columns, dtype=np.int64)
     if isinstance(X, pl.DataFrame):
-        for j, series in enumerate(X):
-            counts[j] = (series.is_infinite().sum() or 0) if series.dtype.is_float() else 0
+        floats = np.array([dtype.is_float() for dtype in X.dtypes], dtype=bool)
+        if floats.any():
+            counts[floats] = X.select(cs.float().is_infinite().sum()).row(0)
     elif X.dtype.kind == "f":
         if sp.issparse(X):
             infinite = X.astype(bool)

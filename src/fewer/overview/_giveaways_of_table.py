@@ -40,14 +40,13 @@ class _Task:
     """The target in the form that the rules take, and the rules that fit it."""
 
     def __init__(self, dataset: Dataset) -> None:
-        from scipy.stats import rankdata
-
         self.columns = dataset.columns
         self.n_rows = dataset.n_rows
         self.is_classes = dataset.task != "regression"
         y = np.asarray(dataset.y)
-        self.codes = np.unique(y, return_inverse=True)[1]
-        self.goal = self.codes if self.is_classes else rankdata(y)
+        _, self.codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        # Rows with the same value share the mean of their ranks; scipy.stats would take longer to import than to use.
+        self.goal = self.codes if self.is_classes else (np.cumsum(counts) - (counts - 1) / 2)[self.codes]
         self.measure = "balanced accuracy" if self.is_classes else "R2 on ranks"
         self.score_numbers: Callable[[np.ndarray, np.ndarray], Scores] = (
             class_scores if self.is_classes else rank_scores

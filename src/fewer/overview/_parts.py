@@ -8,6 +8,7 @@ import polars as pl
 from fewer.io import Dataset
 
 _ROW = "\0row"  # no header of a table holds this
+_CELLS_AT_ONCE = 1_000_000
 
 
 class Parts(NamedTuple):
@@ -36,12 +37,15 @@ def parts_of(dataset: Dataset) -> Parts:
 
 def numbers_at(frame: pl.DataFrame, positions: np.ndarray) -> np.ndarray:
     """Columns of numbers, booleans and dates as floats; single precision where all of them have it."""
-    columns = [frame.to_series(int(j)) for j in positions]
-    single = bool(columns) and all(series.dtype == pl.Float32 for series in columns)
-    # The array is filled column by column: a cast of the whole frame would stand beside it in memory.
-    numbers = np.empty((frame.height, len(columns)), dtype=np.float32 if single else np.float64, order="F")
-    for j, series in enumerate(columns):
-        numbers[:, j] = series.to_physical().cast(pl.Float32 if single else pl.Float64).fill_null(np.nan).to_numpy()
+    names, dtypes = np.array(frame.columns, dtype=object)[positions], frame.dtypes
+    dtype = pl.Float32 if len(names) and all(dtypes[j] == pl.Float32 for j in positions) else pl.Float64
+    numbers = np.empty((frame.height, len(names)), dtype=np.float32 if dtype == pl.Float32 else np.float64, order="F")
+    # Some columns at a time: a cast of the whole frame would stand beside it in memory, one of each column is slow.
+    width = max(1, _CELLS_AT_ONCE // max(1, frame.height))
+    for start in range(0, len(names), width):
+        some = frame.select(names[start : start + width].tolist())
+        some = some.select(pl.all().to_physical().cast(dtype).fill_null(np.nan))
+        numbers[:, start : start + width] = some.to_numpy()
     return numbers
 
 
@@ -49,7 +53,8 @@ def labels_at(frame: pl.DataFrame, positions: np.ndarray) -> np.ndarray:
     """For each cell of these columns the number of the first row with the same value in it; -1 where missing."""
     if not len(positions):
         return np.empty((frame.height, 0), dtype=np.int32)
-    names = [frame.columns[j] for j in positions]
+    columns = frame.columns
+    names = [columns[j] for j in positions]
     first = [
         pl.when(pl.col(name).is_null()).then(-1).otherwise(pl.col(_ROW).first().over(name)).cast(pl.Int32).alias(name)
         for name in names
