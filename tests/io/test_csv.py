@@ -67,6 +67,29 @@ def test_compressed_files_are_read(file):
         read_table(file(gzip.compress(b"a,b\n1,2\n")[:-9], "t.csv.gz"))
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (
+            "a;b;c\n1,5;x;2\n2,25;y;3\n?;y;4\n",
+            r"'1,5' in column 'a'.* in 1 of 3 columns.* use decimal=','; if it parts",
+        ),
+        ('a,b\n"1,234",x\n"2,345",y\n', r"'1,234' in column 'a'.* write it as a point; if it parts thousands"),
+    ],
+)
+def test_numbers_with_commas_that_stay_strings_are_told_with_the_cure(file, text, complaint):
+    with pytest.warns(UserWarning, match=complaint) as caught:
+        read_table(file(text))
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("text", ["a;b\n1;x,y\n2;1,5\n", "a;b\n1;2\n3;4\n", "a;b\n1;5,\n3;6,\n"])
+def test_other_commas_are_not_taken_for_decimal_marks(file, text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table(file(text))
+
+
 def test_decimal_commas(file):
     dataset = read_table(file("a;b;c\n1,5;x;-2,5\n 2,25;y;NA\n+3;z;1e3\n"), decimal=",")
     assert cells(dataset) == [[1.5, "x", -2.5], [2.25, "y", None], [3.0, "z", 1000.0]]

@@ -4,12 +4,14 @@ import csv
 import gzip
 import io
 import re
+import warnings
 import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from fewer.io._csv_scan import blank_records, check_encoding, decoded, first_records
 from fewer.io._errors import TableError, repeated_names
@@ -20,6 +22,9 @@ from fewer.io._memory import Table, default_names
 _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
 _COMMA_NUMBER = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
+_INNER_COMMA = r"\d,\d"
+_SAMPLE = 200
+_NUMBER_SHARE = 0.9
 
 
 def read_csv(path: Path, options: Options) -> Table:
@@ -46,6 +51,8 @@ def read_csv(path: Path, options: Options) -> Table:
     frame = _without_blank_rows(frame, blank, options.header)
     if options.decimal == ",":
         frame = _with_decimal_points(frame)
+    else:
+        _warn_of_commas(frame, separator, source)
     return Table(frame, names, source)
 
 
@@ -157,3 +164,23 @@ def _with_decimal_points(frame: pl.DataFrame) -> pl.DataFrame:
         series for series in strings if series.null_count() < series.len() and series.str.contains(_COMMA_NUMBER).all()
     ]
     return frame.with_columns([series.str.replace(",", ".", literal=True) for series in commas])
+
+
+def _warn_of_commas(frame: pl.DataFrame, separator: str, source: str) -> None:
+    """Tell of columns that are strings only because their numbers hold commas."""
+    strings = frame.head(_SAMPLE).select(cs.string())
+    if not strings.width:
+        return
+    are_numbers = strings.select(pl.all().str.contains(_COMMA_NUMBER).mean() >= _NUMBER_SHARE).row(0)
+    with_comma = strings.select(pl.all().str.contains(_INNER_COMMA).any()).row(0)
+    names = [name for name, *both in zip(strings.columns, are_numbers, with_comma, strict=True) if all(both)]
+    if names:
+        example = next(value for value in strings[names[0]] if value is not None and "," in value)
+        cure = "use decimal=','" if separator != "," else "write it as a point"
+        warnings.warn(
+            f"{source}: numbers with a comma ({example.strip()!r} in column {names[0]!r}) are read as strings, in "
+            f"{len(names)} of {frame.width} columns. If the comma is the decimal mark, {cure}; if it parts thousands, "
+            "take it out of the file.",
+            UserWarning,
+            stacklevel=6,  # the caller of read_table
+        )
