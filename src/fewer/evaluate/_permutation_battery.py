@@ -156,7 +156,7 @@ class PermutationBattery:
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from fewer.evaluate import PermutationBattery
     >>> battery = PermutationBattery(
-    ...     [GaussianNB()], {"iris": load_iris(return_X_y=True)}, n_permutations=99, n_repeats=1, random_state=0
+    ...     [GaussianNB()], {"iris": load_iris(return_X_y=True)}, cv=3, n_permutations=99, n_repeats=1, random_state=0
     ... )
     >>> found = battery.run()
     >>> found.verdict("iris", "GaussianNB")

@@ -274,7 +274,7 @@ def permutation_verdict(
     >>> from fewer.evaluate import permutation_test, permutation_verdict
     >>> X, y = load_iris(return_X_y=True)
     >>> tests = [
-    ...     permutation_test(GaussianNB(), X, y, null=null, n_permutations=99, n_repeats=1, random_state=0)
+    ...     permutation_test(GaussianNB(), X, y, null=null, cv=3, n_permutations=99, n_repeats=1, random_state=0)
     ...     for null in ("labels", "features_within_class")
     ... ]
     >>> print(permutation_verdict(*tests))

@@ -144,9 +144,10 @@ def permutation_test(
         Row orders of your own for ``null="labels"``, for designs that allow only some of them; randomised labels
         number i are ``y[permutations[i]]``. Replaces ``n_permutations``.
     share_work : bool, default=True
-        For label permutations of nearest neighbours, ridge, linear discriminants and Gaussian naive Bayes, also behind
-        steps that ignore labels (scaling, imputation, PCA), compute once what labels do not change. The results
-        are the same; False is for comparison.
+        For label permutations of nearest neighbours, ridge, linear discriminants and Gaussian naive Bayes, compute once
+        what labels do not change. In a pipeline this works behind steps that ignore labels (scaling, imputation,
+        PCA) when the folds ignore them too, as those of ``KFold(10, shuffle=True, random_state=0)`` do; stratified
+        folds change with the labels. The results are the same; False is for comparison.
     engine : fewer.engine.Engine or None, default=None
         Where the randomised data sets are computed; None is here, one after the other.
     n_jobs : int or None, default=None
@@ -183,12 +184,10 @@ def permutation_test(
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     >>> from fewer.evaluate import permutation_test
     >>> X, y = load_wine(return_X_y=True)
-    >>> result = permutation_test(make_pipeline(StandardScaler(), KNeighborsClassifier()), X, y, random_state=0)
+    >>> result = permutation_test(LinearDiscriminantAnalysis(), X, y, random_state=0)
     >>> round(result.p_value, 4), result.decision()
     (0.001, True)
     """
@@ -248,7 +247,7 @@ def interaction_test(
     >>> y = X[:, 0] * X[:, 1] > 0
     >>> for column in (1, 2):
     ...     tested = interaction_test(
-    ...         DecisionTreeClassifier(), X, y, group=[column], n_permutations=49, n_repeats=3, random_state=0
+    ...         DecisionTreeClassifier(), X, y, group=[column], cv=3, n_permutations=49, n_repeats=3, random_state=0
     ...     )
     ...     print(f"column {column}: {'used with' if tested.decision() else 'not used with'} the others")
     column 1: used with the others
