@@ -79,6 +79,8 @@ def test_take_accepts_numbers_masks_and_slices(mixed, sparse):
 def test_take_refuses_rows_that_do_not_exist(mixed):
     with pytest.raises(TableError, match="Row 12 was asked for, but there are 12 rows"):
         mixed.take([12])
+    with pytest.raises(TableError, match="Row -13 was asked for, but there are 12 rows"):
+        mixed.take([3, -13])
     with pytest.raises(TableError, match="mask of rows needs 12 entries"):
         mixed.take([True, False])
 
@@ -89,6 +91,18 @@ def test_keep_takes_columns_by_name_in_the_order_asked_for(mixed, sparse):
     assert sparse.keep(["x2", "x0"]).X.toarray()[2].tolist() == [3, 2]
     with pytest.raises(TableError, match=r"no column 'flagg'.*Did you mean 'flag'"):
         mixed.keep(["flagg"])
+
+
+@pytest.mark.parametrize("rows", [["a"], [0.5], [None]])
+def test_take_refuses_what_is_no_row_number(mixed, rows):
+    with pytest.raises(TableError, match=r"by their numbers or a mask.*, not by "):
+        mixed.take(rows)
+
+
+def test_keep_refuses_a_column_named_twice(mixed, sparse):
+    for dataset, name in ((mixed, "flag"), (sparse, "x0")):
+        with pytest.raises(TableError, match=f"keep names '{name}' more than once"):
+            dataset.keep([name, name])
 
 
 def test_keeping_no_column_keeps_the_rows(mixed, sparse):
@@ -130,9 +144,17 @@ def test_split_keeps_groups_together():
         assert train.n_rows + test.n_rows == 40
 
 
+@pytest.mark.parametrize("groups", [[1.0, np.nan, 2.0, 2.0], ["a", None, "b", "b"]])
+def test_split_refuses_rows_without_a_group(groups):
+    dataset = read_table({"value": [1.5, 2.5, 3.5, 4.5], "group": groups})
+    for given in ("group", groups):
+        with pytest.raises(TableError, match="groups= is missing in 1 of 4 rows"):
+            dataset.split(groups=given)
+
+
 def test_split_refuses_a_class_of_one():
     dataset = read_table(np.eye(5), target=["a", "a", "b", "b", "c"])
-    with pytest.raises(TableError, match=r"'c' have one row each.*stratify=False"):
+    with pytest.raises(TableError, match=r"have one row each.*'c'.*stratify=False"):
         dataset.split()
     assert dataset.split(stratify=False, random_state=0)[0].n_rows == 3
 

@@ -16,7 +16,7 @@ def test_a_wrong_folder_says_how_far_the_path_exists(tmp_path):
 
 def test_a_folder_lists_its_files(file):
     path = file("a,b\n1,2\n", "patients.csv")
-    with pytest.raises(TableError, match=r"is a folder.*'patients\.csv'"):
+    with pytest.raises(TableError, match=r"is a folder. Give the path of one of its files: 'patients\.csv'\.$"):
         read_table(path.parent)
 
 

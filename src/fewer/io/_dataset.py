@@ -1,5 +1,6 @@
 """A table ready to learn from: columns with names and kinds, a target, and what is missing."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -243,8 +244,13 @@ class Dataset:
             raise TableError(f"A mask of rows needs {self.n_rows} entries, but this one has the shape {rows.shape}.")
         if rows.size == 0:
             return rows.astype(np.intp)
-        if rows.dtype.kind in "iu" and (rows.max() >= self.n_rows or rows.min() < -self.n_rows):
-            raise TableError(f"Row {rows.max()} was asked for, but there are {self.n_rows} rows (numbered from 0).")
+        if rows.dtype.kind not in "iub":
+            raise TableError(
+                f"Rows are taken by their numbers or a mask of true and false, not by {rows.tolist()[0]!r}."
+            )
+        beyond = rows[(rows >= self.n_rows) | (rows < -self.n_rows)] if rows.dtype != bool else rows[:0]
+        if beyond.size:
+            raise TableError(f"Row {beyond[0]} was asked for, but there are {self.n_rows} rows (numbered from 0).")
         return rows
 
     def keep(self, columns: Iterable[str]) -> "Dataset":
@@ -262,6 +268,8 @@ class Dataset:
         """
         names = [columns] if isinstance(columns, str) else list(columns)
         where = self._positions(names, "keep")
+        if twice := [name for name, times in Counter(names).items() if times > 1]:
+            raise TableError(f"{self.source}: keep names {shortened(twice)} more than once. Name each column once.")
         if isinstance(self.X, pl.DataFrame):  # a frame without columns would lose its rows
             X = self.X.select(names) if names else np.empty((self.n_rows, 0))
         else:

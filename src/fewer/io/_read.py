@@ -8,7 +8,7 @@ from typing import Any
 
 from fewer.io._assemble import assemble
 from fewer.io._dataset import Dataset
-from fewer.io._errors import TableError, did_you_mean
+from fewer.io._errors import TableError, did_you_mean, shortened
 from fewer.io._formats import Options, check_options, read_file
 from fewer.io._frame import DEFAULT_MISSING
 from fewer.io._memory import Table, table_from_memory
@@ -136,7 +136,8 @@ def _table_from(source: Any, options: Options, format: str | None) -> Table:
 
 def _existing(path: Path) -> Path:
     if path.is_dir():
-        raise TableError(f"{path} is a folder. Give the file in it: {did_you_mean('', _files_in(path))}")
+        files = shortened(_files_in(path)) or "none"
+        raise TableError(f"{path} is a folder. Give the path of one of its files: {files}.")
     if path.exists():
         return path
     if not path.parent.is_dir():

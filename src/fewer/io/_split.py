@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from fewer.io._errors import TableError, shortened
+from fewer.io._target import missing_in
 
 
 def split_rows(
@@ -20,6 +21,11 @@ def split_rows(
             raise TableError(
                 f"groups= needs one value for each of the {n_rows} rows, but has the shape {groups.shape}."
             )
+        if n_missing := int(missing_in(groups).sum()):
+            raise TableError(
+                f"groups= is missing in {n_missing} of {n_rows} rows, so it cannot tell where these belong. Fill it in, "
+                "or leave these rows out with take()."
+            )
         if groups.dtype == object:
             groups = np.array([str(group) for group in groups])
         splitter = GroupShuffleSplit(n_splits=1, test_size=test_size, random_state=random_state)
@@ -29,8 +35,8 @@ def split_rows(
         distinct, counts = np.unique(labels, return_counts=True)
         if lonely := distinct[counts < 2].tolist():
             raise TableError(
-                f"The classes {shortened(lonely)} have one row each, so they cannot be in both parts of a split. Leave "
-                "these rows out, or split with stratify=False."
+                f"These classes have one row each, so they cannot be in both parts of a split: {shortened(lonely)}. "
+                "Leave these rows out, or split with stratify=False."
             )
     train, test = _or_table_error(
         lambda: train_test_split(rows, test_size=test_size, stratify=labels, random_state=random_state)
