@@ -23,7 +23,7 @@ def split_rows(
             )
         if n_missing := int(missing_in(groups).sum()):
             raise TableError(
-                f"groups= is missing in {n_missing} of {n_rows} rows, so it cannot tell where these belong. Fill it in, "
+                f"groups= is missing in {n_missing} of {n_rows} rows, so it cannot tell where they belong. Fill it in, "
                 "or leave these rows out with take()."
             )
         if groups.dtype == object:
