@@ -362,7 +362,8 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
             warnings.warn(
                 f"The search for hyper-parameters has not settled after {self.max_iter} iterations: PRESS is "
                 f"{criterion.press(selection.theta):.6g}, and the last step changed a hyper-parameter by "
-                f"{np.expm1(moved):.2%}. Raise max_iter or tol, or use optimizer='lbfgs'.",
+                f"{np.expm1(moved):.2%}. Raise max_iter or tol"
+                + (", or use optimizer='lbfgs'." if self.optimizer == "nelder-mead" else "."),
                 ConvergenceWarning,
                 stacklevel=4,
             )
