@@ -139,6 +139,44 @@ def test_a_data_set_by_name_brings_its_own_target():
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "arguments", "cure", "then"),
+    [
+        ("t.csv", "name,b\nZoë,1\nAnn,2\n".encode("cp1252"), [], "try --encoding cp1252.", ["--encoding", "cp1252"]),
+        ("t.csv", b"1.5,2\n3,4\n", [], "Use --no-header (the columns", ["--no-header"]),
+        ("t.csv", b"a b\n1 2\n", [], "Use --separator ' ' if", ["--separator", " "]),
+        ("t.csv", b"a;b\n1,5;2\n2,5;3\n", [], "use --decimal ,; if", ["--decimal", ","]),
+        ("t.dat", b"a,b\n1,2\n", [], "say it by --format (csv,", ["--format", "csv"]),
+        ("t.csv", b"a,b\n1,2\n2,3\n", ["-t", "c"], "(asked for by --target)", ["-t", "b"]),
+        ("t.csv", b"a,b\n1,2\n2,3\n", ["-t", "b", "--drop", "b"], "the target and in --drop.", ["-t", "b"]),
+        ("t.csv", b"a\n" + b"1\n" * 30 + b"no\nlow\n", [], "--missing-values low,no.", ["--missing-values", "low,no"]),
+    ],
+)
+def test_a_cure_is_told_as_the_option_to_type(tmp_path, name, text, arguments, cure, then):
+    (tmp_path / name).write_bytes(text)
+    assert cure in run("describe", tmp_path / name, *arguments).stderr
+    cured = run("describe", tmp_path / name, *then)
+    assert (cured.exit_code, cured.stderr) == (0, "")
+
+
+def test_names_of_files_are_told_as_they_are(tmp_path):
+    (tmp_path / "target=3.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    assert "target=3.csv: there is no column" in run("describe", tmp_path / "target=3.csv", "-t", "c").stderr
+
+
+def test_a_table_of_a_database_is_asked_for_by_its_name(tmp_path):
+    import sqlite3
+
+    connection = sqlite3.connect(tmp_path / "lab.sqlite")
+    for table in ("assays", "patients"):
+        connection.execute(f"CREATE TABLE {table} (a, b)")
+        connection.execute(f"INSERT INTO {table} VALUES (1, 2)")
+    connection.commit()
+    connection.close()
+    assert "by --table or --query. Tables: 'assays', 'patients'" in run("describe", tmp_path / "lab.sqlite").stderr
+    assert run("describe", tmp_path / "lab.sqlite", "--table", "assays").exit_code == 0
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["no_such_file.csv"], "no_such_file.csv"),

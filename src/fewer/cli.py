@@ -7,6 +7,8 @@ data is told in one paragraph on the standard error, with exit code 2; a traceba
 import csv
 import difflib
 import os
+import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -23,6 +25,10 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141  # as shells count a process that ends by SIGPIPE
 _BY_NAME = "dataset:"
+_PYTHON_ARGUMENT = re.compile(
+    r"(?<![\w-])(?P<name>target|drop|missing_values|task|separator|decimal|encoding|header|query|table|sheet|format)="
+    r"(?P<value>'[^']*'|\"[^\"]*\"|\[[^\]]*\]|False)?(?=[\s.,;:)]|$)"
+)
 
 app = typer.Typer(
     name="fewer",
@@ -78,7 +84,11 @@ def describe(
     encoding: Annotated[str | None, typer.Option("--encoding", help="Text files: their encoding.")] = None,
     no_header: Annotated[bool, typer.Option("--no-header", help="CSV, Excel: the first line is data.")] = False,
     query: Annotated[str | None, typer.Option("--query", metavar="SQL", help="Database: what to read.")] = None,
+    from_table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="Database: its table.")] = None,
     sheet: Annotated[str | None, typer.Option("--sheet", help="Excel: name or number of the sheet.")] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", help="Format of the file, where its name does not tell: csv, arff, ...")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file (.json for JSON).")
@@ -91,6 +101,8 @@ def describe(
         "encoding": encoding,
         "header": False if no_header else None,
         "query": query,
+        "table": from_table,
+        "format": format,
         "sheet": int(sheet) if sheet is not None and sheet.isdigit() else sheet,
         "missing_values": _names_in(missing_values) or None,
     }
@@ -175,7 +187,7 @@ def _complain(message: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(message, style="red"))
+    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(_with_options(message), style="red"))
 
 
 @contextmanager
@@ -185,7 +197,20 @@ def _warnings_as_notes() -> Iterator[None]:
         warnings.simplefilter("default")
         yield
     for warning in caught:
-        typer.secho(f"Note: {warning.message}", fg="yellow", err=True)
+        typer.secho(f"Note: {_with_options(str(warning.message))}", fg="yellow", err=True)
+
+
+def _with_options(message: str) -> str:
+    """The message with ``encoding='cp1252'`` as ``--encoding cp1252``: what is to be typed here, not in Python."""
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found["name"].replace("_", "-"), found["value"] or ""
+        if name == "header":
+            return "--no-header"
+        words = [first or second for first, second in re.findall(r"'([^']*)'|\"([^\"]*)\"", value)]
+        return f"--{name} {shlex.quote(','.join(words))}" if words else f"--{name}"
+
+    return _PYTHON_ARGUMENT.sub(option, message)
 
 
 def _names_in(lists: list[str] | None) -> list[str]:
