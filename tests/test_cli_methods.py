@@ -14,11 +14,13 @@ def run(*arguments):
     return CliRunner().invoke(app, ["methods", *arguments])
 
 
-def test_every_method_is_listed_with_when_to_use_it():
+def test_every_method_is_listed_with_when_to_use_it_its_cost_and_its_authors():
     said = run().stdout
     for card in methods():
         assert card.name in said
     assert "When: The columns mix a few independent sources" in said
+    assert "Cost: O(n p^2 + p^3) time" in said
+    assert "From: Cardoso, J.-F. (1989)\n" in said
 
 
 def test_one_method_is_shown_with_its_paper_and_its_cost():
@@ -37,7 +39,13 @@ def test_json_holds_the_whole_card():
 def test_filters_narrow_the_list():
     assert {card["room"] for card in json.loads(run("--room", "extract", "--json").stdout)} == {"extract"}
     assert all("sparse" in card["handles"] for card in json.loads(run("--handles", "sparse", "--json").stdout))
-    assert "No method matches" in run("--room", "extract", "--handles", "missing,sparse,categorical").stdout
+
+
+def test_where_nothing_matches_the_nearest_are_named():
+    said = run("--room", "extract", "--handles", "missing,sparse,categorical").stdout
+    assert said.startswith("No method matches all of this.\n")
+    extract = ", ".join(card.name for card in methods(room="extract"))
+    assert f"Without --handles: {extract}.\n" in said
 
 
 @pytest.mark.parametrize(

@@ -150,8 +150,10 @@ def methods(
             import json
 
             write_out(json.dumps([card.to_dict() for card in cards], indent=2, ensure_ascii=False) + "\n")
-        else:
+        elif cards:
             write_out(_rendered_methods(cards, in_full=name is not None))
+        else:
+            write_out(_nearest_matches({"room": room, "task": task, "handles": _names_in(handles)}))
 
 
 @contextmanager
@@ -265,8 +267,6 @@ def _rendered_methods(cards: list[Any], *, in_full: bool) -> str:
 
     from fewer.report import print_method, print_methods
 
-    if not cards:
-        return "No method matches; leave out one of the options.\n"
     console = Console(highlight=False)
     with console.capture() as captured:
         if in_full:
@@ -274,6 +274,17 @@ def _rendered_methods(cards: list[Any], *, in_full: bool) -> str:
         else:
             print_methods(cards, console)
     return _without_trailing_spaces(captured.get())
+
+
+def _nearest_matches(asked: dict[str, Any]) -> str:
+    """What there would be without one of the options."""
+    from fewer import catalogue
+
+    lines = ["No method matches all of this."]
+    for option in [option for option, value in asked.items() if value]:
+        names = [card.name for card in catalogue.methods(**(asked | {option: () if option == "handles" else None}))]
+        lines += [f"Without --{option}: {', '.join(names)}."] if names else []
+    return "\n".join(lines) + "\n"
 
 
 def _without_trailing_spaces(text: str) -> str:

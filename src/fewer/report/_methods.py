@@ -1,5 +1,6 @@
 """The catalogue in the terminal: a list of methods, or the card of one."""
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -35,7 +36,9 @@ def print_methods(cards: Sequence[Method], console: Console | None = None) -> No
             name = Text(card.name, style="cyan").append(_marks(card), style="dim")
             console.print(Padding(name, (0, 0, 0, 2)))
             console.print(Padding(Text(card.summary), (0, 0, 0, 6)))
-            console.print(Padding(Text("When: ", style="dim").append(card.when, style="not dim"), (0, 0, 0, 6)))
+            for label, fact in (("When", card.when), ("Cost", card.cost), ("From", _authors(card))):
+                if fact:
+                    console.print(Padding(Text(f"{label}: ", style="dim").append(fact, style="not dim"), (0, 0, 0, 6)))
         console.print()
     console.print(Text("fewer methods NAME shows one in full, with its paper.", style="dim"))
 
@@ -72,6 +75,12 @@ def print_method(card: Method, console: Console | None = None) -> None:
     ]:
         facts.add_row(label, Text(value))
     console.print(facts)
+
+
+def _authors(card: Method) -> str:
+    """Authors and year of the first paper that the card cites."""
+    found = re.match(r".+?\(\d{4}[a-z]?\)", card.citation)
+    return found[0] if found else card.citation
 
 
 def _marks(card: Method) -> str:
