@@ -8,6 +8,9 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import catalogue_pages
+import plotly.io as pio
+from plotly.io.base_renderers import HtmlRenderer
+from plotly.offline import get_plotlyjs
 
 import fewer
 
@@ -39,7 +42,7 @@ autodoc_typehints = "none"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "fewer"
-html_static_path = ["_static"]
+html_static_path = ["_static", "generated/static"]
 html_css_files = ["fewer.css"]
 html_show_sourcelink = False
 html_theme_options = {
@@ -61,3 +64,19 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
 }
 warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown.*")
+
+# Figures of plotly work offline: its script lies beside the pages, and only those of the gallery load it.
+pio.renderers["docs"] = HtmlRenderer(include_plotlyjs=False)
+pio.renderers.default = "docs"
+(HERE / "generated" / "static").mkdir(exist_ok=True)
+(HERE / "generated" / "static" / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
+
+
+def load_plotly(app, pagename, templatename, context, doctree):
+    """Add plotly's script to the pages of the gallery, before the figures that call it."""
+    if pagename.startswith("auto_gallery/"):
+        app.add_js_file("plotly.min.js", priority=100)
+
+
+def setup(app):
+    app.connect("html-page-context", load_plotly)

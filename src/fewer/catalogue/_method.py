@@ -68,8 +68,10 @@ class Method:
 
     @property
     def is_estimator(self) -> bool:
-        """Whether the implementation is a class (and not an evaluation function)."""
-        return inspect.isclass(self.implementation)
+        """Whether it is a scikit-learn estimator, and not a function or a class that only evaluates."""
+        from sklearn.base import BaseEstimator
+
+        return inspect.isclass(self.implementation) and issubclass(self.implementation, BaseEstimator)
 
     @property
     def summary(self) -> str:
