@@ -23,6 +23,11 @@ def test_no_tasks_make_an_empty_run(engine):
     assert not run.interrupted
 
 
+def test_what_cannot_be_called_is_refused_before_the_run(engine):
+    with pytest.raises(TypeError, match="something to call with each task, not 5"):
+        engine.run(5, [1, 2])
+
+
 def test_a_task_that_raises_leaves_a_record_and_does_not_stop_the_rest(engine):
     def inverse_of_this_number(x):
         return 1 / x

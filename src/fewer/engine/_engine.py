@@ -148,7 +148,7 @@ class Engine(ABC):
         Raises
         ------
         TypeError
-            When the function or the shared data cannot be pickled.
+            When the function cannot be called, or it or the shared data cannot be pickled.
 
         Examples
         --------
@@ -162,6 +162,8 @@ class Engine(ABC):
         """
         if self._closed:
             raise RuntimeError("This engine is closed; make a new one.")
+        if not callable(function):
+            raise TypeError(f"function must be something to call with each task, not {function!r}.")
         total = len(tasks) if isinstance(tasks, Sized) else None
         session = self._session(function, () if shared is None else (shared,))
         run = Run(session, tasks, _labels_by_index(labels), lambda: display(progress, description, total))
