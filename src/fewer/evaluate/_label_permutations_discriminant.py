@@ -38,8 +38,7 @@ class DiscriminantRoute:
         """Predicted labels, and folds where rounding or a dropped direction could matter."""
         indicators = (labels[:, :, None] == np.arange(n_classes)).astype(float)
         fitted, explained, log_dets = self.fits(indicators, folds, n_folds)
-        left_out = np.stack([(indicators * (folds == fold)[:, :, None]).sum(axis=1) for fold in range(n_folds)], axis=1)
-        sizes = indicators.sum(axis=1)[:, None] - left_out
+        sizes = _sizes_of_rest(labels, folds, n_folds, n_classes)
         n_kept = sizes.sum(axis=2)
         doubtful = np.isneginf(log_dets) | (sizes == 0).any(axis=2)
         sizes = np.maximum(sizes, 1.0)
@@ -52,21 +51,22 @@ class DiscriminantRoute:
         within[doubtful] = np.eye(n_classes)
         slopes = np.linalg.inv(within)
         offsets = -0.5 * np.einsum("lfkj,lfjk->lfk", slopes, A) / sizes
-        priors = sizes / n_kept[..., None] if self.priors is None else self.priors
-        predicted = np.zeros(labels.shape, dtype=np.int64)
-        for fold in range(n_folds):
-            u = fitted - (sizes / n_kept[..., None])[:, None, fold]
-            delta = np.einsum("lik,ljk->lij", u, slopes[:, fold]) + offsets[:, None, fold]
-            delta *= n_kept[:, fold, None, None]
-            with np.errstate(divide="ignore"):
-                delta += np.log(priors[:, None, fold] if self.priors is None else priors)
-            own = folds == fold
-            predicted[own] = delta.argmax(axis=2)[own]
-            ranked = np.partition(delta, n_classes - 2, axis=2)
-            size = np.abs(delta).max(axis=2) + 1.0
-            margin = np.maximum(1e-9, 1e-13 / np.maximum(bound[:, fold], 1e-300))[:, None] * size
-            doubtful[:, fold] |= (own & ~(ranked[:, :, -1] - ranked[:, :, -2] > margin)).any(axis=1)
-        return predicted, doubtful
+        shares_of_classes = sizes / n_kept[..., None]
+        slopes *= n_kept[..., None, None]
+        constants = n_kept[..., None] * offsets + np.log(shares_of_classes if self.priors is None else self.priors)
+        constants -= np.einsum("lfjk,lfk->lfj", slopes, shares_of_classes)
+        margins = np.maximum(1e-9, 1e-13 / np.maximum(bound, 1e-300))
+        # Every row meets the functions of the fold that leaves it out.
+        own = np.arange(len(labels))[:, None], folds
+        delta = np.stack(
+            [np.einsum("lik,lik->li", fitted, slopes[..., label, :][own]) for label in range(n_classes)], axis=2
+        )
+        delta += constants[own]
+        ranked = np.partition(delta, n_classes - 2, axis=2)
+        close = ~(ranked[..., -1] - ranked[..., -2] > margins[own] * (np.abs(delta).max(axis=2) + 1.0))
+        labelling, row = np.nonzero(close & (folds >= 0))
+        doubtful[labelling, folds[labelling, row]] = True
+        return delta.argmax(axis=2), doubtful
 
     def _share_within(self, within: np.ndarray, A: np.ndarray, sizes: np.ndarray, doubtful: np.ndarray) -> tuple:
         """Lower bound of the share of scatter that lies within classes, in any direction."""
@@ -80,6 +80,14 @@ class DiscriminantRoute:
         last = min(scaled.shape[-1] - 1, self.n_columns)
         ratio = between / np.maximum(1.0 - between, 1e-12)
         return shares, doubtful | ~(ratio[..., -last] > 4 * self.tol**2 * ratio[..., -1])
+
+
+def _sizes_of_rest(labels: np.ndarray, folds: np.ndarray, n_folds: int, n_classes: int) -> np.ndarray:
+    """Rows of each class outside each fold, of the shape (n_labellings, n_folds, n_classes)."""
+    cells = (np.arange(len(labels))[:, None] * (n_folds + 1) + folds + 1) * n_classes + labels
+    counts = np.bincount(cells.ravel(), minlength=len(labels) * (n_folds + 1) * n_classes).astype(float)
+    counts = counts.reshape(len(labels), n_folds + 1, n_classes)  # the first of the folds is -1, never left out
+    return counts.sum(axis=1, keepdims=True) - counts[:, 1:]
 
 
 def _diagonal(values: np.ndarray) -> np.ndarray:

@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-WORK_BYTES = 24_000_000
+WORK_BYTES = 6_000_000
 """Memory for the columns of the systems that are solved together: more is not faster."""
 
 MOST_STEPS = 60
-RESIDUAL = 1e-12
+RESIDUAL = 1e-10
 
 
 class _Systems(NamedTuple):
@@ -35,12 +35,13 @@ class _Systems(NamedTuple):
 
 @dataclass(frozen=True)
 class WideDiscriminantRoute:
-    """Centred columns and the preconditioner."""
+    """Centred columns, the preconditioner, and the margin below which rounding could change a label."""
 
     centred: np.ndarray
     squares: np.ndarray
     preconditioner: np.ndarray
     tol: float
+    margin: float
     name: str = "shared scatter"
 
     def predict(self, labels: np.ndarray, folds: np.ndarray, n_folds: int, n_classes: int) -> tuple:
@@ -73,36 +74,37 @@ class WideDiscriminantRoute:
         systems = _Systems(train, member, sizes, n_train / within)
         overall = np.einsum("kjs,ks->js", means, sizes) / n_train
         means -= overall
-        slopes, converged = self._slopes(systems, means)
+        scores, converged = self._scores(systems, means)
         doubt |= ~converged
-        # n_classes x n_classes products of the means: their diagonal is the offset, their rank the directions found.
-        products = np.einsum("kjs,mjs->skm", means, slopes, optimize=True)
+        # Scores are linear in the rows, so their means are the scores of the means.
+        of_means = np.einsum("kis,mis->kms", member, scores, optimize=True) / sizes[:, None]
+        of_overall = np.einsum("kms,ks->ms", of_means, sizes) / n_train
+        products = of_means - of_overall
         if n_classes > 2:
             doubt |= self._drops_direction(products, sizes)
-        offsets = np.einsum("js,kjs->ks", overall, slopes) + 0.5 * np.einsum("skk->ks", products)
-        delta = np.stack([self.centred @ slope for slope in slopes]) - offsets[:, None]
-        delta = n_train * delta + np.log(sizes / n_train)[:, None]
+        offsets = of_overall + 0.5 * np.einsum("kks->ks", products)
+        delta = n_train * (scores - offsets[:, None]) + np.log(sizes / n_train)[:, None]
         best = delta.argmax(axis=0)
         ranked = np.partition(delta, n_classes - 2, axis=0)
-        close = ~(ranked[-1] - ranked[-2] > 1e-7 * (1.0 + np.abs(delta).max(axis=0)))
+        close = ~(ranked[-1] - ranked[-2] > self.margin * (1.0 + np.abs(delta).max(axis=0)))
         doubtful |= (doubt | (close & ~stays).any(axis=0)).reshape(n_labellings, n_folds)
         left_out = ~stays.T.reshape(n_labellings, n_folds, n_rows)
         labelling, fold, row = np.nonzero(left_out)
         predicted[labelling, row] = best[row, labelling * n_folds + fold]
 
-    def _slopes(self, systems: _Systems, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """b_k of every class, and which systems were solved."""
-        slopes = np.empty_like(means)
+    def _scores(self, systems: _Systems, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``x'b_k`` of every row and class, and which systems were solved."""
+        scores = np.empty((len(means), len(self.centred), means.shape[2]))
         converged = np.ones(means.shape[2], dtype=bool)
         for label in range(1, len(means)):
             right = _centred_in_classes(self.centred @ (systems.weights * means[label]), systems)
             half, fine = self._solved(systems, right)
             coefficients, also_fine = self._solved(systems, half)
-            slopes[label] = systems.weights * (self.centred.T @ coefficients)
+            scores[label] = self.centred @ (systems.weights * (self.centred.T @ coefficients))
             converged &= fine & also_fine
-        # The means, weighed by class sizes, add up to zero, and so do the slopes.
-        slopes[0] = -np.einsum("kjs,ks->js", slopes[1:], systems.sizes[1:]) / systems.sizes[0]
-        return slopes, converged
+        # The means, weighed by class sizes, add up to zero, and so do the b_k.
+        scores[0] = -np.einsum("kis,ks->is", scores[1:], systems.sizes[1:]) / systems.sizes[0]
+        return scores, converged
 
     def _solved(self, systems: _Systems, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Solution of ``G v = right``, column by column, and which columns reached the residual."""
@@ -131,7 +133,7 @@ class WideDiscriminantRoute:
     def _drops_direction(self, products: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """Where scikit-learn may find a direction between class means too small beside the largest."""
         roots = np.sqrt(sizes.T)
-        values = np.linalg.eigvalsh(products * roots[:, :, None] * roots[:, None, :])
+        values = np.linalg.eigvalsh(products.transpose(2, 0, 1) * roots[:, :, None] * roots[:, None, :])
         return ~(values[:, 1] > 4 * self.tol**2 * values[:, -1])
 
 
@@ -155,7 +157,8 @@ def wide_discriminant_route(X: np.ndarray, tol: float) -> WideDiscriminantRoute 
     products = (centred / variances) @ centred.T
     values, vectors = np.linalg.eigh(products)
     smallest, largest = values[1], values[-1]  # the first belongs to the vector of ones
-    if smallest / len(X) <= 4 * tol**2 or smallest < 1e-9 * largest:
+    if smallest / len(X) <= 4 * tol**2 or smallest < 1e-4 * largest:
         return None
+    margin = max(1e-7, 1e3 * RESIDUAL * largest / smallest)
     inverses = np.concatenate([[1 / largest], 1 / values[1:]])
-    return WideDiscriminantRoute(centred, centred**2, (vectors * inverses) @ vectors.T, float(tol))
+    return WideDiscriminantRoute(centred, centred**2, (vectors * inverses) @ vectors.T, float(tol), margin)
