@@ -1,4 +1,5 @@
 import datetime
+import warnings
 
 import numpy as np
 import polars as pl
@@ -114,3 +115,21 @@ def test_overriding_with_an_impossible_kind_says_why():
         read_table({"a": [1, 2]}, kinds={"a": "number"})
     with pytest.raises(TableError, match=r"no column 'hight' \(asked for by kinds=\). Did you mean 'height'"):
         read_table({"height": [1, 2]}, kinds={"hight": "numeric"})
+
+
+@pytest.mark.parametrize("day", ["{:02d}.03.2024", "3/{}/24", "2024/03/{:02d}", "{}-03-2024 10:15"])
+def test_dates_in_another_order_than_iso_are_told_with_the_cure(day):
+    days = [day.format(j + 1) for j in range(N)]
+    with pytest.warns(
+        UserWarning, match=r"\(column 'seen'\) are read as strings, in 1 of 2 columns. Write dates as 2024-05"
+    ):
+        read_table({"seen": [None, *days], "value": np.arange(N + 1) + 0.5})
+
+
+@pytest.mark.parametrize(
+    "values", [["10.0.0.1", "10.0.0.2"], ["1/2", "3/4"], ["1-2-3", "x"], ["2024-01-02", "2024-01-03"]]
+)
+def test_other_words_are_not_taken_for_dates(values):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table({"words": values, "value": [1.5, 2.5]})

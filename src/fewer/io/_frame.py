@@ -15,10 +15,11 @@ _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 _ISO_MOMENT = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?)?$"
 _ISO_MOMENT_IN_ZONE = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?(Z|[+-]\d{2}:?\d{2})$"
 _NUMBER = r"^\s*[+-]?(\d+[.]?\d*|[.]\d+)([eE][+-]?\d+)?\s*$|^\s*[+-]?(?i:inf|infinity)\s*$"
+_OTHER_DATE = r"^\s*(\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})|\d{4}[./]\d{1,2}[./]\d{1,2})(\s+\d{1,2}:\d{2}.*)?\s*$"
 _SAMPLE = 200
 _BAND_ROWS = 1024
 _BATCH_CELLS = 10_000_000
-_NUMBER_SHARE = 0.9
+_MOST = 0.9
 
 
 def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: str) -> pl.DataFrame:
@@ -26,6 +27,7 @@ def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: st
     words, numbers = split_markers(missing_values)
     frame = _with_tidy_strings(pl.DataFrame([_plain(series, source) for series in frame]), words)
     _warn_of_stray_words(frame, source)
+    _warn_of_other_dates(frame, source)
     if numbers:
         frame = frame.with_columns(
             pl.when(~cs.numeric().cast(pl.Float64).is_in(numbers)).then(cs.numeric()).name.keep()
@@ -35,7 +37,7 @@ def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: st
 
 def _warn_of_stray_words(frame: pl.DataFrame, source: str) -> None:
     """Tell of columns that are strings only for a word or two among numbers: these often stand for missing values."""
-    strays = {name: words for name in _nearly_numbers(frame) if (words := _stray_words(frame[name]))}
+    strays = {name: words for name in _mostly(frame, _NUMBER) if (words := _stray_words(frame[name]))}
     if not strays:
         return
     shown = "; ".join(f"{name!r} for {shortened(words)}" for name, words in list(strays.items())[:3])
@@ -49,22 +51,34 @@ def _warn_of_stray_words(frame: pl.DataFrame, source: str) -> None:
     )
 
 
-def _nearly_numbers(frame: pl.DataFrame) -> list[str]:
-    """Columns of strings that are mostly numbers in the first rows."""
+def _warn_of_other_dates(frame: pl.DataFrame, source: str) -> None:
+    """Tell of dates in an order that cannot be known for sure: 03/04/2024 is two different days."""
+    candidates = [frame[name].drop_nulls() for name in _mostly(frame, _OTHER_DATE)]
+    dates = [series for series in candidates if series.str.contains(_OTHER_DATE).sum() >= _MOST * series.len() > 0]
+    if dates:
+        first = dates[0]
+        warnings.warn(
+            f"{source}: dates such as {first[0].strip()!r} (column {first.name!r}) are read as strings, in "
+            f"{len(dates)} of {frame.width} columns. Write dates as 2024-05-31: day and month cannot be mixed up then.",
+            UserWarning,
+            stacklevel=5,  # the caller of read_table
+        )
+
+
+def _mostly(frame: pl.DataFrame, pattern: str) -> list[str]:
+    """Columns of strings of which most match in the first rows, or of which nothing is there yet to judge by."""
     strings = frame.head(_SAMPLE).select(cs.string())
     if not strings.width:
         return []
-    shares = strings.select(pl.all().str.contains(_NUMBER).mean()).row(0)  # None where nothing is there to judge by
-    return [
-        name for name, share in zip(strings.columns, shares, strict=True) if share is None or share >= _NUMBER_SHARE
-    ]
+    shares = strings.select(pl.all().str.contains(pattern).mean()).row(0)
+    return [name for name, share in zip(strings.columns, shares, strict=True) if share is None or share >= _MOST]
 
 
 def _stray_words(series: pl.Series) -> list[str]:
     values = series.drop_nulls()
     words = values.filter(~values.str.contains(_NUMBER))
     distinct = words.unique().sort().to_list()
-    return distinct if words.len() <= (1 - _NUMBER_SHARE) * values.len() and len(distinct) <= 3 else []
+    return distinct if words.len() <= (1 - _MOST) * values.len() and len(distinct) <= 3 else []
 
 
 def with_null_for_nan(frame: pl.DataFrame) -> pl.DataFrame:
