@@ -236,7 +236,7 @@ def curve_from_afar(n_realisations):
 @pytest.mark.slow
 @pytest.mark.claim("selection-bias", 9)
 def test_the_criterion_falls_while_the_true_error_turns_up(figure):
-    curve = curve_from_afar(300)
+    curve = curve_from_afar(200)
     assert curve.overfits
     assert 0 < curve.turn < curve.criterion.shape[1] - 1
     typical = np.median(curve.held_out, axis=0)

@@ -56,13 +56,14 @@ class OverfitCurve:
 
     @property
     def _rises(self) -> np.ndarray:
-        """Rise from the turn to the end for every second unit, after the turn that the others show.
+        """Rise from the turn to the end for each unit, after the turn that the other half of them shows.
 
         If the same figures gave the turn and the rise after it, chance alone would make every curve rise.
         """
         units = self.held_out if len(self.held_out) >= _UNITS else self.parts.mean(axis=0)
-        turn = int(np.argmin(units[::2].mean(axis=0)))
-        return units[1::2, -1] - units[1::2, turn]
+        halves = units[::2], units[1::2]
+        turns = [int(np.argmin(half.mean(axis=0))) for half in halves]
+        return np.concatenate([half[:, -1] - half[:, turn] for half, turn in zip(halves, reversed(turns), strict=True)])
 
     @property
     def rise(self) -> float:
