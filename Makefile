@@ -29,10 +29,10 @@ test: $(VENV)/.with-test $(VENV)/.with-data-files ## the quick tests, in paralle
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 papers: $(VENV)/.with-test $(VENV)/.with-data-files ## the papers' numbers, slow reproductions included
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --slow tests/papers
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow tests/papers
 
 evidence: $(VENV)/.with-test $(VENV)/.with-data-files ## run every claim and write docs/evidence.md
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --slow -m claim --evidence docs/evidence.md tests/papers
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow -m claim --evidence docs/evidence.md tests/papers
 
 lint: $(VENV)/.with-dev ## ruff and mypy
 	$(BIN)/ruff format --check .
