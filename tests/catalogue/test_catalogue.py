@@ -119,7 +119,7 @@ def test_a_name_almost_right_gets_a_suggestion():
         ({"tasks": ["ranking"]}, "task 'ranking' is not one of"),
         ({"handles": ["dirt"]}, "trait 'dirt' is not one of"),
         ({"when": ""}, "says nothing under 'when'"),
-        ({"room": None}, "room None is not one of"),
+        ({"room": None}, "lives outside of fewer, so its card needs a room="),
     ],
 )
 def test_a_wrong_card_is_refused_where_it_is_written(change, complaint):

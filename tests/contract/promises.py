@@ -22,6 +22,8 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 
+from claims import read_claims
+
 DOCS = Path(__file__).parents[2] / "docs"
 PROMISES = {}
 
@@ -121,6 +123,8 @@ def card_is_complete(card, estimator):
     assert len(card.when.split()) >= 5, f"`when` does not say when to use it: {card.when!r}."
     assert "O(" in card.cost, f"`cost` gives no order in n and p: {card.cost!r}."
     assert card.citation or card.paper is None, "the docstring has no References section that cites its paper."
+    known = {key for key, _ in read_claims()}
+    assert card.paper is None or card.paper in known, f"claims.toml has no claims of the paper {card.paper!r}."
 
 
 @promise("it is documented in full")

@@ -38,6 +38,11 @@ def CardWithoutCost(toy): ...
 def PaperWithoutCitation(toy): ...
 
 
+@breaks("its card is complete", saying="no claims of the paper 'slices'", paper="slices")
+def PaperMisspelt(toy):
+    toy.__doc__ += "\n    References\n    ----------\n    .. [1] Somebody (2000). Something.\n"
+
+
 @breaks("it is documented in full", saying="PR01 Parameters {'max_iter'} not documented")
 def ParameterLeftOut(toy):
     toy.__doc__ = toy.__doc__.replace("    max_iter : int, default=200\n        Power iterations.\n", "")

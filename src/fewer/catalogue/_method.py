@@ -187,6 +187,8 @@ def _check_card(card: Method) -> None:
     def refuse(what: str, given: object, known: tuple[str, ...]) -> None:
         raise CatalogueError(f"{card.name}: {what} {given!r} is not one of {', '.join(known)}.")
 
+    if card.room is None:
+        raise CatalogueError(f"{card.name} lives outside of fewer, so its card needs a room=: {', '.join(ROOMS)}.")
     if card.room not in ROOMS:
         refuse("room", card.room, ROOMS)
     for task in card.tasks:
