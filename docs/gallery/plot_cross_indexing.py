@@ -57,7 +57,7 @@ curve.plot()
 # and the rest is used to estimate it, in four ways. Estimated minus true gain, over 30 random splits of five
 # tables, nearest neighbours with forward and floating searches; rings are what Reunanen (2006) found with his own
 # splits.
-study = json.loads((Path(__file__).parents[1] / "data" / "selection_bias.json").read_text(encoding="utf-8"))
+study = json.loads(Path("../data/selection_bias.json").read_text(encoding="utf-8"))
 looks = {
     "naive": ("#cf5f47", "the search's own score"),
     "outer": ("#d99a2b", "largest outer mean"),

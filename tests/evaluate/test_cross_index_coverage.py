@@ -14,7 +14,8 @@ N_TABLES = 200
 
 
 def covered(selector, learner, *, n_rows, n_columns, n_repeats, sizes=None):
-    """Share of noise tables whose interval holds zero, by method and level."""
+    """Share of noise tables whose interval holds zero, by method and level, and the mean benefit by method."""
+    benefits = {method: [] for method in ("A", "B", "outer")}
     hits = dict.fromkeys([(method, level) for method in "AB" for level in (0.8, 0.95)], 0)
     for seed in range(N_TABLES):
         rng = np.random.default_rng(seed)
@@ -23,35 +24,44 @@ def covered(selector, learner, *, n_rows, n_columns, n_repeats, sizes=None):
         for method, level in hits:
             low, high = curve.cross_index(method, confidence=level).interval
             hits[method, level] += low <= 1e-12 and high >= -1e-12
-    return {key: n / N_TABLES for key, n in hits.items()}
+        for method, found in benefits.items():
+            found.append(curve.cross_index(method).benefit)
+    means = {method: float(np.mean(found)) for method, found in benefits.items()}
+    return {key: n / N_TABLES for key, n in hits.items()}, means
 
 
-def check(shares):
+def check(shares, means):
     for (_, level), share in shares.items():
         chance = 3 * np.sqrt(level * (1 - level) / N_TABLES)
         assert share >= level - chance, shares
+    assert max(abs(means["A"]), abs(means["B"])) < means["outer"] / 2, means
     # An interval that always covers would be no news.
     assert min(shares["A", 0.8], shares["B", 0.8]) < 0.97, shares
 
 
 def test_intervals_cover_zero_on_pure_noise():
-    check(covered(SelectKBest(), GaussianNB(), n_rows=50, n_columns=10, n_repeats=1))
+    check(*covered(SelectKBest(), GaussianNB(), n_rows=50, n_columns=10, n_repeats=1))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_repeats", [1, 4])
 @pytest.mark.parametrize("learner", [GaussianNB(), RidgeClassifier(), KNeighborsClassifier(1)], ids=str)
 def test_intervals_cover_zero_on_pure_noise_with_repeats(learner, n_repeats):
-    check(covered(SelectKBest(), learner, n_rows=60, n_columns=20, n_repeats=n_repeats))
+    check(*covered(SelectKBest(), learner, n_rows=60, n_columns=20, n_repeats=n_repeats))
 
 
 @pytest.mark.slow
-def test_intervals_cover_zero_on_wide_noise():
+def test_intervals_cover_zero_on_wide_noise_where_a_little_optimism_is_left():
     sizes = [1, 2, 5, 10, 20, 50, 100]
-    check(covered(SelectKBest(), GaussianNB(), n_rows=60, n_columns=1000, n_repeats=3, sizes=sizes))
+    shares, means = covered(SelectKBest(), GaussianNB(), n_rows=60, n_columns=1000, n_repeats=3, sizes=sizes)
+    check(shares, means)
+    # The folds that choose the size were scored by models that had learnt from the fold that judges it.
+    assert 0.01 < means["A"] < 0.05
+    assert 0 < means["B"] < means["A"]
+    assert means["outer"] > 0.07
 
 
 @pytest.mark.slow
 def test_intervals_cover_zero_when_a_search_chases_noise():
     search = SequentialSearch(NearestNeighbourObjective())
-    check(covered(search, KNeighborsClassifier(1), n_rows=60, n_columns=15, n_repeats=1))
+    check(*covered(search, KNeighborsClassifier(1), n_rows=60, n_columns=15, n_repeats=1))

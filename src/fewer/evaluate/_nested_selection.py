@@ -12,6 +12,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import check_scoring
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
 
@@ -122,6 +123,9 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
     >>> model.predict(X[:3])
     array([0, 0, 0])
     """
+
+    # Groups are for our own folds, not for a meta-estimator around this one to hand on.
+    __metadata_request__fit = {"groups": UNUSED}
 
     _parameter_constraints = {
         "selector": [HasMethods(["fit"])],
