@@ -89,8 +89,8 @@ def both_tests(classifier, X, y, **options):
 def check_easy_set(X, y, figure, **options):
     k = options["n_permutations"]
     said = []
-    # As in Weka, whose nearest neighbours bring columns to [0, 1] first: one column of wine would rule the distances.
-    scaled = {"1-NN": make_pipeline(MinMaxScaler(), KNeighborsClassifier(1))}
+    # As in Weka, which brings columns to [0, 1] for these two: one column of wine would rule the distances.
+    scaled = {name: make_pipeline(MinMaxScaler(), CLASSIFIERS[name]) for name in ("1-NN", "linear SVM")}
     for name, classifier in (CLASSIFIERS | scaled).items():
         labels, features = both_tests(classifier, X, y, random_state=0, **options)
         assert labels.p_value == pytest.approx(1 / (k + 1))
