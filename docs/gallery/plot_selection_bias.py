@@ -63,8 +63,8 @@ print(f"\nlargest mean: {curve.cross_index('outer').benefit:+.3f} (optimistic)")
 print(f"cross-indexing A: {curve.cross_index('A').benefit:+.3f}")
 
 # %%
-# The curve of someone who chooses first, beside the honest one. The band is the spread over folds. The honest curve finds
-# nothing at any size; on a single table it strays from a half by chance, up or down.
+# The curve of someone who chooses first, beside the honest one. The band is the spread over folds. The honest curve
+# finds nothing at any size; on a single table it strays from a half by chance, up or down.
 folds = [(np.setdiff1d(np.arange(50), rows), rows) for rows in np.array_split(rng.permutation(50), 5)]
 order = np.argsort(-SelectKBest().fit(X, y).scores_)
 fooled = [cross_val_score(RidgeClassifier(), X[:, order[:size]], y, cv=folds).mean() for size in curve.sizes]

@@ -119,7 +119,7 @@ class Derived(GaussianNB):
         Derived(),
         KNeighborsClassifier(metric="manhattan"),
         KNeighborsClassifier(p=3),
-        KNeighborsClassifier(weights=lambda distances: distances),
+        KNeighborsClassifier(weights=np.reciprocal),
         RidgeClassifier(solver="sag"),
         RidgeClassifier(alpha=0),
         LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
