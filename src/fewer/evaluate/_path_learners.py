@@ -46,7 +46,7 @@ def path_predictions(
         return None  # scikit-learn says what is wrong with it, or knows what to do
     predict, any_path = route
     if any_path:
-        return predict(model, train, y_train, test, [path.columns(size) for size in sizes])
+        return predict(model, train, y_train, test, path, sizes)
     if path.order is None:
         return None
     try:

@@ -1,11 +1,13 @@
 """Predictions of k-NN for every subset on a path: distances are sums over columns, so each column is added once."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from fewer._kernels._path_neighbours import path_neighbours
+from fewer.evaluate._subset_path import SubsetPath
 
 
 def suits(model: Any) -> bool:
@@ -15,13 +17,13 @@ def suits(model: Any) -> bool:
 
 
 def class_predictions(
-    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, subsets: list[np.ndarray]
+    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, path: SubsetPath, sizes: list[int]
 ) -> np.ndarray | None:
     """Class of each test row for each subset; of equal votes, the first class wins."""
     if model.n_neighbors > len(train):
         return None
     classes, codes = np.unique(y, return_inverse=True)
-    nearest, weights = _neighbours(model, train, test, subsets)
+    nearest, weights = _neighbours(model, train, test, path, sizes)
     votes = np.stack(
         [np.where(codes[nearest] == code, weights, 0.0).sum(axis=2) for code in range(len(classes))], axis=2
     )
@@ -29,17 +31,17 @@ def class_predictions(
 
 
 def value_predictions(
-    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, subsets: list[np.ndarray]
+    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, path: SubsetPath, sizes: list[int]
 ) -> np.ndarray | None:
     """Mean of the neighbours' values for each test row and subset."""
     if model.n_neighbors > len(train):
         return None
-    nearest, weights = _neighbours(model, train, test, subsets)
+    nearest, weights = _neighbours(model, train, test, path, sizes)
     return (weights * y[nearest]).sum(axis=2) / weights.sum(axis=2)
 
 
-def _neighbours(model: Any, train: np.ndarray, test: np.ndarray, subsets: list[np.ndarray]) -> tuple:
-    schedule = list(_schedule(subsets))
+def _neighbours(model: Any, train: np.ndarray, test: np.ndarray, path: SubsetPath, sizes: list[int]) -> tuple:
+    schedule = list(_schedule(path, sizes))
     columns = np.concatenate([added for added, _ in schedule])
     stops = np.cumsum([len(added) for added, _ in schedule])
     afresh = np.array([fresh for _, fresh in schedule])
@@ -55,11 +57,15 @@ def _neighbours(model: Any, train: np.ndarray, test: np.ndarray, subsets: list[n
     return nearest, weights
 
 
-def _schedule(subsets: list[np.ndarray]) -> Iterator[tuple[np.ndarray, bool]]:
-    """For each subset, the columns to add and whether to start afresh because one of those before has left."""
+def _schedule(path: SubsetPath, sizes: list[int]) -> Iterator[tuple[np.ndarray, bool]]:
+    """For each size, the columns to add and whether to start afresh because one of those before has left."""
+    if path.order is not None:
+        for start, stop in pairwise([0, *sizes]):
+            yield path.order[start:stop], False
+        return
     inside: set[int] = set()
-    for subset in subsets:
-        members = set(subset.tolist())
+    for size in sizes:
+        members = set(path.columns(size).tolist())
         fresh = not inside <= members
         added = members if fresh else members - inside
         yield np.array(sorted(added), dtype=np.intp), fresh
