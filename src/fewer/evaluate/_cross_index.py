@@ -202,7 +202,7 @@ def cross_index(
     Neither is wholly free of bias: the other folds, which choose the size, were scored by models that have learnt from
     this one. On pure noise of 60 rows and 1,000 columns, naive Bayes with 5 folds is left with about 3 points of
     benefit by A and 2 by B, where the largest mean claims 9; more folds make it more. The interval covers zero there
-    all the same: at 95% in 95% to 99% of tables with 5 folds, in 91% to 95% with 10 folds and repeats. To be quite
+    all the same: at 95% in 94% to 99% of tables with 5 folds, in 91% to 95% with 10 folds and repeats. To be quite
     sure, put the whole procedure into one more loop: ``cross_val_score(NestedSelectionCV(...), X, y)``.
 
     References
