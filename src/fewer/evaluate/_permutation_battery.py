@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fewer.catalogue import method
 from fewer.engine import Engine
 from fewer.evaluate._multiple_tests import Discoveries, benjamini_hochberg
 from fewer.evaluate._permutation_protocol import seed_sequence
@@ -118,6 +119,14 @@ class BatteryResult:
         return "\n".join([*lines, f"* rejected, false discovery rate {alpha:g} in each column of p-values"])
 
 
+@method(
+    tasks=["evaluation"],
+    when="Several classifiers on several data sets: which find structure, and which use interactions, without being "
+    "fooled by the number of tests?",
+    cost="one permutation test for each data set, classifier and null hypothesis",
+    paper="permutation-tests",
+    handles=["missing", "sparse", "categorical"],
+)
 class PermutationBattery:
     """Permutation tests of several classifiers on several data sets, with the false discovery rate controlled.
 
