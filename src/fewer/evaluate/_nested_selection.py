@@ -62,7 +62,7 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
     ----------
     best_size_ : int
         Number of columns kept.
-    best_subset_ : ndarray of shape (best_size_,)
+    best_subset_ : ndarray of shape (n_selected,)
         Positions of the columns kept, among those that the selector chose from.
     score_ : float
         Estimated score with the best size.
@@ -91,7 +91,7 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
         The classes, when the estimator is a classifier.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also
