@@ -2,8 +2,6 @@
 
 import os
 
-import pytest
-
 # Before scipy is imported: lets scikit-learn check how estimators meet array API input, instead of skipping it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
@@ -15,9 +13,10 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
+    """Leave the slow tests out of the run, so that a test that is skipped always tells of something missing."""
     if config.getoption("--slow"):
         return
-    skip = pytest.mark.skip(reason="slow; run with --slow or `make papers`")
-    for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
+    slow = [item for item in items if "slow" in item.keywords]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if "slow" not in item.keywords]

@@ -27,20 +27,27 @@ def new_figure(*, title: str = "", x: str = "", y: str = "", height: int = 380) 
     """An empty figure in our style, with the titles of its axes."""
     import plotly.graph_objects as go
 
-    axis = {"showgrid": False, "zeroline": False, "ticks": "outside", "linecolor": GREY, "showline": True}
+    axis = {
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "outside",
+        "linecolor": GREY,
+        "showline": True,
+        "automargin": True,
+    }
     return go.Figure(
         layout={
             "title": {"text": title, "x": 0, "xanchor": "left", "font": {"size": 16}},
             "xaxis": axis | {"title": {"text": x}},
             "yaxis": axis | {"title": {"text": y}, "showgrid": True, "gridcolor": translucent(GREY, 0.25)},
             "height": height,
-            "margin": {"l": 60, "r": 20, "t": 50 if title else 20, "b": 50},
+            "margin": {"l": 60, "r": 20, "t": 50 if title else 20, "b": 90},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"family": "system-ui, sans-serif", "size": 13, "color": GREY},
             "colorway": PALETTE,
             "hovermode": "closest",
-            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
+            "legend": {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "xanchor": "left"},
         }
     )
 

@@ -228,7 +228,7 @@ class PermutationResult:
                     hovertemplate=f"{name} {at:.4g}<extra></extra>",
                 )
             )
-        figure.update_layout(bargap=0, margin={"t": 90}, legend={"x": 0, "xanchor": "left"}, title={"y": 0.97})
+        figure.update_layout(bargap=0)
         return figure
 
 

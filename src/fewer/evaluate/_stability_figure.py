@@ -56,8 +56,8 @@ def frequency_figure(stability: "Stability", n_features: int) -> "go.Figure":
         tickangle=-45 if len(shown) > 8 else 0,
     )
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
-    # Two lines of legend do not fit beside the title.
-    figure.update_layout(legend={"y": -0.35, "yanchor": "top", "x": 0, "xanchor": "left"}, height=440, bargap=0.15)
+    # The names of the columns stand between the axis and the legend.
+    figure.update_layout(legend={"y": -0.45}, height=480, bargap=0.15)
     return figure
 
 
