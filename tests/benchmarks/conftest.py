@@ -34,3 +34,9 @@ def new_clock():
 @pytest.fixture
 def clock(new_clock):
     return new_clock()
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_collection(monkeypatch):
+    """Collecting garbage between runs is slow in a large test process, and no part of what is tested."""
+    monkeypatch.setattr("gc.collect", lambda: 0)
