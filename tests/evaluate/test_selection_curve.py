@@ -335,3 +335,15 @@ def test_it_tells_itself_in_words_json_and_a_picture():
     assert {"held-out", "all columns", "standard deviation over folds", "chosen (cross-indexing B)"} <= set(names)
     assert (curve.selector_seconds > 0).all()
     assert (curve.learner_seconds > 0).all()
+
+
+def test_a_target_with_one_class_is_refused():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    with pytest.raises(ValueError, match="one class only, 'same'"):
+        selection_curve(SelectKBest(), RidgeClassifier(), X, np.full(30, "same"))
+
+
+def test_fewer_rows_than_folds_are_refused():
+    X = np.random.default_rng(0).normal(size=(4, 4))
+    with pytest.raises(ValueError, match="There are 4 rows, too few for 5 folds"):
+        selection_curve(SelectKBest(), RidgeClassifier(), X, np.array([0, 1, 0, 1]))

@@ -26,8 +26,12 @@ def outer_folds(
 
     if n_repeats < 1:
         raise ValueError(f"n_repeats={n_repeats} must be at least 1.")
+    if classifier and len(np.unique(y)) < 2:
+        raise ValueError(f"The target has one class only, {y[0]!r}; there is nothing to tell apart.")
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_repeats)
     if isinstance(cv, int | np.integer):
+        if cv > len(y):
+            raise ValueError(f"There are {len(y)} rows, too few for {cv} folds; give a smaller cv, or more rows.")
         splitters = [_splitter(int(cv), int(seed), classifier=classifier, grouped=groups is not None) for seed in seeds]
         repeats = [_folds_of(splitter.split(X, y, groups)) for splitter in splitters]
     elif hasattr(cv, "split"):
@@ -41,7 +45,7 @@ def outer_folds(
     if len({len(folds) for folds in repeats}) != 1:
         raise ValueError("the repeats of cv have different numbers of folds.")
     if len(repeats[0]) < 2:
-        raise ValueError("cv makes one fold only; cross-indexing needs two or more.")
+        raise ValueError("cv makes one fold only; two or more are needed.")
     if classifier:
         _check_classes(repeats, y)
     return repeats
