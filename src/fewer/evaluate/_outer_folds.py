@@ -27,7 +27,7 @@ def outer_folds(
     if n_repeats < 1:
         raise ValueError(f"n_repeats={n_repeats} must be at least 1.")
     if classifier and len(np.unique(y)) < 2:
-        raise ValueError(f"The target has one class only, {y[0]!r}; there is nothing to tell apart.")
+        raise ValueError(f"The target has one class only, '{y[0]}'; there is nothing to tell apart.")
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_repeats)
     if isinstance(cv, int | np.integer):
         if cv > len(y):
