@@ -28,8 +28,8 @@ study: $(VENV)/.with-data-files $(VENV)/.with-test ## a first look at a real tab
 test: $(VENV)/.with-test $(VENV)/.with-data-files ## the quick tests, in parallel
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-papers: $(VENV)/.with-test $(VENV)/.with-data-files ## the papers' numbers, slow reproductions included
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow tests/papers
+papers: $(VENV)/.with-test $(VENV)/.with-data-files ## the papers' numbers and all slow tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow -m "slow or claim" tests
 
 evidence: $(VENV)/.with-test $(VENV)/.with-data-files ## run every claim and write docs/evidence.md
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow -m claim --evidence docs/evidence.md tests/papers
