@@ -66,7 +66,7 @@ sphinx_gallery_conf = {
 warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown.*")
 
 # Figures of plotly work offline: its script lies beside the pages, and only those of the gallery load it.
-pio.renderers["docs"] = HtmlRenderer(include_plotlyjs=False)
+pio.renderers["docs"] = HtmlRenderer(include_plotlyjs=False, config={"responsive": True})
 pio.renderers.default = "docs"
 (HERE / "generated" / "static").mkdir(exist_ok=True)
 (HERE / "generated" / "static" / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
@@ -76,6 +76,7 @@ def load_plotly(app, pagename, templatename, context, doctree):
     """Add plotly's script to the pages of the gallery, before the figures that call it."""
     if pagename.startswith("auto_gallery/"):
         app.add_js_file("plotly.min.js", priority=100)
+        app.add_js_file("fit_figures.js")
 
 
 def setup(app):

@@ -57,7 +57,7 @@ def frequency_figure(stability: "Stability", n_features: int) -> "go.Figure":
     )
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
     # The names of the columns stand between the axis and the legend.
-    figure.update_layout(legend={"y": -0.45}, height=480, bargap=0.15)
+    figure.update_layout(legend={"y": -0.6}, height=520, bargap=0.15)
     return figure
 
 
