@@ -10,11 +10,13 @@ from fewer.select._exhaustive_search import ExhaustiveSearch
 from fewer.select._independent_ranking import IndependentRanking
 from fewer.select._nearest_neighbour import NearestNeighbourObjective
 from fewer.select._objective import Objective, PlainScorer, SubsetScorer
-from fewer.select._scores import fisher_score, single_column_score
+from fewer.select._select_top import SelectTop
 from fewer.select._sequential import SearchStep
 from fewer.select._sequential_search import SequentialSearch
+from fewer.select.scores import ColumnScores, column_score, fisher_score, score_names, single_column_score
 
 __all__ = [
+    "ColumnScores",
     "CrossValidatedScore",
     "ExhaustiveSearch",
     "IndependentRanking",
@@ -22,8 +24,11 @@ __all__ = [
     "Objective",
     "PlainScorer",
     "SearchStep",
+    "SelectTop",
     "SequentialSearch",
     "SubsetScorer",
+    "column_score",
     "fisher_score",
+    "score_names",
     "single_column_score",
 ]

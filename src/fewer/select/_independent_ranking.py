@@ -18,16 +18,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewer.catalogue import method
-from fewer.select._scores import fisher_score, single_column_score
+from fewer.select._ranking import places
+from fewer.select.scores import fisher_score, single_column_score
 
 SCORES: dict[str, Callable[..., np.ndarray]] = {"fisher": fisher_score}
-
-
-def places(scores: np.ndarray) -> np.ndarray:
-    """Place of each column from 1, highest score first; of equals the lowest index."""
-    ranking = np.empty(len(scores), dtype=int)
-    ranking[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    return ranking
 
 
 @method(

@@ -1,0 +1,286 @@
+"""The rules that turn scores into a choice: the best k, a fraction, or all that pass a test at level alpha.
+
+Scores and rules combine freely: any function ``(X, y) -> scores`` serves, and every rule works for one list of columns,
+or for one list in each class, whose union is kept.
+"""
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.stats import false_discovery_control
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewer.catalogue import method
+from fewer.select._ranking import n_in_first, places, places_in_turn
+from fewer.select.scores import Score, class_codes, named_score, score_card, score_names
+
+
+def adjusted_p_values(p_values: np.ndarray, correction: str | None) -> np.ndarray:
+    """P-values that account for the number of columns, along the last axis.
+
+    "fdr" bounds the expected share of useless columns among those kept (Benjamini and Hochberg), "fwer" the probability
+    that any useless one is kept (Holm), None takes them as they are.
+    """
+    if correction is None:
+        return p_values
+    if correction == "fdr":
+        return false_discovery_control(p_values, axis=-1, method="bh")
+    m = p_values.shape[-1]
+    order = np.argsort(p_values, axis=-1)
+    stepped = np.take_along_axis(p_values, order, axis=-1) * np.arange(m, 0, -1)
+    stepped = np.minimum(np.maximum.accumulate(stepped, axis=-1), 1.0)
+    adjusted = np.empty_like(stepped)
+    np.put_along_axis(adjusted, order, stepped, axis=-1)
+    return adjusted
+
+
+def scores_and_p_values(given: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """What a score function gave, as arrays; a column without a number is the worst."""
+    raw_scores, raw_p_values = given if isinstance(given, tuple) else (given, None)
+    scores = np.asarray(raw_scores)
+    scores = scores.astype(float if scores.dtype.kind != "f" else scores.dtype)
+    if scores.ndim not in (1, 2) or scores.shape[-1] != n_columns:
+        raise ValueError(
+            f"score must give a number for each of the {n_columns} columns (or a row of them for each class), and gave "
+            f"an array of shape {scores.shape}."
+        )
+    scores = np.where(np.isnan(scores), -np.inf, scores)
+    if raw_p_values is None:
+        return scores, None
+    p_values = np.asarray(raw_p_values, dtype=float)
+    return scores, np.where(np.isnan(p_values), 1.0, p_values)
+
+
+def one_versus_rest(function: Callable[..., Any], X: Any, codes: np.ndarray) -> Any:
+    """The scores of each class against all others, a row for each class."""
+    given = [function(X, (codes == code).astype(int)) for code in range(codes.max() + 1)]
+    if isinstance(given[0], tuple):
+        return tuple(np.stack(part) for part in zip(*given, strict=True))
+    return np.stack(given)
+
+
+@method(
+    tasks=["classification", "regression", "unsupervised"],
+    when="A quick first cut of a wide table, a baseline for anything slower, or a list with a bound on false "
+    "discoveries. Each column is judged by itself: columns that repeat each other are all kept, and those that are "
+    "useful only together are missed.",
+    cost="That of the score, O(n p) for most, and O(p log p) to sort.",
+)
+class SelectTop(SelectorMixin, BaseEstimator):
+    """Keep the columns with the best scores: the first k, a fraction, or all that pass a test.
+
+    Give one of ``k``, ``fraction`` and ``alpha``; without any, ten columns are kept.
+
+    Parameters
+    ----------
+    score : str or callable, default="fisher"
+        Name of a score (``fewer.select.score_names()`` lists them), or a function ``(X, y)`` that gives a number for
+        each column, higher for better; or a row of numbers for each class; or either with p-values, as scikit-learn's
+        score functions do. Options of a score go in with ``functools.partial``.
+    k : int or None, default=None
+        Columns to keep; all of them if the table has no more.
+    fraction : float or None, default=None
+        Share of the columns to keep, at least one.
+    alpha : float or None, default=None
+        Keep the columns whose p-value, corrected for the number of columns, is at most this. If there is none, the best
+        one is kept, with a warning.
+    correction : {"fdr", "fwer"} or None, default="fdr"
+        What ``alpha`` bounds: the expected share of useless columns among those kept (Benjamini and Hochberg), the
+        probability of keeping any useless one (Holm), or the p-value of each column by itself.
+    per_class : bool, default=False
+        Apply the rule to each class, against all others, and keep the union. Scores that are not for each class by
+        themselves are computed for one class against the rest.
+    random_state : int, RandomState instance or None, default=None
+        For scores in which chance plays a part.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Score of each column; the best over the classes where there is one for each.
+    class_scores_ : ndarray of shape (n_classes, n_features)
+        Scores for each class, where there are.
+    pvalues_ : ndarray of shape (n_features,)
+        P-values, where the score has them; the smallest over the classes, times the number of classes.
+    ranking_ : ndarray of shape (n_features,)
+        Place of each column, 1 for the best; of equals, the one with the lowest index comes first. With ``alpha`` by
+        p-value; with ``per_class`` the classes take turns.
+    n_features_to_select_ : int
+        Columns kept.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    IndependentRanking : Also by the cross-validated score of an estimator that sees one column.
+    SequentialSearch : Looks for columns that are good together.
+
+    References
+    ----------
+    .. [1] Benjamini, Y. and Hochberg, Y. (1995). Controlling the false discovery rate: a practical and powerful
+       approach to multiple testing. Journal of the Royal Statistical Society B 57, 289-300.
+    .. [2] Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of
+       Statistics 6, 65-70.
+
+    Examples
+    --------
+    >>> from fewer.datasets import load
+    >>> from fewer.select import SelectTop
+    >>> wine = load("wine")
+    >>> select = SelectTop("fisher", k=3).fit(wine.X, wine.y)
+    >>> [wine.columns[column] for column in select.get_support(indices=True)]
+    ['flavanoids', 'od280/od315_of_diluted_wines', 'proline']
+    """
+
+    _parameter_constraints = {
+        "score": [str, callable],
+        "k": [Interval(Integral, 1, None, closed="left"), None],
+        "fraction": [Interval(Real, 0, 1, closed="right"), None],
+        "alpha": [Interval(Real, 0, 1, closed="both"), None],
+        "correction": [StrOptions({"fdr", "fwer"}), None],
+        "per_class": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        score="fisher",
+        *,
+        k=None,
+        fraction=None,
+        alpha=None,
+        correction="fdr",
+        per_class=False,
+        random_state=None,
+    ):
+        self.score = score
+        self.k = k
+        self.fraction = fraction
+        self.alpha = alpha
+        self.correction = correction
+        self.per_class = per_class
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Score, rank and choose the columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table; sparse if the score takes that.
+        y : array-like of shape (n_samples,), default=None
+            Target, as the score needs it.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        self._check_one_rule()
+        function, card = self._score_function()
+        X, y = self._validated(X, y, card)
+        given = one_versus_rest(function, X, y) if self._in_turn_by_classes(card) else function(X, y)
+        scores, p_values = scores_and_p_values(given, X.shape[1])
+        self._choose(scores, p_values)
+        return self
+
+    def _check_one_rule(self) -> None:
+        given = [name for name in ("k", "fraction", "alpha") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"Give one of k, fraction and alpha; {' and '.join(given)} were given.")
+
+    def _score_function(self) -> tuple[Callable[..., Any], Score | None]:
+        """A function that takes the table as validated here, and the card of the score if it has one."""
+        function = named_score(self.score) if isinstance(self.score, str) else self.score
+        card = score_card(function)
+        if card is None:
+            return function, None
+        options = function.keywords if isinstance(function, partial) else {}
+        if card.random:
+            options = {"random_state": self.random_state} | options
+        return partial(card.function, **options), card
+
+    def _validated(self, X: Any, y: Any, card: Score | None) -> tuple[Any, Any]:
+        """Table and target as the score wants them."""
+        sparse: Any = ("csr", "csc") if card is None else ("csc" if card.sparse else False)
+        if y is None or (card is not None and not card.needs_y):
+            X = validate_data(self, X, accept_sparse=sparse, dtype=(np.float64, np.float32), ensure_min_samples=2)
+        else:
+            X, y = validate_data(self, X, y, accept_sparse=sparse, dtype=(np.float64, np.float32), ensure_min_samples=2)
+        if card is not None:
+            X, y = card.check_signs(X), card.clean_target(y)
+        if self.per_class:
+            y = class_codes(y, "per_class=True")
+        return X, y
+
+    def _in_turn_by_classes(self, card: Score | None) -> bool:
+        return self.per_class and not (card is not None and card.for_each_class)
+
+    def _choose(self, scores: np.ndarray, p_values: np.ndarray | None) -> None:
+        """Set scores, places and how many are kept."""
+        n_columns = scores.shape[-1]
+        self.scores_ = scores if scores.ndim == 1 else scores.max(axis=0)
+        if scores.ndim == 2:
+            self.class_scores_ = scores
+        if p_values is not None:
+            self.pvalues_ = p_values if p_values.ndim == 1 else np.minimum(p_values.min(axis=0) * len(p_values), 1.0)
+        if self.alpha is not None:
+            self._choose_by_test(p_values)
+            return
+        k = 10 if self.k is None else self.k
+        if self.fraction is not None:
+            k = max(1, round(self.fraction * n_columns))
+        k = min(k, n_columns)
+        if self.per_class:
+            self.ranking_ = places_in_turn(np.atleast_2d(scores))
+            self.n_features_to_select_ = n_in_first(np.atleast_2d(scores), k)
+        else:
+            self.ranking_ = places(self.scores_)
+            self.n_features_to_select_ = k
+
+    def _choose_by_test(self, p_values: np.ndarray | None) -> None:
+        if p_values is None:
+            raise ValueError(
+                f"alpha={self.alpha} needs p-values, and this score has none; take a score with p-values "
+                f"({', '.join(score_names(p_values=True))}), "
+                "or give k or fraction."
+            )
+        adjusted = adjusted_p_values(p_values if self.per_class else self.pvalues_, self.correction)
+        if adjusted.ndim == 2:
+            adjusted = adjusted.min(axis=0)
+        order = np.lexsort((np.arange(len(adjusted)), -self.scores_, self.pvalues_, adjusted))
+        self.ranking_ = np.empty(len(order), dtype=int)
+        self.ranking_[order] = np.arange(1, len(order) + 1)
+        n_passed = int((adjusted <= self.alpha).sum())
+        if n_passed == 0:
+            warnings.warn(
+                f"No column passes alpha={self.alpha} (smallest corrected p-value: {adjusted.min():.3g}); the best one "
+                "is kept.",
+                UserWarning,
+                stacklevel=4,
+            )
+        self.n_features_to_select_ = max(n_passed, 1)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.ranking_ <= self.n_features_to_select_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        try:
+            _, card = self._score_function()
+        except ValueError:
+            card = None
+        tags.target_tags.required = card.needs_y if card is not None else False
+        tags.input_tags.sparse = card.sparse if card is not None else True
+        tags.input_tags.positive_only = card.not_negative if card is not None else False
+        return tags

@@ -1,0 +1,237 @@
+"""What a score of columns is: a function on clean arrays, with a card that says what it takes.
+
+``score(X, y) -> scores`` gives one number for each column, higher for better; or one row of them for each class; or
+:class:`ColumnScores`, with p-values. ``@column_score(...)`` turns a function on clean arrays into one that takes
+whatever a user has (frames, sparse matrices, strings as labels), and puts it on the list of names that selectors know.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, wraps
+from inspect import signature
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+Task = Literal["classification", "regression", "unsupervised"]
+
+CARD = "__fewer_score__"
+
+
+class ColumnScores(NamedTuple):
+    """Scores of columns with their p-values, each of shape (n_features,) or (n_classes, n_features)."""
+
+    scores: np.ndarray
+    p_values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Score:
+    """The card of a score.
+
+    Attributes
+    ----------
+    name : str
+        What selectors call it: the function's name without ``_score``.
+    tasks : tuple of {"classification", "regression", "unsupervised"}
+        What kind of target it takes.
+    sparse : bool
+        Whether it takes sparse tables, without making them dense.
+    p_values : bool
+        Whether it comes with p-values.
+    for_each_class : bool
+        Whether it gives a row of scores for each class.
+    not_negative : bool
+        Whether tables must have no negative entry, such as counts.
+    function : callable
+        The function on clean arrays.
+    """
+
+    name: str
+    tasks: tuple[Task, ...]
+    sparse: bool
+    p_values: bool
+    for_each_class: bool
+    not_negative: bool
+    function: Callable[..., Any]
+
+    @property
+    def needs_y(self) -> bool:
+        """Whether there must be a target."""
+        return "unsupervised" not in self.tasks
+
+    @property
+    def random(self) -> bool:
+        """Whether chance plays a part."""
+        return "random_state" in signature(self.function).parameters
+
+    def clean_target(self, y: Any) -> np.ndarray | None:
+        """Classes as 0, 1, ... in sorted order, numbers as floats; refuses what the score cannot use."""
+        if not self.needs_y:
+            return None
+        if y is None:
+            raise ValueError(
+                f"The score {self.name!r} compares columns with a target: it requires y to be passed, but the target y is None."
+            )
+        y = column_or_1d(y, warn=False)
+        if "classification" in self.tasks and ("regression" not in self.tasks or not _holds_numbers(y)):
+            return class_codes(y, f"The score {self.name!r}")
+        return _numbers(y, f"The score {self.name!r}")
+
+    def clean_table(self, X: Any) -> Any:
+        """Floating-point array, or CSC matrix where the score takes sparse tables."""
+        X = check_array(
+            X, accept_sparse="csc" if self.sparse else False, dtype=(np.float64, np.float32), ensure_min_samples=2
+        )
+        return self.check_signs(X)
+
+    def check_signs(self, X: Any) -> Any:
+        """The table, if none of its entries is negative or that does not matter."""
+        if self.not_negative and X.shape[0] and X.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed to the score {self.name!r}, which is for counts and other columns "
+                "without negative values."
+            )
+        return X
+
+
+def _holds_numbers(y: np.ndarray) -> bool:
+    return type_of_target(y).startswith("continuous")
+
+
+def class_codes(y: np.ndarray, who: str) -> np.ndarray:
+    """Classes as 0, 1, ... in sorted order."""
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"{who} tells classes apart, and y has one class only; at least two are needed.")
+    return codes
+
+
+def _numbers(y: np.ndarray, who: str) -> np.ndarray:
+    """Numbers as floats; two classes count as 0 and 1."""
+    if y.dtype.kind in "OUSb":
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) == 2:
+            return codes.astype(float)
+        try:
+            y = y.astype(float)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{who} compares columns with numbers (or with two classes), and y has {len(classes)} classes, "
+                f"such as {classes[0]!r}; take a score for classes."
+            ) from None
+    y = y.astype(float)
+    if not np.isfinite(y).all():
+        raise ValueError(f"{who} needs a number for each row, and y contains NaN or infinity.")
+    return y
+
+
+_NAMED: dict[str, Callable[..., Any]] = {}
+
+
+def column_score(
+    *,
+    tasks: tuple[Task, ...],
+    sparse: bool = False,
+    p_values: bool = False,
+    for_each_class: bool = False,
+    not_negative: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Write the card of the score that follows, let it take what users have, and list it under its name.
+
+    The function itself gets clean arrays: a floating-point table (CSC if it is sparse), classes as 0, 1, ... and
+    numbers as floats.
+
+    Parameters
+    ----------
+    tasks : tuple of {"classification", "regression", "unsupervised"}
+        What kind of target it takes. With both of the first two, it gets integers for classes and floats for numbers.
+    sparse : bool, default=False
+        Whether it takes sparse tables, without making them dense.
+    p_values : bool, default=False
+        Whether it gives :class:`ColumnScores`, with p-values.
+    for_each_class : bool, default=False
+        Whether it gives a row of scores for each class.
+    not_negative : bool, default=False
+        Whether tables must have no negative entry.
+
+    Returns
+    -------
+    decorator : callable
+        Returns the function that users call.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.select import SelectTop, column_score
+    >>> @column_score(tasks=("unsupervised",))
+    ... def spread_score(X, y):
+    ...     return X.max(axis=0) - X.min(axis=0)
+    >>> spread_score([[1, 5], [2, 9]])
+    array([1., 4.])
+    >>> SelectTop("spread", k=1).fit([[1, 5], [2, 9]]).get_support()
+    array([False,  True])
+    """
+
+    def write_card(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = function.__name__.removesuffix("_score").removesuffix("_feature")
+        card = Score(name, tuple(tasks), sparse, p_values, for_each_class, not_negative, function)
+
+        @wraps(function)
+        def take_what_users_have(X: Any, y: Any = None, **options: Any) -> Any:
+            X, y = card.clean_table(X), card.clean_target(y)
+            if y is not None:
+                check_consistent_length(X, y)
+            return function(X, y, **options)
+
+        setattr(take_what_users_have, CARD, card)
+        _NAMED[name] = take_what_users_have
+        return take_what_users_have
+
+    return write_card
+
+
+def score_names(*, task: Task | None = None, p_values: bool | None = None) -> list[str]:
+    """Names of the scores, in alphabetical order.
+
+    Parameters
+    ----------
+    task : {"classification", "regression", "unsupervised"} or None, default=None
+        Only scores for this kind of target.
+    p_values : bool or None, default=None
+        Only scores with p-values, or only those without.
+
+    Returns
+    -------
+    names : list of str
+        What ``SelectTop(score=...)`` takes.
+
+    Examples
+    --------
+    >>> from fewer.select import score_names
+    >>> "fisher" in score_names(task="classification")
+    True
+    """
+    cards = {name: getattr(function, CARD) for name, function in _NAMED.items()}
+    return sorted(
+        name
+        for name, card in cards.items()
+        if (task is None or task in card.tasks) and (p_values is None or p_values == card.p_values)
+    )
+
+
+def named_score(name: str) -> Callable[..., Any]:
+    """The score of this name."""
+    if name not in _NAMED:
+        raise ValueError(f"There is no score {name!r}; there are {', '.join(score_names())}.")
+    return _NAMED[name]
+
+
+def score_card(function: Any) -> Score | None:
+    """The card of a score, also through ``functools.partial``; None for a function without one."""
+    while isinstance(function, partial):
+        function = function.func
+    return getattr(function, CARD, None)
