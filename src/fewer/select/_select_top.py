@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewer.catalogue import method
-from fewer.select._ranking import n_in_first, places, places_in_turn
+from fewer.select._ranking import n_in_first, places, places_in_turn, places_of_order
 from fewer.select.scores import Score, class_codes, named_score, score_card, score_names
 
 
@@ -41,6 +41,13 @@ def adjusted_p_values(p_values: np.ndarray, correction: str | None) -> np.ndarra
     return adjusted
 
 
+def over_all_classes(p_values: np.ndarray) -> np.ndarray:
+    """One p-value for each column, if there is one for each class: the smallest, times their number (Bonferroni)."""
+    if p_values.ndim == 1:
+        return p_values
+    return np.minimum(p_values.min(axis=0) * len(p_values), 1.0)
+
+
 def scores_and_p_values(given: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray | None]:
     """What a score function gave, as arrays; a column without a number is the worst."""
     raw_scores, raw_p_values = given if isinstance(given, tuple) else (given, None)
@@ -48,8 +55,8 @@ def scores_and_p_values(given: Any, n_columns: int) -> tuple[np.ndarray, np.ndar
     scores = scores.astype(float if scores.dtype.kind != "f" else scores.dtype)
     if scores.ndim not in (1, 2) or scores.shape[-1] != n_columns:
         raise ValueError(
-            f"score must give a number for each of the {n_columns} columns (or a row of them for each class), and gave "
-            f"an array of shape {scores.shape}."
+            f"score_func must give a number for each of the {n_columns} columns (or a row of them for each class), and "
+            f"gave an array of shape {scores.shape}."
         )
     scores = np.where(np.isnan(scores), -np.inf, scores)
     if raw_p_values is None:
@@ -80,7 +87,7 @@ class SelectTop(SelectorMixin, BaseEstimator):
 
     Parameters
     ----------
-    score : str or callable, default="fisher"
+    score_func : str or callable, default="fisher"
         Name of a score (``fewer.select.score_names()`` lists them), or a function ``(X, y)`` that gives a number for
         each column, higher for better; or a row of numbers for each class; or either with p-values, as scikit-learn's
         score functions do. Options of a score go in with ``functools.partial``.
@@ -104,9 +111,9 @@ class SelectTop(SelectorMixin, BaseEstimator):
     ----------
     scores_ : ndarray of shape (n_features,)
         Score of each column; the best over the classes where there is one for each.
-    class_scores_ : ndarray of shape (n_classes, n_features)
+    class_scores_ : ndarray of shape (n_classes, n_features) or None
         Scores for each class, where there are.
-    pvalues_ : ndarray of shape (n_features,)
+    pvalues_ : ndarray of shape (n_features,) or None
         P-values, where the score has them; the smallest over the classes, times the number of classes.
     ranking_ : ndarray of shape (n_features,)
         Place of each column, 1 for the best; of equals, the one with the lowest index comes first. With ``alpha`` by
@@ -141,7 +148,7 @@ class SelectTop(SelectorMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        "score": [str, callable],
+        "score_func": [str, callable],
         "k": [Interval(Integral, 1, None, closed="left"), None],
         "fraction": [Interval(Real, 0, 1, closed="right"), None],
         "alpha": [Interval(Real, 0, 1, closed="both"), None],
@@ -152,7 +159,7 @@ class SelectTop(SelectorMixin, BaseEstimator):
 
     def __init__(
         self,
-        score="fisher",
+        score_func="fisher",
         *,
         k=None,
         fraction=None,
@@ -161,7 +168,7 @@ class SelectTop(SelectorMixin, BaseEstimator):
         per_class=False,
         random_state=None,
     ):
-        self.score = score
+        self.score_func = score_func
         self.k = k
         self.fraction = fraction
         self.alpha = alpha
@@ -200,7 +207,7 @@ class SelectTop(SelectorMixin, BaseEstimator):
 
     def _score_function(self) -> tuple[Callable[..., Any], Score | None]:
         """A function that takes the table as validated here, and the card of the score if it has one."""
-        function = named_score(self.score) if isinstance(self.score, str) else self.score
+        function = named_score(self.score_func) if isinstance(self.score_func, str) else self.score_func
         card = score_card(function)
         if card is None:
             return function, None
@@ -227,46 +234,44 @@ class SelectTop(SelectorMixin, BaseEstimator):
 
     def _choose(self, scores: np.ndarray, p_values: np.ndarray | None) -> None:
         """Set scores, places and how many are kept."""
-        n_columns = scores.shape[-1]
+        self.class_scores_ = scores if scores.ndim == 2 else None
         self.scores_ = scores if scores.ndim == 1 else scores.max(axis=0)
-        if scores.ndim == 2:
-            self.class_scores_ = scores
-        if p_values is not None:
-            self.pvalues_ = p_values if p_values.ndim == 1 else np.minimum(p_values.min(axis=0) * len(p_values), 1.0)
-        if self.alpha is not None:
-            self._choose_by_test(p_values)
-            return
+        self.pvalues_ = None if p_values is None else over_all_classes(p_values)
+        if self.alpha is None:
+            self._choose_by_number(scores)
+        elif p_values is None:
+            raise ValueError(
+                f"alpha={self.alpha} needs p-values, and this score has none; take a score with p-values "
+                f"({', '.join(score_names(p_values=True))}), or give k or fraction."
+            )
+        elif self.per_class:
+            self._choose_by_test(adjusted_p_values(p_values, self.correction).min(axis=0), over_all_classes(p_values))
+        else:
+            p_values = over_all_classes(p_values)
+            self._choose_by_test(adjusted_p_values(p_values, self.correction), p_values)
+
+    def _choose_by_number(self, scores: np.ndarray) -> None:
+        n_columns = scores.shape[-1]
         k = 10 if self.k is None else self.k
         if self.fraction is not None:
             k = max(1, round(self.fraction * n_columns))
         k = min(k, n_columns)
         if self.per_class:
-            self.ranking_ = places_in_turn(np.atleast_2d(scores))
-            self.n_features_to_select_ = n_in_first(np.atleast_2d(scores), k)
+            self.ranking_ = places_in_turn(scores)
+            self.n_features_to_select_ = n_in_first(scores, k)
         else:
             self.ranking_ = places(self.scores_)
             self.n_features_to_select_ = k
 
-    def _choose_by_test(self, p_values: np.ndarray | None) -> None:
-        if p_values is None:
-            raise ValueError(
-                f"alpha={self.alpha} needs p-values, and this score has none; take a score with p-values "
-                f"({', '.join(score_names(p_values=True))}), "
-                "or give k or fraction."
-            )
-        adjusted = adjusted_p_values(p_values if self.per_class else self.pvalues_, self.correction)
-        if adjusted.ndim == 2:
-            adjusted = adjusted.min(axis=0)
-        order = np.lexsort((np.arange(len(adjusted)), -self.scores_, self.pvalues_, adjusted))
-        self.ranking_ = np.empty(len(order), dtype=int)
-        self.ranking_[order] = np.arange(1, len(order) + 1)
+    def _choose_by_test(self, adjusted: np.ndarray, p_values: np.ndarray) -> None:
+        self.ranking_ = places_of_order(np.lexsort((np.arange(len(adjusted)), -self.scores_, p_values, adjusted)))
         n_passed = int((adjusted <= self.alpha).sum())
         if n_passed == 0:
             warnings.warn(
                 f"No column passes alpha={self.alpha} (smallest corrected p-value: {adjusted.min():.3g}); the best one "
                 "is kept.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         self.n_features_to_select_ = max(n_passed, 1)
 

@@ -73,7 +73,8 @@ class Score:
             return None
         if y is None:
             raise ValueError(
-                f"The score {self.name!r} compares columns with a target: it requires y to be passed, but the target y is None."
+                f"The score {self.name!r} compares columns with a target: it requires y to be passed, but the target y "
+                "is None."
             )
         y = column_or_1d(y, warn=False)
         if "classification" in self.tasks and ("regression" not in self.tasks or not _holds_numbers(y)):

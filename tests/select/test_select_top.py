@@ -1,0 +1,244 @@
+"""Scores and rules: any score, the best k, a fraction, or a test; for all classes or each."""
+
+from functools import partial
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+from scipy.stats import false_discovery_control
+from sklearn.datasets import load_iris
+from sklearn.feature_selection import SelectFdr, SelectFwe, SelectKBest, chi2, f_classif
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+from fewer.datasets import load
+from fewer.evaluate import selection_curve
+from fewer.select import ColumnScores, SelectTop, column_score, fisher_score, score_names
+from fewer.select._ranking import n_in_first, places_in_turn
+from fewer.select._select_top import adjusted_p_values
+
+
+@pytest.fixture(scope="module")
+def three_classes():
+    """Columns 0-1 tell class a, 2-3 class b, 4-5 class c; 30 more are noise."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], [60, 20, 20])
+    X = rng.normal(size=(100, 36))
+    for place, label in enumerate("abc"):
+        X[np.ix_(y == label, [2 * place, 2 * place + 1])] += [3.0, 2.5]
+    return X, y
+
+
+def class_means(X, y):
+    return np.stack([X[y == c].mean(axis=0) for c in range(y.max() + 1)])
+
+
+def test_the_k_best_are_those_of_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    ours = SelectTop(f_classif, k=2).fit(X, y)
+    theirs = SelectKBest(f_classif, k=2).fit(X, y)
+    assert np.array_equal(ours.get_support(), theirs.get_support())
+    assert np.allclose(ours.scores_, theirs.scores_)
+    assert np.allclose(ours.pvalues_, theirs.pvalues_)
+
+
+def test_a_test_with_false_discovery_rate_agrees_with_scikit_learn():
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1], 40)
+    X = rng.normal(size=(80, 200)) + np.outer(y, np.r_[np.linspace(0.2, 1.5, 20), np.zeros(180)])
+    for alpha in (0.01, 0.05, 0.3):
+        ours = SelectTop(f_classif, alpha=alpha).fit(X, y).get_support()
+        assert np.array_equal(ours, SelectFdr(f_classif, alpha=alpha).fit(X, y).get_support())
+
+
+def test_holm_keeps_all_that_bonferroni_keeps():
+    rng = np.random.default_rng(2)
+    y = np.repeat([0, 1], 40)
+    X = rng.normal(size=(80, 100)) + np.outer(y, np.r_[np.full(30, 1.0), np.zeros(70)])
+    holm = SelectTop(f_classif, alpha=0.05, correction="fwer").fit(X, y).get_support()
+    bonferroni = SelectFwe(f_classif, alpha=0.05).fit(X, y).get_support()
+    assert (holm >= bonferroni).all()
+    assert holm.sum() > bonferroni.sum()
+
+
+def test_corrections_have_their_closed_forms():
+    p = np.array([0.01, 0.04, 0.03, 0.5])
+    assert np.allclose(adjusted_p_values(p, "fdr"), false_discovery_control(p))
+    assert np.allclose(adjusted_p_values(p, "fwer"), [0.04, 0.09, 0.09, 0.5])
+    assert np.allclose(adjusted_p_values(p, None), p)
+
+
+@pytest.mark.parametrize(("correction", "bound"), [("fdr", 0.05), ("fwer", 0.05), (None, 0.99)])
+def test_on_noise_a_test_finds_something_at_its_level(correction, bound):
+    found = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(30, 100)), np.repeat([0, 1], 15)
+        p = f_classif(X, y)[1]
+        found += (adjusted_p_values(p, correction) <= 0.05).any()
+    spread = 3 * np.sqrt(bound * (1 - bound) / 200)
+    assert abs(found / 200 - bound) <= spread
+
+
+def test_when_nothing_passes_the_best_column_is_kept_with_a_warning():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(30, 50)), np.repeat([0, 1], 15)
+    with pytest.warns(UserWarning, match="No column passes alpha=1e-09"):
+        select = SelectTop(f_classif, alpha=1e-9).fit(X, y)
+    assert select.get_support(indices=True).tolist() == [np.argmax(select.scores_)]
+
+
+def test_a_fraction_is_of_the_columns():
+    X, y = load_iris(return_X_y=True)
+    assert SelectTop(fraction=0.5).fit(X, y).get_support().sum() == 2
+    assert SelectTop(fraction=0.01).fit(X, y).get_support().sum() == 1
+    assert SelectTop(fraction=1.0).fit(X, y).get_support().sum() == 4
+
+
+def test_without_a_rule_ten_columns_are_kept(three_classes):
+    assert SelectTop().fit(*three_classes).get_support().sum() == 10
+
+
+def test_each_class_gets_its_columns(three_classes):
+    X, y = three_classes
+    select = SelectTop("fisher", k=2, per_class=True).fit(X, y)
+    assert select.get_support(indices=True).tolist() == [0, 1, 2, 3, 4, 5]
+    assert select.class_scores_.shape == (3, 36)
+    for row, label in enumerate("abc"):
+        assert np.allclose(select.class_scores_[row], fisher_score(X, y == label))
+        assert set(np.argsort(-select.class_scores_[row])[:2]) == {2 * row, 2 * row + 1}
+
+
+def test_the_union_of_the_first_of_each_class_heads_the_ranking(three_classes):
+    X, y = three_classes
+    select = SelectTop(per_class=True).fit(X, y)
+    orders = np.argsort(-select.class_scores_, axis=1, kind="stable")
+    for k in range(1, 37):
+        union = set(orders[:, :k].ravel())
+        assert set(np.flatnonzero(select.ranking_ <= len(union))) == union
+        assert n_in_first(select.class_scores_, k) == len(union)
+
+
+def test_a_score_for_each_class_is_asked_once():
+    asked = []
+
+    @column_score(tasks=("classification",), for_each_class=True)
+    def asked_once_score(X, y):
+        asked.append(len(y))
+        return class_means(X, y)
+
+    X, y = load_iris(return_X_y=True)
+    select = SelectTop(asked_once_score, k=1, per_class=True).fit(X, y)
+    assert asked == [150]
+    assert np.allclose(select.class_scores_, class_means(X, y))
+    assert np.allclose(select.scores_, class_means(X, y).max(axis=0))
+
+
+def test_tests_within_each_class_keep_the_union(three_classes):
+    X, y = three_classes
+    select = SelectTop(f_classif, alpha=1e-4, per_class=True).fit(X, y)
+    expected = np.zeros(36, dtype=bool)
+    for label in "abc":
+        expected |= false_discovery_control(f_classif(X, y == label)[1]) <= 1e-4
+    assert np.array_equal(select.get_support(), expected)
+
+
+def test_places_in_turn_break_ties_by_index():
+    assert places_in_turn(np.zeros((2, 4))).tolist() == [1, 2, 3, 4]
+
+
+def test_columns_without_a_number_come_last():
+    select = SelectTop(lambda X, y: np.array([np.nan, 1.0, -5.0, 2.0]), k=2).fit(*load_iris(return_X_y=True))
+    assert select.ranking_.tolist() == [4, 2, 3, 1]
+
+
+def test_a_sparse_table_reaches_a_function_that_takes_it():
+    X, y = load_iris(return_X_y=True)
+    assert np.allclose(SelectTop(chi2, k=1).fit(sparse.csr_matrix(X), y).scores_, chi2(X, y)[0])
+
+
+def test_options_of_a_score_go_in_with_partial():
+    @column_score(tasks=("unsupervised",))
+    def power_score(X, y, *, power=1):
+        return (X**power).mean(axis=0)
+
+    X = load_iris().data
+    assert np.allclose(SelectTop(partial(power_score, power=3)).fit(X).scores_, (X**3).mean(axis=0))
+
+
+def test_chance_goes_in_with_random_state():
+    @column_score(tasks=("unsupervised",))
+    def dice_score(X, y, *, random_state=None):
+        return np.random.default_rng(random_state).random(X.shape[1])
+
+    X = np.zeros((5, 20))
+    first = SelectTop("dice", random_state=1).fit(X).scores_
+    assert np.array_equal(first, SelectTop("dice", random_state=1).fit(X).scores_)
+    assert not np.array_equal(first, SelectTop("dice", random_state=2).fit(X).scores_)
+
+
+def test_names_of_a_frame_come_out(three_classes):
+    X, y = three_classes
+    frame = pl.DataFrame({f"gene{i}": column for i, column in enumerate(X.T)})
+    select = SelectTop(k=1, per_class=True).set_output(transform="polars").fit(frame, y)
+    assert select.transform(frame).columns == ["gene0", "gene2", "gene4"]
+
+
+def test_it_serves_a_curve_of_sizes_and_a_pipeline():
+    sonar = load("sonar")
+    curve = selection_curve(SelectTop(), KNeighborsClassifier(1), sonar.X, sonar.y, sizes=[1, 5, 60], cv=3, n_repeats=1)
+    assert curve.scores.shape == (1, 3, 3)
+    pipeline = make_pipeline(SelectTop(k=5), KNeighborsClassifier(1)).fit(sonar.X, sonar.y)
+    assert pipeline.score(sonar.X, sonar.y) == 1.0
+
+
+def test_two_rules_at_once_are_refused():
+    with pytest.raises(ValueError, match="Give one of k, fraction and alpha; k and alpha were given"):
+        SelectTop(k=2, alpha=0.1).fit(*load_iris(return_X_y=True))
+
+
+def test_a_test_needs_a_score_with_p_values():
+    with pytest.raises(ValueError, match=r"alpha=0.1 needs p-values, and this score has none"):
+        SelectTop("fisher", alpha=0.1).fit(*load_iris(return_X_y=True))
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"There is no score 'fischer'; there are .*fisher"):
+        SelectTop("fischer").fit(*load_iris(return_X_y=True))
+
+
+def test_one_class_is_refused():
+    X, _ = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="y has one class only"):
+        SelectTop().fit(X, np.zeros(150))
+
+
+def test_numbers_are_refused_where_classes_are_needed():
+    X, _ = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        SelectTop().fit(X, np.linspace(0, 1, 150))
+
+
+def test_a_function_with_the_wrong_shape_is_named():
+    with pytest.raises(ValueError, match=r"a number for each of the 4 columns .* shape \(3,\)"):
+        SelectTop(lambda X, y: np.zeros(3)).fit(*load_iris(return_X_y=True))
+
+
+def test_scores_take_frames_and_strings():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    frame = pl.DataFrame(X, schema=["a", "b", "c", "d"])
+    assert np.allclose(fisher_score(frame, names), fisher_score(X, y))
+
+
+def test_scores_say_what_they_are_for():
+    assert "fisher" in score_names(task="classification")
+    assert "fisher" not in score_names(task="regression")
+    assert "fisher" not in score_names(p_values=True)
+
+
+def test_scores_with_p_values_unpack_like_those_of_scikit_learn():
+    given = ColumnScores(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.5, 0.4, 0.3, 0.01]))
+    select = SelectKBest(lambda X, y: given, k=1).fit(*load_iris(return_X_y=True))
+    assert select.get_support().tolist() == [False, False, False, True]
