@@ -5,15 +5,15 @@ score of any estimator, an objective that is updated column by column, such as :
 function. A new objective is one small class; see :class:`Objective`.
 """
 
-from fewer.select._cross_validated_score import CrossValidatedScore
-from fewer.select._exhaustive_search import ExhaustiveSearch
 from fewer.select._independent_ranking import IndependentRanking
-from fewer.select._nearest_neighbour import NearestNeighbourObjective
-from fewer.select._objective import Objective, PlainScorer, SubsetScorer
 from fewer.select._select_top import SelectTop
-from fewer.select._sequential import SearchStep
-from fewer.select._sequential_search import SequentialSearch
+from fewer.select.objectives._cross_validated_score import CrossValidatedScore
+from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
+from fewer.select.objectives._objective import Objective, PlainScorer, SubsetScorer
 from fewer.select.scores import ColumnScores, column_score, fisher_score, score_names, single_column_score
+from fewer.select.searches._exhaustive_search import ExhaustiveSearch
+from fewer.select.searches._sequential import SearchStep
+from fewer.select.searches._sequential_search import SequentialSearch
 
 __all__ = [
     "ColumnScores",

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 
 from fewer.engine import Engine
 from fewer.select._folds import Split, fixed_splits
-from fewer.select._objective import Objective, PlainScorer, Subset
+from fewer.select.objectives._objective import Objective, PlainScorer, Subset
 
 
 @dataclass

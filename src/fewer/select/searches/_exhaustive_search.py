@@ -15,9 +15,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fewer.catalogue import method
-from fewer.select._nearest_neighbour import NearestNeighbourObjective
-from fewer.select._objective import Subset, SubsetScorer
-from fewer.select._sequential_search import as_objective, objective_tags, validated
+from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
+from fewer.select.objectives._objective import Subset, SubsetScorer
+from fewer.select.searches._sequential_search import as_objective, objective_tags, validated
 
 
 def best_subset(scorer: SubsetScorer, size: int, best_with: np.ndarray) -> tuple[Subset, float]:

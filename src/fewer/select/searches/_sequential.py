@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from fewer.select._objective import Subset, SubsetScorer
+from fewer.select.objectives._objective import Subset, SubsetScorer
 
 Direction = Literal["forward", "backward", "floating", "floating_backward"]
 

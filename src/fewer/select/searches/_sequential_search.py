@@ -11,10 +11,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewer.catalogue import method
-from fewer.select._cross_validated_score import CrossValidatedScore
-from fewer.select._nearest_neighbour import NearestNeighbourObjective
-from fewer.select._objective import FunctionObjective, Objective
-from fewer.select._sequential import SearchPath, chosen_size, column_ranking, column_scores, sequential_path
+from fewer.select.objectives._cross_validated_score import CrossValidatedScore
+from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
+from fewer.select.objectives._objective import FunctionObjective, Objective
+from fewer.select.searches._sequential import SearchPath, chosen_size, column_ranking, column_scores, sequential_path
 
 
 def as_objective(objective: Any, *, cv: Any, scoring: Any) -> Objective:

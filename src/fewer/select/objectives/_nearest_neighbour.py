@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from fewer._kernels._nearest import FAR, change_distances, nearest_hits, squared_errors, vote_hits
 from fewer.select._folds import Split, fixed_splits
-from fewer.select._objective import Objective, SubsetScorer
+from fewer.select.objectives._objective import Objective, SubsetScorer
 
 
 @dataclass

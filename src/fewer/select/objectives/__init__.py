@@ -1,0 +1,4 @@
+"""What a search maximises: ``J(subset)``, each objective one small module.
+
+A new objective is a dataclass that derives from :class:`Objective` and gives a :class:`SubsetScorer` by ``start``.
+"""
