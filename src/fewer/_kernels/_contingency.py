@@ -1,0 +1,134 @@
+"""How often values occur together: sums of ``c log c`` over the cells of contingency tables.
+
+The entropy of a table of counts c with n rows is ``log n - sum(c log c) / n``. Counts are whole numbers up to n, so
+``c log c`` is looked up and not computed.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def joint_sums(codes, n_levels, columns, target, n_target, xlogx):
+    """Sum of c log c over the table of each wanted column with the target. Columns are the rows of ``codes``."""
+    n_rows = target.size
+    table = np.zeros((2, n_levels.max() * n_target), dtype=np.int64)
+    sums = np.empty(columns.size)
+    for place in range(columns.size):
+        column = columns[place]
+        n_cells = n_levels[column] * n_target
+        own = codes[column]
+        # Two tables in turn: rows that fall into the same cell one after the other do not wait for each other.
+        for row in range(0, n_rows - 1, 2):
+            table[0, own[row] * n_target + target[row]] += 1
+            table[1, own[row + 1] * n_target + target[row + 1]] += 1
+        if n_rows % 2:
+            table[0, own[n_rows - 1] * n_target + target[n_rows - 1]] += 1
+        total = 0.0
+        for cell in range(n_cells):
+            total += xlogx[table[0, cell] + table[1, cell]]
+            table[0, cell] = 0
+            table[1, cell] = 0
+        sums[place] = total
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def sparse_joint_sums(indptr, indices, codes, zero_codes, n_levels, columns, target, n_target, target_counts, xlogx):
+    """The same for columns in compressed form: only what is not zero is counted, and zeros are what is left."""
+    table = np.zeros((n_levels.max(), n_target), dtype=np.int64)
+    sums = np.empty(columns.size)
+    for place in range(columns.size):
+        column = columns[place]
+        zero = zero_codes[column]
+        table[zero, :] = target_counts
+        for entry in range(indptr[column], indptr[column + 1]):
+            t = target[indices[entry]]
+            table[zero, t] -= 1
+            table[codes[entry], t] += 1
+        total = 0.0
+        for level in range(n_levels[column]):
+            for t in range(n_target):
+                total += xlogx[table[level, t]]
+                table[level, t] = 0
+        sums[place] = total
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def joint_codes(first, second, n_first, n_second):
+    """Numbers 0, 1, ... for the pairs of values that occur, in order of appearance, and how many there are."""
+    seen = np.full(n_first * n_second, -1, dtype=np.int32)
+    codes = np.empty(first.size, dtype=np.int32)
+    n_seen = 0
+    for row in range(first.size):
+        cell = first[row] * n_second + second[row]
+        if seen[cell] < 0:
+            seen[cell] = n_seen
+            n_seen += 1
+        codes[row] = seen[cell]
+    return codes, n_seen
+
+
+@njit(cache=True, nogil=True)
+def _put_in(values, names, value, name):
+    """Put a value into an ascending list of fixed length, if it belongs there; of equals the earlier stays ahead."""
+    last = values.size - 1
+    if not value < values[last]:
+        return
+    place = last
+    while place > 0 and value < values[place - 1]:
+        values[place], names[place] = values[place - 1], names[place - 1]
+        place -= 1
+    values[place], names[place] = value, name
+
+
+@njit(cache=True, nogil=True)
+def least_conditional_information(codes, n_levels, classes, n_classes, xlogx, n_kept):
+    """For each column i, the columns j with the least I(class; i | j), least first, and these values times n.
+
+    One table of (i, j, class) gives the value of both (i given j) and (j given i):
+    ``n I(class; i | j) = S(i, j, class) - S(i, j) - S(j, class) + S(j)`` with S the sum of c log c.
+    """
+    n_columns, n_rows = codes.shape
+    alone = np.empty(n_columns)
+    with_class = np.empty(n_columns)
+    largest = n_levels.max()
+    table = np.zeros(largest * largest * n_classes, dtype=np.int32)
+    for i in range(n_columns):
+        counts = np.zeros(n_levels[i] * n_classes, dtype=np.int64)
+        for row in range(n_rows):
+            counts[codes[i, row] * n_classes + classes[row]] += 1
+        alone[i], with_class[i] = 0.0, 0.0
+        for level in range(n_levels[i]):
+            total = 0
+            for c in range(n_classes):
+                count = counts[level * n_classes + c]
+                total += count
+                with_class[i] += xlogx[count]
+            alone[i] += xlogx[total]
+    values = np.full((n_columns, n_kept), np.inf)
+    names = np.full((n_columns, n_kept), -1, dtype=np.int64)
+    place = np.empty(n_rows, dtype=np.int32)
+    for i in range(n_columns):
+        for row in range(n_rows):
+            place[row] = codes[i, row] * n_classes + classes[row]
+        step = n_levels[i] * n_classes
+        for j in range(i + 1, n_columns):
+            for row in range(n_rows):
+                table[codes[j, row] * step + place[row]] += 1
+            pairs, triples = 0.0, 0.0
+            for start in range(0, n_levels[j] * step, n_classes):
+                total = 0
+                for cell in range(start, start + n_classes):
+                    total += table[cell]
+                    triples += xlogx[table[cell]]
+                    table[cell] = 0
+                pairs += xlogx[total]
+            both = triples - pairs
+            # Rounding leaves tiny numbers where there is nothing; they must not decide.
+            given_j = both - with_class[j] + alone[j]
+            given_i = both - with_class[i] + alone[i]
+            _put_in(values[i], names[i], given_j if given_j > 1e-9 * n_rows else 0.0, j)
+            _put_in(values[j], names[j], given_i if given_i > 1e-9 * n_rows else 0.0, i)
+    return names, values

@@ -1,0 +1,171 @@
+"""Where to cut a sorted column into intervals: bins of equal frequency, and the cuts that pay for themselves (MDL).
+
+Cuts are given as the largest value below them, so that the interval of a value is the number of cuts less than it, with
+no rounding.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _equal_frequency_cuts(values, n_bins, cuts):
+    """Write the cuts of one sorted column, and return how many there are. Equal values are never parted."""
+    n_rows = values.size
+    n_cuts = 0
+    for row in range(1, n_rows):
+        if values[row] != values[row - 1]:
+            if n_cuts == n_bins - 1:
+                n_cuts = -1
+                break
+            cuts[n_cuts] = values[row - 1]
+            n_cuts += 1
+    if n_cuts >= 0:  # so few values that each is an interval of its own
+        return n_cuts
+    n_cuts = 0
+    for b in range(1, n_bins):
+        place = n_rows * b // n_bins
+        if place == 0:
+            continue
+        before = place
+        while before > 0 and values[before - 1] == values[place]:
+            before -= 1
+        after = place
+        while after < n_rows and values[after] == values[place]:
+            after += 1
+        # The end of the run of equal values that is nearer; the ends of the column are no cuts.
+        cut = before if before > 0 and (place - before <= after - place or after == n_rows) else after
+        if cut < n_rows and (n_cuts == 0 or values[cut - 1] > cuts[n_cuts - 1]):
+            cuts[n_cuts] = values[cut - 1]
+            n_cuts += 1
+    return n_cuts
+
+
+@njit(cache=True, nogil=True)
+def equal_frequency_cuts(sorted_columns, n_bins, cuts, n_cuts):
+    """Cuts of every sorted column (a row each)."""
+    for column in range(sorted_columns.shape[0]):
+        n_cuts[column] = _equal_frequency_cuts(sorted_columns[column], n_bins, cuts[column])
+
+
+@njit(cache=True, nogil=True)
+def intervals(values, cuts, n_cuts, codes):
+    """Interval of each value of every column (a row each): how many cuts are less than it."""
+    for column in range(values.shape[0]):
+        own = cuts[column, : n_cuts[column]]
+        if own.size > 24:
+            for row in range(values.shape[1]):
+                codes[column, row] = np.searchsorted(own, values[column, row])
+            continue
+        codes[column, :] = 0
+        for cut in own:
+            for row in range(values.shape[1]):
+                codes[column, row] += values[column, row] > cut
+
+
+@njit(cache=True, nogil=True)
+def _best_cut(values, classes, start, stop, totals, left, xlogx):
+    """Where to part [start, stop) so that the class entropy of the parts is least, and that entropy times its rows.
+
+    ``xlogx[c]`` is c log2 c. Moving one row from the right part to the left changes two counts only.
+    """
+    left[:] = 0
+    right_sum = 0.0
+    for c in range(totals.size):
+        right_sum += xlogx[totals[c]]
+    left_sum = 0.0
+    best, best_cut = np.inf, -1
+    for row in range(start, stop - 1):
+        c = classes[row]
+        on_left, on_right = left[c], totals[c] - left[c]
+        left_sum += xlogx[on_left + 1] - xlogx[on_left]
+        right_sum += xlogx[on_right - 1] - xlogx[on_right]
+        left[c] = on_left + 1
+        if values[row] == values[row + 1]:
+            continue
+        n_left = row + 1 - start
+        spread = xlogx[n_left] - left_sum + xlogx[stop - start - n_left] - right_sum
+        if spread < best - 1e-9:
+            best, best_cut = spread, row + 1
+    return best_cut
+
+
+@njit(cache=True, nogil=True)
+def _entropy_and_classes(counts, xlogx):
+    """Entropy in bits of class counts, and how many classes there are."""
+    n_rows, total, n_present = 0, 0.0, 0
+    for count in counts:
+        n_rows += count
+        total += xlogx[count]
+        n_present += count > 0
+    return (xlogx[n_rows] - total) / n_rows, n_present
+
+
+@njit(cache=True, nogil=True)
+def _pays(totals, left, xlogx):
+    """Whether a cut shortens the description: Fayyad and Irani's criterion."""
+    n_rows = totals.sum()
+    entropy, k = _entropy_and_classes(totals, xlogx)
+    entropy_left, k_left = _entropy_and_classes(left, xlogx)
+    entropy_right, k_right = _entropy_and_classes(totals - left, xlogx)
+    n_left = left.sum()
+    gain = entropy - (n_left * entropy_left + (n_rows - n_left) * entropy_right) / n_rows
+    # log2(3^k - 2), which would overflow for many classes
+    arrangements = k * np.log2(3.0) + np.log2(1.0 - 2.0 * 3.0 ** (-k))
+    delta = arrangements - (k * entropy - k_left * entropy_left - k_right * entropy_right)
+    return gain > (np.log2(n_rows - 1.0) + delta) / n_rows
+
+
+@njit(cache=True, nogil=True)
+def _mdl_cut_places(values, classes, n_classes, xlogx, is_cut, todo):
+    """Mark the rows of one sorted column that start a new interval, and return how many intervals there are."""
+    n_rows = values.size
+    is_cut[:] = False
+    totals = np.zeros(n_classes, dtype=np.int64)
+    left = np.zeros(n_classes, dtype=np.int64)
+    todo[0, 0], todo[0, 1] = 0, n_rows
+    n_todo, n_intervals = 1, 1
+    while n_todo:
+        n_todo -= 1
+        start, stop = todo[n_todo, 0], todo[n_todo, 1]
+        if stop - start < 2:
+            continue
+        totals[:] = 0
+        for row in range(start, stop):
+            totals[classes[row]] += 1
+        cut = _best_cut(values, classes, start, stop, totals, left, xlogx)
+        if cut < 0:
+            continue
+        left[:] = 0
+        for row in range(start, cut):
+            left[classes[row]] += 1
+        if _pays(totals, left, xlogx):
+            is_cut[cut] = True
+            n_intervals += 1
+            todo[n_todo, 0], todo[n_todo, 1] = start, cut
+            todo[n_todo + 1, 0], todo[n_todo + 1, 1] = cut, stop
+            n_todo += 2
+    return n_intervals
+
+
+@njit(cache=True, nogil=True)
+def mdl_intervals(columns, order, classes, n_classes, xlogx, codes, n_levels):
+    """Interval of each value of every column (a row each), by recursive cuts that pay for themselves.
+
+    ``order`` sorts each column, ``xlogx[c]`` is c log2 c for counts up to the number of rows.
+    """
+    n_rows = columns.shape[1]
+    values = np.empty(n_rows, dtype=columns.dtype)
+    sorted_classes = np.empty(n_rows, dtype=classes.dtype)
+    is_cut = np.empty(n_rows, dtype=np.bool_)
+    todo = np.empty((n_rows + 1, 2), dtype=np.int64)
+    for column in range(columns.shape[0]):
+        for place in range(n_rows):
+            row = order[column, place]
+            values[place] = columns[column, row]
+            sorted_classes[place] = classes[row]
+        n_levels[column] = _mdl_cut_places(values, sorted_classes, n_classes, xlogx, is_cut, todo)
+        code = 0
+        for place in range(n_rows):
+            code += is_cut[place]
+            codes[column, order[column, place]] = code

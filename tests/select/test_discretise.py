@@ -1,0 +1,138 @@
+"""Levels of columns: by description length, equal frequency and equal width."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from fewer.select._discretise import discretise, suitable_n_bins
+
+
+def bits(classes):
+    shares = np.unique(classes, return_counts=True)[1] / len(classes)
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def cuts_by_description_length(values, classes):
+    """Fayyad and Irani's rule, written out for one column: the largest value below each cut."""
+    order = np.argsort(values, kind="stable")
+    values, classes = values[order], classes[order]
+    n = len(values)
+    places = [place for place in range(1, n) if values[place] != values[place - 1]]
+    if not places:
+        return []
+    left_over = [place * bits(classes[:place]) + (n - place) * bits(classes[place:]) for place in places]
+    best = places[int(np.argmin(np.round(left_over, 9)))]
+    left, right = classes[:best], classes[best:]
+    gain = bits(classes) - min(left_over) / n
+    k, k_left, k_right = (len(np.unique(part)) for part in (classes, left, right))
+    price = np.log2(n - 1) + np.log2(3**k - 2) - k * bits(classes) + k_left * bits(left) + k_right * bits(right)
+    if gain <= price / n:
+        return []
+    return [
+        *cuts_by_description_length(values[:best], left),
+        values[best - 1],
+        *cuts_by_description_length(values[best:], right),
+    ]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_cuts_by_description_length_are_those_of_the_rule_written_out(n_classes):
+    rng = np.random.default_rng(n_classes)
+    classes = rng.integers(n_classes, size=150)
+    X = rng.normal(size=(150, 8)) + np.outer(classes, np.linspace(0, 3, 8))
+    X[:, 3:] = np.round(X[:, 3:], 1)
+    X[:, 7] = np.round(X[:, 7])
+    found = discretise(X, classes, method="mdl")
+    for column in range(8):
+        cuts = cuts_by_description_length(X[:, column], classes)
+        assert np.array_equal(found.codes[column], np.searchsorted(cuts, X[:, column]))
+        assert found.n_levels[column] == len(cuts) + 1
+    assert found.n_levels.max() > 2
+
+
+def test_columns_that_tell_nothing_stay_in_one_piece():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 200))
+    n_levels = discretise(X, rng.integers(2, size=300), method="mdl").n_levels
+    assert (n_levels == 1).mean() > 0.95
+
+
+def test_many_classes_do_not_overflow():
+    classes = np.repeat(np.arange(1000), 3)
+    table = discretise(classes[:, None] / 7.0, classes, method="mdl")
+    assert table.n_levels.tolist() == [1000]  # each cut gains more than it costs
+    two = discretise(np.repeat([0.0, 1.0], 1500)[:, None], np.repeat([0, 999], 1500), method="mdl")
+    assert two.n_levels.tolist() == [2]
+
+
+def test_equal_frequency_gives_equal_frequencies():
+    X = np.random.default_rng(1).normal(size=(1000, 3))
+    table = discretise(X, n_bins=10)
+    for column in range(3):
+        assert np.bincount(table.codes[column]).tolist() == [100] * 10
+        assert (np.diff(table.codes[column][np.argsort(X[:, column])].astype(int)) >= 0).all()
+
+
+def test_equal_values_are_never_parted():
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.poisson(3, 400), np.where(rng.random(400) < 0.8, 0, rng.random(400))]).astype(float)
+    table = discretise(X, n_bins=4)
+    for column in range(2):
+        levels = table.codes[column]
+        for value in np.unique(X[:, column]):
+            assert len(np.unique(levels[X[:, column] == value])) == 1
+        assert (np.diff(levels[np.argsort(X[:, column])].astype(int)) >= 0).all()
+        assert table.n_levels[column] == len(np.unique(levels))
+
+
+def test_few_values_are_kept_as_they_are():
+    X = np.array([[1.0, 5.0], [1.0, -2.0], [3.0, 5.0], [7.0, 5.0]])
+    assert discretise(X, n_bins=3).codes.tolist() == [[0, 0, 1, 2], [1, 0, 1, 1]]
+
+
+def test_equal_width_cuts_the_range():
+    X = np.linspace(0, 10, 101)[:, None]
+    codes = discretise(X, method="equal_width", n_bins=5).codes[0]
+    assert np.array_equal(codes, np.clip(np.ceil(X[:, 0] / 2 - 1e-9) - 1, 0, 4))
+
+
+@pytest.mark.parametrize("method", ["mdl", "equal_frequency", "equal_width"])
+def test_a_constant_column_has_one_level(method):
+    X = np.full((20, 1), 0.1)
+    table = discretise(X, np.arange(20) % 2, method=method, n_bins=4)
+    assert table.n_levels.tolist() == [1]
+    assert not table.codes.any()
+
+
+@pytest.mark.parametrize("method", ["mdl", "equal_frequency", "equal_width"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_tables_have_the_same_levels(method, dtype):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 30)).astype(dtype) * (rng.random((80, 30)) < 0.3)
+    X[:, 0] = rng.normal(size=80)  # without a zero
+    X[:, 1] = 0
+    classes = (X[:, 2] + X[:, 3] > 0.1).astype(int)
+    full, compressed = discretise(X, classes, method=method), discretise(sparse.csc_array(X), classes, method=method)
+    assert np.array_equal(full.n_levels, compressed.n_levels)
+    for column in range(30):
+        assert np.array_equal(full.column(column), compressed.column(column))
+    assert np.array_equal(compressed.dense().codes, full.codes)
+
+
+def test_more_than_256_levels():
+    X = np.random.default_rng(4).normal(size=(2000, 2))
+    table = discretise(X, n_bins=500)
+    assert table.n_levels.tolist() == [500, 500]
+    assert np.bincount(table.codes[0]).tolist() == [4] * 500
+
+
+def test_columns_in_several_blocks(monkeypatch):
+    X = np.random.default_rng(5).normal(size=(50, 23))
+    whole = discretise(X).codes
+    monkeypatch.setattr("fewer.select._discretise._BLOCK_CELLS", 200)
+    assert np.array_equal(discretise(X).codes, whole)
+
+
+def test_bins_leave_rows_for_every_cell():
+    assert suitable_n_bins(1) == 2
+    assert suitable_n_bins(10**6) == 10
