@@ -62,13 +62,16 @@ def test_intervals_cover_zero_on_wide_noise_where_a_little_optimism_is_left():
 
 
 @pytest.mark.slow
-def test_ten_folds_on_wide_noise_cover_less_than_promised():
-    """A limit of the method that its docstring tells: ten folds overlap more, and keep more of the optimism."""
+@pytest.mark.parametrize("n_repeats", [1, 5])
+def test_intervals_of_ten_folds_cover_zero_on_wide_noise_where_more_optimism_is_left(n_repeats):
     sizes = [1, 2, 5, 10, 20, 50, 100]
-    shares, means = covered(SelectKBest(), GaussianNB(), n_rows=60, n_columns=1000, n_repeats=5, sizes=sizes, cv=10)
-    assert 0.85 < shares["A", 0.95] < 0.95, shares
-    assert 0.85 < shares["B", 0.95] < 0.95, shares
+    shares, means = covered(
+        SelectKBest(), GaussianNB(), n_rows=60, n_columns=1000, n_repeats=n_repeats, sizes=sizes, cv=10
+    )
+    assert min(shares["A", 0.95], shares["B", 0.95]) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / N_TABLES), shares
+    # Ten training sets overlap more than five, so the folds that choose know more of the one that judges.
     assert 0.03 < means["A"] < 0.08, means
+    assert 0.01 < means["B"] < means["A"], means
 
 
 @pytest.mark.slow
