@@ -10,7 +10,23 @@ from fewer.select._select_top import SelectTop
 from fewer.select.objectives._cross_validated_score import CrossValidatedScore
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, PlainScorer, SubsetScorer
-from fewer.select.scores import ColumnScores, column_score, fisher_score, score_names, single_column_score
+from fewer.select.scores import (
+    ColumnScores,
+    anova_score,
+    bw_ratio_score,
+    chi2_score,
+    column_score,
+    fisher_score,
+    knn_mutual_information_score,
+    kolmogorov_smirnov_score,
+    mutual_information_score,
+    pearson_score,
+    score_names,
+    signal_to_noise_score,
+    single_column_score,
+    spearman_score,
+    welch_score,
+)
 from fewer.select.searches._exhaustive_search import ExhaustiveSearch
 from fewer.select.searches._sequential import SearchStep
 from fewer.select.searches._sequential_search import SequentialSearch
@@ -27,8 +43,18 @@ __all__ = [
     "SelectTop",
     "SequentialSearch",
     "SubsetScorer",
+    "anova_score",
+    "bw_ratio_score",
+    "chi2_score",
     "column_score",
     "fisher_score",
+    "knn_mutual_information_score",
+    "kolmogorov_smirnov_score",
+    "mutual_information_score",
+    "pearson_score",
     "score_names",
+    "signal_to_noise_score",
     "single_column_score",
+    "spearman_score",
+    "welch_score",
 ]

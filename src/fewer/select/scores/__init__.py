@@ -4,7 +4,12 @@ Each looks at one column at a time (Relief also at the neighbourhood of a row), 
 same. A new score is one function on clean arrays, with its card ``@column_score(...)``; selectors then know it by name.
 """
 
-from fewer.select.scores._fisher import fisher_score
+from fewer.select.scores._chi_square import chi2_score
+from fewer.select.scores._correlation import pearson_score, spearman_score
+from fewer.select.scores._fisher import anova_score, bw_ratio_score, fisher_score
+from fewer.select.scores._kolmogorov_smirnov import kolmogorov_smirnov_score
+from fewer.select.scores._mutual_information import mutual_information_score
+from fewer.select.scores._nearest_mutual_information import knn_mutual_information_score
 from fewer.select.scores._score import (
     ColumnScores,
     Score,
@@ -15,15 +20,26 @@ from fewer.select.scores._score import (
     score_names,
 )
 from fewer.select.scores._single_column import single_column_score
+from fewer.select.scores._two_means import signal_to_noise_score, welch_score
 
 __all__ = [
     "ColumnScores",
     "Score",
+    "anova_score",
+    "bw_ratio_score",
+    "chi2_score",
     "class_codes",
     "column_score",
     "fisher_score",
+    "knn_mutual_information_score",
+    "kolmogorov_smirnov_score",
+    "mutual_information_score",
     "named_score",
+    "pearson_score",
     "score_card",
     "score_names",
+    "signal_to_noise_score",
     "single_column_score",
+    "spearman_score",
+    "welch_score",
 ]

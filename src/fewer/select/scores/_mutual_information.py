@@ -1,0 +1,78 @@
+"""What a column, cut into bins, tells about the target: mutual information of a table of counts.
+
+``I = sum_(b, c) p(b, c) ln(p(b, c) / (p(b) p(c)))`` over the bins b of the column, with about equally many rows each, and
+the classes c (or the bins of a target of numbers). ``2 n I`` is the G statistic, chi-square with
+``(bins - 1)(classes - 1)`` degrees of freedom when the two are independent.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc
+from scipy.stats import rankdata
+
+from fewer._kernels._sorted_columns import binned_information
+from fewer.select.scores._score import ColumnScores, column_score
+from fewer.select.scores._sorted_columns import sorted_columns
+
+_MOST_BINS = 10
+_ROWS_IN_A_CELL = 5
+
+
+@column_score(tasks=("classification", "regression"), sparse=True, p_values=True)
+def mutual_information_score(X: Any, y: np.ndarray, *, n_bins: int | None = None) -> ColumnScores:
+    """Mutual information of each column, cut into bins of equally many rows, and the target.
+
+    It sees any relation that is not finer than the bins. A column of few different values keeps them, so that columns of
+    codes and counts are taken as they are. The estimate grows with the number of cells even where there is nothing to
+    see; the p-values make up for that, so columns of different kinds are best compared with ``alpha``.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Table.
+    y : array-like of shape (n_samples,)
+        Classes, or numbers, which are cut into bins as well.
+    n_bins : int or None, default=None
+        Bins for each column; by default the square root of a fifth of the rows, between 2 and 10.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        In nats; zero for a constant column.
+    p_values : ndarray of shape (n_features,)
+        P-values of the G test.
+
+    Examples
+    --------
+    >>> from fewer.select import mutual_information_score
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> scores, p_values = mutual_information_score(X, ["well", "well", "ill", "ill"])
+    >>> scores.round(3), p_values.round(3)
+    (array([0.693, 0.   ]), array([0.019, 1.   ]))
+    """
+    n_bins = default_bins(len(y)) if n_bins is None else n_bins
+    if n_bins < 2:
+        raise ValueError(f"n_bins must be 2 or more for a column to tell anything, got {n_bins}.")
+    codes = y if y.dtype.kind in "iu" else binned(y, n_bins)
+    sizes = np.bincount(codes)
+    scores, occupied = np.empty(X.shape[1]), np.empty(X.shape[1])
+    for columns, block in sorted_columns(X):
+        scores[columns], occupied[columns] = binned_information(*block, codes, sizes, n_bins)
+    freedom = (occupied - 1) * (np.count_nonzero(sizes) - 1)
+    p_values = chdtrc(np.maximum(freedom, 1), 2 * len(y) * scores)
+    return ColumnScores(scores, np.where(freedom > 0, p_values, 1.0))
+
+
+def default_bins(n_rows: int) -> int:
+    """So many that a table of bins by bins has five rows in a cell, between 2 and 10."""
+    return int(np.clip(np.sqrt(n_rows / _ROWS_IN_A_CELL), 2, _MOST_BINS))
+
+
+def binned(values: np.ndarray, n_bins: int) -> np.ndarray:
+    """Bin of each value, with about equally many in each; values of few kinds keep them, and equals stay together."""
+    kinds, codes = np.unique(values, return_inverse=True)
+    if len(kinds) <= n_bins:
+        return codes
+    middles = rankdata(values) - 0.5
+    return np.unique((n_bins * middles / len(values)).astype(np.int64), return_inverse=True)[1]
