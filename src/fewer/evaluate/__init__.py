@@ -2,12 +2,14 @@
 
 from fewer.evaluate._bias_experiment import BiasExperiment, selection_bias_experiment
 from fewer.evaluate._compare import MethodComparison, compare_methods
-from fewer.evaluate._cross_index import CrossIndex, cross_index
+from fewer.evaluate._cross_index import CrossIndex, corrected_interval, cross_index
 from fewer.evaluate._decision_errors import smoothed_error_rate
+from fewer.evaluate._fold_scores import FoldScores, score_sizes
 from fewer.evaluate._multiple_tests import Discoveries, benjamini_hochberg
 from fewer.evaluate._nested_evaluation import NestedEvaluation, NestedResult, Realisation
 from fewer.evaluate._nested_selection import NestedSelectionCV
 from fewer.evaluate._optimal_size import OptimalSize, optimal_n_features
+from fewer.evaluate._outer_folds import Fold, outer_folds
 from fewer.evaluate._overfit_curve import OverfitCurve, selection_overfit_curve
 from fewer.evaluate._peaking import PeakingCurve, peaking_curve
 from fewer.evaluate._permutation_battery import BatteryResult, PermutationBattery
@@ -28,6 +30,8 @@ __all__ = [
     "CriterionSurface",
     "CrossIndex",
     "Discoveries",
+    "Fold",
+    "FoldScores",
     "MethodComparison",
     "NestedEvaluation",
     "NestedResult",
@@ -47,11 +51,13 @@ __all__ = [
     "StabilityDifference",
     "benjamini_hochberg",
     "compare_methods",
+    "corrected_interval",
     "cross_index",
     "expected_error",
     "interaction_test",
     "linear_rule_error",
     "optimal_n_features",
+    "outer_folds",
     "peaking_curve",
     "permutation_test",
     "permutation_verdict",
@@ -60,6 +66,7 @@ __all__ = [
     "power_test2",
     "protocol_audit",
     "randomize",
+    "score_sizes",
     "selection_bias_experiment",
     "selection_curve",
     "selection_overfit_curve",

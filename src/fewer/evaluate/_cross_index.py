@@ -285,7 +285,30 @@ def indexed(scores: np.ndarray, sizes: np.ndarray, *, method: Indexing, reduce: 
 
 
 def corrected_interval(benefits: np.ndarray, confidence: float, test_ratio: float) -> tuple[float, float]:
-    """Interval of the mean benefit over (repeats and) folds whose training sets overlap (Nadeau and Bengio)."""
+    """Interval of the mean benefit over folds whose training sets overlap (Nadeau and Bengio).
+
+    Parameters
+    ----------
+    benefits : ndarray of shape (n_folds,) or (n_repeats, n_folds)
+        Benefit measured on each fold.
+    confidence : float
+        Level of the interval.
+    test_ratio : float
+        Rows in a fold over rows trained on.
+
+    Returns
+    -------
+    low, high : float
+        The interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.evaluate import corrected_interval
+    >>> low, high = corrected_interval(np.array([0.01, 0.03, 0.02, 0.05, 0.04]), 0.95, 1 / 4)
+    >>> round(low, 4), round(high, 4)
+    (0.0006, 0.0594)
+    """
     from scipy.special import stdtrit
 
     spread = benefits.std(ddof=1) * np.sqrt(1 / benefits.size + test_ratio)

@@ -1,7 +1,7 @@
 """One outer fold of a selection curve: select on the rows held in, learn on them, score the rows held out."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,23 @@ class Job(NamedTuple):
 
 
 class FoldScores(NamedTuple):
-    """What came of one fold; ``scores`` has one entry for each of ``sizes``, the last being the full set."""
+    """What came of one fold; made by :func:`score_sizes`.
+
+    Attributes
+    ----------
+    sizes : list of int
+        Numbers of columns, the last being all of them.
+    scores : ndarray of shape (n_sizes,)
+        Score of the learner on the rows held out, for each of these.
+    path : SubsetPath
+        The subset of each size; ``path.columns(size)`` gives its columns.
+    ranking : ndarray or None
+        Place of every column, where the selector has places for all.
+    inner : mapping of int to float
+        What a search believed of its subsets.
+    selector_seconds, learner_seconds : float
+        Time taken.
+    """
 
     sizes: list[int]
     scores: np.ndarray
@@ -49,19 +65,80 @@ class Selected(NamedTuple):
 
 def score_fold(fold: Fold, job: Job) -> FoldScores:
     """Scores of all sizes on one fold. Nothing that is fitted sees the rows held out."""
-    X_train, y_train = rows_of(job.X, fold.train), job.y[fold.train]
-    started = time.perf_counter()
-    selected, X_train = fit_selector(job.selector, X_train, y_train)
-    selector_seconds = time.perf_counter() - started
-    sizes = selected.path.sizes(job.sizes)
-    X_test = selected.table(rows_of(job.X, fold.test))
-    started = time.perf_counter()
-    scores = size_scores(
-        job.learner, X_train, y_train, X_test, job.y[fold.test], selected.path, sizes, job.scoring, job.shared_work
+    return score_sizes(
+        job.selector,
+        job.learner,
+        rows_of(job.X, fold.train),
+        job.y[fold.train],
+        rows_of(job.X, fold.test),
+        job.y[fold.test],
+        sizes=job.sizes,
+        scoring=job.scoring,
+        shared_work=job.shared_work,
     )
+
+
+def score_sizes(
+    selector: Any,
+    learner: Any,
+    X_train: Any,
+    y_train: np.ndarray,
+    X_test: Any,
+    y_test: np.ndarray,
+    *,
+    sizes: Iterable[int] | None = None,
+    scoring: Any = None,
+    shared_work: bool = True,
+) -> FoldScores:
+    """Select on some rows, learn on them with every number of columns, and score on others.
+
+    Parameters
+    ----------
+    selector : selector, or pipeline that ends with one
+        Not fitted.
+    learner : estimator
+        Not fitted.
+    X_train, X_test : array, frame or sparse matrix
+        Rows to learn from, and rows held out.
+    y_train, y_test : ndarray
+        Their targets.
+    sizes : iterable of int, default=None
+        Numbers of columns to try; by default those of :func:`selection_curve`. The full set is always added.
+    scoring : str, callable or None, default=None
+        A score of scikit-learn, higher is better; None for the learner's own.
+    shared_work : bool, default=True
+        Let sizes share their work where the learner allows it; the result is the same.
+
+    Returns
+    -------
+    found : FoldScores
+        Sizes, scores, the subsets and the time taken.
+
+    See Also
+    --------
+    selection_curve : The same for all folds of a cross-validation.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.feature_selection import SelectKBest
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fewer.evaluate import score_sizes
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = score_sizes(SelectKBest(), GaussianNB(), X[:400], y[:400], X[400:], y[400:], sizes=[1, 5])
+    >>> found.sizes, found.scores.round(3)
+    ([1, 5, 30], array([0.899, 0.953, 0.964]))
+    """
+    started = time.perf_counter()
+    selected, X_train = fit_selector(selector, X_train, y_train)
+    selector_seconds = time.perf_counter() - started
+    tried = selected.path.sizes(sizes)
+    X_test = selected.table(X_test)
+    started = time.perf_counter()
+    scores = size_scores(learner, X_train, y_train, X_test, y_test, selected.path, tried, scoring, shared_work)
     learner_seconds = time.perf_counter() - started
     return FoldScores(
-        sizes,
+        tried,
         scores,
         selected.path,
         full_ranking(selected),

@@ -21,6 +21,39 @@ def outer_folds(
 
     A whole number makes shuffled folds, stratified for a classifier, and kept whole where there are groups. A
     splitter is shuffled anew for each repeat. One that repeats itself (RepeatedKFold) gives its own repeats.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test)
+        The folds.
+    X : array, frame or sparse matrix of shape (n_samples, n_features)
+        The table.
+    y : ndarray of shape (n_samples,)
+        The target.
+    classifier : bool
+        Whether the target holds classes.
+    n_repeats : int
+        How often the folds are drawn.
+    groups : array-like of shape (n_samples,) or None
+        Rows of one group stay together.
+    random_state : int, RandomState instance or None
+        Draws the folds.
+
+    Returns
+    -------
+    repeats : list of list of Fold
+        Rows to learn from and rows held out, for each fold of each repeat.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.evaluate import outer_folds
+    >>> y = np.array([0, 1, 0, 1])
+    >>> repeats = outer_folds(
+    ...     2, y[:, None], y, classifier=True, n_repeats=3, groups=None, random_state=0
+    ... )
+    >>> [len(folds) for folds in repeats]
+    [2, 2, 2]
     """
     from sklearn.utils import check_random_state
 
