@@ -24,6 +24,7 @@ from fewer.datasets._independent_sources import make_independent_sources
 from fewer.datasets._load import available, load
 from fewer.datasets._problem import Problem
 from fewer.datasets._record import Record
+from fewer.datasets._topic_words import make_topic_words
 from fewer.datasets._two_gaussians import make_two_gaussians
 from fewer.datasets._twonorm import make_twonorm
 from fewer.datasets._waveform import make_waveform
@@ -39,6 +40,7 @@ __all__ = [
     "make_four_gaussians",
     "make_gaussian",
     "make_independent_sources",
+    "make_topic_words",
     "make_two_gaussians",
     "make_twonorm",
     "make_waveform",

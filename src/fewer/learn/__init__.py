@@ -1,5 +1,9 @@
 """The learners that the papers bring along: sparse linear, discriminants, boosting, Gaussian processes."""
 
 from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO
+from fewer.learn._naive_bayes_text import NaiveBayesText
 
-__all__ = ["KernelRidgeClassifierLOO"]
+__all__ = [
+    "KernelRidgeClassifierLOO",
+    "NaiveBayesText",
+]

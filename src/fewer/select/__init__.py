@@ -7,24 +7,34 @@ function. A new objective is one small class; see :class:`Objective`.
 
 from fewer.select._independent_ranking import IndependentRanking
 from fewer.select._select_top import SelectTop
+from fewer.select._text_feature_scorer import TextFeatureScorer
 from fewer.select.objectives._cross_validated_score import CrossValidatedScore
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, PlainScorer, SubsetScorer
 from fewer.select.scores import (
     ColumnScores,
     anova_score,
+    bns_score,
     bw_ratio_score,
     chi2_score,
     column_score,
+    cross_entropy_score,
     fisher_score,
+    frequency_score,
+    info_gain_score,
     knn_mutual_information_score,
     kolmogorov_smirnov_score,
     mutual_information_score,
+    occurrence_fisher_score,
+    occurrence_mutual_info_score,
+    odds_ratio_score,
     pearson_score,
+    random_score,
     score_names,
     signal_to_noise_score,
     single_column_score,
     spearman_score,
+    svm_weight_score,
     welch_score,
 )
 from fewer.select.searches._exhaustive_search import ExhaustiveSearch
@@ -43,18 +53,28 @@ __all__ = [
     "SelectTop",
     "SequentialSearch",
     "SubsetScorer",
+    "TextFeatureScorer",
     "anova_score",
+    "bns_score",
     "bw_ratio_score",
     "chi2_score",
     "column_score",
+    "cross_entropy_score",
     "fisher_score",
+    "frequency_score",
+    "info_gain_score",
     "knn_mutual_information_score",
     "kolmogorov_smirnov_score",
     "mutual_information_score",
+    "occurrence_fisher_score",
+    "occurrence_mutual_info_score",
+    "odds_ratio_score",
     "pearson_score",
+    "random_score",
     "score_names",
     "signal_to_noise_score",
     "single_column_score",
     "spearman_score",
+    "svm_weight_score",
     "welch_score",
 ]

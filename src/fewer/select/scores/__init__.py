@@ -10,6 +10,13 @@ from fewer.select.scores._fisher import anova_score, bw_ratio_score, fisher_scor
 from fewer.select.scores._kolmogorov_smirnov import kolmogorov_smirnov_score
 from fewer.select.scores._mutual_information import mutual_information_score
 from fewer.select.scores._nearest_mutual_information import knn_mutual_information_score
+from fewer.select.scores._occurrence_controls import frequency_score, random_score, svm_weight_score
+from fewer.select.scores._occurrence_information import (
+    cross_entropy_score,
+    info_gain_score,
+    occurrence_mutual_info_score,
+)
+from fewer.select.scores._occurrence_odds import bns_score, occurrence_fisher_score, odds_ratio_score
 from fewer.select.scores._score import (
     ColumnScores,
     Score,
@@ -26,20 +33,29 @@ __all__ = [
     "ColumnScores",
     "Score",
     "anova_score",
+    "bns_score",
     "bw_ratio_score",
     "chi2_score",
     "class_codes",
     "column_score",
+    "cross_entropy_score",
     "fisher_score",
+    "frequency_score",
+    "info_gain_score",
     "knn_mutual_information_score",
     "kolmogorov_smirnov_score",
     "mutual_information_score",
     "named_score",
+    "occurrence_fisher_score",
+    "occurrence_mutual_info_score",
+    "odds_ratio_score",
     "pearson_score",
+    "random_score",
     "score_card",
     "score_names",
     "signal_to_noise_score",
     "single_column_score",
     "spearman_score",
+    "svm_weight_score",
     "welch_score",
 ]
