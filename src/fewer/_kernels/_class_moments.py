@@ -1,8 +1,8 @@
 """Counts, means and sums of squares of every column in every class, in one pass that loses no digits.
 
-Welford's updates: with ``d = x - mean``, ``mean += d / count`` and ``square += d (x - mean)``. A class in which a column
-is constant has a sum of squares of exactly zero, and a column such as 1e8 plus noise keeps the digits of its noise. The
-rows that a sparse column does not store are merged in afterwards as a group of zeros.
+Welford's updates: with ``d = x - mean``, ``mean += d / count`` and ``square += d (x - mean)``. A class in which a
+column is constant has a sum of squares of exactly zero, and a column such as 1e8 plus noise keeps the digits of its
+noise. The rows that a sparse column does not store are merged in afterwards as a group of zeros.
 """
 
 import numpy as np

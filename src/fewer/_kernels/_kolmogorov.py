@@ -1,9 +1,9 @@
 """Exact p-values of the two-sample Kolmogorov-Smirnov statistic.
 
-Order n + m values without ties at random: a path of n steps right and m steps up, all paths equally likely. The p-value is
-the share of paths that somewhere leave the band ``|i / n - j / m| < gap``. The share among the paths to ``(i, j)`` is
-``(i a(i - 1, j) + j a(i, j - 1)) / (i + j)``, and 1 outside of the band: only sums of positive numbers, so that tiny
-p-values keep their digits.
+Order n + m values without ties at random: a path of n steps right and m steps up, all paths equally likely. The
+p-value is the share of paths that somewhere leave the band ``|i / n - j / m| < gap``. The share among the paths to
+``(i, j)`` is ``(i a(i - 1, j) + j a(i, j - 1)) / (i + j)``, and 1 outside of the band: only sums of positive numbers,
+so that tiny p-values keep their digits.
 """
 
 import numpy as np

@@ -1,8 +1,9 @@
 """Mutual information from distances to nearest neighbours, along sorted columns.
 
-In one dimension the k nearest neighbours of a value are a window of the sorted column that only moves forward, and how
-many values are within a distance is found by steps that double. In two dimensions, rows are dealt into strips of equally
-many along one axis, each strip sorted by the other axis; only the strips that can hold a nearer row are looked at.
+In one dimension the k nearest neighbours of a value are a window of the sorted column that only moves forward, and
+how many values are within a distance is found by steps that double. In two dimensions, rows are dealt into strips of
+equally many along one axis, each strip sorted by the other axis; only the strips that can hold a nearer row are
+looked at.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def _count_within(values, at, radius):
-    """How many of the sorted values are not further than ``radius`` from the one at position ``at``, itself included."""
+    """How many of the sorted values are within ``radius`` of the one at position ``at``, itself included."""
     here, last = values[at], values.size - 1
     right, step = at, 1
     while right + step <= last and values[right + step] - here <= radius:

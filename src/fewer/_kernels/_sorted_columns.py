@@ -1,8 +1,8 @@
 """What one walk along each sorted column tells: rank correlation, largest gap of distribution functions, information.
 
-Columns come as in a compressed sparse matrix: the stored values of column j are ``values[indptr[j]:indptr[j + 1]]`` in
-ascending order, none of them zero, with the row of each in ``rows``; all other rows are zeros, a block whose place among
-the ranks is known without looking. A dense column is one with nothing left out.
+Columns come as in a compressed sparse matrix: the stored values of column j are ``values[indptr[j]:indptr[j + 1]]``
+in ascending order, none of them zero, with the row of each in ``rows``; all other rows are zeros, a block whose place
+among the ranks is known without looking. A dense column is one with nothing left out.
 """
 
 import numpy as np

@@ -8,6 +8,8 @@ from fewer.select.scores._chi_square import chi2_score
 from fewer.select.scores._correlation import pearson_score, spearman_score
 from fewer.select.scores._fisher import anova_score, bw_ratio_score, fisher_score
 from fewer.select.scores._kolmogorov_smirnov import kolmogorov_smirnov_score
+from fewer.select.scores._laplacian import laplacian_score
+from fewer.select.scores._likelihood_ratio import likelihood_ratio_feature_score
 from fewer.select.scores._mutual_information import mutual_information_score
 from fewer.select.scores._nearest_mutual_information import knn_mutual_information_score
 from fewer.select.scores._occurrence_controls import frequency_score, random_score, svm_weight_score
@@ -17,6 +19,7 @@ from fewer.select.scores._occurrence_information import (
     occurrence_mutual_info_score,
 )
 from fewer.select.scores._occurrence_odds import bns_score, occurrence_fisher_score, odds_ratio_score
+from fewer.select.scores._relief import relief_score, relieff_score
 from fewer.select.scores._score import (
     ColumnScores,
     Score,
@@ -28,6 +31,7 @@ from fewer.select.scores._score import (
 )
 from fewer.select.scores._single_column import single_column_score
 from fewer.select.scores._two_means import signal_to_noise_score, welch_score
+from fewer.select.scores._variance import variance_score
 
 __all__ = [
     "ColumnScores",
@@ -44,6 +48,8 @@ __all__ = [
     "info_gain_score",
     "knn_mutual_information_score",
     "kolmogorov_smirnov_score",
+    "laplacian_score",
+    "likelihood_ratio_feature_score",
     "mutual_information_score",
     "named_score",
     "occurrence_fisher_score",
@@ -51,11 +57,14 @@ __all__ = [
     "odds_ratio_score",
     "pearson_score",
     "random_score",
+    "relief_score",
+    "relieff_score",
     "score_card",
     "score_names",
     "signal_to_noise_score",
     "single_column_score",
     "spearman_score",
     "svm_weight_score",
+    "variance_score",
     "welch_score",
 ]

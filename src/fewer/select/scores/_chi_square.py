@@ -19,8 +19,8 @@ from fewer.select.scores._score import ColumnScores, column_score
 def chi2_score(X: Any, y: np.ndarray) -> ColumnScores:
     """Chi-square of the totals of a column over the classes, for each column of counts.
 
-    How far the totals of the classes are from what they would be if every class had its share by rows. The p-value holds
-    for counts of independent events, such as words or 0/1 columns that are rarely 1.
+    How far the totals of the classes are from what they would be if every class had its share by rows. The p-value
+    holds for counts of independent events, such as words or 0/1 columns that are rarely 1.
 
     Parameters
     ----------

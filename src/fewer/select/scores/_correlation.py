@@ -41,7 +41,7 @@ def pearson_score(X: Any, y: np.ndarray) -> ColumnScores:
     >>> from fewer.select import pearson_score
     >>> scores, p_values = pearson_score([[1, 3], [2, 1], [3, 3], [4, 1]], [2.0, 4.0, 6.0, 8.5])
     >>> scores.round(3), p_values.round(3)
-    (array([0.998, 0.512]), array([0.002, 0.488]))
+    (array([0.998, 0.467]), array([0.002, 0.533]))
     """
     scores = np.abs(correlations(X, y))
     return ColumnScores(scores, correlation_p_values(scores, len(y)))
@@ -51,8 +51,8 @@ def pearson_score(X: Any, y: np.ndarray) -> ColumnScores:
 def spearman_score(X: Any, y: np.ndarray) -> ColumnScores:
     """Absolute value of the rank correlation of each column with the target.
 
-    The correlation of the ranks, equal values sharing the mean of theirs: large for any relation that only rises or only
-    falls, and blind to outliers.
+    The correlation of the ranks, equal values sharing the mean of theirs: large for any relation that only rises or
+    only falls, and blind to outliers.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """What a column, cut into bins, tells about the target: mutual information of a table of counts.
 
-``I = sum_(b, c) p(b, c) ln(p(b, c) / (p(b) p(c)))`` over the bins b of the column, with about equally many rows each, and
-the classes c (or the bins of a target of numbers). ``2 n I`` is the G statistic, chi-square with
-``(bins - 1)(classes - 1)`` degrees of freedom when the two are independent.
+``I = sum_(b, c) p(b, c) ln(p(b, c) / (p(b) p(c)))`` over the bins b of the column, with about equally many rows each,
+and the classes c (or the bins of a target of numbers). ``2 n I`` is the G statistic, chi-square with ``(bins -
+1)(classes - 1)`` degrees of freedom when the two are independent.
 """
 
 from typing import Any
@@ -23,9 +23,9 @@ _ROWS_IN_A_CELL = 5
 def mutual_information_score(X: Any, y: np.ndarray, *, n_bins: int | None = None) -> ColumnScores:
     """Mutual information of each column, cut into bins of equally many rows, and the target.
 
-    It sees any relation that is not finer than the bins. A column of few different values keeps them, so that columns of
-    codes and counts are taken as they are. The estimate grows with the number of cells even where there is nothing to
-    see; the p-values make up for that, so columns of different kinds are best compared with ``alpha``.
+    It sees any relation that is not finer than the bins. A column of few different values keeps them, so that columns
+    of codes and counts are taken as they are. The estimate grows with the number of cells even where there is nothing
+    to see; the p-values make up for that, so columns of different kinds are best compared with ``alpha``.
 
     Parameters
     ----------

@@ -19,6 +19,11 @@ Task = Literal["classification", "regression", "unsupervised"]
 
 CARD = "__fewer_score__"
 
+# Whole numbers name classes unless there are more kinds than this; beyond the smaller number, each needs some rows.
+_MOST_CLASSES = 100
+_MOST_SMALL_CLASSES = 20
+_ROWS_OF_A_CLASS = 5
+
 
 class ColumnScores(NamedTuple):
     """Scores of columns with their p-values, each of shape (n_features,) or (n_classes, n_features)."""
@@ -99,6 +104,11 @@ class Score:
 
 
 def _holds_numbers(y: np.ndarray) -> bool:
+    """Whether y holds numbers rather than names of classes: fractions, or whole numbers of very many kinds."""
+    if y.dtype.kind in "iuf":
+        n_kinds = len(np.unique(y))
+        if n_kinds > _MOST_CLASSES or (n_kinds > _MOST_SMALL_CLASSES and len(y) < _ROWS_OF_A_CLASS * n_kinds):
+            return True
     return type_of_target(y).startswith("continuous")
 
 

@@ -1,8 +1,8 @@
 """How far apart the means of a class and of the rest are, in units of their spread: signal to noise, and Welch's t.
 
 With means m, standard deviations s (divisor n - 1) and sizes n of the class (1) and of all other rows (0): signal to
-noise is ``|m_1 - m_0| / (s_1 + s_0)``, Welch's statistic ``|m_1 - m_0| / sqrt(s_1^2 / n_1 + s_0^2 / n_0)``. A class with
-a single row has no spread of its own; it is given that of the other rows.
+noise is ``|m_1 - m_0| / (s_1 + s_0)``, Welch's statistic ``|m_1 - m_0| / sqrt(s_1^2 / n_1 + s_0^2 / n_0)``. A class
+with a single row has no spread of its own; it is given that of the other rows.
 """
 
 from collections.abc import Callable

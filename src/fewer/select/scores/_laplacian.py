@@ -1,0 +1,94 @@
+"""How well a column keeps the neighbourhoods of the rows: the Laplacian score, without any target.
+
+Rows i and j that are among each other's nearest neighbours get the weight ``S_ij = exp(-|x_i - x_j|^2 / t)``; with
+``d = S 1`` and f a column less its mean under the weights d, He, Cai and Niyogi's score is
+``L = f'(diag(d) - S) f / f' diag(d) f``, small for a column that changes slowly along the neighbourhoods. Here it is
+``1 - L = f'S f / f' diag(d) f``, so that higher is better.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+from fewer.select.scores._score import column_score
+
+_ENTRIES_AT_ONCE = 1 << 22
+
+
+@column_score(tasks=("unsupervised",), sparse=True)
+def laplacian_score(X: Any, y: None = None, *, n_neighbors: int = 5, bandwidth: float | None = None) -> np.ndarray:
+    """One less the Laplacian score: how smoothly each column changes along the neighbourhoods of the rows.
+
+    The published score is better when it is lower; this is one less that, so higher is better here as everywhere. It
+    finds columns that keep the clusters or the manifold that all columns together show, and needs no target. Columns
+    should have comparable units, since they make the neighbourhoods.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Table.
+    y : Ignored
+        Not used.
+    n_neighbors : int, default=5
+        Nearest rows that a row is joined with.
+    bandwidth : float or None, default=None
+        The t of the weights ``exp(-distance^2 / t)``; by default the mean squared distance of rows that are joined.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        At most 1; minus infinity for a constant column, which keeps every neighbourhood and tells nothing.
+
+    References
+    ----------
+    .. [1] He, X., Cai, D. and Niyogi, P. (2005). Laplacian score for feature selection. Advances in Neural Information
+       Processing Systems 18.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.select import laplacian_score
+    >>> rng = np.random.default_rng(0)
+    >>> clusters = np.repeat([0.0, 8.0], 50)
+    >>> X = np.column_stack([clusters, clusters, np.zeros(100)]) + rng.normal(size=(100, 3))
+    >>> np.argmin(laplacian_score(X))
+    np.int64(2)
+    """
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors must be 1 or more, got {n_neighbors}.")
+    return smoothness(X, neighbourhood_weights(X, min(n_neighbors, X.shape[0] - 1), bandwidth))
+
+
+def neighbourhood_weights(X: Any, n_neighbors: int, bandwidth: float | None) -> sparse.csr_array:
+    """Symmetric weights ``exp(-distance^2 / bandwidth)`` of rows of which one is among the nearest of the other."""
+    n_rows = X.shape[0]
+    distances, neighbours = NearestNeighbors(n_neighbors=n_neighbors).fit(X).kneighbors()
+    squares = distances.astype(float) ** 2
+    if bandwidth is None:
+        bandwidth = float(squares.mean()) or 1.0
+    weights = sparse.csr_array(
+        (np.exp(-squares / bandwidth).ravel(), neighbours.ravel(), np.arange(n_rows + 1) * n_neighbors),
+        shape=(n_rows, n_rows),
+    )
+    return weights.maximum(weights.T).tocsr()
+
+
+def smoothness(X: Any, weights: sparse.csr_array) -> np.ndarray:
+    """``f'S f / f' diag(S 1) f`` of each column f, less its weighted mean; minus infinity for a constant one."""
+    n_rows, n_columns = X.shape
+    degrees = np.asarray(weights.sum(axis=1)).ravel()
+    scores = np.empty(n_columns)
+    at_once = max(1, _ENTRIES_AT_ONCE // n_rows)
+    for start in range(0, n_columns, at_once):
+        columns = slice(start, start + at_once)
+        block = X[:, columns]
+        block = block.toarray().astype(float) if sparse.issparse(block) else block.astype(float)
+        block -= block[0]  # so that a constant column is exactly zero
+        block -= degrees @ block / degrees.sum()
+        across = np.einsum("ij,ij->j", block, weights @ block)
+        along = degrees @ block**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores[columns] = np.where(along > 0, across / along, -np.inf)
+    return scores
