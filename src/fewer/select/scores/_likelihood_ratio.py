@@ -80,8 +80,8 @@ def rows_in_company(X: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> tupl
     """Rows of classes with two or more, which are numbered anew."""
     if np.count_nonzero(sizes > 1) < 2:
         raise ValueError(
-            "The score 'likelihood_ratio' needs at least two classes with two or more rows each: the density of a
-            class " "at a row is made of the other rows of that class."
+            "The score 'likelihood_ratio' needs at least two classes with two or more rows each: the density of a "
+            "class at a row is made of the other rows of that class."
         )
     kept = sizes[codes] > 1
     return X[kept], np.unique(codes[kept], return_inverse=True)[1]
