@@ -6,6 +6,9 @@ function. A new objective is one small class; see :class:`Objective`.
 """
 
 from fewer.select._independent_ranking import IndependentRanking
+from fewer.select._likelihood_ratio_selector import LikelihoodRatioSelector
+from fewer.select._relief_selector import Relief
+from fewer.select._score_agreement import ScoreAgreement, score_agreement
 from fewer.select._select_top import SelectTop
 from fewer.select._text_feature_scorer import TextFeatureScorer
 from fewer.select.objectives._cross_validated_score import CrossValidatedScore
@@ -51,9 +54,12 @@ __all__ = [
     "CrossValidatedScore",
     "ExhaustiveSearch",
     "IndependentRanking",
+    "LikelihoodRatioSelector",
     "NearestNeighbourObjective",
     "Objective",
     "PlainScorer",
+    "Relief",
+    "ScoreAgreement",
     "SearchStep",
     "SelectTop",
     "SequentialSearch",
@@ -80,6 +86,7 @@ __all__ = [
     "random_score",
     "relief_score",
     "relieff_score",
+    "score_agreement",
     "score_names",
     "signal_to_noise_score",
     "single_column_score",

@@ -4,8 +4,6 @@
 together.
 """
 
-from collections.abc import Callable
-from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -14,21 +12,19 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewer.catalogue import method
 from fewer.select._ranking import places
-from fewer.select.scores import fisher_score, single_column_score
-
-SCORES: dict[str, Callable[..., np.ndarray]] = {"fisher": fisher_score}
+from fewer.select._score_agreement import best_over_classes, score_function
+from fewer.select.scores import Score, named_score, score_card, single_column_score
 
 
 @method(
-    tasks=["classification"],
+    tasks=["classification", "regression"],
     when="As the baseline that any search has to beat, or with so many columns that only a glance at each is possible. "
     "It keeps columns that repeat each other, and drops those that are useful only together.",
-    cost="O(n p) for the Fisher score; with an estimator, p cross-validations on one column each.",
+    cost="That of the score, O(n p) for Fisher's; with an estimator, p cross-validations on one column each.",
     paper="slides",
 )
 class IndependentRanking(SelectorMixin, BaseEstimator):
@@ -36,20 +32,22 @@ class IndependentRanking(SelectorMixin, BaseEstimator):
 
     Parameters
     ----------
-    score_func : "fisher", estimator or callable, default="fisher"
-        The Fisher score; the cross-validated score of an estimator that sees one column only; or a function
-        ``(X, y) -> scores`` with one number for each column, higher for better.
+    score_func : str, estimator or callable, default="fisher"
+        Name of a score (``fewer.select.score_names()`` lists them); the cross-validated score of an estimator that sees
+        one column only; or a function ``(X, y) -> scores`` with one number for each column, higher for better.
     n_features_to_select : int, default=10
         Columns to keep; all of them if the table has no more.
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``score_func`` is an estimator.
     scoring : str, callable or None, default=None
         What the folds are scored by, when ``score_func`` is an estimator; its own score by default.
+    random_state : int, RandomState instance or None, default=None
+        For scores in which chance plays a part.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        Score of each column.
+        Score of each column; the best over the classes where there is one for each.
     ranking_ : ndarray of shape (n_features,)
         Place of each column, 1 for the best; of columns with the same score, the one with the lowest index comes first.
     n_features_in_ : int
@@ -59,6 +57,7 @@ class IndependentRanking(SelectorMixin, BaseEstimator):
 
     See Also
     --------
+    SelectTop : More rules: a fraction, a test, a list for each class.
     SequentialSearch : Looks for columns that are good together.
 
     References
@@ -76,40 +75,39 @@ class IndependentRanking(SelectorMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        "score_func": [StrOptions(set(SCORES)), HasMethods(["fit"]), callable],
+        "score_func": [str, HasMethods(["fit"]), callable],
         "n_features_to_select": [Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object", StrOptions({"loo"})],
         "scoring": [str, callable, None],
+        "random_state": ["random_state"],
     }
 
-    def __init__(self, score_func="fisher", *, n_features_to_select=10, cv=5, scoring=None):
+    def __init__(self, score_func="fisher", *, n_features_to_select=10, cv=5, scoring=None, random_state=None):
         self.score_func = score_func
         self.n_features_to_select = n_features_to_select
         self.cv = cv
         self.scoring = scoring
+        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X, y=None):
         """Score and rank the columns.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training table.
-        y : array-like of shape (n_samples,)
-            Target.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table; sparse if the score takes that.
+        y : array-like of shape (n_samples,), default=None
+            Target, as the score needs it.
 
         Returns
         -------
         self : object
             The fitted selector.
         """
-        X, y = validate_data(self, X, y)
-        if self.score_func == "fisher":
-            check_classification_targets(y)
-            if len(np.unique(y)) < 2:
-                raise ValueError("y has one class only, so no column can tell classes apart; at least two are needed.")
-        scores = np.asarray(self._score_function()(X, y), dtype=float)
+        card = self._card()
+        X, y = self._validated(X, y, card)
+        scores = best_over_classes(self._score(X, y))
         if scores.shape != (X.shape[1],) or np.isnan(scores).any():
             raise ValueError(
                 f"score_func must give a number for each of the {X.shape[1]} columns, and gave {scores!r}."
@@ -118,12 +116,23 @@ class IndependentRanking(SelectorMixin, BaseEstimator):
         self.ranking_ = places(scores)
         return self
 
-    def _score_function(self) -> Callable[[Any, Any], np.ndarray]:
-        if isinstance(self.score_func, str):
-            return SCORES[self.score_func]
+    def _card(self) -> Score | None:
+        """The card of the score, if it has one; a name that is not known is refused."""
+        return score_card(named_score(self.score_func) if isinstance(self.score_func, str) else self.score_func)
+
+    def _validated(self, X: Any, y: Any, card: Score | None) -> tuple[Any, Any]:
+        if card is None:
+            return validate_data(self, X, y)
+        kind = {"accept_sparse": "csc" if card.sparse else False, "dtype": ("float64", "float32")}
+        if card.needs_y:
+            return validate_data(self, X, y, ensure_min_samples=2, **kind)
+        return validate_data(self, X, ensure_min_samples=2, **kind), None
+
+    def _score(self, X: Any, y: Any) -> Any:
         if hasattr(self.score_func, "fit"):
-            return partial(single_column_score, estimator=self.score_func, cv=self.cv, scoring=self.scoring)
-        return self.score_func
+            learner = {"estimator": self.score_func, "cv": self.cv, "scoring": self.scoring}
+            return single_column_score(X, y, random_state=self.random_state, **learner)
+        return score_function(self.score_func, self.random_state)(X, y)
 
     def _get_support_mask(self):
         check_is_fitted(self)
@@ -134,4 +143,13 @@ class IndependentRanking(SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         if hasattr(self.score_func, "fit"):
             tags.target_tags.required = get_tags(self.score_func).target_tags.required
+            return tags
+        try:
+            card = self._card()
+        except ValueError:  # a name that is not known; fit says so
+            return tags
+        if card is not None:
+            tags.target_tags.required = card.needs_y
+            tags.input_tags.sparse = card.sparse
+            tags.input_tags.positive_only = card.not_negative
         return tags

@@ -52,7 +52,7 @@ def relief_score(
     >>> from fewer.select import relief_score
     >>> X = np.random.default_rng(0).integers(0, 2, size=(200, 5))
     >>> y = X[:, 1] ^ X[:, 3]
-    >>> np.argsort(-relief_score(X, y, random_state=0))[:2].tolist()
+    >>> sorted(np.argsort(-relief_score(X, y, random_state=0))[:2].tolist())
     [1, 3]
     """
     X, queries, seed = prepared(X, n_iter, n_neighbors, random_state)
@@ -101,7 +101,7 @@ def relieff_score(
     >>> from fewer.select import relieff_score
     >>> X, y = load_iris(return_X_y=True)
     >>> relieff_score(X, y, random_state=0).round(2)
-    array([0.1 , 0.1 , 0.36, 0.36])
+    array([0.14, 0.12, 0.36, 0.38])
     """
     X, queries, seed = prepared(X, n_iter, n_neighbors, random_state)
     if y.dtype.kind in "iu":
