@@ -1,0 +1,194 @@
+"""What a study compares: ways to reduce a table and learn from it.
+
+A candidate is a reducer with a path of sizes, and a learner. Preparation (filling holes, encoding categories, scaling)
+is the same for all and part of every fit. Without a reducer, all features are used; the simplest of all predicts the
+most frequent class, or the mean.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from fewer.study._errors import StudyError
+from fewer.study._recipes import LEARNERS, Recipe
+
+Preset = Literal["quick", "standard", "thorough"]
+PRESETS: tuple[Preset, ...] = get_args(Preset)
+
+_MOST_COLUMNS_KEPT = 1000
+_GROWTH = 2**0.5
+# A search tries every column at every step: beyond some dozens its subsets are rarely better, and it would take hours.
+_MOST_COLUMNS_SEARCHED = 200
+_LONGEST_SEARCH = 20
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to reduce the table and learn from it.
+
+    Attributes
+    ----------
+    name : str
+        What tables and figures call it.
+    reducer : Recipe or None
+        How columns are chosen; None for all features.
+    learner : Recipe
+        What learns from them.
+    sizes : tuple of int
+        Numbers of columns to try, besides all; empty without a reducer.
+    """
+
+    name: str
+    reducer: Recipe | None
+    learner: Recipe
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def is_simplest(self) -> bool:
+        """Whether it does not look at the features at all."""
+        return self.learner.name == "simplest"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "name": self.name,
+            "reducer": self.reducer.to_dict() if self.reducer else None,
+            "learner": self.learner.to_dict(),
+            "sizes": list(self.sizes),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Candidate":
+        """The candidate that ``to_dict`` has written."""
+        return cls(
+            name=data["name"],
+            reducer=Recipe(**data["reducer"]) if data["reducer"] else None,
+            learner=Recipe(**data["learner"]),
+            sizes=tuple(data["sizes"]),
+        )
+
+
+def size_path(n_columns: int) -> tuple[int, ...]:
+    """Sizes that grow by about 40% each time: 1, 2, 3, 4, 5, 7, 10, 14, 20 ... up to 1,000, and below all columns.
+
+    Examples
+    --------
+    >>> size_path(30)
+    (1, 2, 3, 4, 6, 8, 11, 16, 23)
+    """
+    sizes, size = [], 1.0
+    while round(size) < min(n_columns, _MOST_COLUMNS_KEPT + 1):
+        if round(size) not in sizes:
+            sizes.append(round(size))
+        size = max(size + 1, size * _GROWTH) if size < 3 else size * _GROWTH
+    return tuple(sizes)
+
+
+def _reducers(preset: Preset, *, classify: bool, n_columns: int) -> list[tuple[str, Recipe]]:
+    """Reducers of a preset, each with its name in tables."""
+    by_strength = ("F test", Recipe("SelectTop", {"score_func": "anova"}))
+    if not classify:
+        by_strength = ("correlation", Recipe("SelectTop", {"score_func": "pearson"}))
+    quick = [by_strength, ("mRMR", Recipe("MRMR"))]
+    standard = [
+        *quick,
+        ("mutual information", Recipe("SelectTop", {"score_func": "knn_mutual_information"})),
+        ("ReliefF", Recipe("SelectTop", {"score_func": "relieff"})),
+    ]
+    if classify:
+        standard.append(("forest relevance", Recipe("ForestRelevanceSelector")))
+    thorough = [*standard, ("shadow columns", Recipe("ShadowRelevanceSelector"))]
+    if classify:
+        thorough.append(("SVM-RFE", Recipe("OVRSVMRFESelector")))
+    return {"quick": quick, "standard": standard, "thorough": thorough}[preset]
+
+
+def _learners(preset: Preset, *, classify: bool) -> list[str]:
+    names = {
+        "quick": ["ridge", "naive_bayes", "knn"],
+        "standard": ["ridge", "naive_bayes", "knn", "forest"],
+        "thorough": ["ridge", "naive_bayes", "knn", "lda", "svm", "forest"],
+    }[preset]
+    return [name for name in names if classify or LEARNERS[name].regression]
+
+
+def candidates_for(
+    *,
+    classify: bool,
+    n_columns: int,
+    preset: Preset = "standard",
+    methods: Iterable[str] | None = None,
+    learners: Iterable[str] | None = None,
+    sizes: Iterable[int] | None = None,
+) -> tuple[Candidate, ...]:
+    """The candidates of a study.
+
+    Parameters
+    ----------
+    classify : bool
+        Whether the target holds classes.
+    n_columns : int
+        Columns to choose from.
+    preset : {"quick", "standard", "thorough"}, default="standard"
+        A sensible set.
+    methods : iterable of str, default=None
+        Selectors of the catalogue, or names of scores, instead of those of the preset.
+    learners : iterable of str, default=None
+        Learners instead of those of the preset.
+    sizes : iterable of int, default=None
+        Numbers of columns to try, instead of a path from 1 to 1,000.
+
+    Returns
+    -------
+    candidates : tuple of Candidate
+        The simplest one first, then all features with every learner, then every reducer with every learner.
+    """
+    if preset not in PRESETS:
+        raise StudyError(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
+    chosen = list(learners) if learners is not None else _learners(preset, classify=classify)
+    for name in chosen:
+        _check_learner(name, classify=classify)
+    reducers = (
+        [_reducer_named(name, classify=classify) for name in methods]
+        if methods is not None
+        else _reducers(preset, classify=classify, n_columns=n_columns)
+    )
+    path = size_path(n_columns) if sizes is None else tuple(sorted({size for size in sizes if size < n_columns}))
+    simplest = Candidate("most frequent class" if classify else "mean", None, Recipe("simplest"))
+    everything = [Candidate(f"all features, {name}", None, Recipe(name)) for name in chosen]
+    reduced = [
+        Candidate(f"{label}, {name}", reducer, Recipe(name), path) for label, reducer in reducers for name in chosen
+    ]
+    return (simplest, *everything, *reduced)
+
+
+def _check_learner(name: str, *, classify: bool) -> None:
+    if name not in LEARNERS or name == "simplest":
+        known = [each for each in LEARNERS if each != "simplest"]
+        raise StudyError(f"There is no learner {name!r}; there are {', '.join(known)}.")
+    if not classify and not LEARNERS[name].regression:
+        numbers = [each for each, card in LEARNERS.items() if card.regression and each != "simplest"]
+        raise StudyError(
+            f"The learner {name!r} is for classes, and the target holds numbers; take {', '.join(numbers)}."
+        )
+
+
+def _reducer_named(name: str, *, classify: bool) -> tuple[str, Recipe]:
+    """A selector of the catalogue, or SelectTop with a score of this name."""
+    from fewer.catalogue import CatalogueError, find
+    from fewer.select import score_names
+
+    task: Any = "classification" if classify else "regression"
+    if name in score_names():
+        if name not in score_names(task=task) and name not in score_names(task="unsupervised"):
+            raise StudyError(f"The score {name!r} is not for {task}; take one of {', '.join(score_names(task=task))}.")
+        return name, Recipe("SelectTop", {"score_func": name})
+    try:
+        card = find(name)
+    except CatalogueError as error:
+        raise StudyError(f"{error} Scores work too: {', '.join(score_names(task=task))}.") from None
+    if card.room != "select" or not card.is_estimator:
+        raise StudyError(f"{name} is not a selector; `fewer methods --room select` lists them.")
+    if task not in card.tasks and "unsupervised" not in card.tasks:
+        raise StudyError(f"{name} is for {' and '.join(card.tasks)}, and the target asks for {task}.")
+    return name, Recipe(name)

@@ -1,0 +1,247 @@
+"""What to be careful about: signs in the table and in the scores that a figure may mean less than it seems."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewer.study._scores import AllScores
+from fewer.study._work import Bench
+
+if TYPE_CHECKING:
+    from fewer.io import Dataset
+    from fewer.overview import Description
+
+CAUTIONS = "cautions"
+
+_FEW_ROWS = 30
+_RARE_CLASS = 0.1
+_HUB_SKEWNESS = 1.4
+_HUB_NEIGHBOURS = 10
+_HUB_ROWS = 2000
+_LEVEL = 0.01
+
+
+def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
+    """All cautions, the gravest first."""
+    from fewer.overview import describe
+
+    dataset = bench.data.dataset
+    description = describe(dataset)
+    found = [
+        *_giveaways(description),
+        *_failures(scores),
+        *_rows(dataset, scores),
+        *_classes(dataset),
+        *_repeated_rows(description, grouped=bench.data.groups is not None),
+        *_repeated_columns(description),
+        *_holes(dataset),
+        *_hubs(dataset, bench.plan.seed),
+        *_left_out(bench),
+    ]
+    grave = {"grave": 0, "mind": 1, "note": 2}
+    return {"cautions": sorted(found, key=lambda each: grave[each["level"]])}
+
+
+def caution(level: str, topic: str, sentence: str, **evidence: Any) -> dict[str, Any]:
+    """One caution as plain data."""
+    return {"level": level, "topic": topic, "sentence": sentence, "evidence": evidence}
+
+
+def _list(names: list[str], most: int = 5) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _giveaways(description: "Description") -> list[dict[str, Any]]:
+    if not description.give_aways:
+        return []
+    names = [each.column for each in description.give_aways]
+    return [
+        caution(
+            "grave",
+            "give-away",
+            f"{_list(names)} alone {'predicts' if len(names) == 1 else 'predict'} the target almost perfectly. If "
+            f"{'it is' if len(names) == 1 else 'they are'} known only after the outcome, the study means nothing: "
+            f"leave {'it' if len(names) == 1 else 'them'} out and run it again.",
+            columns=names,
+        )
+    ]
+
+
+def _failures(scores: AllScores) -> list[dict[str, Any]]:
+    return [
+        caution("mind", "failure", f"The candidate {name} could not be run: {reason}", candidate=name)
+        for name, reason in scores.failures.items()
+    ]
+
+
+def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
+    n, p = dataset.shape
+    if n < _FEW_ROWS:
+        return [
+            caution(
+                "grave",
+                "few rows",
+                f"There are {n} rows only. One row more or less in a fold changes every figure; take them as a hint.",
+                rows=n,
+            )
+        ]
+    if p > 10 * n:
+        return [
+            caution(
+                "mind",
+                "wide",
+                f"There are {p / n:.0f} columns for each row, so some fit by chance: other rows would give a partly "
+                "other list. Trust columns that come back in most folds.",
+                rows=n,
+                columns=p,
+            )
+        ]
+    return []
+
+
+def _classes(dataset: "Dataset") -> list[dict[str, Any]]:
+    if dataset.classes is None:
+        return []
+    labels, counts = np.unique(dataset.y, return_counts=True)
+    rarest = int(np.argmin(counts))
+    share = counts[rarest] / counts.sum()
+    if share >= _RARE_CLASS and counts[rarest] >= 10:
+        return []
+    return [
+        caution(
+            "mind",
+            "imbalance",
+            f"The class {labels[rarest]} has {counts[rarest]} of {counts.sum()} rows ({share:.0%}). Look at a score "
+            "that counts each class alike (balanced_accuracy), and not at the accuracy alone.",
+            label=str(labels[rarest]),
+            rows=int(counts[rarest]),
+        )
+    ]
+
+
+def _repeated_rows(description: "Description", *, grouped: bool) -> list[dict[str, Any]]:
+    n = description.duplicate_rows.repeats
+    if not n or grouped:
+        return []
+    return [
+        caution(
+            "grave",
+            "repeated rows",
+            f"{n} rows repeat earlier ones. Where a row and its copy come into different folds, the held-out one has "
+            "been seen: scores are too good. Remove the copies, or keep them together with --groups.",
+            rows=int(n),
+        )
+    ]
+
+
+def _repeated_columns(description: "Description") -> list[dict[str, Any]]:
+    groups = [list(group) for group in description.duplicates]
+    groups += [list(group.columns) for group in description.near_duplicates]
+    if not groups:
+        return []
+    return [
+        caution(
+            "note",
+            "repeated columns",
+            f"{len(groups)} group{'s' * (len(groups) > 1)} of columns say the same, such as {_list(groups[0], 3)}. "
+            "Which one of a group is chosen is a matter of chance.",
+            groups=groups[:50],
+        )
+    ]
+
+
+def _holes(dataset: "Dataset") -> list[dict[str, Any]]:
+    """Holes, and whether they come more often with some values of the target than with others."""
+    if not dataset.has_missing:
+        return []
+    counts = np.asarray(dataset.missing_by_column)
+    share = counts.sum() / (dataset.n_rows * dataset.n_columns)
+    found = [
+        caution(
+            "note",
+            "holes",
+            f"{share:.1%} of the cells are missing, in {np.count_nonzero(counts)} columns; they were filled inside of "
+            "the folds by the median, or by a category of their own.",
+            share=float(share),
+        )
+    ]
+    telling = telling_holes(dataset)
+    if telling:
+        found.append(
+            caution(
+                "mind",
+                "holes that tell",
+                f"In {_list(telling)} holes come more often with some values of the target than with others. Why a "
+                "value is missing may be the real signal, and filling it in hides that.",
+                columns=telling,
+            )
+        )
+    return found
+
+
+def telling_holes(dataset: "Dataset") -> list[str]:
+    """Columns whose holes depend on the target, with a false discovery rate of 1%."""
+    from scipy.stats import false_discovery_control
+    from sklearn.feature_selection import f_classif, r_regression
+
+    mask = dataset.missing
+    columns = np.flatnonzero(np.asarray(dataset.missing_by_column) > 0)
+    table = np.asarray(mask[:, columns].todense() if dataset.is_sparse else mask[:, columns], dtype=float)
+    varies = table.std(axis=0) > 0
+    columns, table = columns[varies], table[:, varies]
+    if not len(columns):
+        return []
+    if dataset.classes is not None:
+        p_values = f_classif(table, dataset.y)[1]
+    else:
+        from scipy.stats import t as student
+
+        r = np.clip(r_regression(table, dataset.y.astype(float)), -0.9999999, 0.9999999)  # type: ignore[union-attr]
+        p_values = 2 * student.sf(np.abs(r) * np.sqrt((len(table) - 2) / (1 - r**2)), len(table) - 2)
+    telling = false_discovery_control(np.nan_to_num(p_values, nan=1.0)) <= _LEVEL
+    return [dataset.columns[column] for column in columns[telling]]
+
+
+def _hubs(dataset: "Dataset", seed: int) -> list[dict[str, Any]]:
+    """Whether a few rows are the neighbours of very many: distances then say little."""
+    skewness = hubness(dataset, seed)
+    if skewness is None or skewness < _HUB_SKEWNESS:
+        return []
+    return [
+        caution(
+            "note",
+            "hubs",
+            f"With all columns, a few rows are neighbours of very many others (skewness {skewness:.1f}): nearest "
+            "neighbours and clusters say little there. Fewer columns often mend that.",
+            skewness=skewness,
+        )
+    ]
+
+
+def hubness(dataset: "Dataset", seed: int) -> float | None:
+    """Skewness of how often each row is among the 10 nearest of the others; None for tables too small to tell."""
+    from scipy.stats import skew
+    from sklearn.neighbors import NearestNeighbors
+
+    from fewer.study._preparation import preparation
+
+    if dataset.n_rows < 5 * _HUB_NEIGHBOURS or dataset.is_sparse:
+        return None
+    if dataset.n_rows > _HUB_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(dataset.n_rows, _HUB_ROWS, replace=False))
+        dataset = dataset.take(rows)
+    X = preparation(dataset).fit_transform(dataset.X)
+    neighbours = (
+        NearestNeighbors(n_neighbors=_HUB_NEIGHBOURS, algorithm="brute").fit(X).kneighbors(return_distance=False)
+    )
+    return float(skew(np.bincount(neighbours.ravel(), minlength=len(X))))
+
+
+def _left_out(bench: Bench) -> list[dict[str, Any]]:
+    left_out = bench.data.left_out
+    if not left_out:
+        return []
+    words = "; ".join(f"{name} ({why})" for name, why in left_out[:5])
+    more = f", and {len(left_out) - 5} more" if len(left_out) > 5 else ""
+    return [caution("note", "left out", f"Not learnt from: {words}{more}.", columns=[list(pair) for pair in left_out])]

@@ -1,0 +1,222 @@
+"""The findings of a study: six answers, each a sentence, a number with its uncertainty, and the evidence behind it.
+
+Plain data that is made from the plan and the journal alone, so it can be made again at any time, and is the same
+however often the study was stopped on its way.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fewer.study._journal import Journal
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one of the questions.
+
+    Attributes
+    ----------
+    question : str
+        What was asked.
+    verdict : str
+        The answer in a word or two, for programs: "yes", "no", "not shown", "not tested".
+    sentence : str
+        The answer for people.
+    number : float or None
+        The figure behind it.
+    interval : tuple of two floats or None
+        Its uncertainty.
+    how : str
+        How the figure was obtained.
+    evidence : dict
+        What the figure was made from.
+    """
+
+    question: str
+    verdict: str
+    sentence: str
+    number: float | None = None
+    interval: tuple[float, float] | None = None
+    how: str = ""
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One of the chosen columns.
+
+    Attributes
+    ----------
+    rank : int
+        Place, 1 for the best.
+    name : str
+        Name of the column; of a category, ``column_value``.
+    score : float or None
+        What the selector gave it on all rows.
+    frequency : float
+        Share of the folds in which it was chosen.
+    chosen : bool
+        Whether it is on the list.
+    effect : str
+        Which way it goes, in words.
+    effect_size : float
+        Correlation with the target, or difference of the standardised class means.
+    stands_in_for : tuple of str
+        Columns that say nearly the same.
+    """
+
+    rank: int
+    name: str
+    score: float | None
+    frequency: float
+    chosen: bool
+    effect: str
+    effect_size: float
+    stands_in_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rival:
+    """One of the candidates, as it did.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    score : float
+        Honest score.
+    interval : tuple of two floats
+        Its uncertainty.
+    size : float or None
+        Cross-indexed size; None if all features are used.
+    benefit : float or None
+        Over all features with the same learner.
+    benefit_interval : tuple of two floats or None
+        Its uncertainty.
+    behind : float
+        How far behind the winner.
+    behind_interval : tuple of two floats
+        Its uncertainty.
+    """
+
+    name: str
+    score: float
+    interval: tuple[float, float]
+    size: float | None
+    benefit: float | None
+    benefit_interval: tuple[float, float] | None
+    behind: float
+    behind_interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something to be careful about; ``level`` is "grave", "mind" or "note"."""
+
+    level: str
+    topic: str
+    sentence: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a study has found.
+
+    Attributes
+    ----------
+    headline : str
+        The first line: whether there is anything to learn, and whether fewer features help.
+    verdict : tuple of str
+        Three sentences that sum it up.
+    claims_benefit : bool
+        Whether the first line says that fewer features help.
+    learnable, interacting, fewer_help, how_few, which, compared : Answer
+        The answers.
+    columns : tuple of Column
+        The best columns in order, the chosen ones first.
+    rivals : tuple of Rival
+        All candidates, best first.
+    cautions : tuple of Caution
+        What to be careful about, the gravest first.
+    curve : dict
+        Mean score and its spread for each size of the winner.
+    comparison : dict
+        Mean ranks over folds, critical difference and cliques.
+    nulls : dict
+        Scores on randomised tables, for each test.
+    plan : dict
+        The plan.
+    version : int
+        Of the form of findings.
+    """
+
+    headline: str
+    verdict: tuple[str, ...]
+    claims_benefit: bool
+    learnable: Answer
+    interacting: Answer
+    fewer_help: Answer
+    how_few: Answer
+    which: Answer
+    compared: Answer
+    columns: tuple[Column, ...]
+    rivals: tuple[Rival, ...]
+    cautions: tuple[Caution, ...]
+    curve: dict[str, Any]
+    comparison: dict[str, Any]
+    nulls: dict[str, Any]
+    plan: dict[str, Any]
+    version: int = VERSION
+
+    @property
+    def chosen(self) -> list[str]:
+        """Names of the chosen columns, best first."""
+        return [column.name for column in self.columns if column.chosen]
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """All answers, in the order of the questions."""
+        return (self.learnable, self.interacting, self.fewer_help, self.how_few, self.which, self.compared)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return json.loads(json.dumps(asdict(self)))
+
+    def to_json(self) -> str:
+        """The findings as JSON."""
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def save(self, path: "str | Path") -> None:
+        """Write the findings as JSON."""
+        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    def __str__(self) -> str:
+        lines = [self.headline, *self.verdict[1:], ""]
+        lines += [f"{answer.question}\n  {answer.sentence}" for answer in self.answers]
+        if self.cautions:
+            lines += ["What to be careful about", *(f"  {caution.sentence}" for caution in self.cautions)]
+        return "\n".join(lines)
+
+
+def findings_of(journal: "Journal") -> Findings:
+    """The findings of a study that has run to its end, from its journal.
+
+    Parameters
+    ----------
+    journal : Journal
+        With all the work of its plan.
+
+    Returns
+    -------
+    findings : Findings
+        The answers.
+    """
+    from fewer.study._answers import compose
+
+    return compose(journal)

@@ -1,0 +1,297 @@
+"""The plan of a study: everything that decides its numbers, before any of them is known.
+
+A plan is data: it can be printed, saved as JSON, compared, put into a report and run again. Two runs of one plan on one
+table give the same numbers.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from fewer.study._candidates import Candidate, Preset, candidates_for
+from fewer.study._errors import StudyError
+
+if TYPE_CHECKING:
+    from fewer.study._study_data import StudyData
+
+VERSION = 1
+Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
+
+# Folds, repeats and permutations: quick for a first look, thorough for a paper.
+_EFFORT: dict[str, tuple[int, int, int]] = {"quick": (5, 2, 99), "standard": (5, 5, 199), "thorough": (10, 10, 999)}
+_FEW_OF_A_CLASS = 0.2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study will do.
+
+    Attributes
+    ----------
+    source : str
+        What the table is called.
+    fingerprint : str
+        Fingerprint of the rows and columns that are learnt from.
+    target : str
+        Column to predict.
+    task : {"binary", "multiclass", "regression"}
+        What it asks for.
+    n_rows, n_columns : int
+        Size of the table.
+    splitting : {"stratified", "shuffled", "grouped", "in order of time"}
+        How folds are made.
+    n_folds, n_repeats : int
+        Folds, and how often they are drawn.
+    scoring : str
+        Score of scikit-learn, higher is better.
+    candidates : tuple of Candidate
+        What is compared.
+    n_permutations : int
+        Permutations of each test; 0 for none.
+    confidence : float
+        Level of intervals; one minus it is the level of tests.
+    seed : int
+        From which all chance comes.
+    preset : str
+        The set of candidates and the effort that were asked for.
+    reading : mapping
+        How the table was read, so that it can be read again.
+    version : int
+        Of the form of plans.
+    """
+
+    source: str
+    fingerprint: str
+    target: str
+    task: str
+    n_rows: int
+    n_columns: int
+    splitting: Splitting
+    n_folds: int
+    n_repeats: int
+    scoring: str
+    candidates: tuple[Candidate, ...]
+    n_permutations: int
+    confidence: float = 0.95
+    seed: int = 0
+    preset: str = "standard"
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    version: int = VERSION
+
+    @property
+    def classify(self) -> bool:
+        """Whether the target holds classes."""
+        return self.task in ("binary", "multiclass")
+
+    @property
+    def n_evaluations(self) -> int:
+        """Candidates times folds times repeats."""
+        return len(self.candidates) * self.n_folds * self.n_repeats
+
+    @property
+    def identity(self) -> str:
+        """The same for two plans that give the same numbers: all but where the table was found."""
+        data = {key: value for key, value in self.to_dict().items() if key not in ("source", "reading")}
+        return hashlib.blake2b(json.dumps(data, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        data = {each.name: getattr(self, each.name) for each in fields(self)}
+        return data | {
+            "candidates": [candidate.to_dict() for candidate in self.candidates],
+            "reading": dict(self.reading),
+        }
+
+    def to_json(self) -> str:
+        """The plan as JSON."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    def save(self, path: "str | Path") -> None:
+        """Write the plan as JSON."""
+        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Plan":
+        """The plan that ``to_dict`` has written."""
+        if data.get("version") != VERSION:
+            raise StudyError(
+                f"This plan has the form {data.get('version')!r}, and this version of fewer reads form {VERSION}; make "
+                "the plan anew with `fewer study`."
+            )
+        known = {each.name for each in fields(cls)}
+        if wrong := sorted(set(data) ^ known):
+            raise StudyError(
+                f"This is not a plan of fewer: {', '.join(wrong)} should {'not ' * (wrong[0] not in known)}be there."
+            )
+        candidates = tuple(Candidate.from_dict(candidate) for candidate in data["candidates"])
+        return cls(**{**data, "candidates": candidates})
+
+    @classmethod
+    def load(cls, path: "str | Path") -> "Plan":
+        """A plan from a JSON file, or from the report of a study."""
+        from fewer.study._embedded import plan_text
+
+        try:
+            data = json.loads(plan_text(Path(path)))
+        except json.JSONDecodeError as error:
+            raise StudyError(f"{path} holds no plan: {error}.") from None
+        return cls.from_dict(data)
+
+    def differences(self, other: "Plan") -> list[str]:
+        """What another plan does differently, in words."""
+        said = []
+        for each in fields(self):
+            if each.name in ("source", "reading", "candidates"):
+                continue
+            mine, theirs = getattr(self, each.name), getattr(other, each.name)
+            if mine != theirs:
+                said.append("the table itself" if each.name == "fingerprint" else f"{each.name} ({mine} and {theirs})")
+        if self.candidates != other.candidates:
+            said.append("the candidates")
+        return said
+
+    def __str__(self) -> str:
+        repeats = "" if self.n_repeats == 1 else f", {self.n_repeats} times"
+        lines = [
+            f"Plan of a study of {self.source}: {self.n_rows:,} rows, {self.n_columns:,} columns",
+            f"  target        {self.target} ({self.task}), scored by {self.scoring}",
+            f"  folds         {self.n_folds}, {self.splitting}{repeats}",
+            f"  candidates    {len(self.candidates)}: {'; '.join(candidate.name for candidate in self.candidates)}",
+            f"  evaluations   {self.n_evaluations:,}",
+            f"  permutations  {self.n_permutations} for each test",
+            f"  seed          {self.seed}",
+        ]
+        return "\n".join(lines)
+
+
+def make_plan(
+    data: "StudyData",
+    *,
+    preset: Preset = "standard",
+    methods: Iterable[str] | None = None,
+    learners: Iterable[str] | None = None,
+    sizes: Iterable[int] | None = None,
+    n_folds: int | None = None,
+    n_repeats: int | None = None,
+    scoring: str | None = None,
+    n_permutations: int | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    reading: Mapping[str, Any] | None = None,
+) -> Plan:
+    """The plan of a study of this table.
+
+    Parameters
+    ----------
+    data : StudyData
+        The table.
+    preset : {"quick", "standard", "thorough"}, default="standard"
+        Candidates and effort.
+    methods, learners, sizes : iterable, default=None
+        Other candidates than those of the preset.
+    n_folds, n_repeats, n_permutations : int, default=None
+        Another effort than that of the preset.
+    scoring : str, default=None
+        A score of scikit-learn; by default the accuracy (balanced over the classes where one is rare), or R2.
+    confidence : float, default=0.95
+        Level of intervals and tests.
+    seed : int, default=0
+        From which all chance comes.
+    reading : mapping, default=None
+        How the table was read.
+
+    Returns
+    -------
+    plan : Plan
+        Nothing has been run.
+    """
+    candidates = candidates_for(
+        classify=data.is_classification,
+        n_columns=data.dataset.n_columns,
+        preset=preset,
+        methods=methods,
+        learners=learners,
+        sizes=sizes,
+    )
+    folds, repeats, permutations = _EFFORT[preset]
+    plan = Plan(
+        source=data.dataset.source,
+        fingerprint=data.fingerprint,
+        target=str(data.dataset.target),
+        task=data.dataset.task,
+        n_rows=data.dataset.n_rows,
+        n_columns=data.dataset.n_columns,
+        splitting=_splitting(data),
+        n_folds=_folds_there_can_be(data, folds) if n_folds is None else n_folds,
+        n_repeats=repeats if n_repeats is None else n_repeats,
+        scoring=_default_scoring(data) if scoring is None else _checked_scoring(scoring),
+        candidates=candidates,
+        n_permutations=permutations if n_permutations is None else n_permutations,
+        confidence=confidence,
+        seed=seed,
+        preset=preset,
+        reading=dict(reading or {}),
+    )
+    if data.in_order_of_time and n_repeats is None:
+        plan = replace(plan, n_repeats=1)
+    _check_plan(plan)
+    return plan
+
+
+def _splitting(data: "StudyData") -> Splitting:
+    if data.in_order_of_time:
+        return "in order of time"
+    if data.groups is not None:
+        return "grouped"
+    return "stratified" if data.is_classification else "shuffled"
+
+
+def _folds_there_can_be(data: "StudyData", wanted: int) -> int:
+    """As many folds as wanted, or as the rarest class or the groups allow."""
+    import numpy as np
+
+    most = data.dataset.n_rows // 2
+    if data.groups is not None:
+        most = min(most, int(data.groups.max()) + 1)
+    elif data.is_classification and not data.in_order_of_time:
+        most = min(most, int(np.unique(data.dataset.y, return_counts=True)[1].min()))
+    return max(2, min(wanted, most))
+
+
+def _default_scoring(data: "StudyData") -> str:
+    import numpy as np
+
+    if not data.is_classification:
+        return "r2"
+    counts = np.unique(data.dataset.y, return_counts=True)[1]
+    rare = counts.min() / counts.sum() * len(counts) < 2 * _FEW_OF_A_CLASS
+    return "balanced_accuracy" if rare else "accuracy"
+
+
+def _checked_scoring(scoring: str) -> str:
+    from sklearn.metrics import get_scorer_names
+
+    if scoring not in get_scorer_names():
+        raise StudyError(
+            f"There is no score {scoring!r} in scikit-learn; common ones are accuracy, balanced_accuracy, "
+            "f1_macro, roc_auc, r2, neg_mean_absolute_error."
+        )
+    return scoring
+
+
+def _check_plan(plan: Plan) -> None:
+    if plan.n_folds < 2:
+        raise StudyError(f"{plan.n_folds} folds hold nothing out; give 2 or more.")
+    if plan.n_folds > plan.n_rows:
+        raise StudyError(f"There are {plan.n_rows} rows, too few for {plan.n_folds} folds.")
+    if plan.n_repeats < 1:
+        raise StudyError(f"{plan.n_repeats} repeats are none; give 1 or more.")
+    if plan.splitting == "in order of time" and plan.n_repeats > 1:
+        raise StudyError("Folds in order of time are always the same, so there is nothing to repeat; give 1 repeat.")
+    if plan.n_permutations < 0:
+        raise StudyError("The number of permutations cannot be negative; 0 leaves the tests out.")
+    if not 0 < plan.confidence < 1:
+        raise StudyError(f"confidence={plan.confidence} must be between 0 and 1, 0.95 for example.")

@@ -1,0 +1,87 @@
+"""From a table of any kind to numbers on one scale: holes filled, categories encoded, columns standardised.
+
+It is a pipeline of scikit-learn, fitted on the rows held in like everything else.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fewer.io import Dataset
+
+_MOST_CATEGORIES = 20
+
+
+def learnable(dataset: "Dataset") -> "Dataset":
+    """The table with every column either a number or a word: booleans and integers as floats, categories as strings."""
+    import polars as pl
+
+    if not isinstance(dataset.X, pl.DataFrame):
+        return dataset
+    numbers = [pl.col(name).cast(pl.Float64) for name in dataset.columns if _is_number(dataset.X.schema[name])]
+    words = [pl.col(name).cast(pl.String) for name in dataset.columns if not _is_number(dataset.X.schema[name])]
+    return replace(dataset, X=dataset.X.with_columns(*numbers, *words))
+
+
+def preparation(dataset: "Dataset", *, holes: bool | None = None) -> Any:
+    """The pipeline that makes numbers of this table, not fitted.
+
+    Missing numbers become the median, missing categories a category of their own; rare categories beyond 20 are put
+    together; columns that are constant in the rows held in are dropped; all are standardised, except that sparse tables
+    are only scaled by their largest entry, so that zeros stay zeros.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The table; its kinds of columns decide the steps.
+    holes : bool, default=None
+        Whether rows may have holes; by default, whether these have. Without holes the result is the same.
+
+    Returns
+    -------
+    pipeline : sklearn.pipeline.Pipeline
+        Takes ``dataset.X``, or a table with the same columns.
+    """
+    import polars as pl
+    from sklearn.feature_selection import VarianceThreshold
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+    steps: list[tuple[str, Any]] = []
+    holes = dataset.has_missing if holes is None else holes
+    if isinstance(dataset.X, pl.DataFrame):
+        steps.append(("numbers", _numbers(dataset)))
+    elif holes:
+        steps.append(("fill", _filled("median")))
+    steps += [("vary", VarianceThreshold()), ("scale", MaxAbsScaler() if dataset.is_sparse else StandardScaler())]
+    return Pipeline(steps)
+
+
+def prepared_names(fitted: Any, dataset: "Dataset") -> list[str]:
+    """Names of the columns that come out of a fitted preparation."""
+    return [str(name) for name in fitted.get_feature_names_out(list(dataset.columns))]
+
+
+def _filled(strategy: str) -> Any:
+    from sklearn.impute import SimpleImputer
+
+    return SimpleImputer(strategy=strategy, keep_empty_features=True)
+
+
+def _numbers(dataset: "Dataset") -> Any:
+    """Columns of words as columns of zeros and ones, holes filled."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.preprocessing import OneHotEncoder
+
+    words = [name for name in dataset.columns if not _is_number(dataset.X.schema[name])]
+    numbers = [name for name in dataset.columns if name not in set(words)]
+    encoder = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False, drop="if_binary"
+    )
+    return ColumnTransformer(
+        [("numbers", _filled("median"), numbers), ("words", encoder, words)], verbose_feature_names_out=False
+    )
+
+
+def _is_number(dtype: Any) -> bool:
+    return dtype.is_numeric() or str(dtype) == "Boolean"

@@ -1,0 +1,151 @@
+"""Running a plan: what the journal lacks is done, piece by piece, and written down as it finishes."""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewer.study._cautions import CAUTIONS, do_cautions
+from fewer.study._errors import StudyError
+from fewer.study._final import FINAL, do_final
+from fewer.study._scores import AllScores, read_scores
+from fewer.study._work import Bench, FoldWork, Null, NullWork, do_fold, do_null
+
+if TYPE_CHECKING:
+    from fewer.engine import Engine
+    from fewer.study._journal import Journal
+    from fewer.study._plan import Plan
+    from fewer.study._study_data import StudyData
+
+Progress = bool | str | Callable[..., Any]
+
+# A test is over when this many randomised tables did as well as the real one: its p-value will not be small any more.
+ENOUGH = 10
+_BATCH = 25
+
+
+class StudyInterruptedError(StudyError):
+    """The study was stopped; what is finished is in the journal."""
+
+
+def run_plan(
+    plan: "Plan", data: "StudyData", journal: "Journal", *, engine: "Engine", progress: Progress = False
+) -> None:
+    """Do all that the plan asks for and the journal lacks.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to do.
+    data : StudyData
+        The table; its fingerprint must be the plan's.
+    journal : Journal
+        Where finished work is, and goes.
+    engine : Engine
+        Where the work runs.
+    progress : bool, "auto" or callable, default=False
+        As in ``Engine.run``.
+    """
+    if data.fingerprint != plan.fingerprint:
+        raise StudyError(
+            "The table is not the one that this study was planned for: its cells, columns or order have changed. Give "
+            "the table of the plan, or start a new study in another folder (--out FOLDER)."
+        )
+    bench = Bench(plan, data)
+    folds = [
+        FoldWork(candidate, repeat, fold)
+        for repeat in range(plan.n_repeats)
+        for fold in range(plan.n_folds)
+        for candidate in range(len(plan.candidates))
+    ]
+    _do(do_fold, folds, bench, journal, engine=engine, progress=progress, description="Scoring candidates")
+    scores = scores_of(journal, plan, bench)
+    if plan.n_permutations:
+        _test(bench, journal, scores, "labels", engine=engine, progress=progress)
+        if plan.classify:
+            _test(bench, journal, scores, "features_within_class", engine=engine, progress=progress)
+    for key, function in ((FINAL, do_final), (CAUTIONS, do_cautions)):
+        if key not in journal:
+            started = time.perf_counter()
+            journal.add(key, function(bench, scores), time.perf_counter() - started)
+
+
+def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:
+    """Scores of all candidates; an error when none of the ways to reduce could be run."""
+    ratio = float(np.mean([len(fold.test) / len(fold.train) for folds in bench.repeats for fold in folds]))
+    scores = read_scores(journal, plan, ratio)
+    if not scores.reduced or not scores.with_everything:
+        name, reason = next(iter(scores.failures.items()))
+        raise StudyError(f"No candidate could be run. The first that failed, {name}, said: {reason}")
+    return scores
+
+
+def _do(
+    function: Callable[..., dict[str, Any]],
+    work: Iterable[Any],
+    bench: Bench,
+    journal: "Journal",
+    *,
+    engine: "Engine",
+    progress: Progress,
+    description: str,
+) -> None:
+    """Do the pieces of work that the journal lacks."""
+    finished = set(journal.keys())
+    lacking = [piece for piece in work if piece.key not in finished]
+    if not lacking:
+        return
+    run = engine.run(
+        function,
+        lacking,
+        shared=bench,
+        labels=[piece.key for piece in lacking],
+        progress=progress,
+        description=description,
+    )
+    for outcome in run:
+        key = lacking[outcome.index].key
+        if outcome.ok:
+            journal.add(key, outcome.value, outcome.seconds)
+        else:
+            # What fails once fails again, as all pieces are pure; a candidate that cannot be run must not stop others.
+            journal.add(key, {"failure": str(outcome.failure)}, outcome.seconds)
+    if run.interrupted:
+        raise StudyInterruptedError(
+            f"Stopped; {len(journal):,} pieces of work are finished and kept. Run the same command again to go on."
+        )
+
+
+def _test(
+    bench: Bench, journal: "Journal", scores: AllScores, null: Null, *, engine: "Engine", progress: Progress
+) -> None:
+    """Randomised tables, in batches, until enough did as well as the real one or the plan's number is reached."""
+    observed = observed_score(scores)
+    candidate = scores.winner.number
+    words = {"labels": "Permuting labels", "features_within_class": "Permuting within classes"}[null]
+    for start in range(0, bench.plan.n_permutations, _BATCH):
+        numbers = range(start, min(start + _BATCH, bench.plan.n_permutations))
+        work = [NullWork(null, number, candidate) for number in numbers]
+        _do(do_null, work, bench, journal, engine=engine, progress=progress, description=words)
+        if sum(score >= observed for score in null_scores(journal, null, candidate, numbers.stop)) >= ENOUGH:
+            return
+
+
+def observed_score(scores: AllScores) -> float:
+    """Honest score of the whole choice on the real table, to ten digits."""
+    return round(float(scores.choice.mean()), 10)
+
+
+def null_scores(journal: "Journal", null: Null, candidate: int, n: int) -> list[float]:
+    """Scores of the first n randomised tables, as far as they are finished, to ten digits."""
+    found = []
+    for number in range(n):
+        key = NullWork(null, number, candidate).key
+        if key not in journal:
+            break
+        payload = journal[key]
+        if "failure" in payload:
+            raise StudyError(f"A randomised table could not be scored: {payload['failure']}")
+        found.append(round(payload["score"], 10))
+    return found

@@ -1,0 +1,178 @@
+"""The scores of all candidates on the same folds, read from the journal."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewer.evaluate import CrossIndex, corrected_interval, cross_index
+from fewer.study._plan import Plan
+from fewer.study._work import FoldWork
+
+if TYPE_CHECKING:
+    from fewer.study._journal import Journal
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateScores:
+    """Held-out scores of one candidate.
+
+    Attributes
+    ----------
+    number : int
+        Place of the candidate in the plan.
+    name : str
+        Its name.
+    sizes : ndarray of shape (n_sizes,)
+        Numbers of columns, the last being all.
+    scores : ndarray of shape (n_repeats, n_folds, n_sizes)
+        Score on each fold at each size.
+    orders : tuple of tuple of str
+        Columns in their order, for each fold of each repeat.
+    test_ratio : float
+        Rows in a fold over rows trained on.
+    confidence : float
+        Level of intervals.
+    """
+
+    number: int
+    name: str
+    sizes: np.ndarray
+    scores: np.ndarray
+    orders: tuple[tuple[str, ...], ...]
+    test_ratio: float
+    confidence: float
+
+    @property
+    def reduces(self) -> bool:
+        """Whether it tries fewer columns than all."""
+        return len(self.sizes) > 1
+
+    @property
+    def curve(self) -> np.ndarray:
+        """Mean score at each size."""
+        return self.scores.mean(axis=(0, 1))
+
+    @cached_property
+    def indexed(self) -> CrossIndex | None:
+        """Cross-indexed size, score and benefit over all columns; None without a choice of sizes."""
+        if not self.reduces:
+            return None
+        return cross_index(self.scores, "A", sizes=self.sizes, confidence=self.confidence, test_ratio=self.test_ratio)
+
+    @cached_property
+    def fold_scores(self) -> np.ndarray:
+        """Honest score on each fold of each repeat: at the size that the other folds chose."""
+        return self.scores[:, :, 0] if self.indexed is None else np.atleast_2d(self.indexed.fold_scores)
+
+    @property
+    def score(self) -> float:
+        """Mean honest score."""
+        return float(self.fold_scores.mean())
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Interval of the mean honest score."""
+        return corrected_interval(self.fold_scores, self.confidence, self.test_ratio)
+
+
+@dataclass(frozen=True, eq=False)
+class AllScores:
+    """Scores of all candidates that could be run.
+
+    Attributes
+    ----------
+    candidates : tuple of CandidateScores
+        In the order of the plan.
+    failures : dict of str to str
+        Candidates that could not be run, each with the reason.
+    """
+
+    plan: Plan
+    candidates: tuple[CandidateScores, ...]
+    failures: dict[str, str]
+
+    @cached_property
+    def simplest(self) -> CandidateScores:
+        """The candidate that does not look at the features."""
+        return next(c for c in self.candidates if self.plan.candidates[c.number].is_simplest)
+
+    @cached_property
+    def with_everything(self) -> list[CandidateScores]:
+        """Candidates that use all features."""
+        return [c for c in self.candidates if not c.reduces and c.number != self.simplest.number]
+
+    @cached_property
+    def reduced(self) -> list[CandidateScores]:
+        """Candidates that try fewer features."""
+        return [c for c in self.candidates if c.reduces]
+
+    @cached_property
+    def winner(self) -> CandidateScores:
+        """The best way to reduce: highest honest score, of equals the first in the plan."""
+        return max(self.reduced, key=lambda each: (round(each.score, 10), -each.number))
+
+    @cached_property
+    def best_with_everything(self) -> CandidateScores:
+        """The best way to use all features."""
+        return max(self.with_everything, key=lambda each: (round(each.score, 10), -each.number))
+
+    @cached_property
+    def choice(self) -> np.ndarray:
+        """Honest score of choosing among all ways and sizes to reduce, on each fold: chosen on the others."""
+        return chosen_elsewhere([each.scores for each in self.reduced])
+
+    @cached_property
+    def choice_with_everything(self) -> np.ndarray:
+        """The same for choosing among the learners that use all features."""
+        return chosen_elsewhere([each.scores for each in self.with_everything])
+
+    @property
+    def test_ratio(self) -> float:
+        """Rows in a fold over rows trained on."""
+        return self.candidates[0].test_ratio
+
+
+def chosen_elsewhere(tables: list[np.ndarray]) -> np.ndarray:
+    """On each fold the score of what was best on the other folds of its repeat (cross-indexing A over all tables)."""
+    joined = np.concatenate(tables, axis=2)
+    if joined.shape[2] == 1:
+        return joined[:, :, 0]
+    return np.atleast_2d(cross_index(joined, "A").fold_scores)
+
+
+def read_scores(journal: "Journal", plan: Plan, test_ratio: float) -> AllScores:
+    """Scores of all candidates, from the finished work of a journal."""
+    found, failures = [], {}
+    for number, candidate in enumerate(plan.candidates):
+        folds = [
+            [journal[FoldWork(number, repeat, fold).key] for fold in range(plan.n_folds)]
+            for repeat in range(plan.n_repeats)
+        ]
+        failed = next((fold["failure"] for repeat in folds for fold in repeat if "failure" in fold), None)
+        if failed is not None:
+            failures[candidate.name] = failed
+        else:
+            found.append(_candidate_scores(number, candidate.name, folds, plan, test_ratio))
+    return AllScores(plan, tuple(found), failures)
+
+
+def _candidate_scores(
+    number: int, name: str, folds: list[list[dict[str, Any]]], plan: Plan, test_ratio: float
+) -> CandidateScores:
+    flat = [fold for repeat in folds for fold in repeat]
+    common = sorted(set.intersection(*(set(fold["sizes"][:-1]) for fold in flat)))
+    scores = [
+        [dict(zip(fold["sizes"], fold["scores"], strict=True))[size] for size in common] + [fold["scores"][-1]]
+        for fold in flat
+    ]
+    return CandidateScores(
+        number=number,
+        name=name,
+        sizes=np.array([*common, max(fold["sizes"][-1] for fold in flat)]),
+        scores=np.array(scores).reshape(plan.n_repeats, plan.n_folds, -1),
+        orders=tuple(tuple(fold["names"]) for fold in flat),
+        test_ratio=test_ratio,
+        confidence=plan.confidence,
+    )

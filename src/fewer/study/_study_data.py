@@ -1,0 +1,145 @@
+"""The rows and columns that a study works on: what is learnt from, what is left out and why, what ties rows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewer.study._errors import StudyError
+from fewer.study._fingerprint import fingerprint
+from fewer.study._preparation import learnable
+
+if TYPE_CHECKING:
+    from fewer.io import Dataset
+
+_NOT_LEARNT_FROM = {
+    "constant": "it has one value only",
+    "identifier": "it names the rows",
+    "text": "it holds free text",
+    "date": "it holds dates",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class StudyData:
+    """A table ready for a study.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        Columns to learn from and the target; in the order of time where there is one.
+    groups : ndarray of shape (n_rows,) or None
+        Rows of one group are never parted by a fold.
+    in_order_of_time : bool
+        Whether rows may only be predicted from earlier ones.
+    left_out : tuple of (str, str)
+        Columns that are not learnt from, each with the reason.
+    """
+
+    dataset: "Dataset"
+    groups: np.ndarray | None = None
+    in_order_of_time: bool = False
+    left_out: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether the target holds classes."""
+        return self.dataset.classes is not None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with any cell, name, group or order of rows."""
+        return fingerprint(self.dataset, self.groups, np.array([self.in_order_of_time]))
+
+
+def study_data(
+    dataset: "Dataset", *, groups: str | None = None, time: str | None = None, keep: Iterable[str] = ()
+) -> StudyData:
+    """The table without columns that nothing should be learnt from, its rows tied together by groups or time.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The table, with a target.
+    groups : str, default=None
+        Column that names the group of each row: patient, batch, site. It is not learnt from.
+    time : str, default=None
+        Column that puts the rows in order. It is not learnt from.
+    keep : iterable of str, default=()
+        Columns to learn from although they look like identifiers.
+
+    Returns
+    -------
+    data : StudyData
+        What the study works on.
+    """
+    _check_target(dataset)
+    if groups is not None and time is not None:
+        raise StudyError("Rows can be kept together by groups or put in order by time, not both: give one of them.")
+    left_out: list[tuple[str, str]] = []
+    group_of = None
+    if time is not None:
+        dataset = dataset.take(np.argsort(_column(dataset, time, "time"), kind="stable"))
+        left_out.append((time, "it tells the time, which puts the rows in order"))
+    if groups is not None:
+        group_of = np.unique(_column(dataset, groups, "groups"), return_inverse=True)[1]
+        if group_of.max() == 0:
+            raise StudyError(f"The column {groups!r} puts all rows into one group; folds need at least two.")
+        left_out.append((groups, "it names the groups that folds keep together"))
+    wanted = set(keep)
+    for name, kind in zip(dataset.columns, dataset.kinds, strict=True):
+        if kind in _NOT_LEARNT_FROM and name not in wanted and name not in (groups, time):
+            left_out.append((name, _NOT_LEARNT_FROM[kind]))
+    dropped = {name for name, _ in left_out}
+    kept = [name for name in dataset.columns if name not in dropped]
+    if not kept:
+        raise StudyError(
+            f"No column is left to learn from: {'; '.join(f'{name}: {why}' for name, why in left_out[:5])}."
+        )
+    return StudyData(
+        dataset=learnable(dataset if len(kept) == dataset.n_columns else dataset.keep(kept)),
+        groups=group_of,
+        in_order_of_time=time is not None,
+        left_out=tuple(left_out),
+    )
+
+
+def _check_target(dataset: "Dataset") -> None:
+    if dataset.y is None:
+        raise StudyError("A study needs a target: name the column to predict (--target COLUMN, or target=...).")
+    if dataset.classes is not None:
+        labels, counts = np.unique(dataset.y, return_counts=True)
+        if len(labels) < 2:
+            raise StudyError(
+                f"The target {dataset.target!r} has one class only, {labels[0]!r}, so there is nothing to tell apart."
+            )
+        if counts.max() < 2:
+            raise StudyError(f"Every row has a class of its own in {dataset.target!r}; is it an identifier?")
+    elif np.ptp(dataset.y.astype(float)) == 0:
+        raise StudyError(
+            f"The target {dataset.target!r} is {dataset.y[0]} in every row, so there is nothing to predict."
+        )
+    if dataset.n_rows < 4:
+        raise StudyError(f"The table has {dataset.n_rows} rows; no fold can be held out of fewer than 4.")
+
+
+def _column(dataset: "Dataset", name: str, role: str) -> np.ndarray:
+    from fewer.io import TableError
+
+    try:
+        place = dataset.columns.index(name)
+    except ValueError:
+        raise TableError(
+            f"There is no column {name!r} to take the {role} from; there are {', '.join(dataset.columns[:8])}"
+            f"{' ...' if dataset.n_columns > 8 else ''}."
+        ) from None
+    if dataset.missing_by_column[place]:
+        raise TableError(
+            f"The column {name!r} has {dataset.missing_by_column[place]} missing values, so the {role} of these rows "
+            "is not known; fill them in, or leave the rows out."
+        )
+    X: Any = dataset.X[:, place]
+    values = X.toarray().ravel() if dataset.is_sparse else np.asarray(X)
+    return values.astype(str) if values.dtype.kind == "O" else values

@@ -1,0 +1,214 @@
+"""The pieces of work of a study, each a pure function of the plan and the table.
+
+Every piece has a key, under which the journal keeps what came of it. All chance comes from the plan's seed and the key,
+and all arithmetic runs on one thread, so a piece gives the same bits wherever and whenever it runs.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+from zlib import crc32
+
+import numpy as np
+
+from fewer.evaluate import Fold, cross_index, outer_folds, randomize, score_sizes
+from fewer.study._candidates import Candidate
+from fewer.study._plan import Plan
+from fewer.study._preparation import preparation, prepared_names
+from fewer.study._study_data import StudyData
+
+if TYPE_CHECKING:
+    from fewer.io import Dataset
+
+Null = Literal["labels", "features_within_class"]
+
+# The first columns of an order are kept; nobody reads on, and 20,000 names in each row would fill the journal.
+MOST_NAMES = 1000
+
+
+@dataclass(frozen=True)
+class FoldWork:
+    """Score one candidate on one fold of one repeat."""
+
+    candidate: int
+    repeat: int
+    fold: int
+
+    @property
+    def key(self) -> str:
+        """Name in the journal."""
+        return f"fold/{self.candidate}/{self.repeat}/{self.fold}"
+
+
+@dataclass(frozen=True)
+class NullWork:
+    """Score one candidate, all folds of one repeat, on a table that was randomised under a null hypothesis."""
+
+    null: Null
+    number: int
+    candidate: int
+
+    @property
+    def key(self) -> str:
+        """Name in the journal."""
+        return f"null/{self.null}/{self.candidate}/{self.number}"
+
+
+class Bench:
+    """What all pieces of work share: the plan, the table, and the folds.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to do.
+    data : StudyData
+        The table.
+    """
+
+    def __init__(self, plan: Plan, data: StudyData) -> None:
+        self.plan = plan
+        self.data = data
+        self.repeats = study_folds(plan, data, data.dataset.y, plan.seed)
+
+
+def study_folds(plan: Plan, data: StudyData, y: Any, seed: int, *, n_repeats: int | None = None) -> list[list[Fold]]:
+    """Folds of each repeat, as the plan has them, for this target."""
+    from sklearn.model_selection import TimeSeriesSplit
+
+    in_time = plan.splitting == "in order of time"
+    return outer_folds(
+        TimeSeriesSplit(plan.n_folds) if in_time else plan.n_folds,
+        np.empty((plan.n_rows, 1)),
+        y,
+        classifier=plan.classify,
+        n_repeats=plan.n_repeats if n_repeats is None else n_repeats,
+        groups=data.groups,
+        random_state=seed,
+    )
+
+
+def seed_of(plan: Plan, *words: object) -> int:
+    """A seed of its own for each piece of work."""
+    return crc32(repr((plan.seed, *words)).encode())
+
+
+def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
+    """Scores of all sizes of a candidate on one fold, and its columns in order."""
+    from threadpoolctl import threadpool_limits
+
+    candidate = bench.plan.candidates[work.candidate]
+    fold = bench.repeats[work.repeat][work.fold]
+    with threadpool_limits(1):
+        return scored(
+            candidate, bench.data.dataset, bench.data.dataset.y, fold, bench.plan, seed_of(bench.plan, work.key)
+        )
+
+
+def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
+    """Honest score of a candidate on a randomised table."""
+    from threadpoolctl import threadpool_limits
+
+    plan, data = bench.plan, bench.data
+    seed = seed_of(plan, work.null, work.number)
+    candidate = plan.candidates[work.candidate]
+    with threadpool_limits(1):
+        dataset, y = randomised(data, work.null, np.random.default_rng(seed))
+        folds = study_folds(plan, data, y, seed % 2**31, n_repeats=1)[0]
+        found = [scored(candidate, dataset, y, fold, plan, seed) for fold in folds]
+    return {"score": honest_score(found)}
+
+
+def honest_score(found: list[dict[str, Any]]) -> float:
+    """Cross-indexed score over the folds of one repeat, at the sizes that all of them have."""
+    if len(found[0]["sizes"]) == 1:
+        return float(np.mean([fold["scores"][0] for fold in found]))
+    common = sorted(set.intersection(*(set(fold["sizes"][:-1]) for fold in found)))
+    table = [
+        [dict(zip(fold["sizes"], fold["scores"], strict=True))[size] for size in common] + [fold["scores"][-1]]
+        for fold in found
+    ]
+    return cross_index(table, "A").score
+
+
+def scored(candidate: Candidate, dataset: "Dataset", y: Any, fold: Fold, plan: Plan, seed: int) -> dict[str, Any]:
+    """What came of one candidate on one fold; the rows held out are seen by the score alone."""
+    started = time.perf_counter()
+    prepare = preparation(dataset)
+    X_train = prepare.fit_transform(dataset.take(fold.train).X)
+    X_test = prepare.transform(dataset.take(fold.test).X)
+    prepared = time.perf_counter() - started
+    learner = candidate.learner.learner(classify=plan.classify, seed=seed)
+    if candidate.reducer is None:
+        return _scored_with_everything(learner, X_train, y[fold.train], X_test, y[fold.test], plan.scoring) | {
+            "prepare_seconds": prepared
+        }
+    n_columns = X_train.shape[1]
+    found = score_sizes(
+        candidate.reducer.reducer(seed=seed),
+        learner,
+        X_train,
+        y[fold.train],
+        X_test,
+        y[fold.test],
+        sizes=[size for size in candidate.sizes if size < n_columns],
+        scoring=plan.scoring,
+    )
+    names = prepared_names(prepare, dataset)
+    return {
+        "sizes": [int(size) for size in found.sizes],
+        "scores": [float(score) for score in found.scores],
+        "names": [names[column] for column in columns_in_order(found.path, found.sizes)[:MOST_NAMES]],
+        "prepare_seconds": prepared,
+        "select_seconds": found.selector_seconds,
+        "learn_seconds": found.learner_seconds,
+    }
+
+
+def columns_in_order(path: Any, sizes: list[int]) -> list[int]:
+    """Columns of a path, best first; of a path without an order, by the smallest subset that holds a column."""
+    if path.order is not None:
+        return [int(column) for column in path.order]
+    order: list[int] = []
+    for size in sizes[:-1]:
+        order += [int(column) for column in path.columns(size) if column not in set(order)]
+    return order
+
+
+def _scored_with_everything(learner: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any, scoring: str) -> Any:
+    from sklearn.metrics import get_scorer
+
+    started = time.perf_counter()
+    score = get_scorer(scoring)(learner.fit(X_train, y_train), X_test, y_test)
+    return {
+        "sizes": [int(X_train.shape[1])],
+        "scores": [float(score)],
+        "names": [],
+        "select_seconds": 0.0,
+        "learn_seconds": time.perf_counter() - started,
+    }
+
+
+def randomised(data: StudyData, null: Null, rng: np.random.Generator) -> tuple["Dataset", np.ndarray]:
+    """The table and its target under a null hypothesis."""
+    from dataclasses import replace
+
+    dataset = data.dataset
+    y = np.asarray(dataset.y)
+    if null == "features_within_class":
+        X, _ = randomize(dataset.X, y, null, rng, groups=None)
+        return replace(dataset, X=X), y
+    if data.groups is not None and _one_label_for_each_group(y, data.groups):
+        return dataset, _labels_moved_by_group(y, data.groups, rng)
+    _, permuted = randomize(dataset.X, y, "labels", rng, groups=data.groups)
+    return dataset, permuted
+
+
+def _one_label_for_each_group(y: np.ndarray, groups: np.ndarray) -> bool:
+    pairs = {(group, label) for group, label in zip(groups.tolist(), y.tolist(), strict=True)}
+    return len(pairs) == len(np.unique(groups))
+
+
+def _labels_moved_by_group(y: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Each group gets the label of another one: rows of a group are not exchangeable with those of others."""
+    first = np.unique(groups, return_index=True)[1]
+    return y[first][rng.permutation(len(first))][groups]
