@@ -22,6 +22,7 @@ from fewer.evaluate._randomize import randomize
 from fewer.evaluate._selection_curve import SelectionCurve, selection_curve
 from fewer.evaluate._split_criterion import CriterionSurface, RepeatedSplitCriterion
 from fewer.evaluate._stability import Stability, StabilityDifference, selection_stability, stability_difference
+from fewer.evaluate._subset_path import SubsetPath, subset_path
 from fewer.evaluate._two_gaussians import expected_error, linear_rule_error
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "SizePlan",
     "Stability",
     "StabilityDifference",
+    "SubsetPath",
     "benjamini_hochberg",
     "compare_methods",
     "corrected_interval",
@@ -73,4 +75,5 @@ __all__ = [
     "selection_stability",
     "smoothed_error_rate",
     "stability_difference",
+    "subset_path",
 ]
