@@ -1,0 +1,12 @@
+"""The command line: ``fewer study``, ``fewer describe``, ``fewer methods`` and what goes with them.
+
+One module for each command. Each imports what it needs itself, so that ``fewer --help`` answers at once.
+"""
+
+from fewer.cli import _describe, _methods
+from fewer.cli._app import app
+
+__all__ = ["app"]
+
+# A command joins the app when its module is imported.
+_COMMANDS = (_describe, _methods)

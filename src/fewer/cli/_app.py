@@ -1,0 +1,114 @@
+"""The command line itself: the app that commands join, and how they speak to the user.
+
+What goes wrong with the user's data is told in one paragraph on the standard error, with exit code 2; a traceback is
+only for what is our fault.
+"""
+
+import os
+import re
+import shlex
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+PIPE_CLOSED = 141  # as shells count a process that ends by SIGPIPE
+_PYTHON_ARGUMENT = re.compile(
+    r"(?<![\w-])(?P<name>target|drop|missing_values|task|separator|decimal|encoding|header|query|table|sheet|format)="
+    r"(?P<value>'[^']*'|\"[^\"]*\"|\[[^\]]*\]|False)?(?=[\s.,;:)]|$)"
+)
+
+app = typer.Typer(
+    name="fewer",
+    help="Fewer features, honestly chosen. Start with: fewer describe TABLE --target COLUMN",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from fewer import __version__
+
+        typer.echo(f"fewer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Fewer features, honestly chosen. Start with: fewer describe TABLE --target COLUMN"""
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """Turn errors about the user's data into one paragraph and an exit code; end quietly when the user stops us."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # Python flushes the standard output once more at its end; there must be something to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(PIPE_CLOSED) from None
+    except OSError as error:
+        _complain(f"{error.filename}: {error.strerror}." if error.filename else str(error))
+        raise typer.Exit(BAD_INPUT) from None
+    except Exception as error:
+        # The package's own errors are written for its users; all others are faults that need their traceback.
+        if not type(error).__module__.startswith("fewer."):
+            raise
+        _complain(str(error))
+        raise typer.Exit(BAD_INPUT) from None
+
+
+def write_out(text: str) -> None:
+    """Write to the standard output, with a ? for what its encoding cannot show."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    sys.stdout.write(text.encode(encoding, errors="replace").decode(encoding))
+    sys.stdout.flush()
+
+
+def _complain(message: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(_with_options(message), style="red"))
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Show warnings as plain notes on the standard error, without the line of code that raised them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        yield
+    for warning in caught:
+        typer.secho(f"Note: {_with_options(str(warning.message))}", fg="yellow", err=True)
+
+
+def _with_options(message: str) -> str:
+    """The message with ``encoding='cp1252'`` as ``--encoding cp1252``: what is to be typed here, not in Python."""
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found["name"].replace("_", "-"), found["value"] or ""
+        if name == "header":
+            return "--no-header"
+        words = [first or second for first, second in re.findall(r"'([^']*)'|\"([^\"]*)\"", value)]
+        return f"--{name} {shlex.quote(','.join(words))}" if words else f"--{name}"
+
+    return _PYTHON_ARGUMENT.sub(option, message)
+
+
+def without_trailing_spaces(text: str) -> str:
+    """Cells of tables are padded to their width; spaces at the end of a line are no use to anyone."""
+    return "\n".join(line.rstrip() for line in text.split("\n"))
