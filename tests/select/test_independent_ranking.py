@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import f_classif
 from sklearn.model_selection import cross_val_score
 
 from fewer.datasets import make_five_classes
-from fewer.select import IndependentRanking, fisher_score, single_column_score
+from fewer.select import IndependentRanking, SelectTop, fisher_score, single_column_score
 
 
 def test_fisher_score_is_the_f_statistic_without_its_degrees_of_freedom():
@@ -40,3 +41,24 @@ def test_a_score_for_each_column_is_asked_for():
     for bad in (np.ones(3), np.array([1.0, np.nan, 0.0, 0.0])):
         with pytest.raises(ValueError, match="a number for each of the 4 columns"):
             IndependentRanking(lambda X, y, bad=bad: bad).fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_any_score_is_known_by_name():
+    X, y, _ = make_five_classes(random_state=0)
+    for name in ("fisher", "kolmogorov_smirnov", "mutual_information", "relieff"):
+        ranked = IndependentRanking(name, n_features_to_select=2, random_state=0).fit(X, y)
+        expected = SelectTop(name, k=2, random_state=0).fit(X, y)
+        assert np.array_equal(ranked.scores_, expected.scores_)
+        assert np.array_equal(ranked.ranking_, expected.ranking_)
+    with pytest.raises(ValueError, match="no score 'fischer'; there are"):
+        IndependentRanking("fischer").fit(X, y)
+
+
+def test_scores_without_target_and_sparse_tables_are_taken():
+    X = sparse.csr_array(np.diag([1.0, 3.0, 2.0, 0.5]))
+    assert IndependentRanking("variance").fit(X).ranking_.tolist() == [3, 1, 2, 4]
+    target = [0.1, 0.9, 0.2, 0.3]
+    dense = IndependentRanking("pearson").fit(X.toarray(), target)
+    assert IndependentRanking("pearson").fit(X, target).scores_ == pytest.approx(dense.scores_)
+    with pytest.raises(TypeError, match="parse"):
+        IndependentRanking("relieff").fit(X, target)

@@ -104,4 +104,4 @@ def correlation_p_values(strength: np.ndarray, n_rows: int) -> np.ndarray:
     if n_rows < 3:
         return np.ones_like(strength)
     half = n_rows / 2 - 1
-    return 2 * betainc(half, half, (1 - strength) / 2)
+    return np.minimum(2 * betainc(half, half, (1 - strength) / 2), 1.0)

@@ -79,4 +79,5 @@ def gap_p_values(gaps: np.ndarray, n_first: int, n_second: int, method: str = "a
         return kstwo.sf(gaps, round(n_first * n_second / (n_first + n_second)))
     common = gcd(n_first, n_second)
     reaches, which = np.unique(np.rint(gaps * (n_first // common) * n_second).astype(np.int64), return_inverse=True)
-    return np.array([exact_p_value(n_first, n_second, reach * common) for reach in reaches])[which]
+    found = np.array([exact_p_value(n_first, n_second, reach * common) for reach in reaches])
+    return np.minimum(found, 1.0)[which]

@@ -1,0 +1,104 @@
+"""The likelihood ratio of kernel densities, exact and on a grid."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from fewer._kernels._left_out_densities import in_pairs, on_a_grid
+from fewer.select import LikelihoodRatioSelector, likelihood_ratio_feature_score
+
+
+def plain_log_likelihood(values, width):
+    """Each value under the kernel density of all the others, by the definition."""
+    kernels = norm.pdf((values[:, None] - values) / width)
+    np.fill_diagonal(kernels, 0)
+    return np.log(np.maximum(kernels.sum(axis=1) / ((len(values) - 1) * width), 1e-300)).sum()
+
+
+def plain_score(x, y, oversmooth=1.3):
+    x = x / x.std()
+    total = -plain_log_likelihood(x, oversmooth * len(x) ** -0.2)
+    for label in np.unique(y):
+        own = x[y == label]
+        total += plain_log_likelihood(own, oversmooth * len(own) ** -0.2)
+    return total / len(x)
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat([0, 1, 2], [15, 20, 25]))
+    X = rng.normal(size=(60, 4))
+    X[:, 0] += y
+    X[:, 1] *= 1 + y
+    return X, y
+
+
+@pytest.mark.parametrize("oversmooth", [1.06, 1.3])
+def test_few_rows_are_scored_exactly(table, oversmooth):
+    X, y = table
+    expected = [plain_score(column, y, oversmooth) for column in X.T]
+    assert likelihood_ratio_feature_score(X, y, oversmooth=oversmooth) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("draw", ["normal", "exponential", "standard_cauchy", "uniform", "two far values"])
+def test_many_rows_on_a_grid_are_close(draw):
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=1500) if draw == "two far values" else getattr(rng, draw)(size=1500)
+    if draw == "two far values":
+        values[:2] = [60, 61]  # next to each other, and to nothing else
+    values = np.sort(values / values.std())
+    width = 1.3 * 1500**-0.2
+    expected = plain_log_likelihood(values, width)
+    assert in_pairs(values, width) == pytest.approx(expected, rel=1e-10)
+    assert on_a_grid(values, width) == pytest.approx(expected, abs=1.5)  # a thousandth of a nat for a row
+
+
+def test_a_value_with_no_other_in_sight_has_the_least_density():
+    values = np.sort(np.r_[np.random.default_rng(2).normal(size=300), 1e6])
+    for found in (in_pairs(values, 0.3), on_a_grid(values, 0.3)):
+        assert found == pytest.approx(plain_log_likelihood(values, 0.3), abs=0.3)
+        assert found < np.log(1e-300)
+
+
+def test_it_sees_shifts_spreads_and_modes():
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], 300)
+    X = rng.normal(size=(600, 5))
+    X[y == 1, 0] += 1
+    X[y == 1, 1] *= 3
+    X[y == 1, 2] = X[y == 1, 2] * 0.4 + rng.choice([-1, 1], 300)
+    scores = likelihood_ratio_feature_score(X, y)
+    assert scores[:3].min() > 0.04
+    assert np.abs(scores[3:]).max() < 0.01
+    assert LikelihoodRatioSelector(k=3).fit(X, y).get_support().tolist() == [True] * 3 + [False] * 2
+
+
+def test_the_scores_of_a_shift_along_the_diagonal_are_alike():
+    rng = np.random.default_rng(4)
+    y = np.repeat([0, 1], 1000)
+    scores = likelihood_ratio_feature_score(rng.normal(size=(2000, 2)) + np.where(y == 1, 1, -1)[:, None], y)
+    assert scores[0] == pytest.approx(scores[1], rel=0.15)
+
+
+def test_scores_do_not_depend_on_units(table):
+    X, y = table
+    assert likelihood_ratio_feature_score(X * 1e5 - 3, y) == pytest.approx(likelihood_ratio_feature_score(X, y))
+
+
+def test_constant_columns_rank_behind_noise(table):
+    X, y = table
+    scores = likelihood_ratio_feature_score(np.column_stack([X, np.full(60, 0.1)]), y)
+    assert scores.argmin() == 4
+    assert np.isfinite(scores).all()
+
+
+def test_rows_alone_in_their_class_are_left_out(table):
+    X, y = table
+    lonely = np.r_[y, 7]
+    with_one = np.vstack([X, [0.0, 0, 0, 0]])
+    assert likelihood_ratio_feature_score(with_one, lonely) == pytest.approx(likelihood_ratio_feature_score(X, y))
+    with pytest.raises(ValueError, match="two classes with two or more rows"):
+        likelihood_ratio_feature_score(X[:3], [0, 0, 1])
+    with pytest.raises(ValueError, match="positive"):
+        likelihood_ratio_feature_score(X, y, oversmooth=0)
