@@ -73,6 +73,14 @@ def test_equal_frequency_gives_equal_frequencies():
         assert (np.diff(table.codes[column][np.argsort(X[:, column])].astype(int)) >= 0).all()
 
 
+@pytest.mark.parametrize("n_bins", [2, 3, 6, 7])
+def test_a_column_and_its_negative_have_the_same_intervals(n_bins):
+    rng = np.random.default_rng(9)
+    X = np.column_stack([rng.normal(size=200), rng.poisson(4, 200), np.round(rng.normal(size=200), 1)])
+    table, mirrored = discretise(X, n_bins=n_bins), discretise(-X, n_bins=n_bins)
+    assert np.array_equal(mirrored.codes, table.n_levels[:, None] - 1 - table.codes)
+
+
 def test_equal_values_are_never_parted():
     rng = np.random.default_rng(2)
     X = np.column_stack([rng.poisson(3, 400), np.where(rng.random(400) < 0.8, 0, rng.random(400))]).astype(float)

@@ -24,8 +24,13 @@ def _equal_frequency_cuts(values, n_bins, cuts):
         return n_cuts
     n_cuts = 0
     for b in range(1, n_bins):
-        place = n_rows * b // n_bins
-        if place == 0:
+        # The same cuts from either end, so that a column and its negative get the same intervals in reverse.
+        lower_half = 2 * b <= n_bins
+        nearer_end = b if lower_half else n_bins - b
+        place = (2 * n_rows * nearer_end + n_bins - 1) // (2 * n_bins)
+        if not lower_half:
+            place = n_rows - place
+        if place == 0 or place == n_rows:
             continue
         before = place
         while before > 0 and values[before - 1] == values[place]:
@@ -34,7 +39,9 @@ def _equal_frequency_cuts(values, n_bins, cuts):
         while after < n_rows and values[after] == values[place]:
             after += 1
         # The end of the run of equal values that is nearer; the ends of the column are no cuts.
-        cut = before if before > 0 and (place - before <= after - place or after == n_rows) else after
+        to_before, to_after = place - before, after - place
+        is_before = to_before < to_after or (to_before == to_after and lower_half)
+        cut = before if before > 0 and (is_before or after == n_rows) else after
         if cut < n_rows and (n_cuts == 0 or values[cut - 1] > cuts[n_cuts - 1]):
             cuts[n_cuts] = values[cut - 1]
             n_cuts += 1

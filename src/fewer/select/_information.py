@@ -58,10 +58,12 @@ class Information:
     def __init__(self, table: LevelTable):
         self.table = table
         self._xlogx = xlogx_table(table.n_rows)
-        self.entropies = self._joint_entropies(np.zeros(table.n_rows, dtype=np.int32), 1, None)
+        self.entropies = self.joint_entropies(np.zeros(table.n_rows, dtype=np.int32))
 
-    def _joint_entropies(self, target: np.ndarray, n_target: int, columns: np.ndarray | None) -> np.ndarray:
+    def joint_entropies(self, target: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """Entropy of each of the columns (all by default) together with a target of levels 0, 1, ..."""
         table = self.table
+        n_target = int(target.max()) + 1
         columns = np.arange(table.n_columns) if columns is None else columns
         target = target.astype(np.int32, copy=False)
         if table.indptr is None:
@@ -85,7 +87,7 @@ class Information:
 
     def with_target(self, target: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Mutual information of the columns (all by default) with a target of levels 0, 1, ..."""
-        joint = self._joint_entropies(target, int(target.max()) + 1, columns)
+        joint = self.joint_entropies(target, columns)
         own = self.entropies if columns is None else self.entropies[columns]
         shared = own + entropy(target) - joint
         return np.where(shared > ROUNDING, shared, 0.0)

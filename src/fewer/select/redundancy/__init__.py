@@ -1,0 +1,8 @@
+"""Filters that see when columns repeat each other, and the groups of columns that do."""
+
+from fewer.select.redundancy._cfs import CFS
+from fewer.select.redundancy._fcbf import FCBF
+from fewer.select.redundancy._koller_sahami import KollerSahami
+from fewer.select.redundancy._mrmr import MRMR
+
+__all__ = ["CFS", "FCBF", "MRMR", "KollerSahami"]

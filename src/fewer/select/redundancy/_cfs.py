@@ -1,0 +1,266 @@
+"""Correlation-based feature selection: subsets of columns that go with the target and not with each other.
+
+The merit of a subset of k columns is
+
+    k r_cf / sqrt(k + k (k - 1) r_ff),
+
+the correlation of their sum with the target, where r_cf is the mean correlation of the columns with the target and r_ff
+that between the columns. Correlations are symmetric uncertainties of levels for classes, and absolute Pearson
+correlations for numbers. Best-first search looks for the subset with the highest merit.
+
+Hall, M. (2000). Correlation-based feature selection for discrete and numeric class machine learning. ICML, 359-366.
+"""
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewer.catalogue import method
+from fewer.select._correlations import Correlations
+from fewer.select._discretise import discretise
+from fewer.select._information import Information
+from fewer.select._ranking import places_of_order
+from fewer.select.redundancy._best_first import BestFirst, best_first
+from fewer.select.redundancy._target import numbers, target_levels, task_of
+
+# From here on a column is a copy of another, with room for rounding errors.
+SAME = 1 - 1e-9
+
+
+def merit(with_target: np.ndarray, between: np.ndarray) -> float:
+    """Merit of a set of columns, given their correlations with the target and with each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(merit(np.array([0.5, 0.5]), np.eye(2)), 4), merit(np.array([0.5, 0.5]), np.ones((2, 2)))
+    (0.7071, 0.5)
+    """
+    pairs = np.abs(between).sum() - np.abs(np.diagonal(between)).sum()
+    return float(np.abs(with_target).sum() / np.sqrt(len(with_target) + pairs))
+
+
+class SubsetMerits:
+    """Merits of subsets with one column added; correlations between columns are computed when they are first needed.
+
+    Parameters
+    ----------
+    with_target : ndarray of shape (n_columns,)
+        Correlation of each column with the target, not negative.
+    with_column : callable
+        From a column to its correlations with all columns, not negative.
+    """
+
+    def __init__(self, with_target: np.ndarray, with_column: Callable[[int], np.ndarray]):
+        self._with_target = with_target
+        self._with_column = with_column
+        self._known: dict[int, np.ndarray] = {}
+
+    def between(self, column: int) -> np.ndarray:
+        """Correlations of a column with all columns."""
+        if column not in self._known:
+            self._known[column] = self._with_column(column)
+        return self._known[column]
+
+    def __call__(self, subset: tuple[int, ...]) -> np.ndarray:
+        """Merit of the subset with each column added; minus infinity for the columns in it and their copies.
+
+        The formula alone sometimes likes a copy, which doubles the weight of a good column.
+        """
+        members = list(subset)
+        pairs = np.zeros(len(self._with_target))
+        inside = 0.0
+        for column in members:
+            pairs += self.between(column)
+            inside += self.between(column)[members].sum() - self.between(column)[column]
+        total = self._with_target[members].sum() + self._with_target
+        merits = total / np.sqrt(len(members) + 1 + inside + 2 * pairs)
+        merits[members] = -np.inf
+        for column in members:
+            merits[self.between(column) >= SAME] = -np.inf
+        return merits
+
+
+@method(
+    tasks=["classification", "regression"],
+    when="A small set of columns that do not repeat each other is wanted, and their number is not known: the merit "
+    "decides, and often for very few. Columns that are useful only together (XOR) are missed, and so are those that "
+    "add little to a strong one.",
+    cost="O(n p) for each column that the search looks at, typically some dozen; cuts by description length sort the "
+    "columns, O(n p log n).",
+    paper="cfs",
+)
+class CFS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+    """Keep the subset of columns that goes best with the target and least with itself, by best-first search.
+
+    The merit of k columns is ``k r_cf / sqrt(k + k (k - 1) r_ff)``, where r_cf is the mean correlation of the columns
+    with the target and r_ff that between the columns.
+
+    Parameters
+    ----------
+    measure : {"auto", "symmetric_uncertainty", "pearson"}, default="auto"
+        What correlation means: symmetric uncertainty of levels, or the absolute Pearson correlation (for classes, the
+        mean over the classes, each against the rest, by their share of the rows). "auto" takes the first for classes
+        and the second for numbers.
+    discretisation : {"mdl", "equal_frequency", "equal_width"}, default="mdl"
+        How columns are cut into levels: by description length, which leaves columns that tell nothing about the
+        target in one piece; or into bins. Binned columns with at most ``n_bins`` values keep them.
+    n_bins : int or None, default=None
+        Levels at most, for bins and for a numeric target; by default 2 to 10, more with more rows.
+    max_stale : int, default=5
+        The search ends after so many expansions in a row without a better subset.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What y is. "auto" takes numbers with a fractional part for regression and everything else for classes.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Correlation of each column with the target.
+    merit_ : float
+        Merit of the subset kept.
+    ranking_ : ndarray of shape (n_features,)
+        Place of each column, 1 for the best: the columns kept in order of entry, then the others by the merit of the
+        subset with them.
+    n_features_to_select_ : int
+        Columns kept.
+    n_expansions_ : int
+        How many subsets the search went on from.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    MRMR : For a given number of columns.
+    FCBF : Compares columns in pairs, without a search.
+
+    Notes
+    -----
+    Columns whose correlation with one of the subset is 1 are not added to it: the merit alone would sometimes take a
+    copy, to give a good column twice the weight.
+
+    References
+    ----------
+    .. [1] Hall, M. (2000). Correlation-based feature selection for discrete and numeric class machine learning. ICML,
+       359-366.
+    .. [2] Fayyad, U. and Irani, K. (1993). Multi-interval discretization of continuous-valued attributes for
+       classification learning. IJCAI, 1022-1027.
+
+    Examples
+    --------
+    >>> from fewer.datasets import load
+    >>> from fewer.select import CFS
+    >>> wine = load("wine")
+    >>> select = CFS().fit(wine.X, wine.y)
+    >>> select.n_features_to_select_, round(select.merit_, 2)
+    (8, 0.81)
+    """
+
+    _parameter_constraints = {
+        "measure": [StrOptions({"auto", "symmetric_uncertainty", "pearson"})],
+        "discretisation": [StrOptions({"mdl", "equal_frequency", "equal_width"})],
+        "n_bins": [Interval(Integral, 2, None, closed="left"), None],
+        "max_stale": [Interval(Integral, 1, None, closed="left")],
+        "task": [StrOptions({"auto", "classification", "regression"})],
+    }
+
+    def __init__(self, *, measure="auto", discretisation="mdl", n_bins=None, max_stale=5, task="auto"):
+        self.measure = measure
+        self.discretisation = discretisation
+        self.n_bins = n_bins
+        self.max_stale = max_stale
+        self.task = task
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Search for the subset.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes or numbers.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=(np.float64, np.float32), ensure_min_samples=2)
+        with_target, with_column = self._measured(X, y)
+        merits = SubsetMerits(with_target, with_column)
+        fitting = self._init_callback_context(max_subtasks=None)
+        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        def on_step(found):
+            step = fitting.subcontext(task_name="expand-subset")
+            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            return step.call_on_fit_task_end(
+                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._attributes(found, merits, with_target)
+            )
+
+        found = best_first(merits, max_stale=self.max_stale, on_step=on_step)
+        if not found.subset:
+            warnings.warn(
+                "No column goes with the target by this measure; the first one is kept.", UserWarning, stacklevel=2
+            )
+        for name, value in self._attributes(found, merits, with_target).items():
+            setattr(self, name, value)
+        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _measured(self, X: Any, y: np.ndarray) -> tuple[np.ndarray, Callable[[int], np.ndarray]]:
+        """Correlations with the target, and a function for those with a column."""
+        task = task_of(y, self.task)
+        measure = self.measure
+        if measure == "auto":
+            measure = "symmetric_uncertainty" if task == "classification" else "pearson"
+        if measure == "symmetric_uncertainty":
+            levels = target_levels(y, task, self.n_bins, "CFS")
+            information = Information(discretise(X, levels, method=self.discretisation, n_bins=self.n_bins))
+            return information.symmetric_uncertainty_with_target(levels), information.symmetric_uncertainty_with_column
+        correlations = Correlations(X, n_asked=10)
+        if task == "regression":
+            with_target = np.abs(correlations.with_target(numbers(y, "CFS")))
+        else:
+            codes = target_levels(y, task, None, "CFS")
+            with_target = sum(
+                share * np.abs(correlations.with_target((codes == code).astype(float)))
+                for code, share in enumerate(np.bincount(codes) / len(codes))
+            )
+        return with_target, lambda column: np.abs(correlations.with_column(column))
+
+    def _attributes(self, found: BestFirst, merits: SubsetMerits, with_target: np.ndarray) -> dict[str, Any]:
+        """What the search found, as the attributes of a fitted selector."""
+        subset = found.subset or (0,)
+        merits_of_others = merits(subset)
+        others = np.setdiff1d(np.arange(len(with_target)), subset)
+        others = others[np.lexsort((others, -merits_of_others[others]))]
+        return {
+            "scores_": with_target,
+            "merit_": found.merit,
+            "ranking_": places_of_order(np.concatenate([np.array(subset, dtype=int), others])),
+            "n_features_to_select_": len(subset),
+            "n_expansions_": found.n_expansions,
+        }
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.ranking_ <= self.n_features_to_select_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,165 @@
+"""Koller and Sahami's selection as a selector; the elimination itself is in ``_blanket_elimination.py``."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewer.catalogue import method
+from fewer.select._discretise import discretise
+from fewer.select._information import Information
+from fewer.select._ranking import places_of_order
+from fewer.select.redundancy._blanket_elimination import Elimination, blanket_elimination
+from fewer.select.redundancy._target import target_levels, task_of
+
+
+@method(
+    tasks=["classification", "regression"],
+    when="Up to a few thousand columns, of which many are made redundant by one or two others; every column gets its "
+    "place, from the first removed to the last one left. With few rows keep the blankets small. Columns that are "
+    "useful only together (XOR) are lost among noise.",
+    cost="O(n p^2) for blankets of one or more columns, O(n p) without.",
+    paper="koller-sahami",
+    examples=lambda: [KollerSahami(n_features_to_select=3)],
+)
+class KollerSahami(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+    """Remove, one by one, the column that tells least about the target beyond the columns nearest to it.
+
+    The columns nearest to column i, its approximate Markov blanket M, are the K columns j with the least
+    ``I(target; i | j)``. The column with the least ``I(target; i | M)`` is removed, which is the expected
+    Kullback-Leibler divergence between the distributions of the target with and without it; and so on.
+
+    Parameters
+    ----------
+    n_features_to_select : int, default=10
+        Columns to keep; all of them if the table has no more.
+    blanket_size : int, default=1
+        K, the columns in a blanket. With 0 each column is judged by itself, by its mutual information with the target.
+        Each more divides the rows into smaller groups, so 1 or 2 is as much as most tables carry.
+    discretisation : {"equal_frequency", "equal_width", "mdl"}, default="equal_frequency"
+        How columns are cut into levels: into bins, where columns with at most ``n_bins`` values keep them; or by
+        description length, which leaves columns that tell nothing by themselves in one piece.
+    n_bins : int or None, default=None
+        Levels at most, for bins and for a numeric target; by default 2 to 10, more with more rows.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What y is. "auto" takes numbers with a fractional part for regression and everything else for classes.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        What each column told about the target beyond its blanket when it was removed, in nats. For the last one, what
+        it tells by itself.
+    relevance_ : ndarray of shape (n_features,)
+        What each column tells by itself: its mutual information with the target.
+    ranking_ : ndarray of shape (n_features,)
+        Place of each column: 1 for the last one left, 2 for the one removed before, and so on.
+    n_features_to_select_ : int
+        Columns kept.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    FCBF : Much faster on wide tables, by pairs of columns.
+
+    References
+    ----------
+    .. [1] Koller, D. and Sahami, M. (1996). Toward optimal feature selection. ICML, 284-292.
+
+    Examples
+    --------
+    >>> from fewer.datasets import load
+    >>> from fewer.select import KollerSahami
+    >>> wine = load("wine")
+    >>> select = KollerSahami(n_features_to_select=3).fit(wine.X, wine.y)
+    >>> [wine.columns[column] for column in select.get_support(indices=True)]
+    ['flavanoids', 'color_intensity', 'proline']
+    """
+
+    _parameter_constraints = {
+        "n_features_to_select": [Interval(Integral, 1, None, closed="left")],
+        "blanket_size": [Interval(Integral, 0, None, closed="left")],
+        "discretisation": [StrOptions({"mdl", "equal_frequency", "equal_width"})],
+        "n_bins": [Interval(Integral, 2, None, closed="left"), None],
+        "task": [StrOptions({"auto", "classification", "regression"})],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select=10,
+        *,
+        blanket_size=1,
+        discretisation="equal_frequency",
+        n_bins=None,
+        task="auto",
+    ):
+        self.n_features_to_select = n_features_to_select
+        self.blanket_size = blanket_size
+        self.discretisation = discretisation
+        self.n_bins = n_bins
+        self.task = task
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Remove columns until one is left, and keep the last ones.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes or numbers.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=(np.float64, np.float32), ensure_min_samples=2)
+        levels = target_levels(y, task_of(y, self.task), self.n_bins, "KollerSahami")
+        information = Information(discretise(X, levels, method=self.discretisation, n_bins=self.n_bins))
+        self.relevance_ = information.with_target(levels)
+        fitting = self._init_callback_context(max_subtasks=X.shape[1] - 1)
+        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        def on_step(so_far):
+            step = fitting.subcontext(task_name="remove-column")
+            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            return step.call_on_fit_task_end(
+                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._attributes(so_far)
+            )
+
+        found = blanket_elimination(information, levels, blanket_size=self.blanket_size, on_step=on_step)
+        for name, value in self._attributes(found).items():
+            setattr(self, name, value)
+        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _attributes(self, found: Elimination) -> dict[str, object]:
+        """What the elimination has come to, as the attributes of a fitted selector."""
+        left = np.flatnonzero(found.left)
+        left = left[np.lexsort((left, -found.losses[left]))]
+        removed = np.array(found.removed, dtype=int)[::-1]
+        return {
+            "scores_": found.losses.copy(),
+            "relevance_": self.relevance_,
+            "ranking_": places_of_order(np.concatenate([left, removed])),
+            "n_features_to_select_": max(min(self.n_features_to_select, self.n_features_in_), 1),
+        }
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.ranking_ <= self.n_features_to_select_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags

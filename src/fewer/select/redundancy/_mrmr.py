@@ -1,0 +1,339 @@
+"""Minimum redundancy, maximum relevance: columns that tell about the target and do not repeat those already chosen.
+
+With relevance D(j) of column j and redundancy R(j, s) between two, the next column after the set S is the one with the
+highest
+
+    D(j) - mean_{s in S} R(j, s)    (difference)    or    D(j) / mean_{s in S} R(j, s)    (quotient).
+
+The sum over S grows by one term a step, so k columns cost k passes over the table.
+
+Peng, H., Long, F. and Ding, C. (2005). Feature selection based on mutual information: criteria of max-dependency,
+max-relevance, and min-redundancy. IEEE Transactions on Pattern Analysis and Machine Intelligence 27, 1226-1238.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewer.catalogue import method
+from fewer.select._correlations import Correlations
+from fewer.select._discretise import discretise
+from fewer.select._information import Information
+from fewer.select._ranking import places_of_order
+from fewer.select.redundancy._relevance import relevance_by_score, score_takes_sparse
+from fewer.select.redundancy._target import numbers, target_levels, task_of
+
+Scheme = Literal["difference", "quotient"]
+
+# The least redundancy that a pair counts with: a chance near-zero must not make the quotient explode.
+FLOOR = 0.001
+# From here on a column is a copy of another, with room for rounding errors.
+SAME = 1 - 1e-9
+# What an infinite relevance counts as, so that redundancy still orders such columns.
+_LARGEST_RELEVANCE = 1e9
+
+
+class Redundancy(NamedTuple):
+    """What a column has in common with each of the columns: how much, and whether they are the same."""
+
+    values: np.ndarray
+    same: np.ndarray
+
+
+class Path(NamedTuple):
+    """What a greedy choice has come to.
+
+    ``order`` holds all columns, those chosen first; ``criterion`` is that of a column when it was chosen, or the last
+    one if it was not; ``redundancy`` is the mean over the columns chosen before.
+    """
+
+    order: np.ndarray
+    n_kept: int
+    criterion: np.ndarray
+    redundancy: np.ndarray
+
+
+def mrmr_path(
+    relevance: np.ndarray,
+    redundancy_with: Callable[[int], Redundancy],
+    constant: np.ndarray,
+    *,
+    n_features: int,
+    scheme: Scheme,
+    on_step: Callable[[Callable[[], Path]], bool] = lambda path_so_far: False,
+) -> Path:
+    """Choose columns one by one; ``on_step`` may return True to stop and keep what there is.
+
+    ``constant`` marks columns without any variation. Columns that repeat a chosen one in full come after all others,
+    constant ones last.
+    """
+    relevance = np.clip(np.nan_to_num(relevance, nan=-np.inf), -_LARGEST_RELEVANCE, _LARGEST_RELEVANCE)
+    n_columns = len(relevance)
+    total, redundancy, criterion = np.zeros(n_columns), np.zeros(n_columns), relevance.copy()
+    # 0 while a column may be chosen, then what kind of a rest it belongs to.
+    rest = np.where(constant, 2, 0)
+    chosen: list[int] = []
+
+    def path_so_far(n_kept: int) -> Path:
+        waiting = np.setdiff1d(np.arange(n_columns), chosen)
+        waiting = waiting[np.lexsort((waiting, -criterion[waiting], rest[waiting]))]
+        order = np.concatenate([np.array(chosen, dtype=int), waiting])
+        return Path(order, n_kept, criterion.copy(), redundancy.copy())
+
+    open_columns = np.flatnonzero(rest == 0)
+    while len(chosen) < n_features and len(open_columns):
+        latest = int(open_columns[_first_of_the_best(criterion[open_columns])])
+        chosen.append(latest)
+        if on_step(partial(path_so_far, len(chosen))):
+            return path_so_far(len(chosen))
+        found = redundancy_with(latest)
+        total += np.maximum(found.values, FLOOR) if scheme == "quotient" else found.values
+        rest[found.same & (rest == 0)] = 1
+        rest[latest] = 3
+        open_columns = np.flatnonzero(rest == 0)
+        waiting = rest < 3
+        redundancy[waiting] = total[waiting] / len(chosen)
+        if scheme == "quotient":
+            criterion[waiting] = relevance[waiting] / redundancy[waiting]
+        else:
+            criterion[waiting] = relevance[waiting] - redundancy[waiting]
+    return path_so_far(n_features)
+
+
+def _first_of_the_best(values: np.ndarray) -> int:
+    """Place of the first value that is the largest but for rounding."""
+    largest = values.max()
+    return int(np.argmax(values >= largest - 1e-12 * abs(largest)))
+
+
+def information_redundancy(information: Information, column: int) -> Redundancy:
+    """Mutual information with a column; the same if each of the two determines the other."""
+    shared = information.with_column(column)
+    total = information.entropies + information.entropies[column]
+    return Redundancy(shared, (2 * shared >= SAME * total) & (total > 0))
+
+
+def correlation_redundancy(correlations: Correlations, column: int) -> Redundancy:
+    """Absolute correlation with a column; the same if that is one."""
+    found = np.abs(correlations.with_column(column))
+    return Redundancy(found, found >= SAME)
+
+
+@method(
+    tasks=["classification", "regression"],
+    when="Many columns say the same in different words (genes of one pathway, neighbouring wavelengths), and a short "
+    "list that covers different things is wanted, from a table of any size. It compares columns in pairs only: those "
+    "that are useful only together (XOR) are missed.",
+    cost="O(n p k) for k columns; O(non-zeros k) for sparse tables. Cuts into bins sort the columns, O(n p log n).",
+    paper="mrmr",
+    examples=lambda: [
+        MRMR(n_features_to_select=3),
+        MRMR(n_features_to_select=3, relevance="f", redundancy="correlation", scheme="quotient"),
+    ],
+)
+class MRMR(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+    """Choose columns that tell about the target and do not repeat each other, one by one.
+
+    The first column is the one with the highest relevance D. Then again and again the one with the highest
+    ``D - R`` (difference) or ``D / R`` (quotient) is added, where R is its mean redundancy with the columns chosen
+    already.
+
+    Parameters
+    ----------
+    n_features_to_select : int, default=10
+        Columns to keep; all of them if the table has no more.
+    relevance : str or callable, default="mutual_information"
+        What a column tells about the target: "mutual_information" of levels; "f", the F statistic of classes or of a
+        regression; the name of any other score (``fewer.select.score_names()`` lists them); or a function
+        ``(X, y) -> scores``, higher for better.
+    redundancy : {"mutual_information", "correlation"}, default="mutual_information"
+        What two columns have in common: mutual information of levels, or the absolute correlation.
+    scheme : {"difference", "quotient"}, default="difference"
+        How redundancy is held against relevance. The difference wants both in the same units, as with mutual
+        information for both; the quotient does not care.
+    n_bins : int or None, default=None
+        Levels that columns (and a numeric target) are cut into for mutual information, equally many rows in each; by
+        default 2 to 10, more with more rows. Columns with no more values keep them.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What y is. "auto" takes numbers with a fractional part for regression and everything else for classes.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        The criterion of each column at the step when it was chosen; of the others, after the last step.
+    relevance_ : ndarray of shape (n_features,)
+        What each column tells about the target by itself.
+    redundancy_ : ndarray of shape (n_features,)
+        Mean redundancy of each column with those chosen before it.
+    ranking_ : ndarray of shape (n_features,)
+        Place of each column, 1 for the best: the order of choice, then the others by their last criterion, then those
+        that repeat a chosen column in full, then constant ones.
+    n_features_to_select_ : int
+        Columns kept.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    CFS : Also weighs relevance against redundancy, and finds by itself how many columns.
+    FCBF : Drops each column that is closer to a better one than to the target.
+    SelectTop : Relevance alone.
+
+    Notes
+    -----
+    Mutual information with difference and quotient are known as MID and MIQ, the F statistic with correlation as FCD
+    and FCQ; the last of these is fast, needs no bins, and did well in [2]_.
+
+    In the quotient, the redundancy of a pair counts as 0.001 at least. The mean over many chosen columns hardly notices
+    that one of them is a copy; here a copy waits until there is nothing else.
+
+    For the whole order by the criterion, let ``n_features_to_select`` be the number of columns.
+
+    References
+    ----------
+    .. [1] Peng, H., Long, F. and Ding, C. (2005). Feature selection based on mutual information: criteria of
+       max-dependency, max-relevance, and min-redundancy. IEEE Transactions on Pattern Analysis and Machine Intelligence
+       27, 1226-1238.
+    .. [2] Zhao, Z., Anand, R. and Wang, M. (2019). Maximum relevance and minimum redundancy feature selection methods
+       for a marketing machine learning platform. IEEE DSAA, 442-452.
+
+    Examples
+    --------
+    >>> from fewer.datasets import load
+    >>> from fewer.select import MRMR
+    >>> wine = load("wine")
+    >>> select = MRMR(3, relevance="f", redundancy="correlation", scheme="quotient").fit(wine.X, wine.y)
+    >>> [wine.columns[column] for column in select.get_support(indices=True)]
+    ['flavanoids', 'color_intensity', 'proline']
+    """
+
+    _parameter_constraints = {
+        "n_features_to_select": [Interval(Integral, 1, None, closed="left")],
+        "relevance": [str, callable],
+        "redundancy": [StrOptions({"mutual_information", "correlation"})],
+        "scheme": [StrOptions({"difference", "quotient"})],
+        "n_bins": [Interval(Integral, 2, None, closed="left"), None],
+        "task": [StrOptions({"auto", "classification", "regression"})],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select=10,
+        *,
+        relevance="mutual_information",
+        redundancy="mutual_information",
+        scheme="difference",
+        n_bins=None,
+        task="auto",
+    ):
+        self.n_features_to_select = n_features_to_select
+        self.relevance = relevance
+        self.redundancy = redundancy
+        self.scheme = scheme
+        self.n_bins = n_bins
+        self.task = task
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Choose the columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes or numbers.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csc" if self._takes_sparse() else False,
+            dtype=(np.float64, np.float32),
+            ensure_min_samples=2,
+        )
+        n_columns = X.shape[1]
+        n_features = min(self.n_features_to_select, n_columns)
+        relevance, redundancy_with, constant = self._measures(X, y, n_features)
+        fitting = self._init_callback_context(max_subtasks=n_features)
+        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        def on_step(path_so_far):
+            step = fitting.subcontext(task_name="add-column")
+            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            return step.call_on_fit_task_end(
+                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._attributes(path_so_far(), relevance)
+            )
+
+        path = mrmr_path(
+            relevance, redundancy_with, constant, n_features=n_features, scheme=self.scheme, on_step=on_step
+        )
+        for name, value in self._attributes(path, relevance).items():
+            setattr(self, name, value)
+        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _measures(
+        self, X: Any, y: np.ndarray, n_features: int
+    ) -> tuple[np.ndarray, Callable[[int], Redundancy], np.ndarray]:
+        """Relevance of each column, a function for its redundancy with one, and which columns are constant."""
+        task = task_of(y, self.task)
+        levels = target_levels(y, task, self.n_bins, "MRMR")
+        if "mutual_information" in (self.relevance, self.redundancy):
+            information = Information(discretise(X, n_bins=self.n_bins))
+        if self.relevance == "f" or self.redundancy == "correlation":
+            correlations = Correlations(X, n_asked=n_features)
+
+        if self.relevance == "mutual_information":
+            relevance = information.with_target(levels)
+        elif self.relevance == "f" and task == "classification":
+            relevance = correlations.f_statistics_of_classes(levels)
+        elif self.relevance == "f":
+            relevance = correlations.f_statistics_of_numbers(numbers(y, "MRMR"))
+        else:
+            relevance = relevance_by_score(self.relevance, X, y)
+
+        if self.redundancy == "correlation":
+            return relevance, partial(correlation_redundancy, correlations), ~correlations.varies
+        return relevance, partial(information_redundancy, information), information.entropies == 0
+
+    def _attributes(self, path: Path, relevance: np.ndarray) -> dict[str, Any]:
+        """What the path says, as the attributes of a fitted selector."""
+        return {
+            "scores_": path.criterion,
+            "relevance_": relevance,
+            "redundancy_": path.redundancy,
+            "ranking_": places_of_order(path.order),
+            "n_features_to_select_": path.n_kept,
+        }
+
+    def _takes_sparse(self) -> bool:
+        if self.relevance in ("mutual_information", "f"):
+            return True
+        return score_takes_sparse(self.relevance)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.ranking_ <= self.n_features_to_select_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = self._takes_sparse()
+        return tags

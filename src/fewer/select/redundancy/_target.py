@@ -1,0 +1,38 @@
+"""What a target is to a filter: classes or numbers, and its levels."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+from fewer.select._discretise import discretise
+from fewer.select.scores import class_codes
+
+
+def task_of(y: np.ndarray, task: str) -> str:
+    """Numbers with a fractional part ask for regression, everything else for classification, unless the user says."""
+    if task != "auto":
+        return task
+    return "regression" if type_of_target(y).startswith("continuous") else "classification"
+
+
+def numbers(y: np.ndarray, who: str) -> np.ndarray:
+    """The target as floats that are not all equal."""
+    try:
+        found = y.astype(float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{who} with task='regression' needs numbers in y, and y holds {str(y[0])!r}; take task='classification'."
+        ) from None
+    if found.min() == found.max():
+        raise ValueError(
+            f"{who} compares columns with the target, and y has the same value, {found[0]:g}, in every row."
+        )
+    return found
+
+
+def target_levels(y: Any, task: str, n_bins: int | None, who: str) -> np.ndarray:
+    """Classes as 0, 1, ...; or numbers, cut into intervals that hold equally many rows."""
+    if task == "classification":
+        return class_codes(y, who)
+    return discretise(numbers(y, who)[:, None], n_bins=n_bins).column(0)
