@@ -21,7 +21,14 @@ _ROOMS = (
     "select",
     "study",
 )
-_SHORTCUTS = {"read_table": "io", "write_table": "io", "Dataset": "io", "describe": "overview"}
+_SHORTCUTS = {
+    "read_table": "io",
+    "write_table": "io",
+    "Dataset": "io",
+    "describe": "overview",
+    "run_study": "facade",
+    "Study": "facade",
+}
 
 __all__ = ["__version__", *_ROOMS, *_SHORTCUTS]
 

@@ -1,9 +1,43 @@
 """The main job: plan, run (journalled, resumable), findings."""
 
-from fewer.study._candidates import Candidate
+from fewer.study._apply import apply_model
+from fewer.study._candidates import PRESETS, Candidate
 from fewer.study._errors import StudyError
+from fewer.study._estimate import time_estimate
+from fewer.study._findings import Answer, Caution, Column, Findings, Rival, findings_of
+from fewer.study._folder import HOME, StudyFolder, StudyState, studies_in, study_state
 from fewer.study._journal import Journal
+from fewer.study._model import StudyModel, fit_model
 from fewer.study._plan import Plan, make_plan
+from fewer.study._recipes import LEARNERS
+from fewer.study._run import StudyInterruptedError, run_plan
 from fewer.study._study_data import StudyData, study_data
 
-__all__ = ["Candidate", "Journal", "Plan", "StudyData", "StudyError", "make_plan", "study_data"]
+__all__ = [
+    "HOME",
+    "LEARNERS",
+    "PRESETS",
+    "Answer",
+    "Candidate",
+    "Caution",
+    "Column",
+    "Findings",
+    "Journal",
+    "Plan",
+    "Rival",
+    "StudyData",
+    "StudyError",
+    "StudyFolder",
+    "StudyInterruptedError",
+    "StudyModel",
+    "StudyState",
+    "apply_model",
+    "findings_of",
+    "fit_model",
+    "make_plan",
+    "run_plan",
+    "studies_in",
+    "study_data",
+    "study_state",
+    "time_estimate",
+]

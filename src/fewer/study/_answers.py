@@ -54,6 +54,7 @@ def compose(journal: Journal) -> Findings:
             grave or how_few.sentence,
         ),
         claims_benefit=claims,
+        winner=scores.winner.number,
         learnable=learnable,
         interacting=interacting,
         fewer_help=fewer_help,

@@ -103,7 +103,7 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
 def _classes(dataset: "Dataset") -> list[dict[str, Any]]:
     if dataset.classes is None:
         return []
-    labels, counts = np.unique(dataset.y, return_counts=True)
+    labels, counts = np.unique(np.asarray(dataset.y), return_counts=True)
     rarest = int(np.argmin(counts))
     share = counts[rarest] / counts.sum()
     if share >= _RARE_CLASS and counts[rarest] >= 10:

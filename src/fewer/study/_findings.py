@@ -136,6 +136,8 @@ class Findings:
         Three sentences that sum it up.
     claims_benefit : bool
         Whether the first line says that fewer features help.
+    winner : int
+        Place of the winning candidate in the plan.
     learnable, interacting, fewer_help, how_few, which, compared : Answer
         The answers.
     columns : tuple of Column
@@ -159,6 +161,7 @@ class Findings:
     headline: str
     verdict: tuple[str, ...]
     claims_benefit: bool
+    winner: int
     learnable: Answer
     interacting: Answer
     fewer_help: Answer

@@ -116,6 +116,8 @@ class Plan:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Plan":
         """The plan that ``to_dict`` has written."""
+        if not isinstance(data, Mapping):
+            raise StudyError("This is not a plan of fewer.")
         if data.get("version") != VERSION:
             raise StudyError(
                 f"This plan has the form {data.get('version')!r}, and this version of fewer reads form {VERSION}; make "
@@ -257,7 +259,7 @@ def _folds_there_can_be(data: "StudyData", wanted: int) -> int:
     if data.groups is not None:
         most = min(most, int(data.groups.max()) + 1)
     elif data.is_classification and not data.in_order_of_time:
-        most = min(most, int(np.unique(data.dataset.y, return_counts=True)[1].min()))
+        most = min(most, int(np.unique(np.asarray(data.dataset.y), return_counts=True)[1].min()))
     return max(2, min(wanted, most))
 
 
@@ -266,7 +268,7 @@ def _default_scoring(data: "StudyData") -> str:
 
     if not data.is_classification:
         return "r2"
-    counts = np.unique(data.dataset.y, return_counts=True)[1]
+    counts = np.unique(np.asarray(data.dataset.y), return_counts=True)[1]
     rare = counts.min() / counts.sum() * len(counts) < 2 * _FEW_OF_A_CLASS
     return "balanced_accuracy" if rare else "accuracy"
 

@@ -110,7 +110,7 @@ def _check_target(dataset: "Dataset") -> None:
     if dataset.y is None:
         raise StudyError("A study needs a target: name the column to predict (--target COLUMN, or target=...).")
     if dataset.classes is not None:
-        labels, counts = np.unique(dataset.y, return_counts=True)
+        labels, counts = np.unique(np.asarray(dataset.y), return_counts=True)
         if len(labels) < 2:
             raise StudyError(
                 f"The target {dataset.target!r} has one class only, {labels[0]!r}, so there is nothing to tell apart."

@@ -1,0 +1,326 @@
+"""``fewer study`` and what goes with it: ``resume``, ``show``, ``studies``, ``rm``."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fewer.cli import _reading
+from fewer.cli._app import INTERRUPTED, app, told_plainly, warnings_as_notes, without_trailing_spaces, write_out
+
+if TYPE_CHECKING:
+    from fewer.engine import Engine
+    from fewer.study import Plan, StudyData, StudyFolder
+
+Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.", show_default=False)]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", metavar="N", help="Workers on this machine; one for each core by default.")
+]
+EngineName = Annotated[str, typer.Option("--engine", help="Where the work runs: local or dask.")]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Dask: address of the scheduler.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the findings as JSON, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+
+
+@app.command()
+def study(
+    table: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TABLE",
+            help="A file (CSV, Parquet, ARFF, ...), a database URI, or dataset:NAME.",
+            show_default=False,
+        ),
+    ] = None,
+    target: _reading.Target = None,
+    groups: Annotated[
+        str | None,
+        typer.Option("--groups", metavar="COL", help="Column that names the group of a row; folds keep groups whole."),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option("--time", metavar="COL", help="Column of the time; rows are predicted from earlier ones only."),
+    ] = None,
+    preset: Annotated[str, typer.Option("--preset", help="Candidates and effort: quick, standard or thorough.")] = (
+        "standard"
+    ),
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--methods", metavar="A,B", help="Selectors (fewer methods --room select) or scores to compare."),
+    ] = None,
+    learners: Annotated[
+        list[str] | None,
+        typer.Option("--learners", metavar="A,B", help="ridge, knn, naive_bayes, lda, svm, forest."),
+    ] = None,
+    sizes: Annotated[
+        list[str] | None, typer.Option("--sizes", metavar="N,M", help="Numbers of columns to try.")
+    ] = None,
+    scoring: Annotated[
+        str | None, typer.Option("--scoring", help="A score of scikit-learn, such as balanced_accuracy.")
+    ] = None,
+    folds: Annotated[int | None, typer.Option("--folds", metavar="N", help="Folds of the cross-validation.")] = None,
+    repeats: Annotated[int | None, typer.Option("--repeats", metavar="N", help="How often folds are drawn.")] = None,
+    permutations: Annotated[
+        int | None, typer.Option("--permutations", metavar="N", help="Permutations of each test; 0 for no tests.")
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Level of intervals and tests.")] = 0.95,
+    seed: Annotated[int, typer.Option("--seed", help="From which all chance comes.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the study.", show_default=False)
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", metavar="FILE", help="Run the plan of a report (report.html) or of a plan.json again."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and about how long it takes.")] = False,
+    engine: EngineName = "local",
+    scheduler: Scheduler = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="A,B", help="Columns to learn from although they look like identifiers."),
+    ] = None,
+    drop: _reading.Drop = None,
+    missing_values: _reading.MissingValues = None,
+    task: _reading.Task = "auto",
+    separator: _reading.Separator = None,
+    decimal: _reading.Decimal = None,
+    encoding: _reading.Encoding = None,
+    no_header: _reading.NoHeader = False,
+    query: _reading.Query = None,
+    from_table: _reading.FromTable = None,
+    sheet: _reading.Sheet = None,
+    format: _reading.Format = None,
+) -> None:
+    """Study a table: is there anything to learn, do fewer features help and by how much, how few, and which ones.
+
+    Stopped at any moment, the same command goes on where it was.
+    """
+    given = _reading.how_to_read(
+        separator=separator,
+        decimal=decimal,
+        encoding=encoding,
+        no_header=no_header,
+        query=query,
+        from_table=from_table,
+        sheet=sheet,
+        format=format,
+        missing_values=missing_values,
+    )
+    with told_plainly():
+        from fewer.study import Plan, StudyError, StudyFolder, make_plan
+
+        if plan is None:
+            if table is None:
+                raise StudyError("Which table? fewer study TABLE --target COLUMN, or fewer study --plan report.html.")
+            reading = {
+                "table": _where(table),
+                "target": target,
+                "drop": _reading.names_in(drop),
+                "keep": _reading.names_in(keep),
+                "task": task,
+                "groups": groups,
+                "time": time,
+                "options": given,
+            }
+            data = _data(reading)
+            made = make_plan(
+                data,
+                preset=preset,  # type: ignore[arg-type]  # checked there, with a message for people
+                methods=_reading.names_in(methods) or None,
+                learners=_reading.names_in(learners) or None,
+                sizes=_numbers(_reading.names_in(sizes)) or None,
+                n_folds=folds,
+                n_repeats=repeats,
+                scoring=scoring,
+                n_permutations=permutations,
+                confidence=confidence,
+                seed=seed,
+                reading=reading,
+            )
+        else:
+            made = Plan.load(plan)
+            data = _data(dict(made.reading) | ({"table": _where(table)} if table else {}))
+        if dry_run:
+            write_out(_foreseen(made, data))
+            return
+        folder = StudyFolder(out if out is not None else _default_folder(made))
+        _carry_out(made, data, folder, engine, scheduler, jobs, quiet=quiet or as_json)
+        _show(folder, as_json=as_json)
+
+
+@app.command()
+def resume(
+    folder: Folder,
+    engine: EngineName = "local",
+    scheduler: Scheduler = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Go on with a study that was stopped."""
+    with told_plainly():
+        from fewer.study import Journal, StudyFolder
+
+        where = StudyFolder(folder)
+        with Journal.read(where.journal) as journal:
+            plan = journal.plan
+        _carry_out(plan, _data(dict(plan.reading)), where, engine, scheduler, jobs, quiet=quiet or as_json)
+        _show(where, as_json=as_json)
+
+
+@app.command()
+def show(folder: Folder, as_json: AsJson = False) -> None:
+    """Show the findings of a study again, or how far it has come."""
+    with told_plainly():
+        from fewer.study import StudyFolder, study_state
+
+        where = StudyFolder(folder)
+        state = study_state(folder)
+        if where.finished:
+            _show(where, as_json=as_json)
+        else:
+            write_out(
+                f"The study of {state.source} is not finished: {state.done:,} of {state.total:,} evaluations. "
+                f"Go on with: fewer resume {folder}\n"
+            )
+
+
+@app.command()
+def studies(
+    home: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of studies.")] = Path("fewer-studies"),
+) -> None:
+    """List the studies of a folder."""
+    with told_plainly():
+        from fewer.study import studies_in
+
+        found = studies_in(home)
+        if not found:
+            write_out(f"There is no study in {home}. Begin with: fewer study TABLE --target COLUMN\n")
+        for state in found:
+            progress = state.headline or f"not finished: {state.done:,} of {state.total:,} evaluations"
+            write_out(f"{state.folder.path}  ({state.started[:16].replace('T', ' ')})\n  {progress}\n")
+
+
+@app.command()
+def rm(
+    folders: Annotated[list[Path], typer.Argument(metavar="STUDY...", help="Folders of studies.", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove studies: their journal, findings, report and model."""
+    with told_plainly():
+        from fewer.study import StudyFolder, study_state
+
+        for folder in folders:
+            state = study_state(folder)
+            if yes or typer.confirm(f"Remove the study of {state.source} in {folder}?"):
+                StudyFolder(folder).remove()
+                write_out(f"Removed {folder}.\n")
+
+
+def _where(table: str) -> str:
+    """Where the table is, from any folder: a path in full, names of data sets and addresses as they are."""
+    path = Path(table)
+    return str(path.resolve()) if path.exists() else table
+
+
+def _data(reading: dict[str, Any]) -> "StudyData":
+    """The table of a study, read as the plan says."""
+    from fewer.study import StudyError, study_data
+
+    if not reading.get("table"):
+        raise StudyError("The plan does not say where the table is; give it: fewer study TABLE --plan FILE.")
+    with warnings_as_notes():
+        dataset = _reading.read(
+            reading["table"],
+            reading.get("target"),
+            reading.get("drop", []),
+            reading.get("task", "auto"),
+            dict(reading.get("options", {})),
+        )
+        return study_data(dataset, groups=reading.get("groups"), time=reading.get("time"), keep=reading.get("keep", ()))
+
+
+def _numbers(words: list[str]) -> list[int]:
+    from fewer.study import StudyError
+
+    try:
+        return [int(word) for word in words]
+    except ValueError:
+        raise StudyError(f"--sizes takes whole numbers, such as 5,10,50, and got {','.join(words)}.") from None
+
+
+def _default_folder(plan: "Plan") -> Path:
+    """A folder for this table and target, and for another plan another one."""
+    from fewer.study import HOME
+
+    name = Path(plan.source.split("(")[0].strip().removeprefix("data set ")).stem
+    words = re.sub(r"[^\w.-]+", "-", f"{name}-{plan.target}").strip("-.").lower() or "study"
+    return HOME / f"{words[:60]}-{plan.identity[:6]}"
+
+
+def _carry_out(
+    plan: "Plan",
+    data: "StudyData",
+    folder: "StudyFolder",
+    engine: str,
+    scheduler: str | None,
+    jobs: int | None,
+    *,
+    quiet: bool,
+) -> None:
+    from fewer.facade import carry_out
+    from fewer.study import StudyInterruptedError
+
+    if not quiet:
+        typer.secho(f"Study in {folder.path}", err=True)
+    try:
+        with _engine(engine, scheduler, jobs) as where, warnings_as_notes():
+            carry_out(plan, data, folder, engine=where, progress=False if quiet else "auto")
+    except StudyInterruptedError as stopped:
+        typer.secho(str(stopped), fg="yellow", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _engine(name: str, scheduler: str | None, jobs: int | None) -> "Engine":
+    from fewer.engine import Engine
+    from fewer.study import StudyError
+
+    if name == "local":
+        return Engine.local(jobs)
+    if name == "dask":
+        if scheduler is None:
+            raise StudyError("Which cluster? Give the address of its scheduler: --scheduler tcp://HOST:8786.")
+        return Engine.dask(scheduler)
+    raise StudyError(f"There is no engine {name!r}; there are local and dask.")
+
+
+def _foreseen(plan: "Plan", data: "StudyData") -> str:
+    """The plan, and about how long it takes."""
+    from fewer.study import time_estimate
+
+    estimate = time_estimate(plan, data)
+    return f"{plan}\n{estimate}\n"
+
+
+def _show(folder: "StudyFolder", *, as_json: bool) -> None:
+    """The findings on the standard output, and where the report is."""
+    from rich.console import Console
+
+    from fewer.facade import Study
+    from fewer.report import print_study
+
+    if as_json:
+        write_out(folder.findings.read_text(encoding="utf-8"))
+        return
+    finished = Study(folder.path)
+    console = Console(highlight=False)
+    with console.capture() as captured:
+        print_study(finished.findings, console, finished.seconds)
+    write_out(without_trailing_spaces(captured.get()))
+    write_out(f"\nReport: {folder.report}\nFeatures: {folder.features}\n")

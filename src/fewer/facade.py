@@ -1,0 +1,263 @@
+"""The whole way in one call: table, plan, run, findings, and what the user keeps.
+
+This module stands beside the command line, above all rooms: it puts them together and adds nothing of its own.
+"""
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fewer.study import (
+    Findings,
+    Journal,
+    Plan,
+    StudyData,
+    StudyError,
+    StudyFolder,
+    StudyModel,
+    findings_of,
+    fit_model,
+    make_plan,
+    run_plan,
+    study_data,
+)
+
+if TYPE_CHECKING:
+    from fewer.engine import Engine
+    from fewer.io import Dataset
+
+
+class Study:
+    """A study that has run to its end; made by :func:`run_study`, or opened from its folder.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where it is.
+
+    Attributes
+    ----------
+    folder : StudyFolder
+        Its files.
+    plan : Plan
+        What was done.
+    findings : Findings
+        What was found.
+
+    Examples
+    --------
+    >>> import fewer
+    >>> study = fewer.run_study(fewer.datasets.load("wine"), preset="quick", n_repeats=1, n_permutations=0)
+    >>> study.findings.learnable.verdict
+    'not tested'
+    >>> len(study.best_pipeline_.predict(fewer.datasets.load("wine").keep(study.columns_).X))
+    178
+    """
+
+    def __init__(self, folder: "str | Path", *, _temporary: Any = None) -> None:
+        self.folder = StudyFolder(Path(folder))
+        self._temporary = _temporary
+        with Journal.read(self.folder.journal) as journal:
+            self.plan: Plan = journal.plan
+            self.findings: Findings = findings_of(journal)
+            self.seconds: dict[str, float] = journal.seconds()
+        self._model: StudyModel | None = None
+
+    @property
+    def model(self) -> StudyModel:
+        """The fitted model with the columns that it needs."""
+        if self._model is None:
+            self._model = StudyModel.load(self.folder.model)
+        return self._model
+
+    @property
+    def best_pipeline_(self) -> Any:
+        """The winning pipeline, fitted on all rows; it takes the columns ``columns_``."""
+        return self.model.pipeline
+
+    @property
+    def columns_(self) -> list[str]:
+        """Columns of a table that the pipeline takes."""
+        return list(self.model.columns)
+
+    def report(self, path: "str | Path | None" = None) -> Path:
+        """Write the report, one HTML file that works offline.
+
+        Parameters
+        ----------
+        path : str or Path, default=None
+            Where to; into the folder of the study by default.
+
+        Returns
+        -------
+        path : Path
+            The file.
+        """
+        from fewer.report import study_page
+
+        path = self.folder.report if path is None else Path(path)
+        path.write_text(study_page(self.findings, self.seconds), encoding="utf-8")
+        return path
+
+    def __repr__(self) -> str:
+        return f"Study of {self.plan.source} in {self.folder.path}\n{self.findings.headline}"
+
+    def _repr_html_(self) -> str:
+        from fewer.report import study_summary_html
+
+        return study_summary_html(self.findings)
+
+
+def run_study(
+    table: Any,
+    target: str | None = None,
+    *,
+    out: "str | Path | None" = None,
+    groups: str | None = None,
+    time: str | None = None,
+    keep: Iterable[str] = (),
+    drop: Iterable[str] = (),
+    preset: str = "standard",
+    methods: Iterable[str] | None = None,
+    learners: Iterable[str] | None = None,
+    sizes: Iterable[int] | None = None,
+    n_folds: int | None = None,
+    n_repeats: int | None = None,
+    scoring: str | None = None,
+    n_permutations: int | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    plan: Plan | None = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
+    progress: Any = False,
+    reading: Mapping[str, Any] | None = None,
+) -> Study:
+    """Study a table: is there anything to learn, do fewer features help, how few, which ones.
+
+    Parameters
+    ----------
+    table : path, frame, array, sparse matrix or Dataset
+        The table.
+    target : str, default=None
+        Column to predict; not needed if the Dataset has one.
+    out : str or Path, default=None
+        Folder of the study. If a study with the same plan was begun there, it goes on where it stopped. By default a
+        temporary folder, which goes with the result.
+    groups : str, default=None
+        Column that names the group of each row; groups are never parted by a fold.
+    time : str, default=None
+        Column that puts the rows in order; rows are predicted from earlier ones only.
+    keep, drop : iterable of str, default=()
+        Columns to learn from although they look like identifiers; columns to leave out.
+    preset : {"quick", "standard", "thorough"}, default="standard"
+        Candidates and effort.
+    methods, learners, sizes : iterable, default=None
+        Selectors or scores, learners, and numbers of columns, instead of those of the preset.
+    n_folds, n_repeats, n_permutations : int, default=None
+        Another effort than that of the preset.
+    scoring : str, default=None
+        A score of scikit-learn; by default the accuracy (balanced where a class is rare), or R2.
+    confidence : float, default=0.95
+        Level of intervals and tests.
+    seed : int, default=0
+        From which all chance comes.
+    plan : Plan, default=None
+        A plan made before, instead of all of the above.
+    engine : Engine, default=None
+        Where the work runs; by default on this machine with ``n_jobs`` workers.
+    n_jobs : int, default=None
+        Workers on this machine; one for each core by default.
+    progress : bool, "auto" or callable, default=False
+        As in ``Engine.run``.
+    reading : mapping, default=None
+        How the table was read, to be noted in the plan.
+
+    Returns
+    -------
+    study : Study
+        Findings, report and model.
+
+    Examples
+    --------
+    >>> import fewer
+    >>> study = fewer.run_study(
+    ...     fewer.datasets.load("iris"), preset="quick", n_repeats=1, n_permutations=19, n_jobs=1
+    ... )
+    >>> study.findings.learnable.verdict
+    'yes'
+    """
+    dataset = _dataset(table, target, tuple(drop))
+    data = study_data(dataset, groups=groups, time=time, keep=keep)
+    if plan is None:
+        plan = make_plan(
+            data,
+            preset=preset,  # type: ignore[arg-type]  # checked there, with a message for people
+            methods=methods,
+            learners=learners,
+            sizes=sizes,
+            n_folds=n_folds,
+            n_repeats=n_repeats,
+            scoring=scoring,
+            n_permutations=n_permutations,
+            confidence=confidence,
+            seed=seed,
+            reading=reading,
+        )
+    temporary = tempfile.TemporaryDirectory(prefix="fewer-") if out is None else None
+    folder = StudyFolder(Path(temporary.name if temporary else out))  # type: ignore[arg-type]  # one of them is given
+    carry_out(plan, data, folder, engine=engine, n_jobs=n_jobs, progress=progress)
+    return Study(folder.path, _temporary=temporary)
+
+
+def carry_out(
+    plan: Plan,
+    data: StudyData,
+    folder: StudyFolder,
+    *,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
+    progress: Any = False,
+) -> None:
+    """Run a plan in a folder, from wherever it stands, and write what the user keeps."""
+    from fewer.engine import Engine
+
+    with folder.locked():
+        begun = folder.journal.exists()
+        with Journal.open(folder.journal, plan) if begun else Journal.create(folder.journal, plan) as journal:
+            if engine is not None:
+                run_plan(plan, data, journal, engine=engine, progress=progress)
+            else:
+                with Engine.local(n_jobs) as here:
+                    run_plan(plan, data, journal, engine=here, progress=progress)
+            findings = findings_of(journal)
+            seconds = journal.seconds()
+        _write(folder, plan, data, findings, seconds)
+
+
+def _write(folder: StudyFolder, plan: Plan, data: StudyData, findings: Findings, seconds: Mapping[str, float]) -> None:
+    from fewer.report import study_page
+
+    try:
+        plan.save(folder.plan)
+        folder.features.write_text("".join(f"{name}\n" for name in findings.chosen), encoding="utf-8")
+        fit_model(plan, data, findings).save(folder.model)
+        folder.report.write_text(study_page(findings, seconds), encoding="utf-8")
+        # Last, because its presence says that the study is finished.
+        findings.save(folder.findings)
+    except OSError as error:
+        raise StudyError(
+            f"The results cannot be written to {folder.path}: {error.strerror}. The journal has everything: make "
+            "room, or permit writing, and run the same command again."
+        ) from None
+
+
+def _dataset(table: Any, target: str | None, drop: tuple[str, ...]) -> "Dataset":
+    from fewer.io import Dataset, read_table
+
+    if not isinstance(table, Dataset):
+        return read_table(table, target=target, drop=drop)
+    if target is not None and target != table.target:
+        return Dataset.from_frame(table.to_polars(dense=True), target=target, drop=drop)
+    return table.keep([name for name in table.columns if name not in drop]) if drop else table

@@ -1,0 +1,126 @@
+"""A plan is plain data: it is saved, loaded, compared, and says what is wrong with it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fewer.io import Dataset
+from fewer.study import Plan, StudyError, make_plan, study_data
+from fewer.study._candidates import size_path
+
+
+@pytest.fixture(scope="module")
+def data(make_table):
+    return study_data(make_table())
+
+
+def test_a_plan_comes_back_from_its_file(data, tmp_path):
+    plan = make_plan(data, reading={"table": "a.csv"})
+    plan.save(tmp_path / "plan.json")
+    assert Plan.load(tmp_path / "plan.json") == plan
+
+
+def test_a_plan_comes_back_from_a_report(data, tmp_path):
+    plan = make_plan(data)
+    page = f'<html><script type="application/json" id="fewer-plan">{plan.to_json()}</script></html>'
+    (tmp_path / "report.html").write_text(page)
+    assert Plan.load(tmp_path / "report.html").identity == plan.identity
+
+
+def test_a_page_without_a_plan_is_refused(tmp_path):
+    (tmp_path / "other.html").write_text("<html></html>")
+    with pytest.raises(StudyError, match="no plan is in it"):
+        Plan.load(tmp_path / "other.html")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"version": 99}', '{"version": 1, "seed": 0}'])
+def test_what_is_no_plan_is_refused(tmp_path, text):
+    (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(StudyError):
+        Plan.load(tmp_path / "plan.json")
+
+
+def test_everything_that_changes_numbers_changes_the_identity(data):
+    plan = make_plan(data)
+    others = [replace(plan, **change) for change in ({"seed": 1}, {"n_folds": 3}, {"scoring": "f1_macro"})]
+    assert len({each.identity for each in [plan, *others]}) == 4
+    assert replace(plan, source="b", reading={"table": "c"}).identity == plan.identity
+
+
+def test_all_features_and_the_simplest_are_always_among_the_candidates(data):
+    for preset in ("quick", "standard", "thorough"):
+        names = [candidate.name for candidate in make_plan(data, preset=preset).candidates]
+        assert names[0] == "most frequent class"
+        assert "all features, ridge" in names
+
+
+def test_methods_may_be_scores_or_selectors(data):
+    plan = make_plan(data, methods=["fisher", "IndependentRanking"], learners=["knn"])
+    assert [candidate.name for candidate in plan.candidates[2:]] == ["fisher, knn", "IndependentRanking, knn"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"methods": ["fischer"]}, "fisher"),
+        ({"methods": ["KurtosisICA"]}, "is not a selector"),
+        ({"methods": ["pearson_nonsense"]}, "Scores work too"),
+        ({"learners": ["boost"]}, "there are ridge"),
+        ({"preset": "fast"}, "there are quick"),
+        ({"scoring": "acuracy"}, "There is no score"),
+        ({"n_folds": 1}, "hold nothing out"),
+        ({"n_folds": 100}, "too few for 100 folds"),
+        ({"n_repeats": 0}, "0 repeats"),
+        ({"n_permutations": -1}, "cannot be negative"),
+        ({"confidence": 95}, "between 0 and 1"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_done_is_said_before_anything_runs(data, wrong, words):
+    with pytest.raises(StudyError, match=words):
+        make_plan(data, **wrong)
+
+
+def test_learners_for_classes_are_refused_for_numbers():
+    rng = np.random.default_rng(0)
+    numbers = study_data(Dataset.from_frame(rng.normal(size=(30, 4)), target=rng.normal(size=30)))
+    assert {candidate.learner.name for candidate in make_plan(numbers).candidates} <= {
+        "simplest",
+        "ridge",
+        "knn",
+        "forest",
+    }
+    with pytest.raises(StudyError, match="is for classes"):
+        make_plan(numbers, learners=["naive_bayes"])
+
+
+def test_a_rare_class_is_scored_by_balanced_accuracy(make_table):
+    table = make_table(100)
+    rare = np.flatnonzero(table.y == "ill")[:6]
+    few = table.take(np.concatenate([rare, np.flatnonzero(table.y == "well")]))
+    assert make_plan(study_data(few)).scoring == "balanced_accuracy"
+    assert make_plan(study_data(table)).scoring == "accuracy"
+
+
+def test_folds_are_as_many_as_the_rarest_class_allows(make_table):
+    table = make_table(40)
+    few = table.take(np.concatenate([np.flatnonzero(table.y == "ill")[:3], np.flatnonzero(table.y == "well")]))
+    assert make_plan(study_data(few)).n_folds == 3
+
+
+def test_sizes_grow_and_stay_below_all():
+    for n_columns in (1, 2, 3, 10, 100, 20_000):
+        sizes = size_path(n_columns)
+        assert all(1 <= size < n_columns for size in sizes)
+        assert list(sizes) == sorted(set(sizes))
+        assert len(sizes) <= 25
+    assert max(size_path(20_000)) <= 1000
+
+
+def test_a_plan_is_readable_data(data):
+    text = make_plan(data).to_json()
+    assert json.loads(text)["target"] == "state"
+    assert "lambda" not in text
+    assert "candidates" in str(make_plan(data))

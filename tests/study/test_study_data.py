@@ -1,0 +1,94 @@
+"""What a study learns from, and what it leaves out."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from fewer.io import Dataset, TableError
+from fewer.study import StudyError, study_data
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    return pl.DataFrame(
+        {
+            "patient": [f"p{i % 10}" for i in range(40)],
+            "visit_id": [f"v{i:03d}" for i in range(40)],
+            "day": rng.permutation(40) + 0.25,
+            "dose": rng.normal(size=40),
+            "colour": rng.choice(["red", "blue", "green"], size=40),
+            "same": ["x"] * 40,
+            "ill": ["yes", "no"] * 20,
+        }
+    )
+
+
+def test_identifiers_and_constants_are_left_out_with_the_reason(frame):
+    data = study_data(Dataset.from_frame(frame, target="ill"))
+    assert dict(data.left_out) == {"visit_id": "it names the rows", "same": "it has one value only"}
+    assert set(data.dataset.columns) == {"patient", "day", "dose", "colour"}
+
+
+def test_what_is_asked_for_is_kept(frame):
+    data = study_data(Dataset.from_frame(frame, target="ill"), keep=["visit_id"])
+    assert "visit_id" in data.dataset.columns
+
+
+def test_groups_are_numbered_and_not_learnt_from(frame):
+    data = study_data(Dataset.from_frame(frame, target="ill"), groups="patient")
+    assert "patient" not in data.dataset.columns
+    assert len(np.unique(data.groups)) == 10
+    assert (data.groups == np.array([int(name[1:]) for name in frame["patient"]])).all()
+
+
+def test_time_puts_the_rows_in_order(frame):
+    data = study_data(Dataset.from_frame(frame, target="ill"), time="day")
+    order = np.argsort(frame["day"].to_numpy())
+    assert data.in_order_of_time
+    assert np.allclose(data.dataset.X["dose"].to_numpy(), frame["dose"].to_numpy()[order])
+    assert (data.dataset.y == frame["ill"].to_numpy()[order]).all()
+
+
+def test_groups_and_time_count_for_the_fingerprint(frame):
+    table = Dataset.from_frame(frame, target="ill")
+    kept = table.keep(["dose", "colour", "patient", "day"])
+    seen = {
+        study_data(kept).fingerprint,
+        study_data(kept, groups="patient").fingerprint,
+        study_data(kept, time="day").fingerprint,
+    }
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "words"),
+    [
+        ({"a": [1.0, 2.5, 3.0, 4.0]}, {}, "needs a target"),
+        ({"a": [1.0, 2.5], "y": ["b", "c"]}, {}, "identifier|2 rows"),
+        ({"a": [1.0, 2.5, 3.5], "y": [1.5, 2.5, 3.5]}, {}, "3 rows"),
+        ({"a": [1.0, 1.0, 1.0, 1.0], "y": ["b", "c", "b", "c"]}, {}, "No column is left"),
+        ({"a": [1.0, 2.5, 3.0, 4.0], "g": [1, 1, 1, 1], "y": ["b", "c", "b", "c"]}, {"groups": "g"}, "one group"),
+        ({"a": [1.0, 2.5, 3.0, 4.0], "y": ["b", "c", "b", "c"]}, {"groups": "a", "time": "a"}, "not both"),
+    ],
+    ids=["no target", "two rows", "three rows", "nothing left", "one group", "groups and time"],
+)
+def test_tables_that_cannot_be_studied_are_refused_with_the_reason(table, options, words):
+    dataset = Dataset.from_frame(pl.DataFrame(table), target="y" if "y" in table else None)
+    with pytest.raises(StudyError, match=words):
+        study_data(dataset, **options)
+
+
+def test_rows_of_one_class_are_refused(frame):
+    table = Dataset.from_frame(frame, target="ill")
+    with pytest.raises(StudyError, match="one class only, 'yes'"):
+        study_data(table.take(table.y == "yes"))
+
+
+def test_a_group_column_that_is_not_there_or_has_holes_is_named(frame):
+    table = Dataset.from_frame(frame, target="ill")
+    with pytest.raises(TableError, match="no column 'pateint'"):
+        study_data(table, groups="pateint")
+    holes = Dataset.from_frame(frame.with_columns(patient=pl.Series([None, *["p1", "p2", "p3"] * 13])), target="ill")
+    with pytest.raises(TableError, match="1 missing values"):
+        study_data(holes, groups="patient")
