@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.feature_selection import SelectKBest
@@ -144,3 +144,20 @@ def test_the_result_is_drawn_and_written_down():
     figure = result.plot()
     assert len(figure.data[0].x) == 5
     assert "best score of the search" in figure.layout.xaxis.title.text
+
+
+def test_the_interval_is_that_of_one_repeat_however_many_there_are():
+    result = NestedEvaluation(SEARCH, n_repeats=3, random_state=0).run(X, y)
+    low, high = result.interval(0.9)
+    assert (low + high) / 2 == pytest.approx(result.mean)
+    assert (high - low) / 2 == pytest.approx(stats.t.ppf(0.95, 4) * result.corrected_se)
+    assert result.interval()[0] < low
+    assert f"95% interval {result.interval()[0]:.4f} to {result.interval()[1]:.4f}" in repr(result)
+    with pytest.raises(ValueError, match="confidence=95"):
+        result.interval(95)
+
+
+def test_the_measure_is_called_by_its_name():
+    assert repr(NestedEvaluation(SEARCH, random_state=0).run(X, y)).startswith("NestedResult: accuracy")
+    other = NestedEvaluation(SEARCH, scoring="f1_macro", random_state=0).run(X, y)
+    assert other.plot().layout.yaxis.title.text == "f1_macro on the rows held out"

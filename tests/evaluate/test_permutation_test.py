@@ -220,6 +220,20 @@ def test_interactions_are_found_where_they_are(product):
         interaction_test(tree, frame, y, group=[])
 
 
+def test_a_group_of_one_is_given_by_its_name_and_columns_that_are_not_there_are_named_at_once():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    frame, y = pd.DataFrame(X, columns=["left", "right"]), np.arange(40) % 2
+    options = {"cv": 2, "n_permutations": 19, "n_repeats": 1, "random_state": 0}
+    by_name = interaction_test(GaussianNB(), frame, y, group="left", **options)
+    np.testing.assert_array_equal(
+        by_name.null_errors, interaction_test(GaussianNB(), frame, y, group=["left"], **options).null_errors
+    )
+    with pytest.raises(ValueError, match="the table has no column 'middle'"):
+        interaction_test(GaussianNB(), frame, y, group="middle", **options)
+    with pytest.raises(ValueError, match="positions from 0 to 1"):
+        interaction_test(GaussianNB(), X, y, group=[2], **options)
+
+
 def test_small_classes_are_warned_of_where_columns_move_inside_them(noise):
     X, _ = noise
     y = np.repeat(["many", "few"], [37, 3])

@@ -68,6 +68,7 @@ def band(name: str, x, lower, upper, colour: str = BLUE) -> "go.Scatter":
         x=np.concatenate([x, x[::-1]]),
         y=np.concatenate([upper, lower[::-1]]),
         name=name,
+        mode="lines",
         fill="toself",
         fillcolor=translucent(colour),
         line={"width": 0},

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fewer.catalogue import method as card
+from fewer.evaluate._checked_table import checked_table
 from fewer.evaluate._cross_index import cross_index
 from fewer.evaluate._fold_scores import Job, Selected, fit_selector, rows_of, size_scores
 from fewer.evaluate._honest_selector import check_selector
 from fewer.evaluate._outer_folds import Fold
 from fewer.evaluate._selection_curve import (
     checked_sizes,
-    checked_table,
     curve_of,
     folds_for,
     scored_folds,
@@ -226,7 +226,7 @@ def selection_bias_experiment(
     from sklearn.utils import check_random_state
 
     check_selector(selector)
-    X, y = checked_table(X, y)
+    X, y, _ = checked_table(X, y, learner=learner)
     job = Job(X, y, selector, learner, checked_sizes(sizes), scoring)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_repeats)
     tasks = [(int(seed), train_size, cv) for seed in seeds]

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.catalogue import method
+from fewer.evaluate._checked_table import checked_table
 from fewer.evaluate._outer_folds import Fold, outer_folds
 from fewer.evaluate._realisations import (
     Table,
     all_folds,
-    checked_table,
     fitted_on,
     outcomes_of,
     score_on,
     scoring_of,
 )
+from fewer.evaluate._selection_curve import scoring_name
 from fewer.evaluate._selection_inside import check_selection_inside, is_search
 from fewer.evaluate._selection_outcome import chosen_parameters, column_names, criterion_reached, selected_columns
 
@@ -80,10 +81,13 @@ class NestedResult:
         One for each outer fold of each repeat.
     scoring : object
         The measure; None for the estimator's own.
+    measure : str
+        What it is called.
     """
 
     realisations: tuple[Realisation, ...]
     scoring: Any = None
+    measure: str = "score"
 
     @property
     def scores(self) -> np.ndarray:
@@ -106,6 +110,32 @@ class NestedResult:
         shared = np.mean([realisation.n_test / realisation.n_train for realisation in self.realisations])
         return float(self.scores.std(ddof=1) * np.sqrt(1 / len(self.scores) + shared))
 
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Confidence interval of the score that the whole procedure reaches with so many rows.
+
+        The corrected resampled t interval: the mean and ``corrected_se``, with as many degrees of freedom as one repeat
+        has, because repeats deal the same rows again and tell nothing new of how other rows would vary.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Its level.
+
+        Returns
+        -------
+        low, high : float
+            The interval; NaN with a single realisation.
+        """
+        from scipy.special import stdtrit
+
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence={confidence} must lie between 0 and 1.")
+        if len(self.realisations) < 2:
+            return np.nan, np.nan
+        n_folds = max(realisation.fold for realisation in self.realisations) + 1
+        reach = float(stdtrit(min(n_folds, len(self.realisations)) - 1, (1 + confidence) / 2)) * self.corrected_se
+        return self.mean - reach, self.mean + reach
+
     @property
     def optimism(self) -> float:
         """By how much the best score of the search was too good, on average; NaN when it cannot be told."""
@@ -125,10 +155,13 @@ class NestedResult:
 
     def __repr__(self) -> str:
         n = len(self.realisations)
-        lines = [
-            f"NestedResult: {self.scoring or 'score'} {self.mean:.4f} over {n} realisations",
-            f"  standard error {self.se:.4f}; {self.corrected_se:.4f} allowing for shared rows",
-        ]
+        lines = [f"NestedResult: {self.measure} {self.mean:.4f} over {n} realisation{'s' * (n > 1)}"]
+        if n > 1:
+            low, high = self.interval()
+            lines.append(
+                f"  95% interval {low:.4f} to {high:.4f}; standard error {self.corrected_se:.4f}, "
+                f"{self.se:.4f} if no rows were shared"
+            )
         if np.isfinite(self.optimism):
             lines.append(
                 f"  the search itself believed in {self.mean + self.optimism:.4f}: optimism {self.optimism:+.4f}"
@@ -136,7 +169,10 @@ class NestedResult:
         choices = self.parameter_counts
         if any(choices):
             words, count = next(iter(choices.items()))
-            lines.append(f"  {len(choices)} different choices; the most frequent, {count} of {n}: {words}")
+            if len(choices) == 1:
+                lines.append(f"  always the same choice: {words}")
+            else:
+                lines.append(f"  {len(choices)} different choices; the most frequent, {count} of {n}: {words}")
         if self.feature_frequencies:
             always = sum(share == 1 for share in self.feature_frequencies.values())
             lines.append(f"  {len(self.feature_frequencies)} columns kept at least once, {always} of them always")
@@ -158,6 +194,7 @@ class NestedResult:
             "mean": self.mean,
             "se": self.se,
             "corrected_se": self.corrected_se,
+            "interval": list(self.interval()),
             "optimism": self.optimism,
             "realisations": [
                 vars(realisation)
@@ -185,11 +222,12 @@ class NestedResult:
         told = [_in_words(realisation.parameters) for realisation in self.realisations]
         comparable = np.isfinite([realisation.optimism for realisation in self.realisations]).all()
         figure = _figures.new_figure(
-            title=f"{self.mean:.3f} on rows never seen",
+            title=f"{self.measure} {self.mean:.3f} on rows never seen",
             x="best score of the search" if comparable else "realisation",
-            y="score on the rows held out",
+            y=f"{self.measure} on the rows held out",
         )
         x = criteria if comparable else np.arange(1, len(criteria) + 1)
+        ends = np.array([x.min(), x.max()])
         figure.add_trace(
             go.Scatter(
                 x=x,
@@ -200,10 +238,15 @@ class NestedResult:
                 marker={"color": _figures.translucent(_figures.BLUE, 0.6), "size": 8},
             )
         )
-        figure.add_trace(_figures.line("mean", [x.min(), x.max()], [self.mean] * 2, _figures.BLUE))
-        if comparable:
-            ends = [min(x.min(), self.scores.min()), max(x.max(), self.scores.max())]
-            figure.add_trace(_figures.line("no optimism", ends, ends, _figures.GREY, line_dash="dot"))
+        if len(x) > 1:
+            low, high = self.interval()
+            figure.add_trace(_figures.band("95% interval of the mean", ends, np.full(2, low), np.full(2, high)))
+        figure.add_trace(_figures.line("mean", ends, [self.mean] * 2, _figures.BLUE))
+        if not comparable:
+            figure.update_xaxes(tickformat="d", dtick=1 if len(x) <= 20 else None)
+        else:
+            both = [min(x.min(), self.scores.min()), max(x.max(), self.scores.max())]
+            figure.add_trace(_figures.line("no optimism", both, both, _figures.GREY, line_dash="dot"))
         return figure
 
 
@@ -258,7 +301,8 @@ class NestedEvaluation:
     >>> X, y = rng.normal(size=(60, 500)), np.repeat(["a", "b"], 30)  # there is nothing to find
     >>> search = GridSearchCV(make_pipeline(SelectKBest(), GaussianNB()), {"selectkbest__k": [5, 10, 20]})
     >>> result = NestedEvaluation(search, n_repeats=4, random_state=0).run(X, y)
-    >>> bool(abs(result.mean - 0.5) < 2 * result.corrected_se), bool(result.optimism > 0)
+    >>> low, high = result.interval()
+    >>> low < 0.5 < high, bool(result.optimism > 0)
     (True, True)
     """
 
@@ -296,7 +340,7 @@ class NestedEvaluation:
         from sklearn.utils import check_random_state
 
         check_selection_inside(self.search)
-        table = checked_table(X, y, groups, scoring_of(self.search, self.scoring))
+        table = Table(*checked_table(X, y, groups, learner=self.search), scoring_of(self.search, self.scoring))
         random = check_random_state(self.random_state)
         folds = all_folds(
             outer_folds(
@@ -322,7 +366,7 @@ class NestedEvaluation:
         )
         if not realisations:
             raise KeyboardInterrupt
-        return NestedResult(tuple(realisations), table.scoring)
+        return NestedResult(tuple(realisations), table.scoring, scoring_name(table.scoring, self.search))
 
 
 def realised(task: tuple[int, int, Fold, int], shared: tuple[Any, Table, bool]) -> Realisation:

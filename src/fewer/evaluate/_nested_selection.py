@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, is_cla
 from sklearn.feature_selection import RFE
 from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import check_scoring
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
@@ -17,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
 
 from fewer.catalogue import method
+from fewer.evaluate._checked_table import check_complete, check_suits
 from fewer.evaluate._fold_scores import Job, Selected, columns_of, fit_selector, fitted_learner
 from fewer.evaluate._honest_selector import check_selector
 from fewer.evaluate._selection_curve import checked_sizes, curve_of, folds_for, scored_folds
@@ -64,6 +66,8 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
         Number of columns kept.
     best_subset_ : ndarray of shape (n_selected,)
         Positions of the columns kept, among those that the selector chose from.
+    best_names_ : ndarray of shape (n_selected,)
+        Their names, when the table has names, or steps before the selector make them.
     score_ : float
         Estimated score with the best size.
     full_score_ : float
@@ -203,6 +207,11 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
         self._before, self.selector_ = selected.before, selected.selector
         self.best_size_ = min(int(chosen.nearest_size), selected.path.n_features)
         self.best_subset_ = selected.path.columns(self.best_size_)
+        names = self._names_to_choose_from()
+        if names is not None:
+            self.best_names_ = names[self.best_subset_]
+        elif hasattr(self, "best_names_"):
+            del self.best_names_
         self.estimator_ = fitted_learner(self.estimator, table, y, self.best_subset_)
         if is_classifier(self.estimator):
             self.classes_ = np.unique(y)
@@ -213,6 +222,8 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
         tags = get_tags(self).input_tags
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        if np.ndim(y) == 1 and np.asarray(y).dtype == object:  # scikit-learn would fail to sort words and gaps
+            check_complete(np.asarray(y))
         if hasattr(X, "columns"):  # a frame goes to the selector as it is, which may use its names and kinds
             X = validate_data(self, X, skip_check_array=True)
             y = _check_y(y, multi_output=False, y_numeric=False, estimator=self)
@@ -229,7 +240,18 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
             check_classification_targets(y)
             if len(np.unique(y)) < 2:
                 raise ValueError("y has one class only, so there is nothing to tell apart; it needs two or more.")
-        return X, np.asarray(y)
+        y = np.asarray(y)
+        check_suits(y, self.estimator)
+        return X, y
+
+    def _names_to_choose_from(self) -> np.ndarray | None:
+        """Names of the columns that the selector chose from; None where there are none."""
+        if self._before is None:
+            return getattr(self, "feature_names_in_", None)
+        try:
+            return np.asarray(self._before.get_feature_names_out(), dtype=object)
+        except (AttributeError, ValueError):  # a step that does not name what it makes
+            return None
 
     def _scored(self, repeats: list, job: Job) -> list:
         if self.n_jobs in (None, 1):
@@ -329,6 +351,21 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
             tags.classifier_tags.multi_label = False
         tags.target_tags.required = True
         tags.input_tags.sparse = inner.input_tags.sparse and chooser.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan and chooser.input_tags.allow_nan
+        tags.input_tags.allow_nan = _takes_missing(self.selector) and (
+            _has_steps_before(self.selector) or _takes_missing(self.estimator)
+        )
         tags.input_tags.positive_only = inner.input_tags.positive_only or chooser.input_tags.positive_only
         return tags
+
+
+def _has_steps_before(selector: Any) -> bool:
+    """Whether the selector and the learner get what other steps made of the table."""
+    return isinstance(selector, Pipeline) and len(selector.steps) > 1
+
+
+def _takes_missing(estimator: Any) -> bool:
+    """Whether an estimator takes missing values: a pipeline does when its first step does."""
+    if isinstance(estimator, Pipeline):
+        steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+        return bool(steps) and _takes_missing(steps[0])
+    return bool(get_tags(estimator).input_tags.allow_nan)

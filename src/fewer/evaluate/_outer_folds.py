@@ -62,6 +62,8 @@ def outer_folds(
     if classifier and len(np.unique(y)) < 2:
         raise ValueError(f"The target has one class only, '{y[0]}'; there is nothing to tell apart.")
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_repeats)
+    if isinstance(cv, str):
+        raise TypeError(f"cv={cv!r} is neither a number of folds, nor a splitter, nor a list of (train, test) rows.")
     if isinstance(cv, int | np.integer):
         if cv > len(y):
             raise ValueError(f"There are {len(y)} rows, too few for {cv} folds; give a smaller cv, or more rows.")
@@ -140,7 +142,9 @@ def _check_classes(repeats: list[list[Fold]], y: np.ndarray) -> None:
         for number, fold in enumerate(folds):
             missing = np.setdiff1d(classes, y[fold.train])
             if len(missing):
+                rows = int((y == missing[0]).sum())
                 raise ValueError(
-                    f"without fold {number} there is no row of class {missing[0]!r} to learn from; use fewer folds, "
-                    "stratify them (cv=5 does), or leave out classes with very few rows."
+                    f"without fold {number} there is no row of class '{missing[0]}' to learn from (it has {rows} in "
+                    "all). Use fewer folds, stratify them (a whole number for cv does), or leave out classes with very "
+                    "few rows."
                 )

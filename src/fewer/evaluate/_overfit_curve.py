@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fewer.catalogue import method
+from fewer.evaluate._checked_table import checked_table
 from fewer.evaluate._decision_errors import squared_errors
-from fewer.evaluate._realisations import checked_table, outcomes_of, rows_of, scoring_of, seeded
+from fewer.evaluate._realisations import Table, outcomes_of, rows_of, scoring_of, seeded
 from fewer.evaluate._selection_inside import is_search, tunes_itself
 from fewer.evaluate._selection_outcome import frozen
 
@@ -232,7 +233,7 @@ def selection_overfit_curve(
         )
     if n_realisations < 1:
         raise ValueError(f"n_realisations={n_realisations} must be at least 1.")
-    table = checked_table(X, y, None, scoring_of(estimator, scoring))
+    table = Table(*checked_table(X, y, learner=estimator), scoring_of(estimator, scoring))
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_realisations)
     done = outcomes_of(
         _curves,

@@ -13,10 +13,11 @@ import numpy as np
 
 from fewer.catalogue import method
 from fewer.engine import Engine
+from fewer.evaluate._checked_table import checked_table, is_quantity
 from fewer.evaluate._label_permutations import SharedWork, shared_work_for
 from fewer.evaluate._permutation_protocol import PERMUTATION, REPEAT, Protocol, protocol_for, run_seeds, seed_sequence
 from fewer.evaluate._permutation_result import PermutationResult, p_values_of, stopping_times
-from fewer.evaluate._randomize import NULLS, Null, permuted_rows, randomize, strata_of
+from fewer.evaluate._randomize import NULLS, Null, column_positions, permuted_rows, randomize, strata_of
 
 FEW_ROWS = 5
 """Classes smaller than this hardly change when features are permuted inside them."""
@@ -253,7 +254,7 @@ def interaction_test(
     column 1: used with the others
     column 2: not used with the others
     """
-    group = list(group)
+    group = [group] if isinstance(group, str) else list(group)
     if not group:
         raise ValueError("group names no column.")
     for name in ("null", "permutations"):
@@ -284,7 +285,9 @@ def _tested(
     columns: Any = None,
     jointly: bool = False,
 ) -> PermutationResult:
-    X, y, groups = _checked_table(X, y, groups)
+    X, y, groups = checked_table(X, y, groups, learner=estimator)
+    if columns is not None:
+        columns = column_positions(X, columns)
     orders = _checked_permutations(permutations, null, len(y))
     n_permutations = n_permutations if orders is None else len(orders)
     _check_numbers(null, n_permutations, n_repeats, sequential, alpha)
@@ -393,19 +396,6 @@ def _label(task: "int | range") -> str:
     return f"permutations {task.start + 1} to {task.stop}"
 
 
-def _checked_table(X: Any, y: Any, groups: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    from sklearn.utils import check_consistent_length, column_or_1d
-
-    if not hasattr(X, "shape"):
-        X = np.asarray(X)
-    if hasattr(X, "format") and X.format not in ("csr", "csc"):
-        X = X.tocsr()
-    y = column_or_1d(np.asarray(y))
-    groups = None if groups is None else column_or_1d(np.asarray(groups))
-    check_consistent_length(X, y, groups)
-    return X, y, groups
-
-
 def _checked_permutations(permutations: Any, null: Null, n_rows: int) -> np.ndarray | None:
     if permutations is None:
         return None
@@ -443,7 +433,7 @@ def _check_exchangeable(null: Null, y: np.ndarray, groups: np.ndarray | None) ->
         return
     if null == "columns":
         return
-    if type_of_target(y).startswith("continuous"):
+    if type_of_target(y).startswith("continuous") or is_quantity(y):
         raise ValueError('y has numbers instead of classes: only null="labels" and null="columns" fit a regression.')
     counts = {str(y[rows[0]]): len(rows) for rows in strata_of(y, None, len(y))}
     small = [f"{name} ({count})" for name, count in counts.items() if count < FEW_ROWS]

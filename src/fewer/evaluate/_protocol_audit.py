@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fewer.catalogue import method
+from fewer.evaluate._checked_table import checked_table
 from fewer.evaluate._outer_folds import Fold, outer_folds
 from fewer.evaluate._realisations import (
     Table,
     all_folds,
-    checked_table,
     fitted_on,
     outcomes_of,
     score_on,
@@ -338,7 +338,7 @@ def protocol_audit(
     for protocol in protocols or ():
         if protocol not in PROTOCOLS:
             raise ValueError(f"protocol {protocol!r} is not one of {', '.join(PROTOCOLS)}.")
-    table = checked_table(X, y, groups, scoring_of(search, scoring))
+    table = Table(*checked_table(X, y, groups, learner=search), scoring_of(search, scoring))
     random = check_random_state(random_state)
     classifier = is_classifier(search)
     repeats = outer_folds(

@@ -98,7 +98,7 @@ def strata_of(y: Any, groups: Any, n_rows: int) -> list[np.ndarray]:
 def _with_permuted_columns(X: Any, strata: list, columns: Any, jointly: bool, rng: np.random.Generator) -> Any:
     if not (sparse.issparse(X) or hasattr(X, "columns")):
         X = np.asarray(X)
-    chosen = np.arange(X.shape[1]) if columns is None else _positions(X, columns)
+    chosen = np.arange(X.shape[1]) if columns is None else column_positions(X, columns)
     if sparse.issparse(X):
         return _sparse_permuted(X, strata, chosen, jointly, rng)
     sources = _sources(X.shape[0], strata, 1 if jointly else len(chosen), rng)
@@ -158,7 +158,8 @@ def _sparse_permuted(X: Any, strata: list, chosen: np.ndarray, jointly: bool, rn
     return by_column if X.format == "csc" else by_column.tocsr()
 
 
-def _positions(X: Any, columns: Any) -> np.ndarray:
+def column_positions(X: Any, columns: Any) -> np.ndarray:
+    """Positions of columns that are given by position or, in a frame, by name; each once."""
     from sklearn.utils._indexing import _get_column_indices
 
     names = getattr(X, "columns", None)
@@ -167,6 +168,9 @@ def _positions(X: Any, columns: Any) -> np.ndarray:
         unknown = [name for name in columns if name not in names]
         if unknown:
             raise ValueError(f"the table has no column {', '.join(map(repr, unknown))}.")
+    elif any(not isinstance(column, int | np.integer) or not 0 <= column < X.shape[1] for column in columns):
+        of = "the names of the table, or " if names is not None else ""
+        raise ValueError(f"columns {columns!r} must be {of}positions from 0 to {X.shape[1] - 1}.")
     positions = np.asarray(_get_column_indices(X, columns), dtype=np.intp)
     if len(np.unique(positions)) != len(positions):
         raise ValueError("a column is named twice in the group.")

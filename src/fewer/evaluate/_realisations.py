@@ -22,17 +22,6 @@ class Table(NamedTuple):
     scoring: Any
 
 
-def checked_table(X: Any, y: Any, groups: Any, scoring: Any) -> Table:
-    from sklearn.utils import check_consistent_length, indexable
-
-    (X,) = indexable(X)
-    X = X if hasattr(X, "shape") else np.asarray(X)
-    y = np.asarray(y)
-    groups = None if groups is None else np.asarray(groups)
-    check_consistent_length(X, y, groups)
-    return Table(X, y, groups, scoring)
-
-
 def scoring_of(search: Any, scoring: Any) -> Any:
     """The scoring to use: the one given, else the search's own, so that inner and outer scores compare."""
     if scoring is not None or not is_search(search):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.catalogue import method as card
+from fewer.evaluate._checked_table import checked_table
 from fewer.evaluate._cross_index import CrossIndex, Indexing, Reduce, Tie, cross_index
 from fewer.evaluate._fold_scores import FoldScores, Job, score_fold
 from fewer.evaluate._honest_selector import check_selector
@@ -128,14 +129,18 @@ class SelectionCurve:
     def __repr__(self) -> str:
         n_repeats, n_folds, n_sizes = self.scores.shape
         repeats = f" x {n_repeats} repeats" if n_repeats > 1 else ""
-        head = (
-            f"SelectionCurve: {n_sizes} sizes from {self.sizes[0]} to {self.sizes[-1]}, {n_folds} folds{repeats}, "
-            f"{self.scoring}"
-        )
+        sizes = f"{n_sizes} sizes from {self.sizes[0]} to {self.sizes[-1]}" if n_sizes > 1 else "one size"
+        head = f"SelectionCurve: {sizes}, {n_folds} folds{repeats}, {self.scoring}"
+        if n_sizes == 1:
+            return f"{head}\n  score {self.mean[0]:.4f} with all {self.sizes[0]} columns; no smaller size to compare"
         if not self.disjoint:
             return f"{head}\n  largest mean {self.mean.max():.4f} (optimistic); with everything {self.mean[-1]:.4f}"
         found = self.cross_index()
         assert found.interval is not None
+        if np.all(found.fold_sizes == self.sizes[-1]):
+            return (
+                f"{head}\n  score {found.score:.4f}: every fold chooses all {self.sizes[-1]} columns, so none is spared"
+            )
         return (
             f"{head}\n  cross-indexing A: size {found.size:.4g}, score {found.score:.4f}; with everything "
             f"{found.full_score:.4f}\n  benefit {found.benefit:+.4f}, 95% interval {found.interval[0]:+.4f} to "
@@ -243,7 +248,7 @@ def selection_curve(
         The target.
     sizes : iterable of int, default=None
         Numbers of columns to try. By default all sizes of a search's path; of a ranking all sizes up to 100 columns,
-        and with more columns about 15% more each time. The full set is always added.
+        and with more columns about 15% more each time. The full set is always added; larger numbers are left out.
     cv : int, splitter or iterable of (train, test), default=5
         The outer folds. A number makes shuffled folds, stratified for a classifier and along ``groups``.
     n_repeats : int, default=1
@@ -297,7 +302,7 @@ def selection_curve(
     True
     """
     check_selector(selector)
-    X, y = checked_table(X, y)
+    X, y, groups = checked_table(X, y, groups, learner=learner)
     repeats = folds_for(learner, X, y, cv=cv, n_repeats=n_repeats, groups=groups, random_state=random_state)
     job = Job(X, y, selector, learner, checked_sizes(sizes), scoring)
     found = scored_folds(repeats, job, engine=engine, progress=progress)
@@ -375,24 +380,15 @@ def scoring_name(scoring: Any, learner: Any) -> str:
     return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
 
 
-def checked_table(X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    """The table and its target, as many rows in both."""
-    from sklearn.utils import check_consistent_length
-
-    if y is None:
-        raise ValueError("y is None, but scores on held-out rows need a target.")
-    if not hasattr(X, "shape"):
-        X = np.asarray(X)
-    y = np.asarray(y)
-    check_consistent_length(X, y)
-    return X, y
-
-
 def checked_sizes(sizes: Iterable[int] | None) -> tuple[int, ...] | None:
     """Sizes as whole numbers, at least 1 each."""
     if sizes is None:
         return None
+    if not isinstance(sizes, Iterable):
+        raise TypeError(f"sizes={sizes!r} is one number; pass the sizes to compare, such as sizes=[5, 10, 20].")
     checked = tuple(sizes)
+    if not checked:
+        raise ValueError("sizes is empty; pass the numbers of columns to try, or None for all that are worth it.")
     for size in checked:
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise ValueError(f"sizes holds {size!r}; a size is a whole number of columns, at least 1.")

@@ -96,10 +96,15 @@ def subset_path(selector: Any, n_features: int) -> SubsetPath:
     if scores is None:
         scores = _importances(getattr(selector, "estimator_", None))
     if scores is None:
+        name = type(selector).__name__
+        cure = (
+            f"Wrap it: SelectFromModel({name}(...)) ranks by its coefficients or importances."
+            if _importances(selector) is not None
+            else "The selectors of fewer.select have them, as have RFE and SelectKBest of scikit-learn."
+        )
         raise TypeError(
-            f"{type(selector).__name__} does not say how it ranks the columns, so the subsets of other sizes cannot be "
-            "read off: it has no subset_path_, ranking_ or scores_ after fit. The selectors of fewer.select have them, "
-            "as have RFE and SelectKBest of scikit-learn."
+            f"{name} does not say how it ranks the columns, so the subsets of other sizes cannot be read off: it has "
+            f"no subset_path_, ranking_ or scores_ after fit. {cure}"
         )
     return SubsetPath(n_features, _order_of_scores(np.asarray(scores, dtype=float)))
 
