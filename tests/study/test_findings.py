@@ -1,0 +1,190 @@
+"""What a study says: noise is called noise, signal is found, and every figure comes with its uncertainty."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from fewer.datasets import load
+from fewer.io import Dataset
+
+
+@pytest.fixture(scope="module")
+def of_signal(studied, make_table):
+    return studied(make_table(n_rows=80, n_columns=40))
+
+
+def test_signal_is_found(of_signal):
+    assert of_signal.learnable.verdict == "yes"
+    assert of_signal.learnable.number == pytest.approx(1 / 20)
+    assert {column.name for column in of_signal.columns[:2]} == {"x0", "x1"}
+    assert of_signal.columns[0].frequency == 1.0
+    assert of_signal.columns[0].effect == "highest in well, lowest in ill"
+
+
+def test_noise_is_called_noise(studied, make_table):
+    findings = studied(make_table(n_informative=0, n_columns=100))
+    assert findings.learnable.verdict == "no"
+    assert findings.headline.startswith("There is no sign that state can be predicted")
+    assert not findings.claims_benefit
+
+
+def test_fewer_columns_help_where_noise_drowns_neighbours(studied, make_table):
+    findings = studied(make_table(n_rows=120, n_columns=300, shift=2.0), learners=["knn"])
+    assert findings.claims_benefit
+    assert findings.headline.startswith("Fewer features help:")
+    low, high = findings.fewer_help.interval
+    assert 0 < low < findings.fewer_help.number < high
+
+
+def test_all_features_are_kept_where_each_counts(studied):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 30))
+    table = Dataset.from_frame(X, target=X.sum(axis=1) + 0.1 * rng.normal(size=200))
+    findings = studied(table, learners=["ridge"], sizes=[1, 2, 5])
+    assert findings.fewer_help.verdict in ("no", "not shown")
+    assert not findings.claims_benefit
+    assert findings.columns[0].effect == "rises with the target"
+
+
+def test_the_benefit_is_that_of_choosing_and_not_of_the_best(of_signal):
+    """The honest score of the choice cannot be above the best mean of any candidate at any size."""
+    best = max(max(curve["mean"]) for curve in [of_signal.curve["winner"], *of_signal.curve["others"]])
+    assert of_signal.fewer_help.evidence["with_fewer"] <= best + 1e-12
+
+
+def test_sizes_are_those_that_were_tried(of_signal):
+    sizes = of_signal.curve["winner"]["sizes"]
+    assert of_signal.how_few.number in sizes
+    assert of_signal.how_few.evidence["smallest"] in sizes
+    assert len(of_signal.chosen) == of_signal.how_few.number
+
+
+def test_candidates_stand_side_by_side(of_signal):
+    names = [rival.name for rival in of_signal.rivals]
+    assert {"most frequent class", "all features, ridge", "all features, knn", "anova, ridge", "anova, knn"} == set(
+        names
+    )
+    scores = [rival.score for rival in of_signal.rivals]
+    assert scores == sorted(scores, reverse=True)
+    winner = next(rival for rival in of_signal.rivals if rival.behind == 0 and rival.size is not None)
+    assert winner.behind_interval == (0.0, 0.0)
+    assert of_signal.comparison["n_folds"] == 4
+
+
+def test_findings_are_plain_data(of_signal):
+    assert json.loads(of_signal.to_json()) == of_signal.to_dict()
+    assert "NaN" not in of_signal.to_json()
+
+
+def test_they_can_be_read(of_signal):
+    text = str(of_signal)
+    assert text.startswith(of_signal.headline)
+    assert "How few?" in text
+
+
+def test_copies_are_told_as_standing_in_for_one_another(studied, make_table):
+    table = make_table(n_rows=80, n_columns=10)
+    X = np.column_stack([table.X, table.X[:, 0] + 0.01 * np.random.default_rng(1).normal(size=80)])
+    copied = Dataset(X, (*table.columns, "copy"), (*table.kinds, "numeric"), table.y, "state", "binary")
+    findings = studied(copied, n_permutations=0)
+    first = next(column for column in findings.columns if column.name == "x0")
+    assert first.stands_in_for == ("copy",)
+
+
+def test_without_permutations_nothing_is_tested(studied, make_table):
+    findings = studied(make_table(), n_permutations=0)
+    assert findings.learnable.verdict == "not tested"
+    assert findings.interacting.verdict == "not tested"
+
+
+def test_a_give_away_comes_first_among_the_cautions(studied, make_table):
+    table = make_table(n_rows=80)
+    X = np.column_stack([table.X, np.where(table.y == "ill", 3.0, 7.0) + 1e-3 * np.arange(80)])
+    spoilt = Dataset(X, (*table.columns, "outcome"), (*table.kinds, "numeric"), table.y, "state", "binary")
+    findings = studied(spoilt, n_permutations=0)
+    assert findings.cautions[0].topic == "give-away"
+    assert "outcome" in findings.cautions[0].sentence
+    assert findings.verdict[2] == findings.cautions[0].sentence
+
+
+def test_holes_categories_and_identifiers_are_handled(studied):
+    rng = np.random.default_rng(0)
+    dose = rng.normal(size=90)
+    colour = rng.choice(["red", "blue", "green"], size=90)
+    y = np.where(dose + 2 * (colour == "red") + 0.3 * rng.normal(size=90) > 0.7, "ill", "well")
+    frame = pl.DataFrame(
+        {
+            "sample_id": [f"s{i:03d}" for i in range(90)],
+            "dose": np.where(rng.random(90) < 0.2, np.nan, dose),
+            "colour": np.where(rng.random(90) < 0.1, "", colour),
+            "weight": np.where(rng.random(90) < 0.2, np.nan, rng.normal(size=90)),
+            "smokes": rng.random(90) < 0.5,
+            "state": y,
+        }
+    )
+    findings = studied(Dataset.from_frame(frame, target="state"))
+    assert findings.learnable.verdict == "yes"
+    assert {"dose", "colour_red"} <= {column.name for column in findings.columns[:3]}
+    topics = {caution.topic for caution in findings.cautions}
+    assert {"holes", "left out"} <= topics
+
+
+def test_holes_that_depend_on_the_target_are_told(studied, make_table):
+    table = make_table(n_rows=100)
+    X = table.X.copy()
+    X[(table.y == "ill") & (np.random.default_rng(0).random(100) < 0.6), 5] = np.nan
+    holes = Dataset(X, table.columns, table.kinds, table.y, "state", "binary")
+    findings = studied(holes, n_permutations=0)
+    telling = next(caution for caution in findings.cautions if caution.topic == "holes that tell")
+    assert telling.evidence["columns"] == ["x5"]
+
+
+def test_repeated_rows_are_a_grave_matter(studied, make_table):
+    table = make_table(n_rows=40)
+    findings = studied(table.take(np.r_[np.arange(40), np.arange(10)]), n_permutations=0)
+    assert any(caution.topic == "repeated rows" and caution.level == "grave" for caution in findings.cautions)
+
+
+def test_sparse_tables_stay_sparse_and_are_studied(studied):
+    rng = np.random.default_rng(0)
+    X = sp.random(80, 200, 0.1, format="csr", random_state=0)
+    y = rng.permutation(np.arange(80) % 2)
+    X = X.tolil()
+    X[np.flatnonzero(y), 7] = 1.0
+    findings = studied(
+        Dataset.from_frame(X.tocsr(), target=np.array(["no", "yes"])[y]), methods=["chi2"], n_permutations=0
+    )
+    assert findings.columns[0].frequency == 1.0
+
+
+def test_numbers_are_studied_too(studied):
+    findings = studied(load("diabetes"), n_permutations=19)
+    assert findings.learnable.verdict == "yes"
+    assert findings.interacting.verdict == "not tested"
+    assert "R2" in findings.headline
+    assert findings.columns[0].name in ("bmi", "s5")
+
+
+@pytest.mark.slow
+def test_pure_noise_is_rarely_said_to_gain(studied, make_table):
+    """Of 50 tables of pure noise, 60 x 500, at most 5% may be said to gain from fewer features."""
+    claims = learnable = 0
+    for seed in range(50):
+        findings = studied(make_table(60, 500, 0, seed=seed), learners=None, n_folds=5, n_permutations=99)
+        claims += findings.claims_benefit
+        learnable += findings.learnable.verdict == "yes"
+    assert claims <= 2
+    assert learnable <= 50 * 0.05 + 3 * np.sqrt(50 * 0.05 * 0.95)
+
+
+@pytest.mark.slow
+def test_informative_columns_are_found_among_noise(studied, make_table):
+    """Five informative columns of 500, 200 rows: all five among the first ten in at least 90% of tables."""
+    found = 0
+    for seed in range(20):
+        findings = studied(make_table(200, 500, 5, shift=1.0, seed=seed), learners=None, n_permutations=0)
+        found += {"x0", "x1", "x2", "x3", "x4"} <= {column.name for column in findings.columns[:10]}
+    assert found >= 18
