@@ -222,8 +222,9 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
         tags = get_tags(self).input_tags
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        if np.ndim(y) == 1 and np.asarray(y).dtype == object:  # scikit-learn would fail to sort words and gaps
-            check_complete(np.asarray(y))
+        target = np.asarray(y)
+        if target.ndim == 1 and target.dtype == object:  # scikit-learn would fail to sort words and gaps
+            check_complete(target)
         if hasattr(X, "columns"):  # a frame goes to the selector as it is, which may use its names and kinds
             X = validate_data(self, X, skip_check_array=True)
             y = _check_y(y, multi_output=False, y_numeric=False, estimator=self)
