@@ -22,6 +22,7 @@ from fewer.datasets._four_gaussians import make_four_gaussians
 from fewer.datasets._gaussian import make_gaussian
 from fewer.datasets._independent_sources import make_independent_sources
 from fewer.datasets._load import available, load
+from fewer.datasets._permuted_clusters import make_permuted_clusters
 from fewer.datasets._problem import Problem
 from fewer.datasets._record import Record
 from fewer.datasets._topic_words import make_topic_words
@@ -40,6 +41,7 @@ __all__ = [
     "make_four_gaussians",
     "make_gaussian",
     "make_independent_sources",
+    "make_permuted_clusters",
     "make_topic_words",
     "make_two_gaussians",
     "make_twonorm",

@@ -48,11 +48,20 @@ from fewer.select.scores import (
 from fewer.select.searches._exhaustive_search import ExhaustiveSearch
 from fewer.select.searches._sequential import SearchStep
 from fewer.select.searches._sequential_search import SequentialSearch
+from fewer.select.weights import (
+    FisherWeightSelector,
+    HaarFeatures,
+    VarianceWeightSelector,
+    WeightedFisher,
+    WeightedPCA,
+)
 
 __all__ = [
     "ColumnScores",
     "CrossValidatedScore",
     "ExhaustiveSearch",
+    "FisherWeightSelector",
+    "HaarFeatures",
     "IndependentRanking",
     "LikelihoodRatioSelector",
     "NearestNeighbourObjective",
@@ -65,6 +74,9 @@ __all__ = [
     "SequentialSearch",
     "SubsetScorer",
     "TextFeatureScorer",
+    "VarianceWeightSelector",
+    "WeightedFisher",
+    "WeightedPCA",
     "anova_score",
     "bns_score",
     "bw_ratio_score",

@@ -1,0 +1,198 @@
+"""A table with every column centred and scaled to norm one, and the products with it that the weights need.
+
+With columns ``m_j = (x_j - mean_j) / ||x_j - mean_j||`` the inner products ``m_i' m_j`` are the correlations. A dense
+table is copied once, a sparse one stays as it is: the means are taken off the products. A table with more rows than
+columns is replaced by a square one with the same inner products, for nothing here depends on more than these.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn.utils import gen_batches
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+
+from fewer._kernels._sparse_quadratic_forms import add_quadratic_forms
+
+_BLOCK = 2**21
+"""Entries of a temporary array: 16 MB in double precision."""
+
+
+class ColumnScale(NamedTuple):
+    """Mean of each column, norm of what is left without it (0 when constant), and which columns vary."""
+
+    mean: np.ndarray
+    norm: np.ndarray
+    varies: np.ndarray
+
+
+class UnitColumns(Protocol):
+    """A table M whose columns have mean zero and norm one."""
+
+    n_rows: int
+    n_columns: int
+    precision: float
+
+    def along(self, directions: np.ndarray) -> np.ndarray:
+        """``M' Q``: every column along directions in the space of rows."""
+
+    def combined(self, coefficients: np.ndarray) -> np.ndarray:
+        """``M B``: combinations of the columns."""
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """``M diag(w) M'``, a square matrix over the rows."""
+
+    def squared_correlation_product(self, vector: np.ndarray) -> np.ndarray:
+        """``(M'M)^.2 v``, where the square is taken entry by entry, without that matrix."""
+
+
+def column_scale(X: Any) -> ColumnScale:
+    """Means and norms of the columns, without a copy of the table."""
+    n_rows, n_columns = X.shape
+    if sparse.issparse(X):
+        mean, variance = (np.asarray(part, dtype=np.float64) for part in mean_variance_axis(X, axis=0))
+        lowest, highest = min_max_axis(X, axis=0)
+        norm = np.sqrt(variance * n_rows)
+    else:
+        lowest, highest = X.min(axis=0), X.max(axis=0)
+        width = highest.astype(np.float64) - lowest
+        width[width == 0] = 1
+        mean = X.mean(axis=0, dtype=np.float64)
+        squares = np.zeros(n_columns)
+        for rows in blocks(n_rows, n_columns):
+            part = (X[rows] - mean) / width  # divided first, so that the square of a huge number is none
+            squares += np.einsum("ij,ij->j", part, part)
+        norm = width * np.sqrt(squares)
+    varies = (highest != lowest) & (norm > 0)
+    return ColumnScale(mean, np.where(varies, norm, 0.0), varies)
+
+
+def varying_part(X: Any, scale: ColumnScale) -> tuple[Any, ColumnScale]:
+    """The table without its constant columns."""
+    if scale.varies.all():
+        return X, scale
+    return X[:, scale.varies], ColumnScale(*(part[scale.varies] for part in scale))
+
+
+def correlations(X: Any, scale: ColumnScale) -> np.ndarray:
+    """Correlation matrix of columns that all vary, in double precision and without a copy of the table."""
+    n_rows, n_columns = X.shape
+    if sparse.issparse(X):
+        products = (X.T @ X).toarray().astype(np.float64) - n_rows * np.outer(scale.mean, scale.mean)
+        products /= np.outer(scale.norm, scale.norm)
+    else:
+        products = np.zeros((n_columns, n_columns))
+        for rows in blocks(n_rows, n_columns):
+            part = (X[rows] - scale.mean) / scale.norm
+            products += part.T @ part
+    np.fill_diagonal(products, 1.0)
+    return products
+
+
+def unit_columns(X: Any, scale: ColumnScale) -> UnitColumns:
+    """The table of unit columns, with no more rows than columns."""
+    n_rows, n_columns = X.shape
+    if n_rows > n_columns:
+        return DenseUnitColumns(symmetric_root(correlations(X, scale)), np.finfo(X.dtype).eps)
+    if sparse.issparse(X):
+        return SparseUnitColumns(X, scale)
+    return DenseUnitColumns(scaled(X, scale))
+
+
+def scaled(X: np.ndarray, scale: ColumnScale) -> np.ndarray:
+    """The unit columns themselves, in the table's own precision."""
+    columns = X - scale.mean.astype(X.dtype)
+    columns /= scale.norm.astype(X.dtype)
+    if X.dtype != np.float64:  # the rounded mean leaves a rest, which counts where the mean is large
+        columns -= columns.mean(axis=0, dtype=np.float64).astype(X.dtype)
+    return columns
+
+
+def symmetric_root(matrix: np.ndarray) -> np.ndarray:
+    """The square R with ``R'R`` equal to a positive semidefinite matrix."""
+    values, vectors = linalg.eigh(matrix)
+    return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+
+
+class DenseUnitColumns:
+    """Unit columns as an array."""
+
+    def __init__(self, columns: np.ndarray, precision: float | None = None):
+        self.columns = columns
+        self.n_rows, self.n_columns = columns.shape
+        self.precision = float(np.finfo(columns.dtype).eps if precision is None else precision)
+
+    def along(self, directions: np.ndarray) -> np.ndarray:
+        return self.columns.T @ directions.astype(self.columns.dtype, copy=False)
+
+    def combined(self, coefficients: np.ndarray) -> np.ndarray:
+        return self.columns @ coefficients.astype(self.columns.dtype, copy=False)
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        weights = weights.astype(self.columns.dtype, copy=False)
+        total = np.zeros((self.n_rows, self.n_rows), dtype=self.columns.dtype)
+        for block in blocks(self.n_columns, self.n_rows):
+            part = self.columns[:, block]
+            total += (part * weights[block]) @ part.T
+        return total
+
+    def squared_correlation_product(self, vector: np.ndarray) -> np.ndarray:
+        gram = self.gram(vector)
+        forms = np.empty(self.n_columns)
+        for block in blocks(self.n_columns, self.n_rows):
+            part = self.columns[:, block]
+            forms[block] = np.einsum("ij,ij->j", part, gram @ part)
+        return forms
+
+
+class SparseUnitColumns:
+    """Unit columns of a sparse table, never made."""
+
+    def __init__(self, X: Any, scale: ColumnScale):
+        self.by_columns = X.tocsc()
+        self.by_rows = X.tocsr()
+        self.mean, self.norm = scale.mean, scale.norm
+        self.n_rows, self.n_columns = X.shape
+        self.precision = float(np.finfo(X.dtype).eps)
+
+    def along(self, directions: np.ndarray) -> np.ndarray:
+        sums = directions.sum(axis=0)
+        return ((self.by_columns.T @ directions).T - np.multiply.outer(sums, self.mean)).T / _like(
+            self.norm, directions
+        )
+
+    def combined(self, coefficients: np.ndarray) -> np.ndarray:
+        coefficients = coefficients / _like(self.norm, coefficients)
+        return self.by_rows @ coefficients - self.mean @ coefficients
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        return np.concatenate([part for _, part in self._gram_rows(weights)])
+
+    def squared_correlation_product(self, vector: np.ndarray) -> np.ndarray:
+        forms = np.zeros(self.n_columns)
+        table = self.by_columns
+        for first_row, part in self._gram_rows(vector):
+            # The rows and columns of the matrix sum to zero, so the means need not be taken off the table again.
+            add_quadratic_forms(table.indptr, table.indices, table.data, part, first_row, forms)
+        return forms / self.norm**2
+
+    def _gram_rows(self, weights: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Rows of ``M diag(w) M'``, some at a time, each part with the number of its first row."""
+        scaled_weights = weights / self.norm**2
+        sums = self.by_rows @ (scaled_weights * np.asarray(self.by_columns.sum(axis=0)).ravel()) / self.n_rows
+        middle = sums.mean()
+        weighted = self.by_rows @ sparse.diags_array(scaled_weights)
+        for rows in blocks(self.n_rows, self.n_rows):
+            part = (weighted[rows] @ self.by_columns.T).toarray()
+            yield rows.start, part - sums[rows, None] - sums + middle
+
+
+def blocks(length: int, other_length: int) -> Iterator[slice]:
+    """Slices of one side of a table whose other side is ``other_length``, each of a bounded number of entries."""
+    return gen_batches(length, max(1, _BLOCK // max(other_length, 1)))
+
+
+def _like(scale: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """One number for each column, in the shape that divides a vector or a matrix over the columns."""
+    return scale if values.ndim == 1 else scale[:, None]

@@ -1,0 +1,149 @@
+"""What selectors that weight their columns share: the weighted table, and which of its columns are kept.
+
+Column j becomes ``sqrt(a_j) (x_j - mean_j) / norm_j``, with the weight a_j, mean and norm of the training table.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from fewer.select._ranking import places
+from fewer.select.weights._unit_columns import ColumnScale, column_scale
+
+
+class WeightSelector(SelectorMixin, BaseEstimator):
+    """Base of the selectors that give each column a weight."""
+
+    weights_: np.ndarray
+    mean_: np.ndarray
+    norm_: np.ndarray
+    ranking_: np.ndarray
+    n_features_in_: int
+
+    n_features_to_select: int | None
+    with_mean: bool
+    threshold: float | None = None
+
+    def _scale_of(self, X: Any) -> ColumnScale:
+        """Means and norms of the columns; constant ones are told, and a table of nothing else is refused."""
+        scale = column_scale(X)
+        constant = np.flatnonzero(~scale.varies)
+        if len(constant) == X.shape[1]:
+            raise ValueError(
+                f"All columns are constant (n_features={X.shape[1]}, n_samples={X.shape[0]}), so there is nothing to "
+                "weight. Give more rows, or columns that vary."
+            )
+        too_wide = np.flatnonzero(~np.isfinite(scale.norm))
+        if len(too_wide):
+            raise ValueError(
+                f"The values of {self._told(too_wide)} are too large to be squared. Divide them by a power of ten."
+            )
+        if len(constant):
+            warnings.warn(
+                f"{self._told(constant)} {'is' if len(constant) == 1 else 'are'} constant: left out, with weight 0.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return scale
+
+    def _told(self, columns: np.ndarray) -> str:
+        """Columns by name, or by number where they have none; the first few of many."""
+        names = getattr(self, "feature_names_in_", None)
+        shown = [str(names[column]) if names is not None else str(column) for column in columns[:5]]
+        more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+        return f"{'Column' if len(columns) == 1 else 'Columns'} {', '.join(shown)}{more}"
+
+    def _keep(self, weights: np.ndarray, scale: ColumnScale) -> None:
+        """Set what follows from the weights of the columns that vary."""
+        self.mean_, self.norm_ = scale.mean, scale.norm
+        self.weights_ = spread_over(scale.varies, weights)
+        self.scores_ = self.weights_
+        # Constant columns come last, even after columns with a weight that rounding made negative.
+        self.ranking_ = places(np.where(scale.varies, self.weights_, -np.inf))
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        kept = self.norm_ > 0
+        if self.n_features_to_select is not None:
+            kept &= self.ranking_ <= self.n_features_to_select
+        if self.threshold is not None:
+            kept &= self.weights_ >= self.threshold
+        return kept
+
+    def _factors(self) -> np.ndarray:
+        """What each kept column is multiplied by."""
+        kept = self.get_support()
+        return np.sqrt(np.maximum(self.weights_[kept], 0)) / self.norm_[kept]
+
+    def transform(self, X):
+        """Weight the columns, and drop those that are not kept.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table; sparse only where ``fit`` takes it.
+
+        Returns
+        -------
+        X_new : {ndarray, sparse matrix} of shape (n_samples, n_kept)
+            Kept columns, less the mean of the training table (unless ``with_mean=False``), divided by their norm in
+            it, times the square root of the weight. Sparse if X is and ``with_mean=False``.
+        """
+        check_is_fitted(self)
+        takes_sparse = ("csr", "csc") if self.__sklearn_tags__().input_tags.sparse else False
+        X = validate_data(self, X, accept_sparse=takes_sparse, dtype=[np.float64, np.float32], reset=False)
+        kept = self.get_support()
+        if not kept.any():
+            warnings.warn("No column is kept: lower the threshold.", UserWarning, stacklevel=2)
+        factors = self._factors().astype(X.dtype)
+        columns = X if kept.all() else X[:, kept]
+        if sparse.issparse(columns):
+            if not self.with_mean:
+                return (columns @ sparse.diags_array(factors, dtype=X.dtype)).asformat(X.format)
+            columns = columns.toarray()
+        if self.with_mean:
+            return (columns - self.mean_[kept].astype(X.dtype)) * factors
+        return columns * factors
+
+    def inverse_transform(self, X):
+        """Columns as they were, from weighted ones.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_kept)
+            Weighted columns.
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+            All columns; those that were dropped, or have weight 0, are at their mean.
+        """
+        check_is_fitted(self)
+        X = check_array(X, accept_sparse=True, dtype=[np.float64, np.float32])
+        columns = X.toarray() if sparse.issparse(X) else X
+        kept = self.get_support(indices=True)
+        if columns.shape[1] != len(kept):
+            raise ValueError(f"X has {columns.shape[1]} columns, but transform gives {len(kept)}.")
+        factors = self._factors()
+        known = factors > 0
+        rebuilt = np.tile(self.mean_.astype(X.dtype), (len(columns), 1))
+        offset = self.mean_[kept[known]] if self.with_mean else 0.0
+        rebuilt[:, kept[known]] = columns[:, known] / factors[known] + offset
+        return rebuilt
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def spread_over(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Values at the marked places, zero elsewhere."""
+    spread = np.zeros(len(mask))
+    spread[mask] = values
+    return spread
