@@ -8,6 +8,7 @@ from sklearn.feature_selection import chi2, mutual_info_classif, mutual_info_reg
 from sklearn.metrics import mutual_info_score
 
 from fewer.select import chi2_score, knn_mutual_information_score, mutual_information_score
+from fewer.select.scores._chi_square import chi_square_tail
 
 
 @pytest.fixture
@@ -28,6 +29,12 @@ def test_chi_square_is_that_of_scikit_learn(table):
         expected = chi2(counts, y)
         assert scores == pytest.approx(expected[0])
         assert p_values == pytest.approx(expected[1])
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 7, 18, 59, 60, 61, 200])
+def test_the_tail_of_chi_square_is_that_of_scipy(freedom):
+    values = np.r_[0.0, np.geomspace(1e-6, 1300, 60)]
+    assert chi_square_tail(values, freedom) == pytest.approx(stats.chi2.sf(values, freedom), rel=1e-10, abs=0)
 
 
 def test_chi_square_refuses_negative_columns_and_takes_empty_ones():

@@ -8,10 +8,10 @@ and the classes c (or the bins of a target of numbers). ``2 n I`` is the G stati
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc
 from scipy.stats import rankdata
 
 from fewer._kernels._sorted_columns import binned_information
+from fewer.select.scores._chi_square import chi_square_tail
 from fewer.select.scores._score import ColumnScores, column_score
 from fewer.select.scores._sorted_columns import sorted_columns
 
@@ -60,8 +60,10 @@ def mutual_information_score(X: Any, y: np.ndarray, *, n_bins: int | None = None
     for columns, block in sorted_columns(X):
         scores[columns], occupied[columns] = binned_information(*block, codes, sizes, n_bins)
     freedom = (occupied - 1) * (np.count_nonzero(sizes) - 1)
-    p_values = chdtrc(np.maximum(freedom, 1), 2 * len(y) * scores)
-    return ColumnScores(scores, np.where(freedom > 0, p_values, 1.0))
+    p_values = np.ones(X.shape[1])
+    for free in np.unique(freedom[freedom > 0]).astype(int):
+        p_values[freedom == free] = chi_square_tail(2 * len(y) * scores[freedom == free], free)
+    return ColumnScores(scores, p_values)
 
 
 def default_bins(n_rows: int) -> int:
