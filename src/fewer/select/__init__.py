@@ -11,9 +11,17 @@ from fewer.select._relief_selector import Relief
 from fewer.select._score_agreement import ScoreAgreement, score_agreement
 from fewer.select._select_top import SelectTop
 from fewer.select._text_feature_scorer import TextFeatureScorer
+from fewer.select.objectives._class_entropy import ClassEntropyObjective
+from fewer.select.objectives._conflicts import ConflictsObjective
 from fewer.select.objectives._cross_validated_score import CrossValidatedScore
+from fewer.select.objectives._description_length import DescriptionLengthObjective
+from fewer.select.objectives._discriminant import DiscriminantObjective
+from fewer.select.objectives._inconsistency import InconsistencyObjective
+from fewer.select.objectives._mahalanobis import MahalanobisObjective
+from fewer.select.objectives._naive_bayes import NaiveBayesObjective
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, PlainScorer, SubsetScorer
+from fewer.select.objectives._ridge import RidgeObjective
 from fewer.select.scores import (
     ColumnScores,
     anova_score,
@@ -45,9 +53,13 @@ from fewer.select.scores import (
     variance_score,
     welch_score,
 )
+from fewer.select.searches._branch_and_bound import BranchAndBoundSearch
 from fewer.select.searches._exhaustive_search import ExhaustiveSearch
-from fewer.select.searches._sequential import SearchStep
+from fewer.select.searches._path import SearchStep
+from fewer.select.searches._random_mutation import RandomMutationSearch
+from fewer.select.searches._random_subsets import RandomSubsetSearch
 from fewer.select.searches._sequential_search import SequentialSearch
+from fewer.select.searches._subset_search import SubsetSearch
 from fewer.select.weights import (
     FisherWeightSelector,
     HaarFeatures,
@@ -57,22 +69,34 @@ from fewer.select.weights import (
 )
 
 __all__ = [
+    "BranchAndBoundSearch",
+    "ClassEntropyObjective",
     "ColumnScores",
+    "ConflictsObjective",
     "CrossValidatedScore",
+    "DescriptionLengthObjective",
+    "DiscriminantObjective",
     "ExhaustiveSearch",
     "FisherWeightSelector",
     "HaarFeatures",
+    "InconsistencyObjective",
     "IndependentRanking",
     "LikelihoodRatioSelector",
+    "MahalanobisObjective",
+    "NaiveBayesObjective",
     "NearestNeighbourObjective",
     "Objective",
     "PlainScorer",
+    "RandomMutationSearch",
+    "RandomSubsetSearch",
     "Relief",
+    "RidgeObjective",
     "ScoreAgreement",
     "SearchStep",
     "SelectTop",
     "SequentialSearch",
     "SubsetScorer",
+    "SubsetSearch",
     "TextFeatureScorer",
     "VarianceWeightSelector",
     "WeightedFisher",

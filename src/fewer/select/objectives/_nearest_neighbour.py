@@ -6,18 +6,17 @@ read off the same matrix of distances.
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.model_selection import LeaveOneOut
-from sklearn.utils.multiclass import type_of_target
 
 from fewer._kernels._nearest import FAR, change_distances, nearest_hits, squared_errors, vote_hits
 from fewer.select._folds import Split, fixed_splits
 from fewer.select.objectives._objective import Objective, SubsetScorer
+from fewer.select.objectives._target import has_classes
+from fewer.select.objectives._threads import CandidateThreads
 
 
 @dataclass
@@ -82,7 +81,7 @@ class NearestNeighbourObjective(Objective):
             Holds the distances.
         """
         y = np.asarray(y)
-        classes = self._has_classes(y)
+        classes = has_classes(y, self.task)
         splits = fixed_splits(self.cv, X, y, classifier=classes, random_state=random_state)
         pooled = isinstance(self.cv, LeaveOneOut) or (isinstance(self.cv, str) and self.cv == "loo")
         smallest = min(len(train) for train, _ in splits)
@@ -94,19 +93,6 @@ class NearestNeighbourObjective(Objective):
         return NearestNeighbourScorer(
             np.asarray(X, dtype=float), y, splits, self.n_neighbors, classes=classes, pooled=pooled, n_jobs=n_jobs
         )
-
-    def _has_classes(self, y: np.ndarray) -> bool:
-        if self.task not in ("auto", "classification", "regression"):
-            raise ValueError(f"task={self.task!r} must be 'auto', 'classification' or 'regression'.")
-        kind = type_of_target(y, raise_unknown=True)
-        if kind.startswith("multilabel") or kind.endswith("multioutput"):
-            raise ValueError("y has several columns; nearest neighbours are scored on one target only.")
-        classes = kind != "continuous" if self.task == "auto" else self.task == "classification"
-        if classes and len(np.unique(y)) < 2:
-            raise ValueError(
-                "y has one class only, so there is nothing to tell apart; at least two classes are needed."
-            )
-        return classes
 
 
 class NearestNeighbourScorer(SubsetScorer):
@@ -123,10 +109,8 @@ class NearestNeighbourScorer(SubsetScorer):
         pooled: bool,
         n_jobs: int | None,
     ) -> None:
-        n_threads = effective_n_jobs(n_jobs)
-        self._threads = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
-        self._n_threads = n_threads
-        super().__init__(self._threads.shutdown if self._threads is not None else lambda: None)
+        self._threads = CandidateThreads(n_jobs)
+        super().__init__(self._threads.close)
         codes = np.unique(y, return_inverse=True)[1] if classes else np.zeros(len(y), dtype=np.int64)
         self._original = np.argsort(codes, kind="stable")  # rows of a class stand together
         self._columns = np.ascontiguousarray(_scaled_by_power_of_two(X)[self._original].T)
@@ -185,12 +169,7 @@ class NearestNeighbourScorer(SubsetScorer):
         change_distances(self._high, self._low, self._rough, self._columns[column], self._queries, -1.0)
 
     def _scores(self, candidates: np.ndarray, sign: float) -> np.ndarray:
-        candidates = np.asarray(candidates, dtype=np.int64)
-        if self._threads is None or len(candidates) < self._n_threads:
-            sums = self._sums_over_folds(candidates, sign)
-        else:
-            parts = np.array_split(candidates, self._n_threads)
-            sums = np.concatenate(list(self._threads.map(self._sums_over_folds, parts, [sign] * len(parts))))
+        sums = self._threads(lambda part: self._sums_over_folds(part, sign), candidates)
         return self._sign_of_score * (sums / self._fold_sizes).mean(axis=1)
 
 

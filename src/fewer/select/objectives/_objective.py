@@ -131,6 +131,16 @@ class Objective(ABC):
         """Whether there must be a target."""
         return True
 
+    @property
+    def monotone(self) -> bool:
+        """Whether J never falls when a column is added."""
+        return False
+
+    @property
+    def ideal(self) -> float | None:
+        """The highest J that there can be, where a subset that reaches it leaves nothing to be wished for."""
+        return None
+
     @abstractmethod
     def start(self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None) -> SubsetScorer:
         """A scorer for these rows, with the empty subset."""

@@ -1,59 +1,68 @@
 """Every subset of a size, or of any size: ``argmax_Y J(Y)`` without a short cut.
 
 There are ``C(p, M)`` subsets of M of p columns and ``2^p - 1`` of any size, so this is for few columns, and for finding
-out how much a sequential search misses.
+out how much a sequential search misses. With a J that is enough (FOCUS: no conflicts), it goes through the sizes from
+one column up until a subset reaches it.
 """
 
+import warnings
 from math import comb
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
-from fewer.select.objectives._objective import Subset, SubsetScorer
-from fewer.select.searches._sequential_search import as_objective, objective_tags, validated
+from fewer.select.objectives._objective import Objective, SubsetScorer
+from fewer.select.searches._path import SearchPath, SearchStep, Walker, clearly_better
+from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search, places, refuse_more_than_there_are
+
+# Callbacks are asked after all subsets that share their first columns, this many.
+_SHARED = 2
 
 
-def best_subset(scorer: SubsetScorer, size: int, best_with: np.ndarray) -> tuple[Subset, float]:
-    """The subset of this size with the highest objective; of equals the first in alphabetical order of indices.
+def try_all(walker: Walker, size: int, on_step: OnStep = lambda path: False) -> bool:
+    """Score all subsets of a size and note the best; of equals the first in alphabetical order of indices.
 
-    ``best_with``, the highest objective seen so far of any subset with a column, is kept up to date. Subsets are walked
-    through like the leaves of a tree: all that share their first ``size - 1`` columns are candidates
-    of one step, which is what incremental objectives are fast at.
+    ``walker.path.tried``, the highest objective of any subset with a column, is kept up to date. Subsets are walked
+    through like the leaves of a tree: all that share their first ``size - 1`` columns are candidates of one step, which
+    is what incremental objectives are fast at. Returns whether ``on_step`` stopped it.
     """
-    n_columns = len(best_with)
-    best: tuple[Subset, float] = ((), -np.inf)
+    scorer, path = walker.scorer, walker.path
 
-    def walk(first: int) -> None:
-        nonlocal best
+    def try_last(first: int) -> None:
+        candidates = np.arange(first, path.n_columns)
+        scores = walker.scores_of(candidates, scorer.score_added)
+        leader = int(np.argmax(scores))
+        score = float(scores[leader])
+        path.tried[candidates] = np.fmax(path.tried[candidates], scores)
+        path.tried[scorer.subset] = np.fmax(path.tried[scorer.subset], score)
+        if size not in path.scores or clearly_better(score, path.scores[size]):
+            path.note(SearchStep("found", None, size, score), [*scorer.subset, int(candidates[leader])])
+
+    def walk(first: int) -> bool:
         missing = size - len(scorer.subset)
+        stopped = False
         if missing == 1:
-            candidates = np.arange(first, n_columns)
-            scores = np.asarray(scorer.score_added(candidates), dtype=float)
-            if np.isnan(scores).any():
-                unclear = (*scorer.subset, int(candidates[np.isnan(scores)][0]))
-                raise ValueError(
-                    f"The objective is not a number for columns {unclear}; subsets need numbers to compare."
-                )
-            leader = int(np.argmax(scores))
-            best_with[candidates] = np.maximum(best_with[candidates], scores)
-            best_with[scorer.subset] = np.maximum(best_with[scorer.subset], scores[leader])
-            if scores[leader] > best[1]:
-                best = ((*scorer.subset, int(candidates[leader])), float(scores[leader]))
-            return
-        for column in range(first, n_columns - missing + 1):
-            scorer.add(column)
-            walk(column + 1)
-            scorer.remove(column)
+            try_last(first)
+        else:
+            for column in range(first, path.n_columns - missing + 1):
+                scorer.add(column)
+                stopped = walk(column + 1)
+                scorer.remove(column)
+                if stopped:
+                    break
+        return stopped or (len(scorer.subset) == min(_SHARED, size - 1) and on_step(path))
 
-    walk(0)
-    return best
+    return walk(0)
+
+
+def n_shared_beginnings(n_columns: int, size: int) -> int:
+    """How often ``try_all`` asks ``on_step``."""
+    depth = min(_SHARED, size - 1)
+    return comb(n_columns - size + depth, depth)
 
 
 @method(
@@ -64,7 +73,7 @@ def best_subset(scorer: SubsetScorer, size: int, best_with: np.ndarray) -> tuple
     paper="slides",
     examples=lambda: [ExhaustiveSearch(NearestNeighbourObjective(), n_features_to_select=2)],
 )
-class ExhaustiveSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class ExhaustiveSearch(Search):
     """Score every subset of the columns, and keep the best.
 
     Parameters
@@ -74,8 +83,13 @@ class ExhaustiveSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     n_features_to_select : int or "best", default="best"
         Columns to keep; "best" tries all sizes, and keeps the subset with the highest objective (of equals the
         smallest).
+    max_size : int or None, default=None
+        With "best", the largest size to try; None for all.
     limit : int, default=100_000
-        Refuse to start when there are more subsets than this.
+        Refuse to start when there are more subsets than this. With ``enough``, it is not known beforehand how many will
+        be tried; the search then gives up, with a warning, before the first size that would exceed it.
+    enough : float or None, default=None
+        Go through the sizes from one column up, and keep the best subset of the first size that reaches this J.
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``objective`` is an estimator.
     scoring : str, callable or None, default=None
@@ -84,6 +98,9 @@ class ExhaustiveSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         How many subsets are tried side by side. It never changes the result.
     random_state : int, RandomState instance or None, default=None
         Shuffles the rows before they are dealt into folds, when ``cv`` is a number.
+    checkpoint : str, path or None, default=None
+        A file that keeps all scores as they come, so that an interrupted search can go on; see
+        :class:`SequentialSearch`.
 
     Attributes
     ----------
@@ -91,6 +108,8 @@ class ExhaustiveSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         The best subset of every size that was tried.
     path_scores_ : dict of int to float
         Their objectives.
+    history_ : list of SearchStep
+        Every subset that was better than those before it of its size.
     n_evaluations_ : int
         How many subsets were scored.
     n_features_to_select_ : int
@@ -107,11 +126,14 @@ class ExhaustiveSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     See Also
     --------
     SequentialSearch : Far fewer evaluations, and often the same subset.
+    BranchAndBoundSearch : The same subset with fewer evaluations, where the objective allows it.
 
     References
     ----------
     .. [1] Cover, T. M. and Van Campenhout, J. M. (1977). On the possible orderings in the measurement selection
        problem. IEEE Transactions on Systems, Man, and Cybernetics 7, 657-661.
+    .. [2] Almuallim, H. and Dietterich, T. G. (1991). Learning with many irrelevant features. Proceedings of the Ninth
+       National Conference on Artificial Intelligence, 547-552.
 
     Examples
     --------
@@ -123,14 +145,10 @@ class ExhaustiveSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     ((0, 3), 6)
     """
 
-    _parameter_constraints = {
-        "objective": [HasMethods(["start"]), HasMethods(["fit"]), callable],
+    _parameter_constraints = COMMON_CONSTRAINTS | {
         "n_features_to_select": [Interval(Integral, 1, None, closed="left"), StrOptions({"best"})],
+        "max_size": [Interval(Integral, 1, None, closed="left"), None],
         "limit": [Interval(Integral, 1, None, closed="left")],
-        "cv": ["cv_object", StrOptions({"loo"})],
-        "scoring": [str, callable, None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -138,87 +156,73 @@ class ExhaustiveSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         objective,
         *,
         n_features_to_select="best",
+        max_size=None,
         limit=100_000,
+        enough=None,
         cv=5,
         scoring=None,
         n_jobs=None,
         random_state=None,
+        checkpoint=None,
     ):
         self.objective = objective
         self.n_features_to_select = n_features_to_select
+        self.max_size = max_size
         self.limit = limit
+        self.enough = enough
         self.cv = cv
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None):
-        """Score all subsets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table; sparse, or with holes, if the objective takes that.
-        y : array-like of shape (n_samples,), default=None
-            Target, as the objective needs it.
-
-        Returns
-        -------
-        self : object
-            The fitted selector.
-        """
-        objective = as_objective(self.objective, cv=self.cv, scoring=self.scoring)
-        X, y = validated(self, objective, X, y)
-        n_columns = X.shape[1]
-        sizes = self._sizes(n_columns)
-        fitting = self._init_callback_context(max_subtasks=len(sizes))
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        self.subset_path_, self.path_scores_ = {}, {}
-        self.scores_ = np.full(n_columns, -np.inf)
-        with objective.start(X, y, n_jobs=self.n_jobs, random_state=self.random_state) as scorer:
-            for size in sizes:
-                step = fitting.subcontext(task_name=f"subsets-of-{size}")
-                step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-                self.subset_path_[size], self.path_scores_[size] = best_subset(scorer, size, self.scores_)
-                if step.call_on_fit_task_end(estimator=self, X=X, y=y):
-                    break
-        self.n_evaluations_ = sum(comb(n_columns, size) for size in self.subset_path_)
-        self.n_features_to_select_ = min(self.path_scores_, key=lambda size: (-self.path_scores_[size], size))
-        kept = self._get_support_mask()
-        self.ranking_ = np.empty(n_columns, dtype=int)
-        self.ranking_[np.lexsort((np.arange(n_columns), -self.scores_, ~kept))] = np.arange(1, n_columns + 1)
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
-
-    def _sizes(self, n_columns: int) -> list[int]:
-        """The sizes to try, if there are not too many subsets."""
+    def _check(self, objective: Objective, n_columns: int) -> None:
         size = self.n_features_to_select
-        if size != "best" and size > n_columns:
-            raise ValueError(
-                f"n_features_to_select={size} columns cannot be kept of a table with n_features={n_columns}."
-            )
-        sizes = list(range(1, n_columns + 1)) if size == "best" else [size]
-        count = 2**n_columns - 1 if size == "best" else comb(n_columns, size)
+        refuse_more_than_there_are(None if size == "best" else size, n_columns)
+        if self.enough is not None and size == "best":
+            count, what = n_columns, "of one column"
+        elif size == "best":
+            count = sum(comb(n_columns, each) for each in self._sizes(n_columns))
+            what = "of any size" if self.max_size is None else f"of up to {self.max_size} columns"
+        else:
+            count, what = comb(n_columns, size), f"of {size} columns"
         if count > self.limit:
-            what = "of any size" if size == "best" else f"of {size} columns"
             raise ValueError(
                 f"A table with n_features={n_columns} has {_in_words(count)} subsets {what}, more than "
                 f"limit={self.limit:,}. Choose fewer columns beforehand, use SequentialSearch, or raise the limit."
             )
-        return sizes
 
-    def _get_support_mask(self):
-        check_is_fitted(self, "n_features_to_select_")
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[list(self.subset_path_[self.n_features_to_select_])] = True
-        return mask
+    def _sizes(self, n_columns: int) -> list[int]:
+        if self.n_features_to_select != "best":
+            return [self.n_features_to_select]
+        largest = n_columns if self.max_size is None else min(self.max_size, n_columns)
+        return list(range(1, largest + 1))
 
-    def __sklearn_tags__(self):
-        return objective_tags(
-            super().__sklearn_tags__(), as_objective(self.objective, cv=self.cv, scoring=self.scoring)
-        )
+    def _n_steps(self, n_columns: int) -> int | None:
+        if self.enough is not None:
+            return None
+        return sum(n_shared_beginnings(n_columns, size) for size in self._sizes(n_columns))
+
+    def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:
+        walker = Walker(scorer, n_columns)
+        for size in self._sizes(n_columns):
+            more = comb(n_columns, size)
+            if walker.path.n_evaluations + more > self.limit:
+                warnings.warn(
+                    f"No subset of up to {size - 1} columns reaches enough={self.enough}; the best has "
+                    f"{max(walker.path.scores.values()):.6g}. There are {_in_words(more)} subsets of {size} columns, "
+                    f"which would exceed limit={self.limit:,}: raise it, or choose fewer columns beforehand.",
+                    ConvergenceWarning,
+                    stacklevel=5,
+                )
+                break
+            if try_all(walker, size, on_step) or walker.path.smallest_that(self.enough) is not None:
+                break
+        return walker.path
+
+    def _columns(self, path: SearchPath, kept: int) -> tuple[np.ndarray, np.ndarray]:
+        inside = np.isin(np.arange(path.n_columns), path.subsets[kept])
+        return path.tried, places(inside, path.tried)
 
 
 def _in_words(count: int) -> str:

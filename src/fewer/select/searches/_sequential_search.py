@@ -1,29 +1,21 @@
-"""Sequential searches as a selector; the searches themselves are in ``_sequential.py``."""
+"""Sequential searches as a selector; how each of them walks is in a module of its own."""
 
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from fewer.catalogue import method
-from fewer.select.objectives._cross_validated_score import CrossValidatedScore
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
-from fewer.select.objectives._objective import FunctionObjective, Objective
-from fewer.select.searches._sequential import SearchPath, chosen_size, column_ranking, column_scores, sequential_path
+from fewer.select.objectives._objective import Objective, SubsetScorer
+from fewer.select.searches._path import SearchPath, column_ranking, column_scores
+from fewer.select.searches._plus_minus import plus_minus_path
+from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search, refuse_more_than_there_are
+from fewer.select.searches._sequential import sequential_path
+from fewer.select.searches._stepwise import stepwise_path
 
-
-def as_objective(objective: Any, *, cv: Any, scoring: Any) -> Objective:
-    """An objective from what a user may give: one already, an estimator, or a function ``(X, y) -> float``."""
-    if isinstance(objective, Objective):
-        return objective
-    if hasattr(objective, "fit"):
-        return CrossValidatedScore(objective, cv=cv, scoring=scoring)
-    return FunctionObjective(objective)
+STEPWISE = ("forward_stepwise", "backward_stepwise")
+DIRECTIONS = ("forward", "backward", "floating", "floating_backward", *STEPWISE, "plus_minus")
 
 
 @method(
@@ -36,12 +28,14 @@ def as_objective(objective: Any, *, cv: Any, scoring: Any) -> Objective:
     paper="slides",
     examples=lambda: [SequentialSearch(NearestNeighbourObjective(), n_features_to_select=2)],
 )
-class SequentialSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class SequentialSearch(Search):
     """Search for the columns that are best together, one column at a time.
 
     Forward, the search starts with no column and adds the one that gives the highest objective J, again and again.
     Backward, it starts with all and removes. The floating searches also go back: after each step they undo earlier
-    ones, as long as that gives a subset better than the best known one of its size.
+    ones, as long as that gives a subset better than the best known one of its size. The stepwise searches take the best
+    addition or the best removal, whichever is better, until neither helps. Plus-minus adds some and removes fewer (or
+    the other way round), again and again.
 
     J of the chosen subset is optimistic, because the same rows chose it. For an honest figure, put the whole search
     inside a cross-validation.
@@ -52,26 +46,39 @@ class SequentialSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         What to maximise: the cross-validated score of an estimator, on one set of folds for the whole search; an
         objective such as :class:`NearestNeighbourObjective`; or a function ``(X, y) -> float``, given the columns of a
         subset.
-    direction : {"forward", "backward", "floating", "floating_backward"}, default="forward"
+    direction : {"forward", "backward", "floating", "floating_backward", "forward_stepwise", "backward_stepwise", \
+            "plus_minus"}, default="forward"
         Where the search starts, and whether it goes back. Forward suits small subsets, backward large ones.
     n_features_to_select : int or None, default=None
-        Columns to keep. None searches the whole path, and keeps the subset with the highest J (of equals the smallest).
+        Columns to keep; for the stepwise searches, at most that many. None searches the whole path, and keeps the
+        subset with the highest J (of equals the smallest).
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``objective`` is an estimator; an objective brings its own.
     scoring : str, callable or None, default=None
         What the folds are scored by, when ``objective`` is an estimator; its own score by default.
     tol : float or None, default=None
-        Stop as soon as a step gains less than this in J. Backward, it may be negative: how much a removal may cost.
+        Stop as soon as a step (or a round of "plus_minus") gains less than this in J. Backward, it may be negative: how
+        much a removal may cost.
+    enough : float or None, default=None
+        Stop as soon as J is this high (backward, before it no longer is), and keep the smallest subset that is.
+    plus : int, default=2
+        Columns that each round of "plus_minus" adds.
+    minus : int, default=1
+        Columns that it removes. If these are more than it adds, the rounds start from all columns.
     n_jobs : int or None, default=None
         How many candidates of a step are tried side by side. It never changes the result.
     random_state : int, RandomState instance or None, default=None
         Shuffles the rows before they are dealt into folds, when ``cv`` is a number. None leaves them in their order.
+    checkpoint : str, path or None, default=None
+        A file that keeps all scores as they come. A search that was interrupted goes on from there when it is fitted
+        again with the same table, target and parameters; anything else is refused. The file stays when the search is
+        done.
 
     Attributes
     ----------
     subset_path_ : dict of int to tuple of int
         For every size that the search has reached, the columns of the best subset found. Nested for forward and
-        backward searches, not always for floating ones.
+        backward searches, not always for the others.
     path_scores_ : dict of int to float
         J of these subsets.
     history_ : list of SearchStep
@@ -83,9 +90,9 @@ class SequentialSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     scores_ : ndarray of shape (n_features,)
         J of the smallest subset of the path that holds the column; where none does, of the last subset tried with it.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best: the order of entry, or of removal backwards. For floating searches the
-        columns kept come first, then those that are in more subsets of the path. Columns that never entered (or never
-        left) are ranked by their last trial.
+        Place of each column, 1 for the best: the order of entry, or of removal backwards. For searches that go back,
+        the columns kept come first, then those that are in more subsets of the path. Columns that never entered (or
+        never left) are ranked by their last trial.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -94,8 +101,13 @@ class SequentialSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     See Also
     --------
     NearestNeighbourObjective : Nearest neighbours, updated column by column.
+    RidgeObjective : Ridge regression and classification, updated column by column.
+    DiscriminantObjective : Linear discriminant analysis, updated column by column.
+    NaiveBayesObjective : Gaussian naive Bayes, updated column by column.
     CrossValidatedScore : Any estimator.
     ExhaustiveSearch : Every subset of a size.
+    BranchAndBoundSearch : The best subset of a size, for some objectives, without scoring all.
+    RandomMutationSearch : Changes one column at random.
 
     Notes
     -----
@@ -110,6 +122,8 @@ class SequentialSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
        Recognition Letters 15, 1119-1125.
     .. [2] Somol, P., Pudil, P., Novovicova, J. and Paclik, P. (1999). Adaptive floating search methods in feature
        selection. Pattern Recognition Letters 20, 1157-1163.
+    .. [3] Stearns, S. D. (1976). On selecting features for pattern classifiers. Proceedings of the Third International
+       Joint Conference on Pattern Recognition, 71-75.
 
     Examples
     --------
@@ -123,15 +137,12 @@ class SequentialSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     {1: 0.71, 2: 0.93, 3: 0.94}
     """
 
-    _parameter_constraints = {
-        "objective": [HasMethods(["start"]), HasMethods(["fit"]), callable],
-        "direction": [StrOptions({"forward", "backward", "floating", "floating_backward"})],
+    _parameter_constraints = COMMON_CONSTRAINTS | {
+        "direction": [StrOptions(set(DIRECTIONS))],
         "n_features_to_select": [Interval(Integral, 1, None, closed="left"), None],
-        "cv": ["cv_object", StrOptions({"loo"})],
-        "scoring": [str, callable, None],
         "tol": [Interval(Real, None, None, closed="neither"), None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
+        "plus": [Interval(Integral, 1, None, closed="left")],
+        "minus": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -143,8 +154,12 @@ class SequentialSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         cv=5,
         scoring=None,
         tol=None,
+        enough=None,
+        plus=2,
+        minus=1,
         n_jobs=None,
         random_state=None,
+        checkpoint=None,
     ):
         self.objective = objective
         self.direction = direction
@@ -152,97 +167,63 @@ class SequentialSearch(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.cv = cv
         self.scoring = scoring
         self.tol = tol
+        self.enough = enough
+        self.plus = plus
+        self.minus = minus
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None):
-        """Search the columns.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table; sparse, or with holes, if the objective takes that.
-        y : array-like of shape (n_samples,), default=None
-            Target, as the objective needs it.
-
-        Returns
-        -------
-        self : object
-            The fitted selector.
-        """
-        objective = as_objective(self.objective, cv=self.cv, scoring=self.scoring)
-        X, y = validated(self, objective, X, y)
-        n_columns = X.shape[1]
-        forward = self.direction in ("forward", "floating")
-        size = self.n_features_to_select
-        if size is not None and size > n_columns:
+    def _check(self, objective: Objective, n_columns: int) -> None:
+        refuse_more_than_there_are(self.n_features_to_select, n_columns)
+        if self.direction == "plus_minus" and self.plus == self.minus:
             raise ValueError(
-                f"n_features_to_select={size} columns cannot be kept of a table with n_features={n_columns}."
+                f"plus={self.plus} and minus={self.minus} are equal, so that the rounds lead nowhere; add more columns "
+                "than are removed to start from none, or fewer to start from all."
             )
-        goal = size if size is not None else (n_columns if forward else 1)
-        known_length = None if self.direction.startswith("floating") else abs(goal - (0 if forward else n_columns))
-        fitting = self._init_callback_context(max_subtasks=known_length)
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def on_step(path):
-            step = fitting.subcontext(task_name=f"{path.history[-1].action}-column")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(
-                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._attributes(path)
+        if self.direction in STEPWISE and self.tol is not None and self.tol < 0:
+            raise ValueError(
+                f"tol={self.tol} is negative: a stepwise search that may lose could go on for ever. Use "
+                "direction='backward' to pay for removals."
             )
 
-        with objective.start(X, y, n_jobs=self.n_jobs, random_state=self.random_state) as scorer:
-            path = sequential_path(
-                scorer, n_columns, direction=self.direction, size=goal, tol=self.tol, on_step=on_step
-            )
-        for name, value in self._attributes(path).items():
-            setattr(self, name, value)
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
+    @property
+    def _forward(self) -> bool:
+        if self.direction == "plus_minus":
+            return self.plus > self.minus
+        return self.direction in ("forward", "floating", "forward_stepwise")
 
-    def _attributes(self, path: SearchPath) -> dict[str, Any]:
-        """What the path says, as the attributes of a fitted selector."""
-        kept = chosen_size(path, direction=self.direction, size=self.n_features_to_select, tol=self.tol)
-        return {
-            "subset_path_": {size: path.subsets[size] for size in sorted(path.subsets)},
-            "path_scores_": {size: path.scores[size] for size in sorted(path.scores)},
-            "history_": list(path.history),
-            "n_evaluations_": path.n_evaluations,
-            "n_features_to_select_": kept,
-            "scores_": column_scores(path),
-            "ranking_": column_ranking(path, path.subsets[kept], direction=self.direction),
-        }
+    def _goal(self, n_columns: int) -> int:
+        if self.n_features_to_select is not None:
+            return self.n_features_to_select
+        return n_columns if self._forward or self.direction in STEPWISE else 1
 
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[list(self.subset_path_[self.n_features_to_select_])] = True
-        return mask
+    def _n_steps(self, n_columns: int) -> int | None:
+        if self.direction not in ("forward", "backward"):
+            return None
+        return abs(self._goal(n_columns) - (0 if self._forward else n_columns))
 
-    def __sklearn_tags__(self):
-        return objective_tags(
-            super().__sklearn_tags__(), as_objective(self.objective, cv=self.cv, scoring=self.scoring)
-        )
+    def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:
+        goal, stops = self._goal(n_columns), {"tol": self.tol, "enough": self.enough, "on_step": on_step}
+        if self.direction in STEPWISE:
+            return stepwise_path(scorer, n_columns, forward=self._forward, max_size=goal, **stops)
+        if self.direction == "plus_minus":
+            return plus_minus_path(scorer, n_columns, plus=self.plus, minus=self.minus, size=goal, **stops)
+        return sequential_path(scorer, n_columns, direction=self.direction, size=goal, **stops)
 
+    def _kept_size(self, path: SearchPath) -> int:
+        size, smallest = self.n_features_to_select, path.smallest_that(self.enough)
+        if smallest is not None and (size is None or smallest <= size):
+            return smallest
+        if self.direction in STEPWISE:
+            return path.best_size if size is None else path.best_size_up_to(size)
+        if size is None and self.tol is None:
+            return path.best_size
+        if size in path.scores:
+            return size
+        return max(path.scores) if self._forward else min(path.scores)
 
-def validated(selector: BaseEstimator, objective: Objective, X: Any, y: Any) -> tuple[Any, Any]:
-    """X and y, checked for what the objective takes."""
-    taken: dict[str, Any] = {
-        "accept_sparse": ("csc", "csr") if objective.takes_sparse else False,
-        "ensure_all_finite": "allow-nan" if objective.takes_nan else True,
-    }
-    if y is None and not objective.needs_y:
-        X = validate_data(selector, X, **taken)
-    else:
-        X, y = validate_data(selector, X, y, **taken)
-    return X, y
-
-
-def objective_tags(tags: Any, objective: Objective) -> Any:
-    """The selector's tags, with what its objective takes."""
-    tags.input_tags.sparse = objective.takes_sparse
-    tags.input_tags.allow_nan = objective.takes_nan
-    tags.target_tags.required = objective.needs_y
-    return tags
+    def _columns(self, path: SearchPath, kept: int) -> tuple[np.ndarray, np.ndarray]:
+        # A trial forward is one with the column, backward one without it.
+        merit = path.tried if self._forward else -path.tried
+        return column_scores(path), column_ranking(path, path.subsets[kept], merit)

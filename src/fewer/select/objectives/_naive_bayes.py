@@ -1,0 +1,108 @@
+"""How often Gaussian naive Bayes recognises rows that it has not seen, column by column.
+
+A row goes to the class k with the highest ``log pi_k + sum_j log N(x_j; m_kj, v_kj)``: a column more adds one term, a
+column less takes one away.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fewer._kernels._naive_bayes_candidates import fold_moments, hits_with, hits_without
+from fewer.select._folds import Split, fixed_splits
+from fewer.select.objectives._objective import Objective, SubsetScorer
+from fewer.select.objectives._target import class_codes
+from fewer.select.objectives._threads import CandidateThreads
+
+
+@dataclass
+class NaiveBayesObjective(Objective):
+    """Cross-validated accuracy of Gaussian naive Bayes, updated column by column.
+
+    The same numbers as ``cross_val_score`` with scikit-learn's ``GaussianNB`` gives, far sooner. A column that does not
+    vary at all changes nothing.
+
+    Parameters
+    ----------
+    cv : "loo", int, splitter or iterable, default=5
+        Leave-one-out, or the folds: a number of them (stratified), a splitter of scikit-learn or pairs of training and
+        test rows.
+    var_smoothing : float, default=1e-9
+        Share of the largest variance in the subset that is added to all variances.
+
+    See Also
+    --------
+    SequentialSearch : Searches for the columns that maximise it.
+    DiscriminantObjective : Takes the correlations of columns into account.
+
+    Examples
+    --------
+    >>> from fewer.datasets import load
+    >>> from fewer.select import NaiveBayesObjective, SequentialSearch
+    >>> wine = load("wine")
+    >>> search = SequentialSearch(NaiveBayesObjective(cv="loo"), n_features_to_select=3).fit(wine.X, wine.y)
+    >>> [wine.columns[column] for column in search.subset_path_[3]]
+    ['alcohol', 'flavanoids', 'hue']
+    """
+
+    cv: Any = 5
+    var_smoothing: float = 1e-9
+
+    def start(self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None) -> "NaiveBayesScorer":
+        """A scorer for these rows, with the empty subset.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Training table, without holes.
+        y : array-like of shape (n_samples,)
+            Classes.
+        n_jobs : int or None, default=None
+            Threads that share the candidates.
+        random_state : int, RandomState instance or None, default=None
+            Shuffles the folds when ``cv`` is a number.
+
+        Returns
+        -------
+        scorer : NaiveBayesScorer
+            Holds the means and variances of every fold.
+        """
+        if not self.var_smoothing >= 0:
+            raise ValueError(f"var_smoothing={self.var_smoothing} must not be negative.")
+        X, codes = np.asarray(X, dtype=float), class_codes(np.asarray(y), self)
+        splits = fixed_splits(self.cv, X, codes, classifier=True, random_state=random_state)
+        return NaiveBayesScorer(X, codes, splits, float(self.var_smoothing), CandidateThreads(n_jobs))
+
+
+class NaiveBayesScorer(SubsetScorer):
+    """Moments of all columns in the training rows of every fold; made by ``NaiveBayesObjective.start``."""
+
+    def __init__(
+        self, X: np.ndarray, codes: np.ndarray, splits: list[Split], smoothing: float, threads: CandidateThreads
+    ) -> None:
+        super().__init__(threads.close)
+        self._threads = threads
+        member = np.zeros((len(splits), len(X)), dtype=bool)
+        for fold, (train, _) in enumerate(splits):
+            member[fold, train] = True
+        X = np.ascontiguousarray(X)
+        moments = fold_moments(X, codes, int(codes.max()) + 1, member)
+        with np.errstate(divide="ignore"):
+            log_shares = np.log(moments[3] / moments[3].sum(axis=1, keepdims=True))
+        queries = np.concatenate([test for _, test in splits])
+        self._fold_sizes = np.array([len(test) for _, test in splits])
+        starts = np.concatenate([[0], np.cumsum(self._fold_sizes)])
+        self._problem = (X, queries, starts, moments, log_shares, smoothing)
+        self._codes = codes
+
+    def score_added(self, candidates: np.ndarray) -> np.ndarray:
+        subset = np.array(self.subset, dtype=np.int64)
+        hits = self._threads(lambda part: hits_with(*self._problem, subset, part, self._codes), candidates)
+        return (hits / self._fold_sizes).mean(axis=1)
+
+    def score_removed(self, candidates: np.ndarray) -> np.ndarray:
+        subset = np.array(self.subset, dtype=np.int64)
+        places = np.array([self.subset.index(column) for column in candidates], dtype=np.int64)
+        hits = self._threads(lambda part: hits_without(*self._problem, subset, part, self._codes), places)
+        return (hits / self._fold_sizes).mean(axis=1)

@@ -1,0 +1,185 @@
+"""What a column adds to a subset in a linear model, or takes away with it, for every fold and all columns at once.
+
+Let ``<a, b>`` be the inner product of two centred columns over the training rows of a fold (centred within groups of
+rows, such as classes), plus ``ridge`` for a column with itself, and G the matrix of these on the subset S. The partial
+column of a candidate x is what S does not explain of it::
+
+    x - S w,   w = G^-1 <S, x>,   with square  s = <x, x> - <S, x>' w.
+
+For the column j of S, it is ``S G^-1 e_j`` (in other units), with ``s = 1 / (G^-1)_jj``. Every linear rule after the
+change follows from the one before it, the partial column and 1/s. Products with a new column cost O(n p); G is
+factorised afresh after each move, so that nothing drifts.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from fewer.select._folds import Split
+
+_FEW_PARTS = 256
+
+
+class Fit(NamedTuple):
+    """The subset in one fold: its columns but for those that the others determine, and the Cholesky factor of G."""
+
+    columns: np.ndarray
+    factor: np.ndarray
+
+
+class Change(NamedTuple):
+    """One column more (``own`` says which), or one less (``own`` is None), for each of many candidates."""
+
+    columns: np.ndarray
+    own: np.ndarray | None
+    weights: np.ndarray
+    inverses: np.ndarray
+    """1 / s; negative where a column is taken away, and 0 where it changes nothing."""
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """The partial columns at these rows (rows, candidates)."""
+        explained = rows[:, self.columns] @ self.weights
+        return -explained if self.own is None else rows[:, self.own] - explained
+
+
+class SubsetProducts:
+    """Inner products of the columns of a subset with all columns, in the training rows of every fold.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        Table. It is centred within groups over all rows, so that little is left to subtract for each fold.
+    groups : ndarray of shape (n_rows,)
+        Group of each row, from 0.
+    training : list of ndarray of int
+        Training rows of each fold.
+    ridge : float
+        Added to the square of every column.
+    tol : float
+        A column whose partial square is less than this part of its square is taken for determined by the others.
+    """
+
+    def __init__(
+        self, X: np.ndarray, groups: np.ndarray, training: Sequence[np.ndarray], *, ridge: float, tol: float
+    ) -> None:
+        self._ridge, self._tol = ridge, tol
+        n_groups, n_folds = int(groups.max()) + 1, len(training)
+        totals = np.array([X[groups == group].sum(axis=0) for group in range(n_groups)])
+        self.centres = totals / np.bincount(groups)[:, None]  # (groups, columns)
+        self.rows = np.asfortranarray(X - self.centres[groups])
+        self._member = np.zeros((n_folds, len(X)))
+        for fold, rows in enumerate(training):
+            self._member[fold, rows] = 1.0
+        self._parts = _parts(self._member)
+        self.counts = np.zeros((n_folds, n_groups))
+        self.offsets = np.zeros((n_folds, n_groups, X.shape[1]))  # means of the training rows, from the centres
+        for group in range(n_groups):
+            members = self._member[:, groups == group]
+            self.counts[:, group] = members.sum(axis=1)
+            sums = members @ self.rows[groups == group]
+            self.offsets[:, group] = sums / np.maximum(self.counts[:, group], 1)[:, None]
+        self.squares = self._member @ self.rows**2 - np.einsum("fg,fgp->fp", self.counts, self.offsets**2)
+        # What is left of a column that is constant within groups is rounding.
+        rounding = len(X) * (4 * np.finfo(float).eps * np.abs(X).max(axis=0)) ** 2
+        self.squares[self.squares <= rounding] = 0.0
+        self._products: dict[int, np.ndarray] = {}
+        self._fits: tuple[tuple[int, ...], list[Fit]] | None = None
+
+    def with_target(self, target: np.ndarray) -> np.ndarray:
+        """Inner products (folds, columns, targets) of all columns with targets, where all rows are one group."""
+        by_fold = [self.rows.T @ (member[:, None] * target) for member in self._member]
+        return np.stack(by_fold) - self.offsets[:, 0, :, None] * (self._member @ target)[:, None, :]
+
+    def add(self, column: int) -> None:
+        """Take the products with a column in."""
+        values = self.rows[:, column]
+        if len(self._parts) <= _FEW_PARTS:
+            by_part = np.stack([values[part] @ self.rows[part] for part in self._parts])
+            products = np.stack([member[[part.start for part in self._parts]] for member in self._member]) @ by_part
+        else:
+            products = (self._member * values) @ self.rows
+        means = self.offsets[:, :, column] * self.counts
+        self._products[column] = products - np.einsum("fg,fgp->fp", means, self.offsets)
+
+    def remove(self, column: int) -> None:
+        """Forget the products with a column."""
+        del self._products[column]
+
+    def fits(self, subset: Sequence[int]) -> list[Fit]:
+        """The factor of each fold; columns of the subset count in their order."""
+        key = tuple(subset)
+        if self._fits is None or self._fits[0] != key:
+            columns = np.array(key, dtype=np.int64)
+            self._fits = key, [self._fit(fold, columns) for fold in range(len(self._member))]
+        return self._fits[1]
+
+    def _fit(self, fold: int, columns: np.ndarray) -> Fit:
+        if not len(columns):
+            return Fit(columns, np.empty((0, 0)))
+        gram = np.stack([self._products[column][fold, columns] for column in columns])
+        np.fill_diagonal(gram, self.squares[fold, columns] + self._ridge)
+        kept, factor = _independent(gram, self._tol)
+        return Fit(columns[kept], factor)
+
+    def added(self, fold: int, fit: Fit, candidates: np.ndarray) -> Change:
+        """Each candidate added by itself."""
+        squares = self.squares[fold, candidates]
+        if len(fit.columns):
+            products = np.stack([self._products[column][fold, candidates] for column in fit.columns])
+            half = linalg.solve_triangular(fit.factor, products, lower=True, check_finite=False)
+            weights = linalg.solve_triangular(fit.factor, half, lower=True, trans=1, check_finite=False)
+            partial = np.maximum(squares - (half**2).sum(axis=0), 0.0) + self._ridge
+        else:
+            weights, partial = np.empty((0, len(candidates))), squares + self._ridge
+        tells = partial > self._tol * (squares + self._ridge)
+        return Change(fit.columns, candidates, weights, np.where(tells, 1 / np.where(tells, partial, 1.0), 0.0))
+
+    def removed(self, fit: Fit, candidates: np.ndarray) -> Change:
+        """Each candidate, which must be one of the columns of the fit, removed by itself."""
+        inverse = linalg.cho_solve((fit.factor, True), np.eye(len(fit.columns)), check_finite=False)
+        place = {int(column): at for at, column in enumerate(fit.columns)}
+        at = np.array([place[int(column)] for column in candidates])
+        return Change(fit.columns, None, -inverse[:, at], -1 / inverse[at, at])
+
+    def nothing(self, fit: Fit) -> Change:
+        """A change that is none."""
+        return Change(fit.columns, None, np.zeros((len(fit.columns), 1)), np.zeros(1))
+
+
+def _parts(member: np.ndarray) -> list[slice]:
+    """Runs of rows that are in the same training sets."""
+    cuts = np.flatnonzero((member[:, 1:] != member[:, :-1]).any(axis=0)) + 1
+    return [slice(*ends) for ends in zip([0, *cuts], [*cuts, member.shape[1]], strict=True)]
+
+
+def rows_by_fold(splits: Sequence[Split], n_rows: int) -> np.ndarray:
+    """An order of the rows in which those of the same training sets stand together."""
+    codes = np.zeros(n_rows, dtype=np.int64)
+    for train, _ in splits:
+        member = np.zeros(n_rows, dtype=np.int64)
+        member[train] = 1
+        codes = np.unique(2 * codes + member, return_inverse=True)[1]
+    return np.argsort(codes, kind="stable")
+
+
+def _independent(gram: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
+    """Which columns the ones before them do not determine, and the factor of these."""
+    try:
+        factor = np.linalg.cholesky(gram)
+        if (np.diag(factor) ** 2 > tol * np.diag(gram)).all():
+            return np.arange(len(gram)), factor
+    except np.linalg.LinAlgError:
+        pass
+    kept: list[int] = []
+    factor = np.zeros_like(gram)
+    for column in range(len(gram)):
+        size = len(kept)
+        products = gram[kept, column]
+        row = linalg.solve_triangular(factor[:size, :size], products, lower=True) if size else products
+        partial = gram[column, column] - row @ row
+        if partial > tol * gram[column, column]:
+            factor[size, :size], factor[size, size] = row, np.sqrt(partial)
+            kept.append(column)
+    return np.array(kept, dtype=np.int64), factor[: len(kept), : len(kept)]

@@ -1,0 +1,185 @@
+"""Random mutation: toggle one column, drawn at random, and keep the change unless it is worse (Skalak 1994).
+
+``Y' = Y + x`` or ``Y - x``;  ``Y <- Y'`` if ``J(Y') >= J(Y)``. One evaluation a step, whatever the number of columns;
+and because equals are taken, the search drifts over plateaus on which greedy ones stop.
+"""
+
+from collections.abc import Callable
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from fewer.catalogue import method
+from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
+from fewer.select.objectives._objective import Objective, SubsetScorer
+from fewer.select.searches._path import SearchPath, Walker, clearly_better, reaches
+from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search, refuse_more_than_there_are
+
+
+def random_mutation_path(
+    scorer: SubsetScorer,
+    n_columns: int,
+    *,
+    max_size: int,
+    n_iter: int,
+    seed: int | None,
+    enough: float | None = None,
+    on_step: Callable[[SearchPath], bool] = lambda path: False,
+) -> SearchPath:
+    """Mutate a random subset ``n_iter`` times; it always has 1 to ``max_size`` columns."""
+    rng = np.random.default_rng(seed)
+    walker = Walker(scorer, n_columns)
+    size = int(np.clip(rng.binomial(n_columns, 0.5), 1, max_size))
+    current = walker.start_with(np.sort(rng.permutation(n_columns)[:size]).tolist())
+    walker.path.tried[walker.scorer.subset] = current
+    for _ in range(n_iter):
+        if reaches(current, enough):
+            break
+        column = _column_to_toggle(rng, walker.scorer.subset, n_columns, max_size)
+        if column is None:  # one column, which is all that there may be
+            break
+        inside = column in walker.scorer.subset
+        score_change, change = (scorer.score_removed, walker.remove) if inside else (scorer.score_added, walker.add)
+        score = float(walker.scores_of(np.array([column]), score_change)[0])
+        if not inside:
+            walker.path.tried[column] = score
+        if not clearly_better(current, score):
+            change(column, score)
+            current = max(current, score)
+        if on_step(walker.path):
+            break
+    return walker.path
+
+
+def _column_to_toggle(rng: np.random.Generator, subset: list[int], n_columns: int, max_size: int) -> int | None:
+    """One of the columns that may change, drawn at random: the last one stays, and a full subset takes no more."""
+    may_leave, may_enter = len(subset) > 1, len(subset) < max_size
+    if may_leave and may_enter:
+        return int(rng.integers(n_columns))
+    if may_leave:
+        return int(rng.choice(subset))
+    return int(rng.choice(np.setdiff1d(np.arange(n_columns), subset))) if may_enter and n_columns > 1 else None
+
+
+@method(
+    tasks=["classification", "regression"],
+    when="An evaluation is dear and there are too many columns to try each of them in every step, or a greedy search "
+    "gets stuck because columns are useful only together. The result depends on chance: compare several random states.",
+    cost="O(n_iter) evaluations of the objective, one a step.",
+    paper="mladenic-text-fs",
+    examples=lambda: [RandomMutationSearch(NearestNeighbourObjective(), n_iter=20)],
+)
+class RandomMutationSearch(Search):
+    """Search by changing one random column at a time, and keeping what is not worse.
+
+    Parameters
+    ----------
+    objective : estimator, objective or callable
+        What to maximise, as in :class:`SequentialSearch`.
+    max_features : int or None, default=None
+        Columns to keep at most; None for any number.
+    n_iter : int or None, default=None
+        Changes to try; None for ten times the number of columns.
+    enough : float or None, default=None
+        Stop as soon as J is this high.
+    cv : int, "loo", splitter or iterable, default=5
+        Folds, when ``objective`` is an estimator.
+    scoring : str, callable or None, default=None
+        What the folds are scored by, when ``objective`` is an estimator; its own score by default.
+    n_jobs : int or None, default=None
+        Passed to the objective; there is one candidate a step, so it rarely helps.
+    random_state : int, RandomState instance or None, default=None
+        Draws the start and the changes, and shuffles the folds when ``cv`` is a number.
+    checkpoint : str, path or None, default=None
+        A file that keeps all scores as they come, so that an interrupted search can go on; see
+        :class:`SequentialSearch`.
+
+    Attributes
+    ----------
+    subset_path_ : dict of int to tuple of int
+        For every size that was met, the columns of the best subset.
+    path_scores_ : dict of int to float
+        J of these subsets.
+    history_ : list of SearchStep
+        The start, and every change that was kept.
+    n_evaluations_ : int
+        How many subsets were scored.
+    n_features_to_select_ : int
+        Columns kept: those of the best subset, of equals the smallest.
+    scores_ : ndarray of shape (n_features,)
+        J of the smallest subset of the path that holds the column; where none does, of the last one tried with it, and
+        NaN for columns that were never tried.
+    ranking_ : ndarray of shape (n_features,)
+        Place of each column: those kept come first, then those in more subsets of the path, then by their last trial.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    SequentialSearch : Takes the best of all changes, not a random one.
+
+    References
+    ----------
+    .. [1] Skalak, D. B. (1994). Prototype and feature selection by sampling and random mutation hill climbing
+       algorithms. Proceedings of the Eleventh International Conference on Machine Learning, 293-301.
+
+    Examples
+    --------
+    >>> from fewer.datasets import make_five_classes
+    >>> from fewer.select import NearestNeighbourObjective, RandomMutationSearch
+    >>> X, y, truth = make_five_classes(random_state=0)
+    >>> search = RandomMutationSearch(NearestNeighbourObjective(), max_features=2, random_state=0).fit(X, y)
+    >>> search.get_support(), search.n_evaluations_
+    (array([ True, False, False,  True]), 41)
+    """
+
+    _parameter_constraints = COMMON_CONSTRAINTS | {
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "n_iter": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        objective,
+        *,
+        max_features=None,
+        n_iter=None,
+        enough=None,
+        cv=5,
+        scoring=None,
+        n_jobs=None,
+        random_state=None,
+        checkpoint=None,
+    ):
+        self.objective = objective
+        self.max_features = max_features
+        self.n_iter = n_iter
+        self.enough = enough
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.checkpoint = checkpoint
+
+    def _is_random(self) -> bool:
+        return True
+
+    def _check(self, objective: Objective, n_columns: int) -> None:
+        refuse_more_than_there_are(self.max_features, n_columns, "max_features")
+
+    def _n_steps(self, n_columns: int) -> int:
+        return 10 * n_columns if self.n_iter is None else self.n_iter
+
+    def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:
+        return random_mutation_path(
+            scorer,
+            n_columns,
+            max_size=n_columns if self.max_features is None else self.max_features,
+            n_iter=self._n_steps(n_columns),
+            seed=seed,
+            enough=self.enough,
+            on_step=on_step,
+        )

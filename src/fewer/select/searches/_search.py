@@ -1,0 +1,174 @@
+"""What all searches share: an objective goes in, a path of subsets comes out; callbacks stop it, a checkpoint keeps it.
+
+A search defines how it walks (``_walk``) and which size it keeps (``_kept_size``); the rest is here.
+"""
+
+import os
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewer.select.objectives._as_objective import NAMED_OBJECTIVES, as_objective
+from fewer.select.objectives._objective import Objective, SubsetScorer
+from fewer.select.searches._checkpoint import RecalledScorer, opened
+from fewer.select.searches._path import SearchPath, column_ranking, column_scores
+
+OnStep = Callable[[SearchPath], bool]
+
+COMMON_CONSTRAINTS: dict[str, list[Any]] = {
+    "objective": [HasMethods(["start"]), HasMethods(["fit"]), callable, StrOptions(set(NAMED_OBJECTIVES))],
+    "enough": [Interval(Real, None, None, closed="neither"), None],
+    "cv": ["cv_object", StrOptions({"loo"})],
+    "scoring": [str, callable, None],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+    "checkpoint": [str, os.PathLike, None],
+}
+
+
+class Search(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+    """Base of all searches."""
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y=None):
+        """Search the columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table; sparse, or with holes, if the objective takes that.
+        y : array-like of shape (n_samples,), default=None
+            Target, as the objective needs it.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        objective = self._objective()
+        X, y = _validated(self, objective, X, y)
+        self._check(objective, X.shape[1])
+        fitting = self._init_callback_context(max_subtasks=self._n_steps(X.shape[1]))
+        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        def on_step(path):
+            last = path.history[-1]
+            step = fitting.subcontext(task_name=f"{last.action}-{'subset' if last.column is None else 'column'}")
+            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            return step.call_on_fit_task_end(
+                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._attributes(path)
+            )
+
+        path = self._searched(objective, X, y, on_step)
+        for name, value in self._attributes(path).items():
+            setattr(self, name, value)
+        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _searched(self, objective: Objective, X: Any, y: Any, on_step: OnStep) -> SearchPath:
+        """The path, on what an earlier session knows already if there is a checkpoint."""
+        seed = None
+        if self._is_random():
+            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        if self.checkpoint is None:
+            with objective.start(X, y, n_jobs=self.n_jobs, random_state=self.random_state) as scorer:
+                return self._walk(scorer, X.shape[1], on_step, seed)
+        known = opened(self.checkpoint, self, objective, X, y, seed)
+        try:
+            scorer = objective.start(X, y, n_jobs=self.n_jobs, random_state=self.random_state)
+        except BaseException:
+            known.close()
+            raise
+        with RecalledScorer(scorer, known) as recalled:
+            return self._walk(recalled, X.shape[1], on_step, known.seed)
+
+    def _objective(self) -> Objective:
+        return as_objective(self.objective, cv=self.cv, scoring=self.scoring)
+
+    def _is_random(self) -> bool:
+        """Whether the walk draws anything."""
+        return False
+
+    def _check(self, objective: Objective, n_columns: int) -> None:
+        """Refuse what cannot be searched."""
+
+    def _n_steps(self, n_columns: int) -> int | None:
+        """How many steps there will be, if that is known beforehand."""
+        return None
+
+    def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:
+        """The search itself."""
+        raise NotImplementedError
+
+    def _kept_size(self, path: SearchPath) -> int:
+        """The size of the subset that is kept: the smallest that is good enough, or else the best."""
+        smallest = path.smallest_that(self.enough)
+        return path.best_size if smallest is None else smallest
+
+    def _columns(self, path: SearchPath, kept: int) -> tuple[np.ndarray, np.ndarray]:
+        """Score and place of each column."""
+        return column_scores(path), column_ranking(path, path.subsets[kept], path.tried)
+
+    def _attributes(self, path: SearchPath) -> dict[str, Any]:
+        """What the path says, as the attributes of a fitted selector."""
+        kept = self._kept_size(path)
+        scores, ranking = self._columns(path, kept)
+        return {
+            "subset_path_": {size: path.subsets[size] for size in sorted(path.subsets)},
+            "path_scores_": {size: path.scores[size] for size in sorted(path.scores)},
+            "history_": list(path.history),
+            "n_evaluations_": path.n_evaluations,
+            "n_features_to_select_": kept,
+            "scores_": scores,
+            "ranking_": ranking,
+        }
+
+    def _get_support_mask(self):
+        check_is_fitted(self, "n_features_to_select_")
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[list(self.subset_path_[self.n_features_to_select_])] = True
+        return mask
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        objective = self._objective()
+        tags.input_tags.sparse = objective.takes_sparse
+        tags.input_tags.allow_nan = objective.takes_nan
+        tags.target_tags.required = objective.needs_y
+        return tags
+
+
+def refuse_more_than_there_are(size: int | None, n_columns: int, name: str = "n_features_to_select") -> None:
+    """Refuse to keep more columns than the table has."""
+    if size is not None and size > n_columns:
+        raise ValueError(f"{name}={size} columns cannot be kept of a table with n_features={n_columns}.")
+
+
+def places(kept: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Places from 1: the columns kept first, and each group in the order of the scores."""
+    n_columns = len(scores)
+    ranking = np.empty(n_columns, dtype=int)
+    ranking[np.lexsort((np.arange(n_columns), -scores, ~kept))] = np.arange(1, n_columns + 1)
+    return ranking
+
+
+def _validated(selector: BaseEstimator, objective: Objective, X: Any, y: Any) -> tuple[Any, Any]:
+    """X and y, checked for what the objective takes."""
+    taken: dict[str, Any] = {
+        "accept_sparse": ("csc", "csr") if objective.takes_sparse else False,
+        "ensure_all_finite": "allow-nan" if objective.takes_nan else True,
+    }
+    if y is None and not objective.needs_y:
+        X = validate_data(selector, X, **taken)
+    else:
+        X, y = validate_data(selector, X, y, **taken)
+    return X, y
