@@ -2,8 +2,10 @@
 
 from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO
 from fewer.learn._naive_bayes_text import NaiveBayesText
+from fewer.learn._random_column_forest import RandomColumnForestClassifier
 
 __all__ = [
     "KernelRidgeClassifierLOO",
     "NaiveBayesText",
+    "RandomColumnForestClassifier",
 ]

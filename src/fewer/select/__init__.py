@@ -22,6 +22,11 @@ from fewer.select.objectives._naive_bayes import NaiveBayesObjective
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, PlainScorer, SubsetScorer
 from fewer.select.objectives._ridge import RidgeObjective
+from fewer.select.relevance._chance_gain import chance_gain_bounds, exact_chance_gain, midpoint_chance_gain
+from fewer.select.relevance._forest_relevance import ForestRelevanceSelector
+from fewer.select.relevance._irrelevant_feature_curve import IrrelevantFeatureCurve, irrelevant_feature_curve
+from fewer.select.relevance._majority_vote import majority_vote_convergence
+from fewer.select.relevance._shadow_relevance import ShadowRelevanceSelector
 from fewer.select.scores import (
     ColumnScores,
     anova_score,
@@ -78,9 +83,11 @@ __all__ = [
     "DiscriminantObjective",
     "ExhaustiveSearch",
     "FisherWeightSelector",
+    "ForestRelevanceSelector",
     "HaarFeatures",
     "InconsistencyObjective",
     "IndependentRanking",
+    "IrrelevantFeatureCurve",
     "LikelihoodRatioSelector",
     "MahalanobisObjective",
     "NaiveBayesObjective",
@@ -95,6 +102,7 @@ __all__ = [
     "SearchStep",
     "SelectTop",
     "SequentialSearch",
+    "ShadowRelevanceSelector",
     "SubsetScorer",
     "SubsetSearch",
     "TextFeatureScorer",
@@ -104,16 +112,21 @@ __all__ = [
     "anova_score",
     "bns_score",
     "bw_ratio_score",
+    "chance_gain_bounds",
     "chi2_score",
     "column_score",
     "cross_entropy_score",
+    "exact_chance_gain",
     "fisher_score",
     "frequency_score",
     "info_gain_score",
+    "irrelevant_feature_curve",
     "knn_mutual_information_score",
     "kolmogorov_smirnov_score",
     "laplacian_score",
     "likelihood_ratio_feature_score",
+    "majority_vote_convergence",
+    "midpoint_chance_gain",
     "mutual_information_score",
     "occurrence_fisher_score",
     "occurrence_mutual_info_score",

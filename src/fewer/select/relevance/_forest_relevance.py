@@ -1,0 +1,324 @@
+"""Columns that gain more than chance in a forest of random columns, as a selector.
+
+The test itself is in ``_gain_test.py``, the chance level in ``_chance_gain.py``, the trees are grown in
+``fewer._kernels``.
+"""
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewer._kernels._random_column_trees import FORMULA_FOR_TWO_CLASSES, FORMULA_WITHOUT_TIES, grown_trees
+from fewer._kernels._ranked_columns import ranked_columns
+from fewer.catalogue import method
+from fewer.learn import RandomColumnForestClassifier
+from fewer.select._ranking import places_of_order
+from fewer.select.relevance._gain_test import (
+    GainTally,
+    GainTest,
+    adjusted,
+    empty_tally,
+    gain_test,
+    splits_of,
+    tally_with,
+)
+
+ALPHAS = (0.05, 0.025, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+"""Levels that ``alpha="oob"`` tries."""
+
+
+def ranking_by_relevance(test: GainTest, rule: str) -> np.ndarray:
+    """Place of each column from 1: by mean difference, or by p-value and then by the statistic."""
+    keys = (-test.difference,) if rule == "threshold" else (-test.difference, -test.statistic, test.pvalues)
+    return places_of_order(np.lexsort(keys))
+
+
+@method(
+    tasks=["classification"],
+    when="All relevant columns are wanted, also those that matter only together, for the price of one forest. "
+    "It keeps columns that repeat each other; and with very many trees any chance association of the table becomes "
+    "significant, so let alpha='oob' choose a strict level there.",
+    cost="O(T n log(n) depth) for T trees, whatever the number of columns p; O(n p) memory for the ranks.",
+    paper="rf-relevance",
+)
+class ForestRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+    """Keep the columns whose splits in a random forest gain more information than chance.
+
+    Every node of every tree is split on one random column, at the cut with the largest information gain. An irrelevant
+    column gains something too, by chance: how much follows from the size of the node. A t-test tells whether a column
+    gains more than that on average. A second forest is then grown on the columns kept.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Trees of each forest.
+    alpha : float or "oob", default=0.05
+        Level of the test. "oob" tries levels from 0.05 to 1e-9 and takes the one whose refitted forest has the lowest
+        out-of-bag error (of equals the strictest).
+    method : {"test", "threshold"}, default="test"
+        Keep columns with a p-value below ``alpha``, or all that gain more than chance on average.
+    chance : {"midpoint", "exact"}, default="midpoint"
+        Gain expected by chance: the midpoint of Rogers and Gunn's bounds, which depends on the size of the node alone;
+        or the exact value for its class counts. The midpoint is too low for balanced nodes of 10 to 1000 rows (by a
+        tenth at 100), too high for larger or unbalanced ones, and too high for columns with few distinct values, which
+        have fewer cuts to choose from. "exact" shuffles the labels of nodes with ties, so that nothing is held against
+        such columns. Nodes with more than two classes are always done by shuffling.
+    weight : {None, "n_samples", "log_arrangements"}, default=None
+        Weight of a node, for gain and chance level alike: none, its rows, or the log2 of the number of ways to arrange
+        its labels. Weights make the test far more powerful when relevant columns are few among many, because large
+        nodes are the ones that tell. They need ``chance="exact"``: the errors of the midpoint would be weighted, too,
+        and many irrelevant columns kept.
+    correction : {None, "bonferroni", "fdr"}, default=None
+        Correction for the number of columns. Without one, about ``alpha`` times the number of irrelevant columns are
+        kept.
+    level : {"node", "tree"}, default="node"
+        What is counted as an observation: every split on a column, or the mean of its splits in a tree.
+    min_samples_leaf : int, default=1
+        Rows that a leaf must have. The midpoint does not know of it, so "exact" goes better with more than one.
+    refit : bool, default=True
+        Whether to grow the forest on the columns kept. ``alpha="oob"`` does so in any case.
+    n_jobs : int or None, default=None
+        Threads that grow trees.
+    random_state : int, RandomState instance or None, default=None
+        Draws the samples and the columns.
+
+    Attributes
+    ----------
+    mean_gain_ : ndarray of shape (n_features,)
+        Mean (weighted) information gain of the splits on each column, in bits.
+    expected_gain_ : ndarray of shape (n_features,)
+        Mean gain that an irrelevant column would have had in the same nodes.
+    gain_diff_ : ndarray of shape (n_features,)
+        Their difference: the size of the effect.
+    pvalues_ : ndarray of shape (n_features,)
+        P-value of each column; 1 where it was split fewer than two times.
+    adjusted_pvalues_ : ndarray of shape (n_features,)
+        The same after the correction.
+    n_nodes_ : ndarray of shape (n_features,)
+        Splits on each column.
+    alpha_ : float
+        Level used.
+    oob_errors_ : dict of float to float
+        Out-of-bag error of the refitted forest at each level tried; empty when ``alpha`` is a number.
+    support_ : ndarray of shape (n_features,)
+        Whether each column is kept.
+    scores_ : ndarray of shape (n_features,)
+        ``-log10`` of the p-value for the test (at most 323), ``gain_diff_`` for the threshold.
+    ranking_ : ndarray of shape (n_features,)
+        Place of each column, 1 for the most relevant.
+    forest_ : RandomColumnForestClassifier or None
+        The forest on the columns kept, which predicts from what ``transform`` gives.
+    oob_score_ : float
+        Its accuracy on the rows that a tree did not see. Optimistic, since all rows chose the columns. NaN without a
+        forest.
+    n_iter_ : int
+        Trees behind the statistics; fewer than ``n_estimators`` when a callback stopped the fit.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    ShadowRelevanceSelector : Compares with shuffled copies of the columns instead; for regression too.
+    exact_chance_gain : The chance level.
+
+    Notes
+    -----
+    **P-values are conditional on the table.** All trees share its rows, so the test treats as new evidence what is the
+    same evidence again: an association that the sample has by chance becomes significant once there are enough trees.
+    With 100 trees the share of rejections on pure noise is about ``alpha``; with thousands of trees, lower ``alpha``
+    (or let "oob" do it), use ``level="tree"``, and look at ``gain_diff_``.
+
+    Columns that are constant in a node are drawn again there. Below a split, the same column gains less than chance,
+    since its best cut is taken; so the test is cautious when columns are few.
+
+    References
+    ----------
+    .. [1] Rogers, J. and Gunn, S. (2006). Identifying feature relevance using a random forest. In Subspace, Latent
+       Structure and Feature Selection, LNCS 3940, 173-184.
+
+    Examples
+    --------
+    >>> from fewer.datasets import make_simple_relevance
+    >>> from fewer.select import ForestRelevanceSelector
+    >>> X, y, truth = make_simple_relevance(random_state=0)
+    >>> selector = ForestRelevanceSelector(alpha=0.001, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([0, 1])
+    """
+
+    _parameter_constraints = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, 1, closed="neither"), StrOptions({"oob"})],
+        "method": [StrOptions({"test", "threshold"})],
+        "chance": [StrOptions({"midpoint", "exact"})],
+        "weight": [StrOptions({"n_samples", "log_arrangements"}), None],
+        "correction": [StrOptions({"bonferroni", "fdr"}), None],
+        "level": [StrOptions({"node", "tree"})],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "refit": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        alpha=0.05,
+        method="test",
+        chance="midpoint",
+        weight=None,
+        correction=None,
+        level="node",
+        min_samples_leaf=1,
+        refit=True,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_estimators = n_estimators
+        self.alpha = alpha
+        self.method = method
+        self.chance = chance
+        self.weight = weight
+        self.correction = correction
+        self.level = level
+        self.min_samples_leaf = min_samples_leaf
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Grow the forest and test the columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        X, y = validate_data(self, X, y, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        if self.method == "threshold" and self.alpha == "oob":
+            raise ValueError("alpha='oob' chooses the level of the test, and method='threshold' has none: use 'test'.")
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError("y has one class only, so no column can tell classes apart; at least two are needed.")
+        levels = ALPHAS if self.alpha == "oob" else (self.alpha,)
+        fitting = self._init_callback_context(max_subtasks=self.n_estimators + len(levels))
+        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        def on_step(name: str, attributes: Callable[[], dict[str, Any]]) -> bool:
+            step = fitting.subcontext(task_name=name)
+            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            return step.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=attributes)
+
+        random_state = check_random_state(self.random_state)
+        tally, n_trees = empty_tally(X.shape[1]), 0
+        for trees in self._trees(X, codes, len(classes), random_state):
+            tally = tally_with(tally, splits_of(trees, self.chance, self.weight))
+            n_trees += len(trees)
+            so_far = partial(self._relevance, tally, n_trees, levels[0])
+            if any(on_step("tree", so_far) for _ in trees):
+                break
+        seed = random_state.randint(np.iinfo(np.int32).max)
+        trials: dict[float, dict[str, Any]] = {}
+        for alpha in levels:
+            trial = self._relevance(tally, n_trees, alpha)
+            same = [known for known in trials.values() if np.array_equal(known["support_"], trial["support_"])]
+            forest = same[0]["forest_"] if same else self._refitted(X, y, trial["support_"], n_trees, seed)
+            trial |= {"forest_": forest, "oob_score_": forest.oob_score_ if forest is not None else float("nan")}
+            trials[alpha] = trial
+            if on_step("refit", partial(dict, trial)):
+                break
+        best = max(reversed(trials.values()), key=lambda trial: np.nan_to_num(trial["oob_score_"], nan=-1.0))
+        best["oob_errors_"] = {a: 1 - t["oob_score_"] for a, t in trials.items()} if self.alpha == "oob" else {}
+        for name, value in best.items():
+            setattr(self, name, value)
+        if not self._passes(self.adjusted_pvalues_, self.gain_diff_, self.alpha_).any():
+            warnings.warn(
+                "No column gains more than chance, so the one that comes nearest is kept. Either none is relevant, or "
+                "the test needs more trees: raise n_estimators, or alpha.",
+                UserWarning,
+                stacklevel=2,
+            )
+        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _trees(self, X: Any, codes: np.ndarray, n_classes: int, random_state: np.random.RandomState):
+        return grown_trees(
+            ranked_columns(X),
+            codes,
+            n_classes=n_classes,
+            n_columns=X.shape[1],
+            n_estimators=self.n_estimators,
+            min_leaf=self.min_samples_leaf,
+            chance_rule=FORMULA_WITHOUT_TIES if self.chance == "exact" else FORMULA_FOR_TWO_CLASSES,
+            n_jobs=self.n_jobs,
+            random_state=random_state,
+        )
+
+    def _relevance(self, tally: GainTally, n_trees: int, alpha: float) -> dict[str, Any]:
+        """What the trees say at a level, as attributes."""
+        test = gain_test(tally, self.level)
+        corrected = adjusted(test.pvalues, self.correction)
+        ranking = ranking_by_relevance(test, self.method)
+        support = self._passes(corrected, test.difference, alpha)
+        if not support.any():
+            support = ranking == 1
+        smallest = np.finfo(float).smallest_subnormal
+        by_threshold = self.method == "threshold"
+        return {
+            "mean_gain_": test.mean_gain,
+            "expected_gain_": test.expected_gain,
+            "gain_diff_": test.difference,
+            "pvalues_": test.pvalues,
+            "adjusted_pvalues_": corrected,
+            "n_nodes_": test.n_splits,
+            "alpha_": alpha,
+            "support_": support,
+            "scores_": test.difference if by_threshold else -np.log10(np.maximum(test.pvalues, smallest)),
+            "ranking_": ranking,
+            "n_iter_": n_trees,
+        }
+
+    def _passes(self, pvalues: np.ndarray, difference: np.ndarray, alpha: float) -> np.ndarray:
+        return difference > 0 if self.method == "threshold" else pvalues < alpha
+
+    def _refitted(self, X: Any, y: np.ndarray, support: np.ndarray, n_trees: int, seed: int):
+        if not self.refit and self.alpha != "oob":
+            return None
+        forest = RandomColumnForestClassifier(
+            n_trees, min_samples_leaf=self.min_samples_leaf, n_jobs=self.n_jobs, random_state=seed
+        )
+        return forest.fit(X[:, support], y)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
