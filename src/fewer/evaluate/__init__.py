@@ -2,6 +2,7 @@
 
 from fewer.evaluate._bias_experiment import BiasExperiment, selection_bias_experiment
 from fewer.evaluate._compare import MethodComparison, compare_methods
+from fewer.evaluate._compare_figure import critical_difference_figure
 from fewer.evaluate._cross_index import CrossIndex, corrected_interval, cross_index
 from fewer.evaluate._decision_errors import smoothed_error_rate
 from fewer.evaluate._fold_scores import FoldScores, score_sizes
@@ -23,6 +24,8 @@ from fewer.evaluate._selection_curve import SelectionCurve, selection_curve
 from fewer.evaluate._split_criterion import CriterionSurface, RepeatedSplitCriterion
 from fewer.evaluate._stability import Stability, StabilityDifference, selection_stability, stability_difference
 from fewer.evaluate._subset_path import SubsetPath, subset_path
+from fewer.evaluate._sustainable_error import nested_sustainable_error, overlap_rate, sustainable_error_curve
+from fewer.evaluate._sustainable_result import NestedSustainableError, SustainableErrorCurve
 from fewer.evaluate._two_gaussians import expected_error, linear_rule_error
 
 __all__ = [
@@ -37,6 +40,7 @@ __all__ = [
     "NestedEvaluation",
     "NestedResult",
     "NestedSelectionCV",
+    "NestedSustainableError",
     "OptimalSize",
     "OverfitCurve",
     "PeakingCurve",
@@ -51,15 +55,19 @@ __all__ = [
     "Stability",
     "StabilityDifference",
     "SubsetPath",
+    "SustainableErrorCurve",
     "benjamini_hochberg",
     "compare_methods",
     "corrected_interval",
+    "critical_difference_figure",
     "cross_index",
     "expected_error",
     "interaction_test",
     "linear_rule_error",
+    "nested_sustainable_error",
     "optimal_n_features",
     "outer_folds",
+    "overlap_rate",
     "peaking_curve",
     "permutation_test",
     "permutation_verdict",
@@ -76,4 +84,5 @@ __all__ = [
     "smoothed_error_rate",
     "stability_difference",
     "subset_path",
+    "sustainable_error_curve",
 ]

@@ -2,5 +2,14 @@
 
 from fewer.report._describe import print_description
 from fewer.report._methods import print_method, print_methods
+from fewer.report._study_page import study_page, study_summary_html
+from fewer.report._study_terminal import print_study
 
-__all__ = ["print_description", "print_method", "print_methods"]
+__all__ = [
+    "print_description",
+    "print_method",
+    "print_methods",
+    "print_study",
+    "study_page",
+    "study_summary_html",
+]

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from fewer.study._journal import Journal
 
 
+_UP_TO_ONE = frozenset(
+    ["accuracy", "balanced_accuracy", "r2", "roc_auc", "average_precision", "explained_variance", "matthews_corrcoef"]
+    + [
+        f"{name}{how}"
+        for name in ("f1", "precision", "recall", "jaccard")
+        for how in ("", "_macro", "_micro", "_weighted")
+    ]
+)
+
+
 @dataclass(frozen=True, eq=False)
 class CandidateScores:
     """Held-out scores of one candidate.
@@ -34,6 +44,8 @@ class CandidateScores:
         Rows in a fold over rows trained on.
     confidence : float
         Level of intervals.
+    best_possible : float
+        The highest value that the score can take.
     """
 
     number: int
@@ -43,6 +55,7 @@ class CandidateScores:
     orders: tuple[tuple[str, ...], ...]
     test_ratio: float
     confidence: float
+    best_possible: float = np.inf
 
     @property
     def reduces(self) -> bool:
@@ -73,8 +86,9 @@ class CandidateScores:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Interval of the mean honest score."""
-        return corrected_interval(self.fold_scores, self.confidence, self.test_ratio)
+        """Interval of the mean honest score, not beyond the best score that there is."""
+        low, high = corrected_interval(self.fold_scores, self.confidence, self.test_ratio)
+        return low, min(high, self.best_possible)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,4 +189,5 @@ def _candidate_scores(
         orders=tuple(tuple(fold["names"]) for fold in flat),
         test_ratio=test_ratio,
         confidence=plan.confidence,
+        best_possible=0.0 if plan.scoring.startswith("neg_") else 1.0 if plan.scoring in _UP_TO_ONE else np.inf,
     )
