@@ -17,10 +17,12 @@ made in one style:
 """
 
 from fewer.datasets._errors import DatasetError, PackageMissingError
+from fewer.datasets._factor_classes import simulate_factor_classes
 from fewer.datasets._five_classes import make_five_classes
 from fewer.datasets._four_gaussians import make_four_gaussians
 from fewer.datasets._friedman_classes import make_friedman_classes
 from fewer.datasets._gaussian import make_gaussian
+from fewer.datasets._gene_blocks import make_gene_blocks
 from fewer.datasets._independent_sources import make_independent_sources
 from fewer.datasets._load import available, load
 from fewer.datasets._permuted_clusters import make_permuted_clusters
@@ -43,6 +45,7 @@ __all__ = [
     "make_four_gaussians",
     "make_friedman_classes",
     "make_gaussian",
+    "make_gene_blocks",
     "make_independent_sources",
     "make_permuted_clusters",
     "make_simple_relevance",
@@ -50,4 +53,5 @@ __all__ = [
     "make_two_gaussians",
     "make_twonorm",
     "make_waveform",
+    "simulate_factor_classes",
 ]

@@ -2,10 +2,12 @@
 
 from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO
 from fewer.learn._naive_bayes_text import NaiveBayesText
+from fewer.learn._ovr_committee import OVRLinearSVMCommittee
 from fewer.learn._random_column_forest import RandomColumnForestClassifier
 
 __all__ = [
     "KernelRidgeClassifierLOO",
     "NaiveBayesText",
+    "OVRLinearSVMCommittee",
     "RandomColumnForestClassifier",
 ]

@@ -22,6 +22,11 @@ from fewer.select.objectives._naive_bayes import NaiveBayesObjective
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, PlainScorer, SubsetScorer
 from fewer.select.objectives._ridge import RidgeObjective
+from fewer.select.per_class._bw_ratio import BWRatioSelector
+from fewer.select.per_class._ove_fold_change import OVEFoldChangeSelector
+from fewer.select.per_class._ovr_svm_rfe import OVRSVMRFESelector
+from fewer.select.per_class._ovr_two_means import OVRSNRSelector, OVRTStatSelector
+from fewer.select.per_class._pug_ovr_svm import PUGOVRSVM
 from fewer.select.relevance._chance_gain import chance_gain_bounds, exact_chance_gain, midpoint_chance_gain
 from fewer.select.relevance._forest_relevance import ForestRelevanceSelector
 from fewer.select.relevance._irrelevant_feature_curve import IrrelevantFeatureCurve, irrelevant_feature_curve
@@ -36,6 +41,7 @@ from fewer.select.scores import (
     column_score,
     cross_entropy_score,
     fisher_score,
+    fold_change_score,
     frequency_score,
     info_gain_score,
     knn_mutual_information_score,
@@ -74,6 +80,8 @@ from fewer.select.weights import (
 )
 
 __all__ = [
+    "PUGOVRSVM",
+    "BWRatioSelector",
     "BranchAndBoundSearch",
     "ClassEntropyObjective",
     "ColumnScores",
@@ -92,6 +100,10 @@ __all__ = [
     "MahalanobisObjective",
     "NaiveBayesObjective",
     "NearestNeighbourObjective",
+    "OVEFoldChangeSelector",
+    "OVRSNRSelector",
+    "OVRSVMRFESelector",
+    "OVRTStatSelector",
     "Objective",
     "PlainScorer",
     "RandomMutationSearch",
@@ -118,6 +130,7 @@ __all__ = [
     "cross_entropy_score",
     "exact_chance_gain",
     "fisher_score",
+    "fold_change_score",
     "frequency_score",
     "info_gain_score",
     "irrelevant_feature_curve",

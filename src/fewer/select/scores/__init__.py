@@ -7,6 +7,7 @@ same. A new score is one function on clean arrays, with its card ``@column_score
 from fewer.select.scores._chi_square import chi2_score
 from fewer.select.scores._correlation import pearson_score, spearman_score
 from fewer.select.scores._fisher import anova_score, bw_ratio_score, fisher_score
+from fewer.select.scores._fold_change import fold_change_score
 from fewer.select.scores._kolmogorov_smirnov import kolmogorov_smirnov_score
 from fewer.select.scores._laplacian import laplacian_score
 from fewer.select.scores._likelihood_ratio import likelihood_ratio_feature_score
@@ -44,6 +45,7 @@ __all__ = [
     "column_score",
     "cross_entropy_score",
     "fisher_score",
+    "fold_change_score",
     "frequency_score",
     "info_gain_score",
     "knn_mutual_information_score",

@@ -1,0 +1,189 @@
+"""What a curve of errors over the number of columns per class says, with its pictures."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewer.select.per_class import sustained_best
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SustainableErrorCurve:
+    """Errors over the number of columns per class; made by :func:`sustainable_error_curve`.
+
+    Attributes
+    ----------
+    grid : ndarray of shape (n_sizes,)
+        Columns per class.
+    errors : ndarray of shape (n_sizes,)
+        Share of the rows held out that are mistaken.
+    sustained : ndarray of shape (n_sizes,)
+        Its centred moving average; NaN at the ends, where the window does not fit.
+    n_columns : ndarray of shape (n_sizes,)
+        Columns in all, on average over the folds.
+    wrong : ndarray of bool of shape (n_sizes, n_held_out)
+        Which rows held out are mistaken.
+    held_out : ndarray of shape (n_held_out,)
+        Positions of these rows in the table.
+    window : int
+        Sizes that the average is over.
+    """
+
+    grid: np.ndarray
+    errors: np.ndarray
+    sustained: np.ndarray
+    n_columns: np.ndarray
+    wrong: np.ndarray
+    held_out: np.ndarray
+    window: int
+
+    @property
+    def n_per_class(self) -> int:
+        """Columns per class with the smallest sustained error; of equals, the smallest number."""
+        return int(self.grid[sustained_best(self.errors, self.window)])
+
+    @property
+    def sustainable_error(self) -> float:
+        """Smallest sustained error. Optimistic, because it was chosen on the rows that it is measured on."""
+        return float(self.sustained[sustained_best(self.errors, self.window)])
+
+    @property
+    def lowest_error(self) -> float:
+        """Smallest error of any size, more optimistic still."""
+        return float(self.errors.min())
+
+    @property
+    def lowest_n_per_class(self) -> int:
+        """Columns per class with the smallest error; of equals, the smallest number."""
+        return int(self.grid[self.errors.argmin()])
+
+    def __repr__(self) -> str:
+        return (
+            f"SustainableErrorCurve: {len(self.grid)} sizes from {self.grid[0]} to {self.grid[-1]} columns per class, "
+            f"{len(self.held_out):,} rows held out\n"
+            f"  sustainable error {self.sustainable_error:.4f} with {self.n_per_class} per class (window "
+            f"{self.window}); lowest {self.lowest_error:.4f} with {self.lowest_n_per_class}\n"
+            "  both are minima over the sizes, and so optimistic: see nested_sustainable_error"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON.
+
+        Returns
+        -------
+        data : dict
+            The curve and its minima, arrays as lists, and None where the average is not defined.
+        """
+        return {
+            "grid": self.grid.tolist(),
+            "errors": self.errors.tolist(),
+            "sustained": [None if np.isnan(value) else float(value) for value in self.sustained],
+            "n_columns": self.n_columns.tolist(),
+            "window": self.window,
+            "n_per_class": self.n_per_class,
+            "sustainable_error": self.sustainable_error,
+            "lowest_n_per_class": self.lowest_n_per_class,
+            "lowest_error": self.lowest_error,
+        }
+
+    def plot(self) -> "go.Figure":
+        """The errors over the number of columns per class, their moving average, and its minimum.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The picture.
+        """
+        import plotly.graph_objects as go
+
+        from fewer import _figures
+
+        figure = _figures.new_figure(title="Error by number of columns", x="columns per class", y="error held out")
+        figure.add_trace(_figures.line("error", self.grid, self.errors, _figures.GREY))
+        figure.add_trace(_figures.line(f"mean of {self.window} sizes", self.grid, self.sustained))
+        figure.add_trace(
+            go.Scatter(
+                x=[self.n_per_class],
+                y=[self.sustainable_error],
+                mode="markers+text",
+                marker={"color": _figures.RED, "size": 11},
+                text=[f"{self.sustainable_error:.3f}"],
+                textposition="bottom center",
+                name="sustainable error (optimistic)",
+                cliponaxis=False,
+            )
+        )
+        return figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NestedSustainableError:
+    """Error with the number of columns chosen inside of every fold; made by :func:`nested_sustainable_error`.
+
+    Attributes
+    ----------
+    error : float
+        Share of the rows held out that are mistaken.
+    n_per_class : ndarray of shape (n_folds,)
+        Columns per class that were chosen for each fold, without its rows.
+    wrong : ndarray of bool of shape (n_held_out,)
+        Which rows held out are mistaken.
+    held_out : ndarray of shape (n_held_out,)
+        Positions of these rows in the table.
+    curve : SustainableErrorCurve
+        The curve on the same folds, whose minimum is what the choice seems to cost when it is not nested.
+    """
+
+    error: float
+    n_per_class: np.ndarray
+    wrong: np.ndarray
+    held_out: np.ndarray
+    curve: SustainableErrorCurve
+
+    @property
+    def optimism(self) -> float:
+        """By how much the minimum of the sustained curve is smaller than the nested error."""
+        return self.error - self.curve.sustainable_error
+
+    def __repr__(self) -> str:
+        low, middle, high = np.percentile(self.n_per_class, [0, 50, 100])
+        return (
+            f"NestedSustainableError: {self.error:.4f} over {len(self.held_out):,} rows held out in "
+            f"{len(self.n_per_class)} folds\n"
+            f"  columns per class {middle:.4g} (median; {low:.4g} to {high:.4g}); minus the minimum of the curve, "
+            f"{self.curve.sustainable_error:.4f}: {self.optimism:+.4f}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON.
+
+        Returns
+        -------
+        data : dict
+            The error, the sizes chosen and the curve, arrays as lists.
+        """
+        return {
+            "error": self.error,
+            "optimism": self.optimism,
+            "n_per_class": self.n_per_class.tolist(),
+            "curve": self.curve.to_dict(),
+        }
+
+    def plot(self) -> "go.Figure":
+        """The curve of errors with its minimum, and the nested error as a line.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The picture.
+        """
+        from fewer import _figures
+
+        figure = self.curve.plot()
+        ends = self.curve.grid[[0, -1]]
+        figure.add_trace(_figures.line("nested error", ends, [self.error] * 2, _figures.GREEN, line_dash="dash"))
+        return figure

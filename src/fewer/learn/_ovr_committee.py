@@ -1,0 +1,301 @@
+"""A committee of linear support vector machines, one for each class against all others.
+
+Machine k minimises ``||w_k||^2 / 2 + C sum_i max(0, 1 - s_ik (x_i.w_k + b_k))`` with ``s_ik = 1`` in class k and -1 in
+all others; the class is the k with the largest ``x.w_k + b_k``.
+
+Ramaswamy, S. et al. (2001). Multiclass cancer diagnosis using tumor gene expression signatures. Proceedings of the
+National Academy of Sciences 98, 15149-15154.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewer._kernels._hinge_dual import committee_dual
+from fewer._kernels._row_products import centred_products
+from fewer.catalogue import method
+
+# Up to this many rows, the products of all pairs are at most 200 MB, and exact machines are the faster ones.
+_MOST_ROWS_IN_PAIRS = 5_000
+_MOST_STEPS = 20_000_000
+
+
+class Machines(NamedTuple):
+    """One machine for each row: combinations of the training rows, and intercepts for rows centred at their mean."""
+
+    betas: np.ndarray
+    intercepts: np.ndarray
+
+
+def n_machines(n_classes: int) -> int:
+    """As many as there are classes; for two, one serves both."""
+    return n_classes if n_classes > 2 else 1
+
+
+def machine_codes(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Machine that has each row on its positive side; of two classes, the second is the positive one."""
+    return codes if n_classes > 2 else 1 - codes
+
+
+def trained_machines(
+    products: np.ndarray, codes: np.ndarray, n_classes: int, *, C: float, tol: float, start: np.ndarray | None = None
+) -> Machines:
+    """The machines for the given products of centred rows; from ``start``, an earlier solution, in fewer steps."""
+    betas = np.zeros((n_machines(n_classes), len(codes))) if start is None else start
+    intercepts = np.empty(len(betas))
+    violation = committee_dual(
+        products, machine_codes(codes, n_classes), len(betas), C, tol, _MOST_STEPS, betas, intercepts
+    )
+    if violation >= tol:
+        warnings.warn(
+            f"The machines still break the conditions of the optimum by {violation:.2g} (tol={tol:g}) after "
+            f"{_MOST_STEPS:,} steps. Bring the columns to one scale (StandardScaler), or take a "
+            "smaller C.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    # Where the best machine has no weights, those found are noise, which must not decide between the classes.
+    silent = np.ptp(betas @ products, axis=1) < 10 * tol
+    betas[silent] = 0.0
+    intercepts[silent] = np.sign(intercepts[silent].round(3))
+    return Machines(betas, intercepts)
+
+
+def nested_decisions(
+    X: Any,
+    codes: np.ndarray,
+    n_classes: int,
+    X_new: Any,
+    order: np.ndarray,
+    sizes: Sequence[int],
+    *,
+    C: float,
+    tol: float,
+) -> Iterator[np.ndarray]:
+    """Decision values of the rows of ``X_new`` with the first ``sizes[0]``, ``sizes[1]``, ... columns of ``order``.
+
+    Sizes must not fall. Products of rows are sums over columns, so a larger set only adds its new columns, and each
+    set starts from the solution of the one before.
+    """
+    products, new_products = np.zeros((X.shape[0],) * 2), np.zeros((X_new.shape[0], X.shape[0]))
+    betas, decisions, done = None, np.empty(0), 0
+    for size in sizes:
+        if size > done or betas is None:
+            added = order[done:size]
+            columns, before = X[:, added], np.trace(products)
+            products += centred_products(columns)
+            if betas is not None and products.any():
+                betas *= before / np.trace(products)  # as products grow, machines of the same margins need less of them
+            new_products += centred_products(columns, X_new[:, added])
+            betas, intercepts = trained_machines(products, codes, n_classes, C=C, tol=tol, start=betas)
+            decisions, done = new_products @ betas.T + intercepts, size
+        yield decisions
+
+
+def winners(decisions: np.ndarray) -> np.ndarray:
+    """Code of the class with the largest decision value; the first of equals."""
+    if decisions.ndim == 1 or decisions.shape[1] == 1:
+        return (decisions.ravel() > 0).astype(int)
+    return decisions.argmax(axis=1)
+
+
+@method(
+    tasks=["classification"],
+    when="Several classes, few rows and many columns, such as tissue types from gene expression; and whenever the "
+    "columns were chosen class by class, because each machine then has its own. Columns should be on one scale.",
+    cost="O(n^2 p) for the products of all rows, then O(n) for each step of each machine; O(n^2) memory. Above 5,000 "
+    "rows O(n p) for each pass.",
+    paper="mgs-committee",
+)
+class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
+    """Linear support vector machines, one for each class against all others; the largest decision value wins.
+
+    The machines have hinge loss and an intercept that is not penalised. They are trained on the products of the rows,
+    so that thousands of columns cost no more than one pass over the table.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of a row on the wrong side of its margin.
+    tol : float, default=1e-7
+        Largest violation of the conditions of the optimum, in decision values.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_features)
+        Weights of the columns in each machine; a single row, for the second class, when there are two.
+    intercept_ : ndarray of shape (n_classes,)
+        Their intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    sklearn.svm.LinearSVC : For very many rows; by default with squared hinge loss and a penalised intercept.
+
+    Notes
+    -----
+    Above 5,000 rows the products of all rows would need too much memory. The machines are then trained by liblinear
+    (``sklearn.svm.LinearSVC(loss="hinge")``), which pulls the intercepts a little towards zero.
+
+    References
+    ----------
+    .. [1] Yu, G., Feng, Y., Miller, D. J., Xuan, J., Hoffman, E. P., Clarke, R., Davidson, B., Shih, I.-M. and Wang, Y.
+       (2010). Matched gene selection and committee classifier for molecular classification of heterogeneous diseases.
+       Journal of Machine Learning Research 11, 2141-2167.
+    .. [2] Ramaswamy, S. et al. (2001). Multiclass cancer diagnosis using tumor gene expression signatures. Proceedings
+       of the National Academy of Sciences 98, 15149-15154.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fewer.learn import OVRLinearSVMCommittee
+    >>> X, y = load_iris(return_X_y=True)
+    >>> committee = OVRLinearSVMCommittee().fit(X, y)
+    >>> committee.decision_function(X[[0, 75, 149]]).argmax(axis=1)
+    array([0, 1, 2])
+    """
+
+    _parameter_constraints = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, C=1.0, tol=1e-7):
+        self.C = C
+        self.tol = tol
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Train the machines.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes.
+
+        Returns
+        -------
+        self : object
+            The fitted committee.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2)
+        codes = self._codes(y)
+        if X.shape[0] > _MOST_ROWS_IN_PAIRS:
+            self._fit_many_rows(X, codes)
+            return self
+        betas, intercepts = trained_machines(centred_products(X), codes, len(self.classes_), C=self.C, tol=self.tol)
+        self.coef_ = safe_sparse_dot(betas, X, dense_output=True)
+        self.intercept_ = intercepts - self.coef_ @ np.asarray(X.mean(axis=0)).ravel()
+        return self
+
+    def _codes(self, y: Any) -> np.ndarray:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only, {self.classes_[0]!r}; a machine tells a class from others, so it needs two "
+                "or more."
+            )
+        return codes
+
+    def _fit_many_rows(self, X: Any, codes: np.ndarray) -> None:
+        from sklearn.svm import LinearSVC
+        from sklearn.utils.extmath import row_norms
+
+        # The intercept is the weight of one more column, which is penalised the less, the larger the column.
+        scale = max(1.0, float(np.sqrt(np.mean(row_norms(X, squared=True), dtype=np.float64))))
+        liblinear = LinearSVC(C=self.C, loss="hinge", dual=True, intercept_scaling=scale, max_iter=200, random_state=0)
+        liblinear.fit(X, codes)
+        self.coef_, self.intercept_ = liblinear.coef_, np.atleast_1d(liblinear.intercept_)
+
+    def decision_function(self, X):
+        """Decision value of each machine for each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            A column for each class; for two classes one number, positive for the second.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        decisions = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        return decisions if len(self.classes_) > 2 else decisions[:, 0]
+
+    def predict(self, X):
+        """Class with the largest decision value.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Classes.
+        """
+        decisions = self.decision_function(X)
+        return self.classes_[winners(decisions)]
+
+    def nested_predictions(self, X, y, X_new, order, sizes):
+        """Predictions of committees on nested sets of columns, as if one were fitted on each.
+
+        The sets share their work: products of rows are sums over columns, and each committee starts from the one
+        before. This committee itself is not fitted.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes.
+        X_new : {ndarray, sparse matrix} of shape (n_new, n_features)
+            Rows to predict.
+        order : array-like of shape (n_features,)
+            Columns, best first.
+        sizes : sequence of int
+            How many of the first columns are in each set, from small to large.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_sizes, n_new)
+            Classes.
+        """
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        sizes, order = list(sizes), np.asarray(order)
+        if sizes != sorted(sizes) or not sizes or sizes[0] < 1 or sizes[-1] > len(order):
+            raise ValueError(f"sizes must rise from 1 at least to the {len(order)} columns of order at most.")
+        if len(classes) < 2:
+            raise ValueError(f"y has one class only, {classes[0]!r}; at least two are needed.")
+        if X.shape[0] > _MOST_ROWS_IN_PAIRS:
+            fits = (OVRLinearSVMCommittee(self.C, self.tol).fit(X[:, order[:size]], y) for size in sizes)
+            return np.stack([fit.predict(X_new[:, order[:size]]) for fit, size in zip(fits, sizes, strict=True)])
+        decisions = nested_decisions(X, codes, len(classes), X_new, order, sizes, C=self.C, tol=self.tol)
+        return np.stack([classes[winners(values)] for values in decisions])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

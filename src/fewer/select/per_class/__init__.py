@@ -1,0 +1,23 @@
+"""Columns chosen class by class: the same number for every class, and their union kept.
+
+Each selector ranks the columns for each class, so that every ``n_per_class`` can be read off one fit.
+"""
+
+from fewer.select.per_class._bw_ratio import BWRatioSelector
+from fewer.select.per_class._ove_fold_change import OVEFoldChangeSelector
+from fewer.select.per_class._ovr_svm_rfe import OVRSVMRFESelector
+from fewer.select.per_class._ovr_two_means import OVRSNRSelector, OVRTStatSelector
+from fewer.select.per_class._pug_ovr_svm import PUGOVRSVM
+from fewer.select.per_class._sustained import checked_grid, sustained_best, sustained_errors
+
+__all__ = [
+    "PUGOVRSVM",
+    "BWRatioSelector",
+    "OVEFoldChangeSelector",
+    "OVRSNRSelector",
+    "OVRSVMRFESelector",
+    "OVRTStatSelector",
+    "checked_grid",
+    "sustained_best",
+    "sustained_errors",
+]

@@ -1,0 +1,172 @@
+"""What all selectors of this folder share: the same number of columns for every class, and the union kept."""
+
+import warnings
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewer.select._ranking import class_orders
+from fewer.select.per_class._log_intensities import log_intensities
+from fewer.select.per_class._turns import class_turns, places_by_turn
+from fewer.select.scores import class_codes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class ClassRanking(NamedTuple):
+    """Scores of each class (row) and column, and for each class the columns from best to worst."""
+
+    scores: np.ndarray
+    orders: np.ndarray
+
+    @classmethod
+    def of_scores(cls, scores: np.ndarray) -> "ClassRanking":
+        """Highest score first, of equals the column with the lowest index."""
+        return cls(scores, class_orders(scores))
+
+
+class PerClassSelector(SelectorMixin, BaseEstimator):
+    """Ranks the columns for each class and keeps the union of the first ``n_per_class``; subclasses rank."""
+
+    _parameter_constraints: dict = {
+        "n_per_class": [Interval(Integral, 1, None, closed="left")],
+        "log_transform": ["boolean"],
+        "floor": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    min_score: float | None = None
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Rank the columns for each class, and keep the first of each.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        X, codes = self._validated(X, y)
+        self._keep(self._ranked(X, codes))
+        return self
+
+    @abstractmethod
+    def _ranked(self, X: Any, codes: np.ndarray) -> ClassRanking:
+        """Scores and orders of a table on the log scale, with classes 0, 1, ..."""
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=(np.float64, np.float32), ensure_min_samples=2)
+        codes = class_codes(y, type(self).__name__)
+        self.classes_ = np.unique(y)
+        if self.log_transform:
+            X = log_intensities(X, self.floor, getattr(self, "feature_names_in_", None))
+        self.n_per_class_ = self.n_per_class
+        if self.n_per_class > X.shape[1]:
+            warnings.warn(
+                f"n_per_class={self.n_per_class} columns are asked for each class, and the table has {X.shape[1]}; "
+                "all of them are kept.",
+                UserWarning,
+                stacklevel=4,
+            )
+            self.n_per_class_ = X.shape[1]
+        return X, codes
+
+    def _keep(self, ranked: ClassRanking) -> None:
+        """Set what the ranking says."""
+        self.class_scores_, self.ranking_per_class_ = ranked
+        self.scores_ = ranked.scores.max(axis=0)
+        good_enough = self._good_enough(ranked.scores)
+        turns = class_turns(ranked.orders, good_enough)
+        self._turns = turns.min(axis=0)
+        self.ranking_ = places_by_turn(turns, ranked.scores)
+        heads = ranked.orders[:, : self.n_per_class_]
+        self.selected_per_class_ = [head[good_enough[k, head]] for k, head in enumerate(heads)]
+        self.support_ = self._turns <= self.n_per_class_
+
+    def _good_enough(self, scores: np.ndarray) -> np.ndarray:
+        """Whether each score reaches ``min_score``; if none does, the best one is taken to."""
+        if self.min_score is None:
+            return np.ones(scores.shape, dtype=bool)
+        reached = scores >= self.min_score
+        if reached.any():
+            return reached
+        warnings.warn(
+            f"No column reaches min_score={self.min_score} for any class (the best has {scores.max():.3g}); the best "
+            "one is kept.",
+            UserWarning,
+            stacklevel=5,
+        )
+        return np.arange(scores.size).reshape(scores.shape) == scores.argmax()
+
+    def subset(self, n_per_class):
+        """Columns that another ``n_per_class`` would keep, read off the same fit.
+
+        Parameters
+        ----------
+        n_per_class : int
+            Columns for each class; more than the table has are as many as it has.
+
+        Returns
+        -------
+        columns : ndarray of shape (n_selected,)
+            Positions of the columns, in the order of the table. Those of a larger ``n_per_class`` hold them all.
+        """
+        check_is_fitted(self)
+        return np.flatnonzero(self._turns <= min(n_per_class, len(self._turns)))
+
+    def report_table(self) -> "pl.DataFrame":
+        """The columns kept for each class, best first.
+
+        Returns
+        -------
+        table : polars.DataFrame
+            A row for each class and column kept for it: ``class``, ``place`` in the order of the class, ``column``
+            (its name, or its position) and ``score``.
+        """
+        import polars as pl
+
+        check_is_fitted(self)
+        names = self._column_names()
+        rows = [
+            {
+                "class": self.classes_[k].item() if hasattr(self.classes_[k], "item") else self.classes_[k],
+                "place": place,
+                "column": names[column],
+                "score": float(self.class_scores_[k, column]),
+            }
+            for k, columns in enumerate(self.selected_per_class_)
+            for place, column in enumerate(columns.tolist(), start=1)
+        ]
+        return pl.DataFrame(rows).with_columns(self._more_columns())
+
+    def _more_columns(self) -> list[Any]:
+        """Further columns of the report, as polars expressions."""
+        return []
+
+    def _column_names(self) -> list[Any]:
+        given = getattr(self, "feature_names_in_", None)
+        return list(range(self.n_features_in_)) if given is None else [str(name) for name in given]
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = bool(self.log_transform and self.floor is None)
+        return tags
