@@ -27,6 +27,15 @@ from fewer.select.per_class._ove_fold_change import OVEFoldChangeSelector
 from fewer.select.per_class._ovr_svm_rfe import OVRSVMRFESelector
 from fewer.select.per_class._ovr_two_means import OVRSNRSelector, OVRTStatSelector
 from fewer.select.per_class._pug_ovr_svm import PUGOVRSVM
+from fewer.select.redundancy import (
+    CFS,
+    FCBF,
+    MRMR,
+    KollerSahami,
+    RedundancyGroup,
+    RedundancyGroups,
+    redundancy_groups,
+)
 from fewer.select.relevance._chance_gain import chance_gain_bounds, exact_chance_gain, midpoint_chance_gain
 from fewer.select.relevance._forest_relevance import ForestRelevanceSelector
 from fewer.select.relevance._irrelevant_feature_curve import IrrelevantFeatureCurve, irrelevant_feature_curve
@@ -80,6 +89,9 @@ from fewer.select.weights import (
 )
 
 __all__ = [
+    "CFS",
+    "FCBF",
+    "MRMR",
     "PUGOVRSVM",
     "BWRatioSelector",
     "BranchAndBoundSearch",
@@ -96,6 +108,7 @@ __all__ = [
     "InconsistencyObjective",
     "IndependentRanking",
     "IrrelevantFeatureCurve",
+    "KollerSahami",
     "LikelihoodRatioSelector",
     "MahalanobisObjective",
     "NaiveBayesObjective",
@@ -108,6 +121,8 @@ __all__ = [
     "PlainScorer",
     "RandomMutationSearch",
     "RandomSubsetSearch",
+    "RedundancyGroup",
+    "RedundancyGroups",
     "Relief",
     "RidgeObjective",
     "ScoreAgreement",
@@ -146,6 +161,7 @@ __all__ = [
     "odds_ratio_score",
     "pearson_score",
     "random_score",
+    "redundancy_groups",
     "relief_score",
     "relieff_score",
     "score_agreement",

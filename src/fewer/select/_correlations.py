@@ -15,6 +15,8 @@ from sklearn.utils import gen_batches
 _CELLS_AT_ONCE = 2**21
 # One matrix product for all pairs is faster than vector products for k columns if there are at most this many times k.
 _COLUMNS_FOR_EACH_ASKED = 20
+# All pairs of up to this many columns are held.
+_COLUMNS_HELD = 4096
 
 
 class Correlations:
@@ -41,7 +43,8 @@ class Correlations:
         self.varies = norm > 1e-12 * np.abs(self._mean) * np.sqrt(self._n_rows)
         self._norm = np.where(self.varies, norm, np.inf)
         self._all_pairs: np.ndarray | None = None
-        self._all_at_once = not sp.issparse(X) and self._n_columns <= _COLUMNS_FOR_EACH_ASKED * n_asked
+        few = self._n_columns <= min(_COLUMNS_FOR_EACH_ASKED * n_asked, _COLUMNS_HELD)
+        self._all_at_once = few and not sp.issparse(X)
         self._centred: np.ndarray | None = None
         if not sp.issparse(X) and X.size <= _CELLS_AT_ONCE:
             self._centred = X - self._mean
@@ -92,13 +95,35 @@ class Correlations:
         if not self._all_at_once:
             own = self._X[:, [column]].toarray()[:, 0] if sp.issparse(self._X) else self._X[:, column]
             return self.with_target(own.astype(np.float64)) if self.varies[column] else np.zeros(self._n_columns)
+        return self._pairs()[column]
+
+    def _pairs(self) -> np.ndarray:
+        """Correlations of all columns with all."""
         if self._all_pairs is None:
             self._all_pairs = np.zeros((self._n_columns, self._n_columns))
             for _, block in self._centred_blocks():
                 self._all_pairs += block.T @ block
             self._all_pairs /= np.multiply.outer(self._norm, self._norm)
             np.clip(self._all_pairs, -1, 1, out=self._all_pairs)
-        return self._all_pairs[column]
+        return self._all_pairs
+
+    def between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Correlations of some columns with others."""
+        if self._all_at_once:
+            return self._pairs()[np.ix_(first, second)]
+        if sp.issparse(self._X):
+            found = (self._X[:, first].T.astype(np.float64) @ self._X[:, second]).toarray()
+            found -= self._n_rows * np.multiply.outer(self._mean[first], self._mean[second])
+        elif self._centred is not None:
+            lengths = self._norm[first], self._norm[second]
+            return (self._centred[:, first] / lengths[0]).T @ (self._centred[:, second] / lengths[1])
+        else:
+            found = np.zeros((len(first), len(second)))
+            for rows in gen_batches(self._n_rows, max(1, _CELLS_AT_ONCE // max(len(first), len(second), 1))):
+                block = self._X[rows]
+                found += (block[:, first] - self._mean[first]).T @ (block[:, second] - self._mean[second])
+        found /= np.multiply.outer(self._norm[first], self._norm[second])
+        return np.clip(found, -1, 1, out=found)
 
     def f_statistics_of_classes(self, codes: np.ndarray) -> np.ndarray:
         """F of the analysis of variance between classes 0, 1, ...; infinite where nothing varies within them."""

@@ -2,7 +2,8 @@
 
 from fewer.select.redundancy._cfs import CFS
 from fewer.select.redundancy._fcbf import FCBF
+from fewer.select.redundancy._groups import RedundancyGroup, RedundancyGroups, redundancy_groups
 from fewer.select.redundancy._koller_sahami import KollerSahami
 from fewer.select.redundancy._mrmr import MRMR
 
-__all__ = ["CFS", "FCBF", "MRMR", "KollerSahami"]
+__all__ = ["CFS", "FCBF", "MRMR", "KollerSahami", "RedundancyGroup", "RedundancyGroups", "redundancy_groups"]

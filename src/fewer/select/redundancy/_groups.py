@@ -1,0 +1,337 @@
+"""Groups of columns that say the same, each with a column that can stand for it.
+
+Two columns are alike if their similarity (absolute correlation, rank correlation or symmetric uncertainty) reaches a
+threshold. Columns that hang together by such pairs are found block by block, by joining sets, so that no matrix of all
+pairs is ever held. Complete or average linkage then divides what hangs together only by a chain.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.cluster.hierarchy import fcluster
+from scipy.cluster.hierarchy import linkage as merge_tree
+from scipy.spatial.distance import squareform
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from fewer._kernels._components import all_roots, join_similar
+from fewer.select._discretise import discretise
+from fewer.select._information import Information
+from fewer.select.redundancy._relevance import relevance_by_score
+from fewer.select.redundancy._similarity import Measure, Similarity, similarity_of
+from fewer.select.redundancy._target import target_levels, task_of
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Linkage = Literal["single", "average", "complete"]
+
+_BLOCK = 1024
+# Columns in a chain that complete and average linkage can take apart: their similarities are held all at once.
+_LONGEST_CHAIN = 10_000
+# Columns of which the similarities are kept for the picture.
+_MOST_SHOWN = 100
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class RedundancyGroup:
+    """Columns that say the same.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The columns, in the order of the table.
+    names : tuple
+        Their names, or their numbers.
+    representative : int
+        The column that can stand for all of them.
+    similarities : ndarray of shape (n_columns,)
+        How alike each of them is to the representative.
+    least : float
+        The lowest similarity of two of them.
+    """
+
+    columns: tuple[int, ...]
+    names: tuple[Any, ...]
+    representative: int
+    similarities: np.ndarray = field(repr=False)
+    least: float
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def representative_name(self) -> Any:
+        """Name of the representative."""
+        return self.names[self.columns.index(self.representative)]
+
+    @property
+    def nearest_first(self) -> list[int]:
+        """The representative, then the others from the most similar to it on."""
+        others = [self.columns[place] for place in np.argsort(-self.similarities, kind="stable")]
+        return [self.representative, *(column for column in others if column != self.representative)]
+
+    def __str__(self) -> str:
+        others = [name for column, name in zip(self.columns, self.names, strict=True) if column != self.representative]
+        shown = ", ".join(str(name) for name in others[:6]) + (
+            f" and {len(others) - 6:,} more" if len(others) > 6 else ""
+        )
+        return f"{self.representative_name} stands for {shown} (similarity {self.least:.2f} or more)"
+
+
+@dataclass(frozen=True)
+class RedundancyGroups:
+    """Groups of columns that say the same; made by :func:`redundancy_groups`.
+
+    Attributes
+    ----------
+    groups : tuple of RedundancyGroup
+        Groups of two or more columns, largest first.
+    n_features : int
+        Columns of the table.
+    threshold : float
+        Similarity from which on columns are alike.
+    measure : str
+        What similarity means.
+    linkage : str
+        Which pairs of a group are alike: every two ("complete"), on average, or a chain of them ("single").
+    feature_names : tuple
+        Names of the columns, or their numbers.
+    shown : ndarray of shape (n_shown,)
+        The first columns of the largest groups, group by group, 100 at most.
+    shown_similarities : ndarray of shape (n_shown, n_shown)
+        How alike they are.
+    """
+
+    groups: tuple[RedundancyGroup, ...]
+    n_features: int
+    threshold: float
+    measure: str
+    linkage: str
+    feature_names: tuple[Any, ...] = field(repr=False)
+    shown: np.ndarray = field(repr=False)
+    shown_similarities: np.ndarray = field(repr=False)
+
+    @property
+    def redundant(self) -> np.ndarray:
+        """Columns that another one stands for, in the order of the table."""
+        found = [column for group in self.groups for column in group.columns if column != group.representative]
+        return np.array(sorted(found), dtype=int)
+
+    @property
+    def representatives(self) -> np.ndarray:
+        """Columns to keep so that nothing is said twice: one of each group, and all that are in none."""
+        return np.setdiff1d(np.arange(self.n_features), self.redundant)
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Number of the group of each column, -1 for none."""
+        labels = np.full(self.n_features, -1)
+        for number, group in enumerate(self.groups):
+            labels[list(group.columns)] = number
+        return labels
+
+    @property
+    def reading(self) -> str:
+        """What was found, in a sentence."""
+        if not self.groups:
+            return f"No two of the {self.n_features:,} columns have a similarity of {self.threshold:g} or more."
+        n_grouped = sum(len(group) for group in self.groups)
+        groups = "1 group that says" if len(self.groups) == 1 else f"{len(self.groups):,} groups that say"
+        return (
+            f"{n_grouped:,} of {self.n_features:,} columns are in {groups} the same; "
+            f"{len(self.representatives):,} columns say it all."
+        )
+
+    def __repr__(self) -> str:
+        shown = [f"  {group}" for group in self.groups[:10]]
+        more = [f"  and {len(self.groups) - 10:,} more groups"] if len(self.groups) > 10 else []
+        return "\n".join([self.reading, *shown, *more])
+
+    def plot(self, n_features: int = 40) -> "go.Figure":
+        """Similarities of the columns of the largest groups, group by group.
+
+        Parameters
+        ----------
+        n_features : int, default=40
+            Columns to show, 100 at most.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            A heat map with a frame around each group.
+        """
+        from fewer.select.redundancy._groups_figure import groups_figure
+
+        return groups_figure(self, n_features)
+
+
+@validate_params(
+    {
+        "X": ["array-like", "sparse matrix"],
+        "y": ["array-like", None],
+        "threshold": [Interval(Real, 0, 1, closed="right")],
+        "measure": [StrOptions({"pearson", "spearman", "symmetric_uncertainty"})],
+        "linkage": [StrOptions({"single", "average", "complete"})],
+        "relevance": [str, callable],
+        "n_bins": [Interval(Integral, 2, None, closed="left"), None],
+        "feature_names": ["array-like", None],
+        "task": [StrOptions({"auto", "classification", "regression"})],
+    },
+    prefer_skip_nested_validation=True,
+)
+def redundancy_groups(
+    X: Any,
+    y: Any = None,
+    *,
+    threshold: float = 0.9,
+    measure: Measure = "pearson",
+    linkage: Linkage = "complete",
+    relevance: str | Callable[..., Any] = "mutual_information",
+    n_bins: int | None = None,
+    feature_names: Sequence[Any] | None = None,
+    task: str = "auto",
+) -> RedundancyGroups:
+    """Find groups of columns that say the same, and a column that can stand for each.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Table without missing values. Constant columns are in no group.
+    y : array-like of shape (n_samples,), default=None
+        Target. With it the most relevant column stands for a group; without, the one that is most like the others.
+    threshold : float, default=0.9
+        Similarity from which on two columns are alike.
+    measure : {"pearson", "spearman", "symmetric_uncertainty"}, default="pearson"
+        What similarity means: the absolute correlation, that of the ranks, or the symmetric uncertainty of levels,
+        which sees relations of any form and takes longest.
+    linkage : {"complete", "average", "single"}, default="complete"
+        Which columns of a group are alike: every two, on average, or each with at least one other, so that ends of a
+        chain may differ. Only "single" takes chains of more than 10,000 columns.
+    relevance : str or callable, default="mutual_information"
+        What the most relevant column is, if there is a target: mutual information of levels, the name of another score,
+        or a function ``(X, y) -> scores``.
+    n_bins : int or None, default=None
+        Levels for mutual information and symmetric uncertainty; by default 2 to 10, more with more rows.
+    feature_names : sequence, default=None
+        Names of the columns; by default those of a frame, or their numbers.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What y is. "auto" takes numbers with a fractional part for regression and everything else for classes.
+
+    Returns
+    -------
+    groups : RedundancyGroups
+        Groups with their representatives, the columns to keep, and a picture.
+
+    Examples
+    --------
+    >>> from fewer.datasets import load
+    >>> from fewer.select import redundancy_groups
+    >>> cancer = load("breast_cancer")
+    >>> redundancy_groups(cancer.X, cancer.y, threshold=0.95, feature_names=cancer.columns)
+    8 of 30 columns are in 3 groups that say the same; 25 columns say it all.
+      mean perimeter stands for mean radius, mean area (similarity 0.99 or more)
+      worst perimeter stands for worst radius, worst area (similarity 0.98 or more)
+      radius error stands for perimeter error (similarity 0.97 or more)
+    """
+    names = _names(X, feature_names)
+    sparse = "csc" if measure != "spearman" else False
+    X = check_array(X, accept_sparse=sparse, dtype=(np.float64, np.float32), ensure_min_samples=2)
+    names = tuple(range(X.shape[1])) if names is None else names
+    if len(names) != X.shape[1]:
+        raise ValueError(f"feature_names has {len(names)} names for {X.shape[1]} columns.")
+    merits = None
+    if y is not None:
+        y = column_or_1d(y, warn=False)
+        check_consistent_length(X, y)
+        merits = _relevance(X, y, relevance, n_bins, task)
+    similarity = similarity_of(X, measure, n_bins)
+    groups = []
+    for chain in chains(similarity, X.shape[1], threshold):
+        for columns in _divided(similarity, chain, threshold, linkage):
+            groups.append(_group(similarity, columns, merits, names))
+    groups.sort(key=lambda group: (-len(group), group.columns))
+    shown = np.array([column for group in groups for column in group.nearest_first][:_MOST_SHOWN], dtype=int)
+    return RedundancyGroups(
+        tuple(groups),
+        X.shape[1],
+        float(threshold),
+        measure,
+        linkage,
+        names,
+        shown,
+        np.abs(similarity.between(shown, shown)) if len(shown) else np.empty((0, 0)),
+    )
+
+
+def _names(X: Any, feature_names: Sequence[Any] | None) -> tuple[Any, ...] | None:
+    if feature_names is not None:
+        return tuple(feature_names)
+    columns = None if sp.issparse(X) else getattr(X, "columns", None)
+    return None if columns is None else tuple(columns)
+
+
+def _relevance(X: Any, y: np.ndarray, relevance: str | Callable[..., Any], n_bins: int | None, task: str) -> np.ndarray:
+    if relevance == "mutual_information":
+        levels = target_levels(y, task_of(y, task), n_bins, "redundancy_groups")
+        return Information(discretise(X, n_bins=n_bins)).with_target(levels)
+    return relevance_by_score(relevance, X, y)
+
+
+def chains(similarity: Similarity, n_columns: int, threshold: float) -> list[np.ndarray]:
+    """Sets of two or more columns that hang together by pairs that reach the threshold."""
+    parents = np.arange(n_columns)
+    blocks = [np.arange(start, min(start + _BLOCK, n_columns)) for start in range(0, n_columns, _BLOCK)]
+    for place, first in enumerate(blocks):
+        for second in blocks[place:]:
+            join_similar(parents, similarity.between(first, second), first, second, threshold - _ROUNDING)
+    roots = all_roots(parents)
+    order = np.argsort(roots, kind="stable")
+    starts = np.flatnonzero(np.diff(roots[order])) + 1
+    return [columns for columns in np.split(order, starts) if len(columns) > 1]
+
+
+def _divided(similarity: Similarity, chain: np.ndarray, threshold: float, linkage: Linkage) -> list[np.ndarray]:
+    """The groups of two or more columns that a chain holds."""
+    if linkage == "single" or len(chain) == 2:
+        return [chain]
+    if len(chain) > _LONGEST_CHAIN:
+        raise ValueError(
+            f"{len(chain):,} columns hang together in one chain, too many for linkage={linkage!r}; raise "
+            f"threshold={threshold:g}, or take linkage='single'."
+        )
+    distances = 1 - np.abs(similarity.between(chain, chain))
+    np.fill_diagonal(distances, 0)
+    tree = merge_tree(squareform(np.maximum(distances, 0), checks=False), method=linkage)
+    labels = fcluster(tree, 1 - threshold + _ROUNDING, criterion="distance")
+    groups = [chain[labels == label] for label in np.unique(labels)]
+    return [columns for columns in groups if len(columns) > 1]
+
+
+def _group(
+    similarity: Similarity, columns: np.ndarray, merits: np.ndarray | None, names: tuple[Any, ...]
+) -> RedundancyGroup:
+    """A group with its representative: the most relevant column, or the one that is most like the others."""
+    totals, least = np.zeros(len(columns)), 1.0
+    for start in range(0, len(columns), _BLOCK):
+        block = np.abs(similarity.between(columns[start : start + _BLOCK], columns))
+        totals[start : start + _BLOCK] = block.sum(axis=1)
+        least = min(least, float(block.min()))
+    best = np.flatnonzero(totals >= totals.max() - 1e-9 * len(columns))
+    if merits is not None:
+        most = merits[columns].max()
+        equals = np.flatnonzero(merits[columns] >= most - _ROUNDING)
+        best = equals[totals[equals] >= totals[equals].max() - 1e-9 * len(columns)]
+    representative = columns[best[0]]
+    return RedundancyGroup(
+        tuple(int(column) for column in columns),
+        tuple(names[column] for column in columns),
+        int(representative),
+        np.abs(similarity.between(np.array([representative]), columns)[0]),
+        least,
+    )
