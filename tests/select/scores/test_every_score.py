@@ -1,5 +1,7 @@
 """What holds for every score of a numeric column, by its card."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -134,3 +136,37 @@ def test_selectors_take_it_by_name_on_a_wide_table(name):
     selector = SelectTop(name, k=5000, random_state=0).fit(wide, y)  # more than there are
     assert sorted(selector.ranking_) == list(range(1, 2008))
     assert selector.transform(wide).shape == wide.shape
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if CARDS[name].sparse])
+def test_sparse_tables_are_never_made_dense(name):
+    n_rows, n_columns = 1000, 40_000
+    rng = np.random.default_rng(0)
+    where = rng.integers(0, n_rows, 40_000), rng.integers(0, n_columns, 40_000)
+    X = sparse.coo_array((rng.random(40_000), where), shape=(n_rows, n_columns)).tocsc()
+    y = np.arange(n_rows) % 2
+    scores_of(name, X[:, :50], y)  # so that compilation is not counted
+    tracemalloc.start()
+    try:
+        found = scores_of(name, X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.shape[-1] == n_columns
+    assert peak < 0.5 * 8 * n_rows * n_columns
+
+
+@pytest.mark.parametrize("name", ["anova", "chi2", "pearson", "variance", "welch"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_long_tables_are_read_without_a_copy(name, order):
+    X = np.ones((200_000, 20), dtype=np.float32, order=order)
+    X[::2, ::2] = 2
+    y = np.arange(200_000) % 3
+    scores_of(name, X[:10], y[:10])
+    tracemalloc.start()
+    try:
+        scores_of(name, X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < X.nbytes  # what is needed are the classes, a number or two for each row, and blocks of rows

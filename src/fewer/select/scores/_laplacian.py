@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from fewer.select.scores._score import column_score
+from fewer.select.scores._variance import variance_score
 
 _ENTRIES_AT_ONCE = 1 << 22
 
@@ -77,18 +78,30 @@ def neighbourhood_weights(X: Any, n_neighbors: int, bandwidth: float | None) -> 
 
 def smoothness(X: Any, weights: sparse.csr_array) -> np.ndarray:
     """``f'S f / f' diag(S 1) f`` of each column f, less its weighted mean; minus infinity for a constant one."""
-    n_rows, n_columns = X.shape
     degrees = np.asarray(weights.sum(axis=1)).ravel()
-    scores = np.empty(n_columns)
+    across, along = sparse_forms(X, weights, degrees) if sparse.issparse(X) else dense_forms(X, weights, degrees)
+    constant = variance_score(X) == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(constant | (along <= 0), -np.inf, across / along)
+
+
+def dense_forms(X: np.ndarray, weights: sparse.csr_array, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``f'S f`` and ``f' diag(S 1) f``, a block of columns at a time."""
+    n_rows, n_columns = X.shape
+    across, along = np.empty(n_columns), np.empty(n_columns)
     at_once = max(1, _ENTRIES_AT_ONCE // n_rows)
     for start in range(0, n_columns, at_once):
         columns = slice(start, start + at_once)
-        block = X[:, columns]
-        block = block.toarray().astype(float) if sparse.issparse(block) else block.astype(float)
-        block -= block[0]  # so that a constant column is exactly zero
+        block = X[:, columns].astype(float)
         block -= degrees @ block / degrees.sum()
-        across = np.einsum("ij,ij->j", block, weights @ block)
-        along = degrees @ block**2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scores[columns] = np.where(along > 0, across / along, -np.inf)
-    return scores
+        across[columns] = np.einsum("ij,ij->j", block, weights @ block)
+        along[columns] = degrees @ block**2
+    return across, along
+
+
+def sparse_forms(X: Any, weights: sparse.csr_array, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same from stored entries alone: the weighted mean m takes ``m^2 sum(degrees)`` from both."""
+    X = sparse.csr_array(X, dtype=float)
+    of_means = (degrees @ X) ** 2 / degrees.sum()
+    across = np.asarray(X.multiply(weights @ X).sum(axis=0)).ravel()
+    return across - of_means, degrees @ X.multiply(X).tocsr() - of_means
