@@ -217,7 +217,7 @@ class SequentialSearch(Search):
             return smallest
         if self.direction in STEPWISE:
             return path.best_size if size is None else path.best_size_up_to(size)
-        if size is None and self.tol is None:
+        if size is None and (self.tol is None or self.direction == "plus_minus"):
             return path.best_size
         if size in path.scores:
             return size
