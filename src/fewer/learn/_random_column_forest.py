@@ -23,14 +23,20 @@ from fewer._kernels._tree_votes import add_sparse_votes, add_votes
 from fewer.catalogue import method
 
 
+def entries(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Single entries of a table, dense or sparse."""
+    values = X[rows, columns]
+    return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=float).ravel()
+
+
 def thresholds(X: Any, tree: GrownTree) -> np.ndarray:
     """Middle between the two values next to every cut; 0 in leaves."""
-    split = np.flatnonzero(tree.column >= 0)
-    columns = tree.column[split]
-    below, above = (np.asarray(X[rows[split], columns], dtype=float).ravel() for rows in (tree.below, tree.above))
-    middle = below / 2 + above / 2
     cuts = np.zeros(len(tree.column))
-    cuts[split] = np.where((middle >= above) | (middle < below), below, middle)  # when no number lies between the two
+    split = np.flatnonzero(tree.column >= 0)
+    if len(split):
+        below, above = (entries(X, rows[split], tree.column[split]) for rows in (tree.below, tree.above))
+        middle = below / 2 + above / 2
+        cuts[split] = np.where((middle >= above) | (middle < below), below, middle)  # if no number is between the two
     return cuts
 
 
