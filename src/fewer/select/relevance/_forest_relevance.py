@@ -260,7 +260,7 @@ class ForestRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
                 "No column gains more than chance, so the one that comes nearest is kept. Either none is relevant, or "
                 "the test needs more trees: raise n_estimators, or alpha.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=4,  # past two wrappers of scikit-learn, to the line that called fit
             )
         fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self

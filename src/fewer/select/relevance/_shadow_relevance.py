@@ -209,7 +209,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
                 f"No column is confirmed after {self.n_iter_} rounds, so the first of the ranking is kept. Either none "
                 "is relevant, or more rounds (max_iter) or trees (n_estimators) are needed.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=4,  # past two wrappers of scikit-learn, to the line that called fit
             )
         fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
