@@ -31,7 +31,7 @@ def test_names_functions_and_estimators_may_be_mixed():
 
 def test_usual_scores_suit_the_target():
     X, y = load_diabetes(return_X_y=True)
-    assert score_agreement(X, y + 0.5).names[:2] == ("pearson", "spearman")
+    assert score_agreement(X, y).names[:2] == ("pearson", "spearman")
     assert score_agreement(X, y > 100).names[0] == "fisher"
     assert score_agreement(X).names == ("variance", "laplacian")
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.utils.multiclass import type_of_target
 
 from fewer.select.scores import named_score, score_card, single_column_score
+from fewer.select.scores._score import holds_numbers
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -142,8 +142,7 @@ def usual_scores(y: Any) -> list[str]:
     """Some scores that suit the target and look for different things."""
     if y is None:
         return list(USUAL_SCORES["unsupervised"])
-    numbers = type_of_target(y).startswith("continuous")
-    return list(USUAL_SCORES["regression" if numbers else "classification"])
+    return list(USUAL_SCORES["regression" if holds_numbers(np.asarray(y)) else "classification"])
 
 
 def score_function(score: Any, random_state: Any = None) -> Callable[..., Any]:

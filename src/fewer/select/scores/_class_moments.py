@@ -33,7 +33,8 @@ class ClassMoments(NamedTuple):
     @property
     def between(self) -> np.ndarray:
         """Sum of squares of the class means about the mean, each class counted by its rows."""
-        return self.counts @ (self.means - self.mean) ** 2
+        with np.errstate(over="ignore"):
+            return self.counts @ (self.means - self.mean) ** 2
 
     @property
     def within(self) -> np.ndarray:

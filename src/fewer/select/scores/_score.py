@@ -82,7 +82,7 @@ class Score:
                 "is None."
             )
         y = column_or_1d(y, warn=False)
-        if "classification" in self.tasks and ("regression" not in self.tasks or not _holds_numbers(y)):
+        if "classification" in self.tasks and ("regression" not in self.tasks or not holds_numbers(y)):
             return class_codes(y, f"The score {self.name!r}")
         return _numbers(y, f"The score {self.name!r}")
 
@@ -103,7 +103,7 @@ class Score:
         return X
 
 
-def _holds_numbers(y: np.ndarray) -> bool:
+def holds_numbers(y: np.ndarray) -> bool:
     """Whether y holds numbers rather than names of classes: fractions, or whole numbers of very many kinds."""
     if y.dtype.kind in "iuf":
         n_kinds = len(np.unique(y))
