@@ -47,7 +47,6 @@ def new_task(estimator: Any, X: Any, y: Any, *, grid: Iterable[int], window: int
     if isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1:
         raise ValueError(f"window={window!r} must be a whole number, at least 1.")
     selector, learner = selector_and_learner(estimator)
-    check_selector(selector)
     X, y = table_and_classes(X, y)
     return Task(X, y, selector, learner, checked_grid(grid, X.shape[1]), int(window))
 
@@ -67,6 +66,7 @@ def table_and_classes(X: Any, y: Any) -> tuple[Any, np.ndarray]:
 
 def selector_and_learner(estimator: Any) -> tuple[Any, Any]:
     """The two parts of a pipeline; steps before the selector stay with it."""
+    from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
     if hasattr(estimator, "as_pipeline"):
@@ -76,7 +76,12 @@ def selector_and_learner(estimator: Any) -> tuple[Any, Any]:
             f"estimator is a {type(estimator).__name__}; pass a PUGOVRSVM, or a pipeline that ends with a selector and "
             "a classifier, such as make_pipeline(OVRSNRSelector(), OVRLinearSVMCommittee())."
         )
-    before, learner = estimator.steps[:-1], estimator.steps[-1][1]
+    for _, step in estimator.steps[:-1]:
+        if not isinstance(step, str):  # "passthrough"
+            check_selector(step)
+    before, learner = clone(estimator).steps[:-1], estimator.steps[-1][1]
+    if "n_per_class" in before[-1][1].get_params():
+        before[-1][1].set_params(n_per_class=1)  # all numbers are read off the ranking, so its own does not matter
     return (before[0][1] if len(before) == 1 else Pipeline(before)), learner
 
 

@@ -209,7 +209,7 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has one class only, {self.classes_[0]!r}; a machine tells a class from others, so it needs two "
+                f"y has one class only, '{self.classes_[0]}'; a machine tells a class from others, so it needs two "
                 "or more."
             )
         return codes
@@ -219,8 +219,8 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
         from sklearn.utils.extmath import row_norms
 
         # The intercept is the weight of one more column, which is penalised the less, the larger the column.
-        scale = max(1.0, float(np.sqrt(np.mean(row_norms(X, squared=True), dtype=np.float64))))
-        liblinear = LinearSVC(C=self.C, loss="hinge", dual=True, intercept_scaling=scale, max_iter=200, random_state=0)
+        scale = 3 * max(1.0, float(np.sqrt(np.mean(row_norms(X, squared=True), dtype=np.float64))))
+        liblinear = LinearSVC(C=self.C, loss="hinge", dual=True, intercept_scaling=scale, random_state=0)
         liblinear.fit(X, codes)
         self.coef_, self.intercept_ = liblinear.coef_, np.atleast_1d(liblinear.intercept_)
 
@@ -288,7 +288,7 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
         if sizes != sorted(sizes) or not sizes or sizes[0] < 1 or sizes[-1] > len(order):
             raise ValueError(f"sizes must rise from 1 at least to the {len(order)} columns of order at most.")
         if len(classes) < 2:
-            raise ValueError(f"y has one class only, {classes[0]!r}; at least two are needed.")
+            raise ValueError(f"y has one class only, '{classes[0]}'; at least two are needed.")
         if X.shape[0] > _MOST_ROWS_IN_PAIRS:
             fits = (OVRLinearSVMCommittee(self.C, self.tol).fit(X[:, order[:size]], y) for size in sizes)
             return np.stack([fit.predict(X_new[:, order[:size]]) for fit, size in zip(fits, sizes, strict=True)])

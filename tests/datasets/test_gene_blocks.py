@@ -1,0 +1,88 @@
+"""Correlated blocks of columns in three classes, and rows drawn from a factor model of each class."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from fewer.datasets import make_gene_blocks, simulate_factor_classes
+
+
+def test_means_variances_and_correlations_are_those_of_the_design():
+    X, y, truth = make_gene_blocks(n_per_class=20_000, n_blocks=19, random_state=0)
+    for k, label in enumerate("ABC"):
+        rows = X[y == label]
+        np.testing.assert_allclose(rows.mean(axis=0), truth["means"][k], atol=5 / np.sqrt(20_000))
+        correlations = np.corrcoef(rows.T)
+        assert rows.var(axis=0) == pytest.approx(np.ones(95), abs=0.06)
+        assert correlations[10, 11:15] == pytest.approx(np.full(4, 0.9), abs=0.01)
+        assert np.abs(correlations[:5, 5:]).max() < 0.04
+    assert not truth["means"][:, 90:].any()
+
+
+def test_truth_names_the_columns_that_matter():
+    truth = make_gene_blocks(random_state=0).truth
+    assert len(truth["support"]) == 85  # eighteen blocks, of which the tenth has the same mean in all classes
+    assert not set(range(45, 50)) & set(truth["support"].tolist())
+    assert truth["markers"]["A"].tolist() == [0, 1, 2, 3, 4]
+    assert set(range(10, 45)) <= set(truth["markers"]["C"].tolist())
+
+
+def test_bayes_error_is_reached_by_the_best_linear_rule():
+    X, y, truth = make_gene_blocks(n_per_class=20_000, n_blocks=18, random_state=1)
+    rule = LinearDiscriminantAnalysis().fit(X[::2], y[::2])
+    error = np.mean(rule.predict(X[1::2]) != y[1::2])
+    assert error == pytest.approx(truth["bayes_error"], abs=4 * np.sqrt(0.06 / 30_000))
+    assert truth["bayes_error"] == pytest.approx(0.0615, abs=1e-4)
+
+
+@pytest.mark.parametrize("bad", [{"n_per_class": 0}, {"n_blocks": 17}, {"correlation": 1.0}, {"block_size": 0}])
+def test_impossible_blocks_are_refused(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        make_gene_blocks(**bad)
+
+
+def test_factor_models_are_recovered_from_many_rows():
+    rng = np.random.default_rng(0)
+    loadings, noise = rng.normal(size=(2, 8)), np.linspace(0.2, 1.0, 8)
+    X = rng.normal(size=(4000, 2)) @ loadings + rng.normal(size=(4000, 8)) * np.sqrt(noise) + 3.0
+    y = np.repeat([0, 1], 2000)
+    drawn = simulate_factor_classes(X, y, q=2, n_per_class=4000, random_state=0)
+    covariance = loadings.T @ loadings + np.diag(noise)
+    for k in range(2):
+        model = drawn.truth["loadings"][k].T @ drawn.truth["loadings"][k] + np.diag(drawn.truth["noise"][k])
+        assert np.abs(model - covariance).max() < 0.1 * covariance.max()
+        assert np.abs(np.cov(drawn.X[drawn.y == k].T) - model).max() < 0.1 * covariance.max()
+    np.testing.assert_allclose(drawn.truth["means"], 3.0, atol=0.15)
+
+
+def test_wide_tables_and_small_classes_have_fewer_factors():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(10, 300)), np.repeat(["a", "b"], [3, 7])
+    drawn = simulate_factor_classes(X, y, q=5, n_per_class=6, random_state=0)
+    assert [one.shape for one in drawn.truth["loadings"]] == [(2, 300), (5, 300)]
+    assert drawn.X.shape == (12, 300)
+    assert drawn.y.tolist() == ["a"] * 6 + ["b"] * 6
+    assert np.isfinite(drawn.X).all()
+
+
+def test_constant_columns_stay_constant():
+    X, y = load_iris(return_X_y=True)
+    X[:, 2] = 7.0
+    drawn = simulate_factor_classes(X, y, q=2, n_per_class=50, random_state=0)
+    np.testing.assert_allclose(drawn.X[:, 2], 7.0, atol=1e-3)
+
+
+def test_the_random_state_alone_decides():
+    X, y = load_iris(return_X_y=True)
+    first, second, third = (simulate_factor_classes(X, y, random_state=seed).X for seed in (0, 0, 1))
+    assert np.array_equal(first, second)
+    assert not np.array_equal(first, third)
+
+
+def test_classes_of_one_row_and_no_factors_are_refused():
+    X = np.eye(3)
+    with pytest.raises(ValueError, match="'b' has one row"):
+        simulate_factor_classes(X, ["a", "a", "b"])
+    with pytest.raises(ValueError, match="q=0"):
+        simulate_factor_classes(X, [0, 0, 0], q=0)

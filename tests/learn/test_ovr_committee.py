@@ -1,0 +1,137 @@
+"""The committee: the same machines as scikit-learn's, nested sets of columns, degenerate tables."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC
+
+from fewer._kernels._hinge_dual import hinge_dual
+from fewer._kernels._row_products import centred_products
+from fewer.datasets import make_gene_blocks
+from fewer.learn import OVRLinearSVMCommittee
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    X, y, _ = make_gene_blocks(n_per_class=15, n_blocks=40, random_state=0)
+    return X, y
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+@pytest.mark.parametrize("table", ["wine", "blocks"])
+def test_machines_are_those_of_scikit_learn(table, C, blocks):
+    X, y = (scale(load_wine().data), load_wine().target) if table == "wine" else blocks
+    ours = OVRLinearSVMCommittee(C=C).fit(X, y)
+    peer = OneVsRestClassifier(SVC(kernel="linear", C=C, tol=1e-9)).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=1e-5)
+    np.testing.assert_allclose(ours.coef_, np.vstack([machine.coef_ for machine in peer.estimators_]), atol=1e-5)
+    np.testing.assert_array_equal(ours.predict(X), peer.predict(X))
+
+
+def test_two_classes_have_one_machine():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50:], np.array(["no", "yes"])[y[50:] - 1]
+    ours, peer = OVRLinearSVMCommittee().fit(X, y), SVC(kernel="linear", tol=1e-9).fit(X, y)
+    assert ours.coef_.shape == (1, 4)
+    np.testing.assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=2e-4)
+    np.testing.assert_array_equal(ours.predict(X), peer.predict(X))
+
+
+def test_the_optimum_is_the_same_from_any_start(blocks):
+    X, y = blocks
+    signs = np.where(y == "A", 1.0, -1.0)
+    products = centred_products(X)
+    start = np.where(signs > 0, 0.3, -0.15)
+    found = [np.zeros(len(signs)), start.copy()]
+    for beta in found:
+        _, violation = hinge_dual(products, signs, 1.0, 1e-9, 10**6, beta)
+        assert violation == 0.0
+        assert abs(beta.sum()) < 1e-12
+        assert ((signs * beta >= 0) & (signs * beta <= 1)).all()
+    np.testing.assert_allclose(X.T @ found[0], X.T @ found[1], atol=1e-7)
+
+
+def test_many_rows_with_most_of_them_set_aside_reach_the_same_optimum():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = (X @ [1.0, -1.0, 0.5] + rng.normal(scale=0.7, size=1500) > 0).astype(int)
+    ours, peer = OVRLinearSVMCommittee().fit(X, y), SVC(kernel="linear", tol=1e-7).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-4)
+
+
+def test_nested_sets_predict_like_committees_fitted_on_each(blocks):
+    X, y = blocks
+    new, _, _ = make_gene_blocks(n_per_class=50, n_blocks=40, random_state=1)
+    order, sizes = np.random.default_rng(0).permutation(200), [1, 5, 5, 30, 120, 200]
+    found = OVRLinearSVMCommittee().nested_predictions(X, y, new, order, sizes)
+    thin = OVRLinearSVMCommittee().nested_predictions(sparse.csr_array(X), y, sparse.csr_array(new), order, sizes)
+    np.testing.assert_array_equal(found, thin)
+    for size, predicted in zip(sizes, found, strict=True):
+        fitted = OVRLinearSVMCommittee().fit(X[:, order[:size]], y)
+        np.testing.assert_array_equal(predicted, fitted.predict(new[:, order[:size]]))
+
+
+@pytest.mark.parametrize("sizes", [[], [0, 1], [3, 2], [500]])
+def test_sizes_that_do_not_rise_are_refused(sizes, blocks):
+    with pytest.raises(ValueError, match="sizes must rise"):
+        OVRLinearSVMCommittee().nested_predictions(*blocks, blocks[0], np.arange(200), sizes)
+
+
+def test_columns_that_tell_nothing_leave_machines_without_weights():
+    y = np.repeat([0, 1, 2], [4, 4, 5])
+    committee = OVRLinearSVMCommittee().fit(np.ones((13, 3)), y)
+    assert not committee.coef_.any()
+    assert committee.intercept_.tolist() == [-1, -1, -1]
+
+
+def test_products_lose_no_digits_to_a_large_mean():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(20, 50)), rng.normal(size=(7, 50))
+    centre = X.mean(axis=0)
+    expected = (X - centre) @ (X - centre).T, (Z - centre) @ (X - centre).T
+    np.testing.assert_allclose(centred_products(X + 1e6), expected[0], atol=1e-7)
+    np.testing.assert_allclose(centred_products(X + 1e6, Z + 1e6), expected[1], atol=1e-7)
+    thin = centred_products(sparse.csr_array(X), sparse.csr_array(Z))
+    np.testing.assert_allclose(thin, expected[1], atol=1e-12)
+
+
+def test_more_rows_than_products_hold_are_left_to_liblinear(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.digitize(X @ [1.0, 1.0, 0.0] + rng.normal(scale=0.3, size=300), [-0.8, 0.8])
+    exact = OVRLinearSVMCommittee().fit(X, y)
+    monkeypatch.setattr("fewer.learn._ovr_committee._MOST_ROWS_IN_PAIRS", 10)
+    many = OVRLinearSVMCommittee().fit(X, y)
+    assert np.mean(many.predict(X) != exact.predict(X)) < 0.02
+    np.testing.assert_allclose(many.coef_[0], exact.coef_[0], atol=0.1)
+    found = OVRLinearSVMCommittee().nested_predictions(X, y, X, np.arange(3), [1, 3])
+    np.testing.assert_array_equal(found[1], many.predict(X))
+
+
+def test_machines_that_are_not_done_say_so(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    monkeypatch.setattr("fewer.learn._ovr_committee._MOST_STEPS", 100)
+    with pytest.warns(ConvergenceWarning, match=r"by [\d.e+]+ .* after 100 steps"):
+        OVRLinearSVMCommittee().fit(X, y)
+
+
+def test_rows_far_from_zero_and_large_numbers_are_taken():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 10)
+    X = rng.normal(size=(30, 4)) + y[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small = OVRLinearSVMCommittee(C=1.0).fit(X, y).predict(X)
+        large = OVRLinearSVMCommittee(C=1e-8).fit(1e4 * X + 1e7, y).predict(1e4 * X + 1e7)
+    np.testing.assert_array_equal(small, large)
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="one class only, 'x'"):
+        OVRLinearSVMCommittee().fit(np.eye(3), ["x", "x", "x"])
