@@ -50,8 +50,8 @@ def compose(journal: Journal) -> Findings:
         headline=headline,
         verdict=(
             headline,
-            which.sentence if learnable.verdict != "no" else compared.sentence,
-            grave or how_few.sentence,
+            compared.sentence if learnable.verdict == "no" else _in_short(which, how_few, columns, final),
+            grave or (interacting.sentence if learnable.verdict == "no" else compared.sentence),
         ),
         claims_benefit=claims,
         winner=scores.winner.number,
@@ -232,6 +232,22 @@ def _effect(column: dict[str, Any]) -> str:
         r = column["correlation"] or 0.0
         return "rises with the target" if r > 0 else "falls with the target" if r < 0 else "flat"
     return f"highest in {column['highest_in']}, lowest in {column['lowest_in']}"
+
+
+def _in_short(which: Answer, how_few: Answer, columns: tuple[Column, ...], final: dict[str, Any]) -> str:
+    """Which columns and how few, in one sentence for the top of the page."""
+    names = [column.name for column in columns if column.chosen]
+    first = ", ".join(names[:4])
+    smallest = how_few.evidence["smallest"]
+    enough = f"; the first {smallest:,} nearly suffice" if smallest < len(names) else ""
+    stable = "" if which.number is None else f" (stability {which.number:.2f} of 1)"
+    return f"First come {first}{enough}. The folds agree on the list{_degree(which.number)}{stable}."
+
+
+def _degree(stability: float | None) -> str:
+    if stability is None:
+        return ""
+    return " well" if stability >= 0.75 else " in part" if stability >= 0.4 else " poorly"
 
 
 def _rivals(scores: AllScores) -> tuple[Rival, ...]:

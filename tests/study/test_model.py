@@ -1,0 +1,97 @@
+"""The model that a user keeps comes back from its file for every learner, and takes new rows."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from fewer.io import Dataset
+from fewer.study import LEARNERS, StudyError, StudyModel, apply_model, make_plan, study_data
+from fewer.study._findings import Column
+from fewer.study._model import fit_model
+
+
+class Chosen:
+    """As much of findings as a model needs."""
+
+    def __init__(self, names, winner):
+        self.chosen = names
+        self.winner = winner
+        self.columns = [Column(rank, name, None, 1.0, True, "", 0.0) for rank, name in enumerate(names, 1)]
+
+
+def fitted(dataset, names, learner):
+    data = study_data(dataset)
+    plan = make_plan(
+        data, preset="quick", methods=["anova" if data.is_classification else "pearson"], learners=[learner]
+    )
+    return fit_model(plan, data, Chosen(names, len(plan.candidates) - 1))
+
+
+@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "simplest"])
+def test_every_learner_comes_back_from_its_file(make_table, tmp_path, learner):
+    table = make_table(n_rows=80)
+    model = fitted(table, ["x1", "x0", "x7"], learner)
+    model.save(tmp_path / "model.skops")
+    again = StudyModel.load(tmp_path / "model.skops")
+    assert again.columns == ("x0", "x1", "x7")
+    new = apply_model(again, table)
+    assert new.columns[:4] == ["x0", "x1", "x7", "predicted_state"]
+    assert new["predicted_state"].to_list() == list(model.pipeline.predict(table.keep(["x0", "x1", "x7"]).X))
+    assert (new["predicted_state"].to_numpy() == table.y).mean() > 0.8
+
+
+def test_numbers_are_predicted_too(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4))
+    table = Dataset.from_frame({**{f"x{i}": X[:, i] for i in range(4)}, "y": X[:, 2] * 3}, target="y")
+    new = apply_model(fitted(table, ["x2"], "ridge"), table)
+    assert np.corrcoef(new["predicted_y"], table.y)[0, 1] > 0.999
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(0)
+    colour = rng.choice(["red", "blue", "green"], size=60)
+    frame = pl.DataFrame(
+        {
+            "dose": rng.normal(size=60),
+            "colour": colour,
+            "size": rng.choice(["s", "m", "l"], size=60),
+            "state": np.where(colour == "red", "ill", "well"),
+        }
+    )
+    return Dataset.from_frame(frame, target="state")
+
+
+def test_a_chosen_category_needs_its_column_alone(mixed, tmp_path):
+    model = fitted(mixed, ["colour_red"], "ridge")
+    model.save(tmp_path / "model.skops")
+    model = StudyModel.load(tmp_path / "model.skops")
+    assert model.columns == ("colour",)
+    new = apply_model(model, mixed)
+    assert (new["predicted_state"].to_numpy() == mixed.y).all()
+
+
+def test_new_rows_may_have_holes_and_categories_never_seen(mixed):
+    model = fitted(mixed, ["colour_red", "dose"], "ridge")
+    new = Dataset.from_frame(
+        pl.DataFrame({"colour": ["red", None, "mauve"], "dose": [0.5, 0.1, None], "other": [1, 2, 3]})
+    )
+    assert apply_model(model, new)["predicted_state"].to_list() == ["ill", "well", "well"]
+
+
+def test_words_where_numbers_were_are_named(mixed):
+    model = fitted(mixed, ["dose", "colour_red"], "ridge")
+    with pytest.raises(StudyError, match="'dose' held numbers in the study"):
+        apply_model(model, Dataset.from_frame(pl.DataFrame({"colour": ["red", "blue"], "dose": ["much", "little"]})))
+
+
+def test_columns_that_are_not_there_are_named(mixed):
+    model = fitted(mixed, ["dose", "colour_red"], "ridge")
+    with pytest.raises(StudyError, match="lacks 1 of the 2 columns that the model needs: 'dose'"):
+        apply_model(model, Dataset.from_frame(pl.DataFrame({"colour": ["red", "blue"], "x": [1.5, 2.5]})))
+
+
+def test_without_predictions_only_columns_come_out(mixed):
+    model = fitted(mixed, ["colour_red"], "ridge")
+    assert apply_model(model, mixed, predict=False).columns == ["colour"]

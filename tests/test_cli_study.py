@@ -1,0 +1,164 @@
+"""The commands around a study: what a user types, and what comes back."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from fewer.cli import app
+
+EFFORT = [
+    "--preset",
+    "quick",
+    "--methods",
+    "anova",
+    "--learners",
+    "ridge,knn",
+    "--folds",
+    "3",
+    "--repeats",
+    "1",
+    "-j",
+    "1",
+]
+
+
+def fewer(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(60) % 2)
+    columns = {f"gene {i}": rng.normal(size=60) + (2.0 * y if i < 2 else 0) for i in range(12)}
+    frame = pl.DataFrame({"sample_id": [f"s{i:02d}" for i in range(60)], **columns})
+    frame = frame.with_columns(
+        colour=pl.Series(np.where(y, "red", "blue")[rng.permutation(60)]), state=pl.Series(np.where(y, "ill", "well"))
+    )
+    path = tmp_path_factory.mktemp("tables") / "blood.csv"
+    frame.write_csv(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(table, tmp_path_factory):
+    out = tmp_path_factory.mktemp("studies") / "blood"
+    result = fewer("study", table, "--target", "state", *EFFORT, "--permutations", 19, "--out", out)
+    assert result.exit_code == 0, result.output
+    return out, result
+
+
+def test_a_study_says_what_it_found_and_where_the_report_is(finished):
+    out, result = finished
+    assert "Is there anything to learn?" in result.stdout
+    assert "gene 0" in result.stdout
+    assert f"Report: {out / 'report.html'}" in result.stdout
+
+
+def test_it_leaves_what_the_user_keeps(finished):
+    out, _ = finished
+    names = {path.name for path in out.iterdir()}
+    assert {"features.txt", "findings.json", "report.html", "journal.sqlite", "model.skops", "plan.json"} <= names
+    findings = json.loads((out / "findings.json").read_text())
+    chosen = [column["name"] for column in findings["columns"] if column["chosen"]]
+    assert (out / "features.txt").read_text().splitlines() == chosen
+
+
+def test_show_repeats_it(finished):
+    out, result = finished
+    assert fewer("show", out).stdout == result.stdout
+    assert json.loads(fewer("show", out, "--json").stdout)["version"] == 1
+
+
+def test_the_plan_of_a_report_gives_the_same_numbers(finished, tmp_path):
+    out, _ = finished
+    again = fewer("study", "--plan", out / "report.html", "--out", tmp_path / "again", "-j", 1)
+    assert again.exit_code == 0, again.output
+    assert (tmp_path / "again" / "findings.json").read_text() == (out / "findings.json").read_text()
+
+
+def test_studies_are_listed_resumed_and_removed(finished, tmp_path):
+    out, _ = finished
+    listed = fewer("studies", out.parent)
+    assert str(out) in listed.stdout
+    assert json.loads((out / "findings.json").read_text())["headline"] in listed.stdout
+    assert fewer("resume", out, "-j", 1).exit_code == 0
+    assert "There is no study" in fewer("studies", tmp_path).stdout
+
+
+def test_rm_removes_only_the_study(table, tmp_path):
+    out = tmp_path / "study"
+    assert fewer("study", table, "-t", "state", *EFFORT, "--permutations", 0, "--out", out).exit_code == 0
+    (out / "my notes.txt").write_text("keep me")
+    assert fewer("rm", out, "--yes").exit_code == 0
+    assert [path.name for path in out.iterdir()] == ["my notes.txt"]
+    assert fewer("rm", out, "--yes").exit_code == 2
+
+
+def test_a_dry_run_shows_the_plan_and_runs_nothing(table, tmp_path):
+    result = fewer("study", table, "-t", "state", *EFFORT, "--dry-run", "--out", tmp_path / "study")
+    assert result.exit_code == 0
+    assert "candidates" in result.stdout
+    assert "time" in result.stdout
+    assert not (tmp_path / "study").exists()
+
+
+def test_new_rows_are_reduced_and_predicted(finished, table, tmp_path):
+    out, _ = finished
+    features = (out / "features.txt").read_text().splitlines()
+    result = fewer("apply", out, table, "-o", tmp_path / "new.csv")
+    assert result.exit_code == 0, result.output
+    reduced = pl.read_csv(tmp_path / "new.csv")
+    assert reduced.columns[-1] == "predicted_state"
+    truth = pl.read_csv(table)["state"]
+    assert (reduced["predicted_state"] == truth).mean() > 0.8
+    assert set(features) <= {*reduced.columns, "colour_red"}
+    only = pl.read_csv(table).select([name for name in features if not name.startswith("colour")])
+    only.drop(only.columns[0]).write_csv(tmp_path / "short.csv")
+    lacking = fewer("apply", out, tmp_path / "short.csv", "-o", tmp_path / "x.csv")
+    assert lacking.exit_code == 2
+    assert only.columns[0] in lacking.stderr
+
+
+def test_a_model_from_a_stranger_is_not_loaded(finished, tmp_path):
+    import shutil
+
+    import skops.io
+
+    out, _ = finished
+    spoilt = tmp_path / "study"
+    shutil.copytree(out, spoilt)
+    skops.io.dump({"run": CliRunner}, spoilt / "model.skops")
+    refused = fewer("apply", spoilt, spoilt / "nothing.csv", "-o", tmp_path / "x.csv")
+    assert refused.exit_code == 2
+    assert "not loaded" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--target", "sate"], "sate"),
+        (["--target", "state", "--preset", "fast"], "there are quick"),
+        (["--target", "state", "--methods", "fischer"], "fisher"),
+        (["--target", "state", "--engine", "cloud"], "there are local and dask"),
+        (["--target", "state", "--engine", "dask"], "--scheduler"),
+        (["--target", "state", "--sizes", "a,b"], "whole numbers"),
+        (["--target", "state", "--groups", "nobody"], "no column 'nobody'"),
+        ([], "needs a target"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_said_in_a_paragraph(table, tmp_path, words, said):
+    result = fewer("study", table, *words, "--out", tmp_path / "study")
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_without_a_table_there_is_no_study():
+    result = fewer("study")
+    assert result.exit_code == 2
+    assert "Which table?" in result.stderr
