@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from fewer.datasets import make_permuted_clusters
 from fewer.evaluate import selection_curve
 from fewer.select import VarianceWeightSelector
-from fewer.select.weights import _unit_columns
+from fewer.select.weights import _unit_columns, _variance_weights
 from fewer.select.weights._leading_eigenvector import leading_eigenvector
 from fewer.select.weights._unit_columns import SparseUnitColumns, column_scale, scaled, unit_columns
 
@@ -58,20 +58,12 @@ def sparse_counts(n_rows, n_columns, seed=0):
     return counts
 
 
-@pytest.mark.parametrize("shape", [(60, 30), (30, 60), (40, 2050), (5, 2)])
-def test_direct_weights_equal_the_dense_eigenvector(shape):
+@pytest.mark.parametrize("most", [2000, 10], ids=["with the matrix", "without it where there are fewer rows"])
+@pytest.mark.parametrize("shape", [(60, 30), (30, 60), (5, 2)])
+def test_direct_weights_equal_the_dense_eigenvector(shape, most, monkeypatch):
+    monkeypatch.setattr(_variance_weights, "MATRIX_FREE", most)
     X = np.random.default_rng(0).normal(size=shape) + np.random.default_rng(1).normal(size=(shape[0], 1))
     np.testing.assert_allclose(VarianceWeightSelector().fit(X).weights_, plain_direct(X), atol=1e-8)
-
-
-def test_direct_weights_of_a_table_that_is_tall_and_wide():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(2200, 30)) @ rng.normal(size=(30, 2100))
-    found = VarianceWeightSelector().fit(X)
-    squared = np.corrcoef(X, rowvar=False) ** 2
-    residual = squared @ found.weights_ - found.objective_ * found.weights_
-    assert np.linalg.norm(residual) < 1e-8 * found.objective_
-    assert found.weights_.min() > 0  # no other eigenvector has one sign
 
 
 @pytest.mark.parametrize("method", ["direct", "iterative"])
@@ -122,9 +114,11 @@ def test_weights_do_not_see_shift_scale_or_sign_of_a_column():
         np.testing.assert_allclose(before, after, atol=1e-8)
 
 
-@pytest.mark.parametrize("shape", [(60, 30), (30, 60), (40, 2050)])
+@pytest.mark.parametrize("most", [2000, 10])
+@pytest.mark.parametrize("shape", [(60, 30), (30, 60)])
 @pytest.mark.parametrize("method", ["direct", "iterative"])
-def test_sparse_tables_give_the_same_weights(shape, method):
+def test_sparse_tables_give_the_same_weights(shape, method, most, monkeypatch):
+    monkeypatch.setattr(_variance_weights, "MATRIX_FREE", most)
     X = sparse_counts(*shape)
     expected = VarianceWeightSelector(method).fit(X)
     for form in (sparse.csr_array, sparse.csc_matrix):
@@ -253,12 +247,12 @@ def test_many_random_starts_find_what_one_may_miss():
     one, best = 0, 0
     for seed in range(3):
         X, _, truth = make_permuted_clusters(n_features=100, random_state=seed)
-        settings = {"init": "random", "n_features_to_select": 3, "random_state": seed}
+        settings = {"init": "random", "tol": 1e-5, "n_features_to_select": 3, "random_state": seed}
         one += (
             VarianceWeightSelector("iterative", n_init=1, **settings).fit(X).get_support() == truth["support"]
         ).all()
         best += (
-            VarianceWeightSelector("iterative", n_init=20, **settings).fit(X).get_support() == truth["support"]
+            VarianceWeightSelector("iterative", n_init=15, **settings).fit(X).get_support() == truth["support"]
         ).all()
     assert one < best == 3
 

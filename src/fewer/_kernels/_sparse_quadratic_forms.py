@@ -9,22 +9,25 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def add_quadratic_forms(
-    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, block: np.ndarray, first_row: int, forms: np.ndarray
+    part_indptr: np.ndarray,
+    part_indices: np.ndarray,
+    part_data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    rows_of_k: np.ndarray,
+    forms: np.ndarray,
 ) -> None:
     """Add to ``forms`` what some rows of K contribute.
 
-    ``indptr``, ``indices`` and ``data`` are the table by columns (CSC); ``block`` holds the rows of K from
-    ``first_row`` on.
+    The table comes by columns (CSC) twice: only the rows at hand, counted from the first of them, and whole.
     """
-    past_row = first_row + block.shape[0]
     for column in range(len(indptr) - 1):
         total = 0.0
-        for left in range(indptr[column], indptr[column + 1]):
-            if indices[left] < first_row or indices[left] >= past_row:
-                continue
-            row = block[indices[left] - first_row]
+        for left in range(part_indptr[column], part_indptr[column + 1]):
+            row = rows_of_k[part_indices[left]]
             inner = 0.0
             for right in range(indptr[column], indptr[column + 1]):
                 inner += row[indices[right]] * data[right]
-            total += data[left] * inner
+            total += part_data[left] * inner
         forms[column] += total

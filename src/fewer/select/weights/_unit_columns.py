@@ -171,21 +171,25 @@ class SparseUnitColumns:
 
     def squared_correlation_product(self, vector: np.ndarray) -> np.ndarray:
         forms = np.zeros(self.n_columns)
-        table = self.by_columns
-        for first_row, part in self._gram_rows(vector):
+        whole = self.by_columns
+        for rows, rows_of_gram in self._gram_rows(vector):
             # The rows and columns of the matrix sum to zero, so the means need not be taken off the table again.
-            add_quadratic_forms(table.indptr, table.indices, table.data, part, first_row, forms)
+            part = self.by_rows[rows].tocsc()
+            add_quadratic_forms(
+                part.indptr, part.indices, part.data, whole.indptr, whole.indices, whole.data, rows_of_gram, forms
+            )
         return forms / self.norm**2
 
-    def _gram_rows(self, weights: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Rows of ``M diag(w) M'``, some at a time, each part with the number of its first row."""
+    def _gram_rows(self, weights: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Rows of ``M diag(w) M'``, some at a time, and which they are."""
         scaled_weights = weights / self.norm**2
         sums = self.by_rows @ (scaled_weights * np.asarray(self.by_columns.sum(axis=0)).ravel()) / self.n_rows
-        middle = sums.mean()
         weighted = self.by_rows @ sparse.diags_array(scaled_weights)
         for rows in blocks(self.n_rows, self.n_rows):
             part = (weighted[rows] @ self.by_columns.T).toarray()
-            yield rows.start, part - sums[rows, None] - sums + middle
+            part -= sums[rows, None]
+            part -= sums - sums.mean()
+            yield rows, part
 
 
 def blocks(length: int, other_length: int) -> Iterator[slice]:
