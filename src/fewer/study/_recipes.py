@@ -38,7 +38,7 @@ def _discriminant(classify: bool) -> Any:
 def _forest(classify: bool) -> Any:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    return RandomForestClassifier(200) if classify else RandomForestRegressor(200)
+    return RandomForestClassifier(100) if classify else RandomForestRegressor(100)
 
 
 def _support_vectors(classify: bool) -> Any:
@@ -61,6 +61,7 @@ class Learner:
     says: str
     build: Callable[[bool], Any]
     regression: bool = True
+    slow: bool = False
 
 
 LEARNERS: dict[str, Learner] = {
@@ -70,8 +71,8 @@ LEARNERS: dict[str, Learner] = {
         Learner("knn", "5 nearest neighbours", _neighbours),
         Learner("naive_bayes", "Gaussian naive Bayes", _naive_bayes, regression=False),
         Learner("lda", "linear discriminant analysis", _discriminant, regression=False),
-        Learner("forest", "random forest", _forest),
-        Learner("svm", "support vectors with an RBF kernel", _support_vectors),
+        Learner("forest", "random forest", _forest, slow=True),
+        Learner("svm", "support vectors with an RBF kernel", _support_vectors, slow=True),
         Learner("simplest", "most frequent class, or mean", _simplest),
     )
 }
