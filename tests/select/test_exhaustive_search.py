@@ -82,3 +82,51 @@ def test_too_many_subsets_are_refused_before_any_is_scored(n_columns, size, mess
 def test_an_objective_that_is_not_a_number_is_refused():
     with pytest.raises(ValueError, match="not a number for columns"):
         ExhaustiveSearch(lambda S, y: np.nan, n_features_to_select=2).fit(np.eye(4))
+
+
+class StopAfter:
+    """A callback that stops the fit after some steps."""
+
+    def __init__(self, n_steps):
+        self.n_steps = n_steps
+        self.seen = []
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+        if context.parent is None:
+            return False
+        self.seen.append(fitted_estimator.path_scores_)
+        return len(self.seen) >= self.n_steps
+
+
+def test_a_callback_stops_the_search_and_keeps_what_there_is():
+    X, y = classes()
+    watch, stop = StopAfter(10**6), StopAfter(4)
+    search = ExhaustiveSearch(NearestNeighbourObjective(), n_features_to_select=4)
+    search.set_callbacks(watch).fit(X, y)
+    assert len(watch.seen) == comb(4, 2)  # the first two of four columns
+    stopped = ExhaustiveSearch(NearestNeighbourObjective(), n_features_to_select=4).set_callbacks(stop).fit(X, y)
+    assert len(stop.seen) == 4
+    assert stopped.n_evaluations_ < search.n_evaluations_
+    assert stopped.transform(X).shape == (40, 4)
+
+
+def test_sizes_may_be_limited():
+    X, y = classes(n_columns=40)
+    search = ExhaustiveSearch(NearestNeighbourObjective(), max_size=2).fit(X, y)
+    assert search.n_evaluations_ == 40 + comb(40, 2)
+    with pytest.raises(ValueError, match="subsets of up to 5 columns, more than limit"):
+        ExhaustiveSearch(NearestNeighbourObjective(), max_size=5).fit(X, y)
+
+
+def test_the_history_tells_every_improvement():
+    X, y = classes()
+    search = ExhaustiveSearch(NearestNeighbourObjective(), n_features_to_select=3).fit(X, y)
+    scores = [step.score for step in search.history_]
+    assert scores == sorted(set(scores))
+    assert scores[-1] == search.path_scores_[3]

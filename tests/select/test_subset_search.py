@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
 
+from fewer.evaluate import selection_curve
 from fewer.select import (
     ConflictsObjective,
     ExhaustiveSearch,
@@ -104,3 +105,12 @@ def test_unknown_words_are_refused():
 def test_parameters_reach_into_the_criterion():
     search = SubsetSearch(RidgeObjective()).set_params(estimator_or_criterion__alpha=3.0)
     assert search.estimator_or_criterion.alpha == 3.0
+
+
+@pytest.mark.parametrize("strategy", ["floating", "random_mutation"])
+def test_a_curve_over_sizes_is_read_off_one_search_in_each_fold(strategy):
+    X, y = classes()
+    curve = selection_curve(
+        SubsetSearch(RIDGE, strategy, n_iter=30, random_state=0), GaussianNB(), X, y, cv=3, random_state=0
+    )
+    assert list(curve.sizes) == list(range(1, 8))

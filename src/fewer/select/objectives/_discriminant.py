@@ -91,7 +91,7 @@ class DiscriminantScorer(LinearScorer):
     def __init__(self, X: np.ndarray, codes: np.ndarray, splits: list[Split]) -> None:
         order = rows_by_fold(splits, len(X))
         training, tests = places_in(order, [train for train, _ in splits]), [test for _, test in splits]
-        super().__init__(SubsetProducts(X[order], codes[order], training, ridge=0.0, tol=DETERMINED))
+        super().__init__(SubsetProducts(X, order, codes[order], training, ridge=0.0, tol=DETERMINED))
         self._tests = [as_slice(rows) for rows in places_in(order, tests)]
         self._codes = codes[order]
         counts = self._products.counts
@@ -125,7 +125,8 @@ class LeaveOneOutDiscriminantScorer(LeftOutScorer):
     """Discriminants on all rows, from which each is left out in turn; made by ``DiscriminantObjective.start``."""
 
     def __init__(self, X: np.ndarray, codes: np.ndarray) -> None:
-        super().__init__(SubsetProducts(X, codes, [np.arange(len(X))], ridge=0.0, tol=DETERMINED))
+        every_row = np.arange(len(X))
+        super().__init__(SubsetProducts(X, every_row, codes, [every_row], ridge=0.0, tol=DETERMINED))
         self._problem = (X, codes)
         self._sizes = np.bincount(codes).astype(float)
         self._log_shares = np.log(self._sizes / (len(X) - 1))

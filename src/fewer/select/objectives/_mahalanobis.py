@@ -86,7 +86,8 @@ class MahalanobisScorer(LinearScorer):
     """Distances between all pairs of classes; made by ``MahalanobisObjective.start``."""
 
     def __init__(self, X: np.ndarray, codes: np.ndarray, *, smallest: bool) -> None:
-        super().__init__(SubsetProducts(X, codes, [np.arange(len(X))], ridge=0.0, tol=DETERMINED))
+        every_row = np.arange(len(X))
+        super().__init__(SubsetProducts(X, every_row, codes, [every_row], ridge=0.0, tol=DETERMINED))
         self._degrees = len(X) - len(self._products.centres)
         self._one, self._other = np.array(list(combinations(range(len(self._products.centres)), 2))).T
         self._smallest = smallest

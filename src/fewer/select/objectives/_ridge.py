@@ -120,7 +120,7 @@ class RidgeScorer(LinearScorer):
         order = rows_by_fold(splits, len(X))
         training, tests = places_in(order, [train for train, _ in splits]), [test for _, test in splits]
         one_group = np.zeros(len(X), dtype=np.int64)
-        super().__init__(SubsetProducts(X[order], one_group, training, ridge=alpha, tol=_DETERMINED))
+        super().__init__(SubsetProducts(X, order, one_group, training, ridge=alpha, tol=_DETERMINED))
         self._tests = [as_slice(rows) for rows in places_in(order, tests)]
         self._targets = targets[order]
         self._codes = None if codes is None else codes[order]
@@ -152,7 +152,8 @@ class LeaveOneOutRidgeScorer(LeftOutScorer):
 
     def __init__(self, X: np.ndarray, targets: np.ndarray, codes: np.ndarray | None, alpha: float) -> None:
         one_group = np.zeros(len(X), dtype=np.int64)
-        super().__init__(SubsetProducts(X, one_group, [np.arange(len(X))], ridge=alpha, tol=_DETERMINED))
+        every_row = np.arange(len(X))
+        super().__init__(SubsetProducts(X, every_row, one_group, [every_row], ridge=alpha, tol=_DETERMINED))
         self._problem = (X, targets, codes, alpha)
         self._targets, self._codes = targets, codes
         self._with_target = self._products.with_target(targets)[0]

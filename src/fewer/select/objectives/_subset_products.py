@@ -51,6 +51,8 @@ class SubsetProducts:
     ----------
     X : ndarray of shape (n_rows, n_columns)
         Table. It is centred within groups over all rows, so that little is left to subtract for each fold.
+    order : ndarray of shape (n_rows,)
+        The order in which its rows are kept; what follows, and ``rows``, are in this order.
     groups : ndarray of shape (n_rows,)
         Group of each row, from 0.
     training : list of ndarray of int
@@ -62,13 +64,18 @@ class SubsetProducts:
     """
 
     def __init__(
-        self, X: np.ndarray, groups: np.ndarray, training: Sequence[np.ndarray], *, ridge: float, tol: float
+        self,
+        X: np.ndarray,
+        order: np.ndarray,
+        groups: np.ndarray,
+        training: Sequence[np.ndarray],
+        *,
+        ridge: float,
+        tol: float,
     ) -> None:
         self._ridge, self._tol = ridge, tol
         n_groups, n_folds = int(groups.max()) + 1, len(training)
-        totals = np.array([X[groups == group].sum(axis=0) for group in range(n_groups)])
-        self.centres = totals / np.bincount(groups)[:, None]  # (groups, columns)
-        self.rows = np.asfortranarray(X - self.centres[groups])
+        self.centres, self.rows = _centred(X, order, groups)
         self._member = np.zeros((n_folds, len(X)))
         for fold, rows in enumerate(training):
             self._member[fold, rows] = 1.0
@@ -76,16 +83,21 @@ class SubsetProducts:
         self.counts = np.zeros((n_folds, n_groups))
         self.offsets = np.zeros((n_folds, n_groups, X.shape[1]))  # means of the training rows, from the centres
         for group in range(n_groups):
-            members = self._member[:, groups == group]
+            members = self._member * (groups == group)
             self.counts[:, group] = members.sum(axis=1)
-            sums = members @ self.rows[groups == group]
-            self.offsets[:, group] = sums / np.maximum(self.counts[:, group], 1)[:, None]
-        self.squares = self._member @ self.rows**2 - np.einsum("fg,fgp->fp", self.counts, self.offsets**2)
+            self.offsets[:, group] = (members @ self.rows) / np.maximum(self.counts[:, group], 1)[:, None]
+        by_part = np.stack([np.einsum("ij,ij->j", self.rows[part], self.rows[part]) for part in self._parts])
+        squares = self._of_parts() @ by_part
+        self.squares = squares - np.einsum("fg,fgp->fp", self.counts, self.offsets**2)
         # What is left of a column that is constant within groups is rounding.
-        rounding = len(X) * (4 * np.finfo(float).eps * np.abs(X).max(axis=0)) ** 2
+        rounding = len(X) * (4 * np.finfo(float).eps * np.maximum(X.max(axis=0), -X.min(axis=0))) ** 2
         self.squares[self.squares <= rounding] = 0.0
         self._products: dict[int, np.ndarray] = {}
         self._fits: tuple[tuple[int, ...], list[Fit]] | None = None
+
+    def _of_parts(self) -> np.ndarray:
+        """Which parts of the rows are training rows (folds, parts)."""
+        return self._member[:, [part.start for part in self._parts]]
 
     def with_target(self, target: np.ndarray) -> np.ndarray:
         """Inner products (folds, columns, targets) of all columns with targets, where all rows are one group."""
@@ -97,7 +109,7 @@ class SubsetProducts:
         values = self.rows[:, column]
         if len(self._parts) <= _FEW_PARTS:
             by_part = np.stack([values[part] @ self.rows[part] for part in self._parts])
-            products = np.stack([member[[part.start for part in self._parts]] for member in self._member]) @ by_part
+            products = self._of_parts() @ by_part
         else:
             products = (self._member * values) @ self.rows
         means = self.offsets[:, :, column] * self.counts
@@ -146,6 +158,18 @@ class SubsetProducts:
     def nothing(self, fit: Fit) -> Change:
         """A change that is none."""
         return Change(fit.columns, None, np.zeros((len(fit.columns), 1)), np.zeros(1))
+
+
+def _centred(X: np.ndarray, order: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means of the groups, and the rows in their order less these; column by column, with one copy of the table."""
+    sizes = np.bincount(groups)
+    centres, rows = np.empty((len(sizes), X.shape[1])), np.empty(X.shape, order="F")
+    for column in range(X.shape[1]):
+        values = X[order, column]
+        # The mean of numbers that are far from zero, and close together, is most exact from one of them.
+        centres[:, column] = values[0] + np.bincount(groups, weights=values - values[0]) / sizes
+        rows[:, column] = values - centres[groups, column]
+    return centres, rows
 
 
 def _parts(member: np.ndarray) -> list[slice]:
