@@ -1,0 +1,64 @@
+"""What plan, journal and engine cost: a study's evaluations beside a plain loop that does the same fits."""
+
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import Case, Contest, UnavailableError
+
+
+def evaluations(name: str, folder: Path) -> Contest:
+    """Scores of all candidates on all folds; they must be equal, and the study's time nearly so."""
+    from fewer.engine import Engine
+    from fewer.study import Journal, make_plan, run_plan, study_data
+    from fewer.study._work import Bench, FoldWork, do_fold
+
+    data = study_data(table(name))
+    plan = make_plan(data, preset="quick", n_permutations=0)
+    work = [
+        FoldWork(candidate, repeat, fold)
+        for repeat in range(plan.n_repeats)
+        for fold in range(plan.n_folds)
+        for candidate in range(len(plan.candidates))
+    ]
+
+    def study() -> np.ndarray:
+        with (
+            tempfile.TemporaryDirectory(dir=folder) as place,
+            Journal.create(Path(place) / "journal.sqlite", plan) as journal,
+            Engine.local(1) as engine,
+        ):
+            run_plan(plan, data, journal, engine=engine)
+            return np.concatenate([journal[piece.key]["scores"] for piece in work])
+
+    def plain_loop() -> np.ndarray:
+        from fewer.study._cautions import do_cautions
+        from fewer.study._final import do_final
+        from fewer.study._scores import read_scores
+
+        bench = Bench(plan, data)
+        found = {piece.key: do_fold(piece, bench) for piece in work}
+        scores = read_scores(found, plan, 0.25)
+        do_final(bench, scores)
+        do_cautions(bench, scores)
+        return np.concatenate([found[piece.key]["scores"] for piece in work])
+
+    return Contest(ours={"study": study}, peers={"plain loop": plain_loop}, objective=np.asarray, tolerance=0.0)
+
+
+def table(name: str):
+    """A data set by name."""
+    from fewer.datasets import PackageMissingError, load
+
+    try:
+        return load(name)
+    except PackageMissingError as missing:
+        raise UnavailableError(str(missing)) from None
+
+
+CASES = [
+    Case("khan, 83 x 2,308, quick", partial(evaluations, "khan")),
+    Case("breast_cancer, 569 x 30, quick", partial(evaluations, "breast_cancer")),
+]
