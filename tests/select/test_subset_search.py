@@ -113,4 +113,6 @@ def test_a_curve_over_sizes_is_read_off_one_search_in_each_fold(strategy):
     curve = selection_curve(
         SubsetSearch(RIDGE, strategy, n_iter=30, random_state=0), GaussianNB(), X, y, cv=3, random_state=0
     )
-    assert list(curve.sizes) == list(range(1, 8))
+    met = set(range(1, 8)) if strategy == "floating" else {7}  # a random walk has the sizes that it came through
+    assert met <= set(curve.sizes) <= set(range(1, 8))
+    assert curve.sizes[-1] == 7
