@@ -11,7 +11,10 @@ over the entries stored. Which score is right depends on the learner and on how 
 - Balanced classes: information gain is as good.
 - A linear support vector machine: it does best with nearly all words, so leave the selection out, or keep most.
 
-Each word is judged by itself. For columns that are measurements, take :class:`~fewer.select.SelectTop`.
+Each word is judged by itself. Three others look at words together, at the end of this page:
+:class:`~fewer.select.WordClusters` adds up words that tell the same, :class:`~fewer.select.EmbeddedSelector` keeps what
+a model uses, and :class:`~fewer.select.MetricBasedSelection` says how many to keep when few documents have labels.
+For columns that are measurements, take :class:`~fewer.select.SelectTop`.
 """
 
 # %%
@@ -19,12 +22,17 @@ Each word is judged by itself. For columns that are measurements, take :class:`~
 # topic share, 200 are rare words of the topic, and the others say nothing.
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import fbeta_score, make_scorer, precision_score, recall_score
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
 
 from fewer.datasets import make_topic_words
 from fewer.evaluate import selection_curve
 from fewer.learn import NaiveBayesText
-from fewer.select import TextFeatureScorer
+from fewer.select import EmbeddedSelector, MetricBasedSelection, SelectTop, TextFeatureScorer, WordClusters
 
 X, y, truth = make_topic_words(random_state=0)
 for name in ("odds_ratio", "bns", "cross_entropy", "info_gain", "frequency"):
@@ -79,3 +87,55 @@ for threshold in (0.5, 0.95, 0.999):
         f"threshold {threshold}: precision {precision_score(y[1::2], found):.2f}, "
         f"recall {recall_score(y[1::2], found):.2f}"
     )
+
+# %%
+# Single words are not the only way to have fewer columns. With five topics and 400 words that are all a little typical
+# of one or another, ten single words know little, and ten sums of words that tell the same know most. The names of the
+# new columns tell the heaviest word, and how many others are added to it.
+rng = np.random.default_rng(0)
+topic = rng.integers(0, 5, 1000)
+rates = 0.02 * rng.exponential(size=(5, 400)) ** 2
+counts = rng.poisson(rates[topic])
+shares, clusters_tried = [], [5, 10, 20, 50, 100]
+for method in ("agglomerative", "divisive"):
+    models = [WordClusters(size, method=method).fit(counts, topic) for size in clusters_tried]
+    shares.append([model.information_kept_ / model.information_ for model in models])
+print("ten columns:", ", ".join(WordClusters(10).fit(counts, topic).get_feature_names_out()))
+
+figure, axes = plt.subplots(figsize=(6, 3.6))
+for share, name, colour in zip(shares, ("agglomerative", "divisive"), ("#2f7fb5", "#d99a2b"), strict=True):
+    axes.plot(clusters_tried, share, marker="o", label=name, color=colour)
+axes.set(xscale="log", xlabel="clusters", ylabel="share of the information kept", ylim=(0, 1))
+axes.legend(frameon=False)
+axes.spines[["top", "right"]].set_visible(False)
+figure.tight_layout()
+
+# %%
+# A tree chooses by itself, nearest neighbours do not. So let one choose for the other.
+measured = rng.normal(size=(300, 60))
+side = (measured[:, 3] + measured[:, 17] > 0).astype(int)
+nearest = KNeighborsClassifier(5)
+chosen = make_pipeline(EmbeddedSelector(DecisionTreeClassifier(max_depth=4, random_state=0)), nearest)
+for name, learner in (("all 60 columns", nearest), ("columns that a tree uses", chosen)):
+    print(f"nearest neighbours, {name}: {cross_val_score(learner, measured, side).mean():.2f}")
+
+# %%
+# How many columns can a learner bear that has 20 labelled rows? The training error falls with every power of x. On 200
+# rows without labels, the models from some degree on are far from all smaller ones, which they were not in training:
+# they overfit. No label is needed to see that.
+x = rng.uniform(-1, 1, size=220)
+powers = np.vander(x, 13, increasing=True)[:, 1:]
+response = np.sin(np.pi * x[:20]) + 0.2 * rng.normal(size=20)
+by_degree = SelectTop(lambda X, y: -np.arange(X.shape[1], dtype=float))
+select = MetricBasedSelection(LinearRegression(), selector=by_degree, rule="adjusted")
+select.fit(powers[:20], response, X_unlabelled=powers[20:])
+print(f"degree kept: {select.n_features_to_select_}")
+
+figure, axes = plt.subplots(figsize=(6, 3.6))
+axes.plot(select.sizes_, select.train_errors_, label="training error", color="#8a8f98")
+axes.plot(select.sizes_, select.adjusted_errors_, label="adjusted by rows without labels", color="#2f7fb5")
+axes.axvline(select.n_features_to_select_, color="#cf5f47", linestyle=":")
+axes.set(xlabel="powers of x", ylabel="root mean squared error", yscale="log")
+axes.legend(frameon=False)
+axes.spines[["top", "right"]].set_visible(False)
+figure.tight_layout()

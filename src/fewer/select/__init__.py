@@ -5,12 +5,15 @@ score of any estimator, an objective that is updated column by column, such as :
 function. A new objective is one small class; see :class:`Objective`.
 """
 
+from fewer.select._embedded_selector import EmbeddedSelector
 from fewer.select._independent_ranking import IndependentRanking
 from fewer.select._likelihood_ratio_selector import LikelihoodRatioSelector
+from fewer.select._metric_based_selection import MetricBasedSelection
 from fewer.select._relief_selector import Relief
 from fewer.select._score_agreement import ScoreAgreement, score_agreement
 from fewer.select._select_top import SelectTop
 from fewer.select._text_feature_scorer import TextFeatureScorer
+from fewer.select._word_clusters import WordClusters
 from fewer.select.objectives._class_entropy import ClassEntropyObjective
 from fewer.select.objectives._conflicts import ConflictsObjective
 from fewer.select.objectives._cross_validated_score import CrossValidatedScore
@@ -101,6 +104,7 @@ __all__ = [
     "CrossValidatedScore",
     "DescriptionLengthObjective",
     "DiscriminantObjective",
+    "EmbeddedSelector",
     "ExhaustiveSearch",
     "FisherWeightSelector",
     "ForestRelevanceSelector",
@@ -111,6 +115,7 @@ __all__ = [
     "KollerSahami",
     "LikelihoodRatioSelector",
     "MahalanobisObjective",
+    "MetricBasedSelection",
     "NaiveBayesObjective",
     "NearestNeighbourObjective",
     "OVEFoldChangeSelector",
@@ -136,6 +141,7 @@ __all__ = [
     "VarianceWeightSelector",
     "WeightedFisher",
     "WeightedPCA",
+    "WordClusters",
     "anova_score",
     "bns_score",
     "bw_ratio_score",
