@@ -17,6 +17,8 @@ from fewer.study._scores import AllScores, CandidateScores, read_scores
 from fewer.study._work import Null
 
 _MOST_COLUMNS = 200
+_LONGEST_NAME = 40
+_NOT_A_FINDING = "What was chosen below is what the procedure does with any table, not something found in this one."
 _METRIC_WORDS = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
@@ -51,7 +53,7 @@ def compose(journal: Journal) -> Findings:
         verdict=(
             headline,
             compared.sentence if learnable.verdict == "no" else _in_short(which, how_few, columns, final),
-            grave or (interacting.sentence if learnable.verdict == "no" else compared.sentence),
+            grave or (_NOT_A_FINDING if learnable.verdict == "no" else compared.sentence),
         ),
         claims_benefit=claims,
         winner=scores.winner.number,
@@ -80,6 +82,18 @@ def _null_evidence(journal: Journal, scores: AllScores, null: Null) -> dict[str,
 
 def _p(p_value: float) -> str:
     return f"p = {p_value:.3f}" if p_value >= 0.001 else f"p = {p_value:.1e}"
+
+
+def _signed(value: float) -> str:
+    """With its sign, and nothing as +0.000."""
+    return f"{round(value, 3) + 0.0:+.3f}"
+
+
+def _listed(names: list[str], most: int) -> str:
+    """The first names, for a sentence: long ones cut, and how many more there are."""
+    short = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in names[:most]]
+    more = len(names) - most
+    return ", ".join(short) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _level(plan: Plan) -> float:
@@ -133,7 +147,7 @@ def _fewer_help(plan: Plan, scores: AllScores, final: dict[str, Any], metric: st
     benefit = float(differences.mean())
     low, high = corrected_interval(differences, plan.confidence, scores.test_ratio)
     all_score = float(scores.choice_with_everything.mean())
-    figures = f"{benefit:+.3f} in {metric} ({plan.confidence:.0%} interval {low:+.3f} to {high:+.3f})"
+    figures = f"{_signed(benefit)} in {metric} ({plan.confidence:.0%} interval {_signed(low)} to {_signed(high)})"
     base = f"{scores.choice.mean():.3f} with fewer features, {all_score:.3f} with all: {figures}."
     if low > 0:
         verdict, sentence = "yes", f"Yes: {base}"
@@ -162,10 +176,14 @@ def _how_few(winner: CandidateScores, final: dict[str, Any], metric: str) -> Ans
     assert winner.indexed is not None
     chosen = np.atleast_2d(winner.indexed.fold_sizes)
     low, high = (float(value) for value in np.quantile(chosen, [0.1, 0.9]))
-    sentence = (
-        f"{final['size']} of {int(winner.sizes[-1]):,}; {final['smallest_size']} are still within one standard error "
-        f"of the best. The folds chose between {chosen.min():.0f} and {chosen.max():.0f}."
+    spread = (
+        f"Every fold chose {chosen.min():,.0f}."
+        if chosen.min() == chosen.max()
+        else f"The folds chose between {chosen.min():,.0f} and {chosen.max():,.0f}."
     )
+    fewest, size = final["smallest_size"], final["size"]
+    enough = f"; {fewest:,} {'is' if fewest == 1 else 'are'} still within one standard error of the best"
+    sentence = f"{size:,} of {int(winner.sizes[-1]):,}{enough if fewest < size else ''}. {spread}"
     how = (
         "Each fold's size was the best on the other folds (cross-indexing); their mean, at the nearest size tried. The "
         "standard error is that of the difference to the best size on the same folds."
@@ -195,7 +213,7 @@ def _which(winner: CandidateScores, final: dict[str, Any], plan: Plan) -> tuple[
         for rank, each in enumerate(final["columns"][: max(size, _MOST_COLUMNS)], start=1)
     )
     names = [column.name for column in columns if column.chosen]
-    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    shown = _listed(names, 5)
     always = sum(column.frequency >= 0.8 for column in columns if column.chosen)
     if size >= final["n_prepared"]:
         sentence = f"All {size:,} columns; first come {shown}."
@@ -237,11 +255,12 @@ def _effect(column: dict[str, Any]) -> str:
 def _in_short(which: Answer, how_few: Answer, columns: tuple[Column, ...], final: dict[str, Any]) -> str:
     """Which columns and how few, in one sentence for the top of the page."""
     names = [column.name for column in columns if column.chosen]
-    first = ", ".join(names[:4])
+    first = _listed(names[:4], 4)
     smallest = how_few.evidence["smallest"]
     enough = f"; the first {smallest:,} nearly suffice" if smallest < len(names) else ""
     stable = "" if which.number is None else f" (stability {which.number:.2f} of 1)"
-    return f"First come {first}{enough}. The folds agree on the list{_degree(which.number)}{stable}."
+    agree = f" The folds agree on the list{_degree(which.number)}{stable}." if len(names) < final["n_prepared"] else ""
+    return f"First come {first}{enough}.{agree}"
 
 
 def _degree(stability: float | None) -> str:
@@ -313,12 +332,15 @@ def _headline(
     assert fewer_help.interval is not None
     low, high = fewer_help.interval
     of = f"{size:,} of {n_columns:,} columns reach {metric} {reached:.3f}"
-    interval = f"({plan.confidence:.0%} interval {low:+.3f} to {high:+.3f})"
-    if fewer_help.verdict == "yes" and size < n_columns:
-        return f"Fewer features help: {of}, {fewer_help.number:+.3f} over all of them {interval}.", True
+    interval = f"({plan.confidence:.0%} interval {_signed(low)} to {_signed(high)})"
+    if size >= n_columns:
+        return f"Keep all features: the best number of columns is all {n_columns:,} ({metric} {reached:.3f}).", False
+    difference = f"a difference of {_signed(fewer_help.number or 0.0)} {interval}"
+    if fewer_help.verdict == "yes":
+        return f"Fewer features help: {of}, {_signed(fewer_help.number or 0.0)} over all of them {interval}.", True
     if fewer_help.verdict == "no":
-        return f"Keep all features: {of}, but all of them {with_all:.3f} {interval}.", False
-    return f"Fewer features do about as well: {of}, all of them {with_all:.3f} {interval}.", False
+        return f"Keep all features: {of}, but all of them {with_all:.3f}, {difference}.", False
+    return f"Fewer features do about as well: {of}, all of them {with_all:.3f}, {difference}.", False
 
 
 def _own_cautions(which: Answer) -> list[Caution]:
