@@ -17,15 +17,19 @@ def frequency_figure(stability: "Stability", n_features: int) -> "go.Figure":
     from fewer import _figures
 
     frequencies = stability.frequencies
-    shown = np.argsort(-frequencies, kind="stable")[:n_features]
-    rest = len(frequencies) - len(shown)
+    ever = int((frequencies > 0).sum())
+    shown = np.argsort(-frequencies, kind="stable")[: max(1, min(n_features, ever))]
+    rest = ever - len(shown)
+    told = f" ({rest:,} more not shown)" if rest > 0 else ""
+    never = f"; {len(frequencies) - ever:,} never chosen" if 0 < ever < len(frequencies) else ""
     names = [str(stability.feature_names[column]) for column in shown]
     positions = np.arange(len(shown))
     share = float(frequencies.mean())
     limit = chance_limit(stability)
     figure = _figures.new_figure(
-        title=f"Stability {stability.value:.2f} ({stability.interval[0]:.2f} to {stability.interval[1]:.2f})",
-        x="columns, most often chosen first" + (f" ({rest:,} more not shown)" if rest else ""),
+        title=f"Stability {stability.value:.2f}"
+        + ("" if np.isnan(stability.interval[0]) else " ({:.2f} to {:.2f})".format(*stability.interval)),
+        x=f"columns, most often chosen first{told}{never}",
         y="share of selections",
     )
     figure.add_trace(
@@ -49,15 +53,17 @@ def frequency_figure(stability: "Stability", n_features: int) -> "go.Figure":
             f"one random column in 20 at most passes {limit:.0%}", ends, [limit] * 2, _figures.RED, line_dash="dash"
         )
     )
+    named = len(shown) <= 40
     figure.update_xaxes(
         range=ends,
-        tickvals=positions if len(shown) <= 40 else [],
+        tickvals=positions if named else [],
         ticktext=names,
         tickangle=-45 if len(shown) > 8 else 0,
     )
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
-    # The names of the columns stand between the axis and the legend.
-    figure.update_layout(legend={"y": -0.6}, height=520, bargap=0.15)
+    figure.update_layout(bargap=0.15)
+    if named and max(map(len, names)) > 3:  # the names stand between the axis and the legend
+        figure.update_layout(legend={"y": -0.6}, height=520)
     return figure
 
 

@@ -37,6 +37,8 @@ def _masks(supports: Any) -> np.ndarray | None:
     """The boolean matrix, when masks were given; None for sets of columns."""
     if hasattr(supports, "toarray"):
         supports = supports.toarray()
+    if isinstance(supports, np.ndarray) and supports.ndim == 3:
+        supports = supports.reshape(-1, supports.shape[2])
     is_table = hasattr(supports, "to_numpy") or (isinstance(supports, np.ndarray) and supports.ndim == 2)
     if not is_table:
         supports = list(supports)
@@ -65,6 +67,10 @@ def _masks_from_sets(sets: list[Any], width: int, names: list[Any] | None) -> np
     for row, chosen in enumerate(sets):
         if isinstance(chosen, str) or not hasattr(chosen, "__iter__"):
             raise ValueError(f"Selection {row} is {chosen!r}; each selection must be a mask or a set of columns.")
+        if isinstance(chosen, list | tuple) and len(set(chosen)) < len(chosen):
+            raise ValueError(
+                f"Selection {row} names a column twice. If it is a mask of zeros and ones, pass all masks as one array."
+            )
         for column in chosen:
             masks[row, _column_number(column, width, position, row)] = True
     return masks
