@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold, LeaveOneOut, RepeatedKFold, Stratifie
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from fewer.evaluate import permutation_test
 from fewer.evaluate._label_permutations import stratified_folds
@@ -69,6 +69,53 @@ def test_shared_work_changes_nothing(learner, table, folds):
     assert plain.route == "plain"
     np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
     np.testing.assert_array_equal(shared.observed, plain.observed)
+
+
+PIPELINES = {
+    "standardised discriminant": make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()),
+    "stretched discriminant": make_pipeline(RobustScaler(), MinMaxScaler(), LinearDiscriminantAnalysis()),
+    "standardised naive Bayes": make_pipeline(StandardScaler(), GaussianNB()),
+    "smoothed naive Bayes": make_pipeline(StandardScaler(), GaussianNB(var_smoothing=0.3)),
+    "shifted naive Bayes": make_pipeline(StandardScaler(with_std=False), GaussianNB(var_smoothing=0.3)),
+}
+
+
+@pytest.mark.parametrize("folds", FOLDS)
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_shared_work_behind_scalers_changes_nothing(pipeline, table, folds):
+    X, y = TABLES[table]()
+    X = X * 10.0 ** (np.arange(X.shape[1]) % 5 - 2)  # so that scaling matters
+    shared, plain = both_routes(PIPELINES[pipeline], X, y, cv=FOLDS[folds])
+    assert shared.route.startswith("shared")
+    np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
+
+
+def test_smoothing_follows_the_scales_of_the_folds():
+    X, y = TABLES["tall"]()
+    X = X * 10.0 ** np.arange(4)
+    options = {"n_permutations": 20, "random_state": 0}
+    scaled, bare = (
+        permutation_test(learner, X, y, **options)
+        for learner in (PIPELINES["smoothed naive Bayes"], GaussianNB(var_smoothing=0.3))
+    )
+    assert scaled.route == bare.route == "shared moments"
+    assert (scaled.null_errors != bare.null_errors).any()
+
+
+@pytest.mark.parametrize("scaler", [MinMaxScaler(clip=True), PCA(2)])
+def test_steps_that_do_more_than_scaling_are_fitted_with_stratified_folds(scaler):
+    X, y = TABLES["tall"]()
+    test = permutation_test(make_pipeline(scaler, LinearDiscriminantAnalysis()), X, y, n_permutations=20)
+    assert test.route == "plain"
+
+
+def test_a_column_that_is_flat_outside_of_a_fold_is_left_to_the_scaler():
+    X, y = TABLES["tall"]()
+    X = np.column_stack([X, np.arange(60) < 2])
+    for pipeline in PIPELINES.values():
+        shared, plain = both_routes(pipeline, X, y, cv=StratifiedKFold(10))
+        np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
 
 
 # With nearly as many columns as rows scikit-learn's discriminant may drop a direction, so every fold is in doubt.

@@ -361,3 +361,17 @@ def test_the_iris_classes_are_real():
     tested = permutation_test(LogisticRegression(max_iter=500), X, y, n_permutations=19, n_repeats=1, random_state=0)
     assert tested.decision()
     assert tested.null_mean == pytest.approx(2 / 3, abs=0.05)
+
+
+def test_folds_that_ignore_groups_do_not_warn_of_it(recwarn):
+    X, y = load_iris(return_X_y=True)
+    permutation_test(GaussianNB(), X, y, groups=np.arange(150) % 5, n_permutations=200, n_repeats=1, random_state=0)
+    assert not [str(warning.message) for warning in recwarn]
+
+
+def test_the_band_of_the_repeats_is_explained_in_the_legend():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
+    result = permutation_test(GaussianNB(), X, y, n_permutations=200, n_repeats=4, random_state=0)
+    (band,) = result.plot().layout.shapes
+    assert (band.name, band.showlegend) == ("its 4 repeats", True)

@@ -7,6 +7,7 @@ and that fold is fitted the plain way, so that results are those of the plain ro
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from typing import Protocol as Interface
 
@@ -133,7 +134,8 @@ def shared_work_for(protocol: Protocol, X: Any, y: np.ndarray) -> SharedWork | N
         return None
     splits = _label_free_splits(protocol, X, y)
     if splits is None:
-        whole = None if steps else _route(build, X, None)
+        build = _builder_behind(steps, learner)
+        whole = None if build is None else _route(build, X, None)
         return None if whole is None or not _leaves_each_row_out_once(protocol) else SharedWork(whole.name, whole, None)
     if len(splits) * X.shape[0] * X.shape[1] * 8 > LARGEST_COPY:
         return None
@@ -206,6 +208,41 @@ def _route_builder(learner: Any) -> Callable[[np.ndarray, int | None], Route | N
     return None if build is None else lambda X, n_train: build(learner, X, n_train)
 
 
+def _builder_behind(steps: list, learner: Any) -> Callable[[np.ndarray, int | None], Route | None] | None:
+    """Builds the route of a learner on all rows, when it can tell what the steps would do in every fold.
+
+    Discriminants divide every column by its own spread, so they undo whatever a scaler did before; naive Bayes knows
+    the spread that a StandardScaler divides by. Distances and penalties change with the scales of each fold.
+    """
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.preprocessing import StandardScaler
+
+    if not steps:
+        return _route_builder(learner)
+    if type(learner) is LinearDiscriminantAnalysis and all(map(_scales_columns, steps)):
+        return _route_builder(learner)
+    if type(learner) is GaussianNB and len(steps) == 1 and type(steps[0]) is StandardScaler:
+        from fewer.evaluate._label_permutations_naive_bayes import naive_bayes_route
+
+        build: Any = partial(naive_bayes_route, learner, standardised=bool(steps[0].with_std))
+        return build
+    return None
+
+
+def _scales_columns(step: Any) -> bool:
+    """Whether a step shifts and stretches every column, and does nothing else."""
+    from sklearn import preprocessing
+
+    scalers = (
+        preprocessing.StandardScaler,
+        preprocessing.MinMaxScaler,
+        preprocessing.MaxAbsScaler,
+        preprocessing.RobustScaler,
+    )
+    return type(step) in scalers and not getattr(step, "clip", False)
+
+
 def _fold_route(
     build: Callable, steps: list, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray
 ) -> Route | None:
@@ -260,7 +297,7 @@ def _label_free_splits(protocol: Protocol, X: Any, y: np.ndarray) -> list | None
     )
     if type(protocol.cv) not in blind or protocol.open_folds:
         return None
-    return [(np.asarray(train), np.asarray(test)) for train, test in protocol.cv.split(X, y, protocol.groups)]
+    return [(np.asarray(train), np.asarray(test)) for train, test in protocol.cv.split(X, y, protocol.fold_groups)]
 
 
 def _leaves_each_row_out_once(protocol: Protocol) -> bool:
@@ -279,7 +316,7 @@ def fold_numbers(protocol: Protocol, X: Any, labels: np.ndarray, classes: np.nda
         if type(splitter) is StratifiedKFold:
             folds[i] = stratified_folds(own, len(classes), splitter)
         else:
-            for number, (_, test) in enumerate(splitter.split(X, classes[own], protocol.groups)):
+            for number, (_, test) in enumerate(splitter.split(X, classes[own], protocol.fold_groups)):
                 folds[i, test] = number
     return folds
 

@@ -3,6 +3,9 @@
 With indicators E of "labelling l, fold f, class k, and stays", the sums ``E'X`` and ``E'X^2`` give every mean and
 variance at once, and the log likelihoods of left-out rows are three more products: with ``x^2``, with ``x``, and a
 constant.
+
+Columns that a StandardScaler has divided by their spread in the training rows have class moments that are divided
+likewise, which changes no comparison of classes; only the smoothing of variances then follows each column's own spread.
 """
 
 from dataclasses import dataclass
@@ -22,6 +25,7 @@ class NaiveBayesRoute:
     squares: np.ndarray
     var_smoothing: float
     priors: np.ndarray | None
+    standardised: bool = False
     name: str = "shared moments"
 
     def predict(self, labels: np.ndarray, folds: np.ndarray, n_folds: int, n_classes: int) -> tuple:
@@ -52,10 +56,14 @@ class NaiveBayesRoute:
         counts = np.maximum(counts, 1.0)[..., None]
         total = counts.sum(axis=2)
         spread = square_sums.sum(axis=2) / total - (sums.sum(axis=2) / total) ** 2
-        epsilon = self.var_smoothing * np.maximum(spread, 0.0).max(axis=2)
+        epsilon = self.var_smoothing * np.maximum(spread, 0.0)
+        if self.standardised:
+            doubtful |= (spread <= 1e-8 * self.squares.mean(axis=0)).any(axis=2)  # too flat to be divided by
+        else:
+            epsilon = epsilon.max(axis=2, keepdims=True)
         means = sums / counts
         mean_squares = square_sums / counts
-        variances = np.maximum(mean_squares - means**2, 0.0) + epsilon[:, :, None, None]
+        variances = np.maximum(mean_squares - means**2, 0.0) + epsilon[:, :, None]
         doubtful |= ~(variances > 0).all(axis=(2, 3))
         variances[doubtful] = 1.0
         rounding = 1e-14 * (mean_squares / variances).max(axis=(2, 3))
@@ -79,8 +87,10 @@ class NaiveBayesRoute:
                 doubtful[labelling, fold] = not (gaps > (1e-11 + rounding[labelling, fold]) * scale).all()
 
 
-def naive_bayes_route(learner: Any, X: np.ndarray, n_train: int | None) -> NaiveBayesRoute:
-    """Route of a GaussianNB."""
+def naive_bayes_route(
+    learner: Any, X: np.ndarray, n_train: int | None, *, standardised: bool = False
+) -> NaiveBayesRoute:
+    """Route of a GaussianNB, on the columns as they are or standardised in every fold."""
     centred = np.ascontiguousarray(X - X.mean(axis=0))
     priors = None if learner.priors is None else np.asarray(learner.priors, dtype=float)
-    return NaiveBayesRoute(centred, centred**2, float(learner.var_smoothing), priors)
+    return NaiveBayesRoute(centred, centred**2, float(learner.var_smoothing), priors, standardised)

@@ -47,7 +47,7 @@ class Protocol:
     score : callable
         ``score(fitted, X, y)``, one number.
     groups : ndarray or None
-        Handed to the splitter.
+        Rows are exchanged inside of these only.
     open_seeds : tuple of str
         Parameters of the estimator that hold a random state without a fixed seed.
     open_folds : bool
@@ -69,6 +69,14 @@ class Protocol:
         """Whether two runs on the same data can differ."""
         return self.open_folds or bool(self.open_seeds)
 
+    @property
+    def fold_groups(self) -> np.ndarray | None:
+        """The groups, for a splitter that asks for them; others would warn that they ignore them."""
+        from sklearn.model_selection._split import GroupsConsumerMixin
+
+        own = type(self.cv).__module__.startswith("sklearn.")
+        return None if own and not isinstance(self.cv, GroupsConsumerMixin) else self.groups
+
     def splitter(self, seed: int) -> Any:
         """The splitter, with its seed when it has none of its own."""
         return _with_seed(self.cv, seed) if self.open_folds else self.cv
@@ -85,7 +93,7 @@ class Protocol:
             )
         }
         scores = []
-        for number, (train, test) in enumerate(self.splitter(int(seeds[0])).split(X, y, self.groups)):
+        for number, (train, test) in enumerate(self.splitter(int(seeds[0])).split(X, y, self.fold_groups)):
             if only is not None and number not in only:
                 continue
             model = clone(self.estimator)

@@ -213,7 +213,8 @@ class PermutationResult:
         top = float(counts.max(initial=1)) * 1.05
         low, high, mean = self.observed.min(), self.observed.max(), float(self.observed.mean())
         if high > low:
-            figure.add_vrect(x0=low, x1=high, fillcolor=translucent(RED, 0.2), line_width=0)
+            repeats = {"name": f"its {len(self.observed)} repeats", "showlegend": True}
+            figure.add_vrect(x0=low, x1=high, fillcolor=translucent(RED, 0.2), line_width=0, **repeats)
         for name, at, colour, dash in (
             ("observed", mean, RED, "solid"),
             ("mean under the null", self.null_mean, GREY, "dot"),

@@ -140,15 +140,17 @@ def permutation_test(
     alpha : float, default=0.05
         Level at which ``decision()`` rejects.
     groups : array-like of shape (n_samples,), default=None
-        Rows are exchanged only inside their group, and the splitter gets the groups.
+        Rows are exchanged only inside their group, and a splitter that keeps groups together (GroupKFold) gets them.
     permutations : array-like of shape (n_permutations, n_samples), default=None
         Row orders of your own for ``null="labels"``, for designs that allow only some of them; randomised labels
         number i are ``y[permutations[i]]``. Replaces ``n_permutations``.
     share_work : bool, default=True
         For label permutations of nearest neighbours, ridge, linear discriminants and Gaussian naive Bayes, compute once
         what labels do not change. In a pipeline this works behind steps that ignore labels (scaling, imputation,
-        PCA) when the folds ignore them too, as those of ``KFold(10, shuffle=True, random_state=0)`` do; stratified
-        folds change with the labels. The results are the same; False is for comparison.
+        PCA) when the folds ignore them too: pass ``cv=KFold(10, shuffle=True, random_state=0)``. Stratified folds, the
+        default, change with the labels, and with them the rows that a step learns from; there only discriminants
+        behind scalers and naive Bayes behind a StandardScaler share. The results are the same; False is for
+        comparison.
     engine : fewer.engine.Engine or None, default=None
         Where the randomised data sets are computed; None is here, one after the other.
     n_jobs : int or None, default=None
