@@ -78,3 +78,11 @@ def test_too_few_permutations_for_many_tests_are_warned_of():
 def test_names_are_told_apart():
     with pytest.raises(ValueError, match="both called 'GaussianNB'"):
         PermutationBattery([GaussianNB(), GaussianNB()], [])
+
+
+def test_options_and_data_sets_are_checked_before_anything_runs():
+    iris = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match="'n_perms' is no option of permutation_test"):
+        PermutationBattery([GaussianNB()], [iris], n_perms=10)
+    with pytest.raises(TypeError, match=r"iris is a .*every data set must be a pair \(X, y\)"):
+        PermutationBattery([GaussianNB()], {"iris": load_iris()})

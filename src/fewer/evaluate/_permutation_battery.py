@@ -4,6 +4,7 @@ The tests with one null hypothesis make a family, and Benjamini and Hochberg's r
 2010, Section 5).
 """
 
+import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -173,8 +174,15 @@ class PermutationBattery:
         random_state: Any = None,
         **options: Any,
     ) -> None:
+        known = inspect.signature(permutation_test).parameters
+        for name in options:
+            if name not in known or name in ("estimator", "X", "y", "null", "engine"):
+                raise TypeError(f"{name!r} is no option of permutation_test that a battery could hand on.")
         self.estimators = _named(estimators, lambda number, value: type(value).__name__)
         self.datasets = _named(datasets, lambda number, value: f"data {number}")
+        for name, data in self.datasets.items():
+            if not isinstance(data, tuple | list) or len(data) != 2:
+                raise TypeError(f"{name} is a {type(data).__name__}; every data set must be a pair (X, y).")
         self.nulls = tuple(nulls)
         self.alpha = alpha
         self.random_state = random_state
