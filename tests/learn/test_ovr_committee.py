@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import scale
@@ -15,6 +15,7 @@ from fewer._kernels._hinge_dual import hinge_dual
 from fewer._kernels._row_products import centred_products
 from fewer.datasets import make_gene_blocks
 from fewer.learn import OVRLinearSVMCommittee
+from fewer.learn._hinge_interior import interior_machine
 
 
 @pytest.fixture(scope="module")
@@ -101,12 +102,44 @@ def test_products_lose_no_digits_to_a_large_mean():
     np.testing.assert_allclose(thin, expected[1], atol=1e-12)
 
 
-def test_more_rows_than_products_hold_are_left_to_liblinear(monkeypatch):
+@pytest.mark.parametrize("table", ["wine", "breast cancer", "noise"])
+def test_the_interior_point_method_finds_the_same_machine(table):
+    """Also with columns of very different scale, where scikit-learn's machine is far from the optimum."""
+    rng = np.random.default_rng(0)
+    if table == "noise":
+        X, y = rng.normal(size=(400, 5)) + 1e4, rng.integers(0, 2, 400)
+    else:
+        X, y = (load_wine if table == "wine" else load_breast_cancer)(return_X_y=True)
+        X = X / X.std(axis=0) * np.linspace(0.3, 3.0, X.shape[1])
+    signs = np.where(y == 1, 1.0, -1.0)
+    beta = np.zeros(len(signs))
+    intercept, _ = hinge_dual(centred_products(X), signs, 1.0, 1e-9, 10**7, beta)
+    for form in (X, sparse.csr_array(X)):
+        found = interior_machine(form, signs, C=1.0, tol=1e-11)
+        np.testing.assert_allclose(found.weights, X.T @ beta, atol=1e-5)
+        assert found.intercept == pytest.approx(intercept, abs=1e-5)
+
+
+def test_unscaled_columns_reach_the_optimum_without_duality_gap():
+    X, y = load_breast_cancer(return_X_y=True)
+    signs = np.where(y == 1, 1.0, -1.0)
+    weights, intercept, violation = interior_machine(X, signs, C=1.0, tol=1e-9)
+    margins = signs * ((X - X.mean(axis=0)) @ weights + intercept)
+    objective = weights @ weights / 2 + np.maximum(0, 1 - margins).sum()
+    assert violation < 1e-9
+    assert objective == pytest.approx(48.8757257, abs=1e-5)
+    peer = SVC(kernel="linear").fit(X, signs)
+    there = peer.coef_ @ peer.coef_.T / 2 + np.maximum(0, 1 - signs * peer.decision_function(X)).sum()
+    assert objective <= there.item()
+
+
+def test_more_rows_and_columns_than_products_hold_are_left_to_liblinear(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     y = np.digitize(X @ [1.0, 1.0, 0.0] + rng.normal(scale=0.3, size=300), [-0.8, 0.8])
     exact = OVRLinearSVMCommittee().fit(X, y)
     monkeypatch.setattr("fewer.learn._ovr_committee._MOST_ROWS_IN_PAIRS", 10)
+    monkeypatch.setattr("fewer.learn._ovr_committee._MOST_COLUMNS_IN_PAIRS", 2)
     many = OVRLinearSVMCommittee().fit(X, y)
     assert np.mean(many.predict(X) != exact.predict(X)) < 0.02
     np.testing.assert_allclose(many.coef_[0], exact.coef_[0], atol=0.1)
@@ -114,10 +147,14 @@ def test_more_rows_than_products_hold_are_left_to_liblinear(monkeypatch):
     np.testing.assert_array_equal(found[1], many.predict(X))
 
 
-def test_machines_that_are_not_done_say_so(monkeypatch):
+def test_machines_that_are_not_done_say_so(monkeypatch, blocks):
     X, y = load_wine(return_X_y=True)
-    monkeypatch.setattr("fewer.learn._ovr_committee._MOST_STEPS", 100)
-    with pytest.warns(ConvergenceWarning, match=r"by [\d.e+]+ .* after 100 steps"):
+    monkeypatch.setattr("fewer.learn._hinge_interior._MOST_ITERATIONS", 3)
+    with pytest.warns(ConvergenceWarning, match=r"break the conditions of the optimum by"):
+        OVRLinearSVMCommittee().fit(X, y)
+    X, y = blocks
+    monkeypatch.setattr("fewer.learn._ovr_committee._MOST_STEPS", 10)
+    with pytest.warns(ConvergenceWarning, match=r"by [\d.e+]+ .* after 10 steps"):
         OVRLinearSVMCommittee().fit(X, y)
 
 

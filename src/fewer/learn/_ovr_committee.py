@@ -23,9 +23,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fewer._kernels._hinge_dual import committee_dual
 from fewer._kernels._row_products import centred_products
 from fewer.catalogue import method
+from fewer.learn._hinge_interior import interior_machine
 
-# Up to this many rows, the products of all pairs are at most 200 MB, and exact machines are the faster ones.
+# Products of all pairs of rows, or of columns, are then at most 200 MB or 72 MB.
 _MOST_ROWS_IN_PAIRS = 5_000
+_MOST_COLUMNS_IN_PAIRS = 3_000
+# The gap is a mean over rows, while a tolerance is for every one of them.
+_GAP_FOR_TOLERANCE = 1e-3
 _MOST_STEPS = 20_000_000
 
 
@@ -63,11 +67,33 @@ def trained_machines(
             ConvergenceWarning,
             stacklevel=3,
         )
-    # Where the best machine has no weights, those found are noise, which must not decide between the classes.
-    silent = np.ptp(betas @ products, axis=1) < 10 * tol
-    betas[silent] = 0.0
-    intercepts[silent] = np.sign(intercepts[silent].round(3))
+    silence(np.ptp(betas @ products, axis=1) < 10 * tol, betas, intercepts)
     return Machines(betas, intercepts)
+
+
+def interior_machines(
+    X: Any, codes: np.ndarray, n_classes: int, *, C: float, tol: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights, and intercepts for rows centred at their mean, of a table with many rows and few columns."""
+    signs = [np.where(machine_codes(codes, n_classes) == k, 1.0, -1.0) for k in range(n_machines(n_classes))]
+    found = [interior_machine(X, one, C=C, tol=_GAP_FOR_TOLERANCE * tol) for one in signs]
+    violation = max(machine.violation for machine in found)
+    if violation > tol:
+        warnings.warn(
+            f"The machines still break the conditions of the optimum by {violation:.2g} (tol={tol:g}). Bring the "
+            "columns to one scale (StandardScaler), or take a smaller C.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    weights, intercepts = np.stack([one.weights for one in found]), np.array([one.intercept for one in found])
+    silence(np.ptp(np.asarray(X @ weights.T), axis=0) < 10 * tol, weights, intercepts)
+    return weights, intercepts
+
+
+def silence(silent: np.ndarray, weights: np.ndarray, intercepts: np.ndarray) -> None:
+    """Where the best machine has no weights, those found are noise, which must not decide between the classes."""
+    weights[silent] = 0.0
+    intercepts[silent] = np.sign(intercepts[silent].round(3))
 
 
 def nested_decisions(
@@ -112,15 +138,16 @@ def winners(decisions: np.ndarray) -> np.ndarray:
     tasks=["classification"],
     when="Several classes, few rows and many columns, such as tissue types from gene expression; and whenever the "
     "columns were chosen class by class, because each machine then has its own. Columns should be on one scale.",
-    cost="O(n^2 p) for the products of all rows, then O(n) for each step of each machine; O(n^2) memory. Above 5,000 "
-    "rows O(n p) for each pass.",
+    cost="O(n^2 p) for the products of all rows, then O(n) for each step of each machine, and O(n^2) memory; with many "
+    "more rows than columns O(n p^2) for each of some thirty iterations, and O(n + p^2) memory",
     paper="mgs-committee",
 )
 class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
     """Linear support vector machines, one for each class against all others; the largest decision value wins.
 
-    The machines have hinge loss and an intercept that is not penalised. They are trained on the products of the rows,
-    so that thousands of columns cost no more than one pass over the table.
+    The machines have hinge loss and an intercept that is not penalised. With few rows they are trained on the products
+    of the rows, so that thousands of columns cost no more than one pass over the table; with many rows and few columns
+    by an interior point method. Both find the same optimum.
 
     Parameters
     ----------
@@ -148,8 +175,9 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Above 5,000 rows the products of all rows would need too much memory. The machines are then trained by liblinear
-    (``sklearn.svm.LinearSVC(loss="hinge")``), which pulls the intercepts a little towards zero.
+    With more than 5,000 rows and also more than 3,000 columns, the products of neither fit into memory. The machines
+    are then trained by liblinear (``sklearn.svm.LinearSVC(loss="hinge")``), which pulls the intercepts a little
+    towards zero.
 
     References
     ----------
@@ -158,6 +186,8 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
        Journal of Machine Learning Research 11, 2141-2167.
     .. [2] Ramaswamy, S. et al. (2001). Multiclass cancer diagnosis using tumor gene expression signatures. Proceedings
        of the National Academy of Sciences 98, 15149-15154.
+    .. [3] Ferris, M. C. and Munson, T. S. (2002). Interior-point methods for massive support vector machines. SIAM
+       Journal on Optimization 13, 783-804.
 
     Examples
     --------
@@ -196,12 +226,16 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2)
         codes = self._codes(y)
-        if X.shape[0] > _MOST_ROWS_IN_PAIRS:
-            self._fit_many_rows(X, codes)
+        n_rows, n_columns = X.shape
+        if n_columns <= _MOST_COLUMNS_IN_PAIRS and n_rows > min(5 * n_columns, _MOST_ROWS_IN_PAIRS):
+            self.coef_, intercepts = interior_machines(X, codes, len(self.classes_), C=self.C, tol=self.tol)
+        elif n_rows <= _MOST_ROWS_IN_PAIRS:
+            betas, intercepts = trained_machines(centred_products(X), codes, len(self.classes_), C=self.C, tol=self.tol)
+            self.coef_ = safe_sparse_dot(betas, X, dense_output=True)
+        else:
+            self._fit_by_passes(X, codes)
             return self
-        betas, intercepts = trained_machines(centred_products(X), codes, len(self.classes_), C=self.C, tol=self.tol)
-        self.coef_ = safe_sparse_dot(betas, X, dense_output=True)
-        self.intercept_ = intercepts - self.coef_ @ np.asarray(X.mean(axis=0)).ravel()
+        self.intercept_ = intercepts - self.coef_ @ np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         return self
 
     def _codes(self, y: Any) -> np.ndarray:
@@ -214,7 +248,7 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
             )
         return codes
 
-    def _fit_many_rows(self, X: Any, codes: np.ndarray) -> None:
+    def _fit_by_passes(self, X: Any, codes: np.ndarray) -> None:
         from sklearn.svm import LinearSVC
         from sklearn.utils.extmath import row_norms
 
