@@ -67,8 +67,9 @@ def predictions_by_size(
 @method(
     tasks=["classification", "regression"],
     when="Few rows with labels, many without, and the question how many columns of a ranking a learner can bear. It "
-    "sees how far models of different sizes are apart on rows without labels, and never fails as badly as "
-    "cross-validation may on few rows; with many useless columns cross-validation is better, and the two are combined.",
+    "sees how far models of different sizes are apart on rows without labels. Where columns are of ever less use, as "
+    "powers of x are, its worst choices are better than those of cross-validation on few rows; with many columns of "
+    "noise cross-validation is better. By default the two are combined.",
     cost="One fit of the learner for each size, s of them, and O(s^2 n) for distances; 'hybrid' adds one for each size "
     "and fold.",
     paper="metric-selection",
