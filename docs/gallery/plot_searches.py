@@ -56,7 +56,7 @@ for (name, objective), colour in zip(objectives.items(), ["#2f7fb5", "#cf5f47", 
     print(f"{name}: 30 of 60 columns in {time.perf_counter() - began:.2f} s")
     axes.plot(list(path), list(path.values()), label=name, color=colour)
 axes.set(xlabel="columns", ylabel="accuracy, as the search sees it")
-axes.legend(frameon=False)
+axes.legend(frameon=False, loc="lower center", ncols=2)
 axes.spines[["top", "right"]].set_visible(False)
 figure.tight_layout()
 
