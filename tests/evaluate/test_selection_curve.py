@@ -1,6 +1,7 @@
 """Held-out scores over the number of columns."""
 
 import json
+import signal
 
 import numpy as np
 import pandas as pd
@@ -347,3 +348,35 @@ def test_fewer_rows_than_folds_are_refused():
     X = np.random.default_rng(0).normal(size=(4, 4))
     with pytest.raises(ValueError, match="There are 4 rows, too few for 5 folds"):
         selection_curve(SelectKBest(), RidgeClassifier(), X, np.array([0, 1, 0, 1]))
+
+
+class InterruptsAfter(SelectKBest):
+    """Sends Ctrl-C to this process when it was fitted so many times."""
+
+    fits = 0
+    last = 0
+
+    def fit(self, X, y):
+        type(self).fits += 1
+        if self.fits == self.last:
+            signal.raise_signal(signal.SIGINT)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize(("after", "n_repeats"), [(6, 1), (14, 2)])
+def test_ctrl_c_keeps_the_repeats_that_are_done(monkeypatch, after, n_repeats):
+    X, y = load_wine(return_X_y=True)
+    whole = selection_curve(SelectKBest(), GaussianNB(), X, y, n_repeats=4, random_state=0)
+    monkeypatch.setattr(InterruptsAfter, "last", after)
+    monkeypatch.setattr(InterruptsAfter, "fits", 0)
+    cut = selection_curve(InterruptsAfter(), GaussianNB(), X, y, n_repeats=4, random_state=0, progress=True)
+    np.testing.assert_array_equal(cut.scores, whole.scores[:n_repeats])
+    assert len(cut.paths) == 5 * n_repeats
+
+
+def test_ctrl_c_before_one_repeat_is_done_stops(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    monkeypatch.setattr(InterruptsAfter, "last", 3)
+    monkeypatch.setattr(InterruptsAfter, "fits", 0)
+    with pytest.raises(KeyboardInterrupt):
+        selection_curve(InterruptsAfter(), GaussianNB(), X, y, n_repeats=4, random_state=0, progress=True)

@@ -260,7 +260,10 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
         from fewer.engine import Engine
 
         with Engine.local(self.n_jobs) as engine:
-            return scored_folds(repeats, job, engine=engine, progress=False)
+            found = scored_folds(repeats, job, engine=engine, progress=False)
+        if len(found) < sum(map(len, repeats)):  # a model made of half a study would not be the one asked for
+            raise KeyboardInterrupt
+        return found
 
     def _optimism(self, selected: Selected) -> dict[str, float]:
         honest = self.estimates_["A"].score

@@ -262,7 +262,7 @@ def selection_curve(
     random_state : int, RandomState instance or None, default=None
         Draws the folds.
     progress : bool, default=False
-        Show a bar.
+        Show a bar. With it, or with an engine, Ctrl-C keeps the repeats that are done.
 
     Returns
     -------
@@ -319,7 +319,7 @@ def folds_for(learner: Any, X: Any, y: np.ndarray, *, cv, n_repeats, groups, ran
 
 
 def scored_folds(repeats: list[list[Fold]], job: Job, *, engine: "Engine | None", progress: bool) -> list[FoldScores]:
-    """Scores of every fold of every repeat, in their order."""
+    """Scores of every fold of every repeat, in their order; after Ctrl-C, of the first repeats that are done."""
     tasks = [fold for folds in repeats for fold in folds]
     if engine is None and not progress:
         return [score_fold(fold, job) for fold in tasks]
@@ -332,7 +332,11 @@ def scored_folds(repeats: list[list[Fold]], job: Job, *, engine: "Engine | None"
         outcomes = where.run(
             score_fold, tasks, shared=job, labels=labels, progress=progress, description="Selection curve"
         ).collect()
-        return [outcome.unwrap() for outcome in outcomes]
+        done = {outcome.index: outcome.unwrap() for outcome in outcomes}
+        first_gap = next((place for place in range(len(tasks)) if place not in done), len(tasks))
+        if first_gap < n_folds:
+            raise KeyboardInterrupt("interrupted before one repeat was done.")
+        return [done[place] for place in range(first_gap - first_gap % n_folds)]
 
     if engine is not None:
         return run(engine)
@@ -341,7 +345,8 @@ def scored_folds(repeats: list[list[Fold]], job: Job, *, engine: "Engine | None"
 
 
 def curve_of(found: list[FoldScores], repeats: list[list[Fold]], *, learner: Any, scoring: Any) -> SelectionCurve:
-    """The curve over the sizes that all folds have."""
+    """The curve over the sizes that all folds have, and the repeats that are done."""
+    repeats = repeats[: len(found) // len(repeats[0])]
     shape = (len(repeats), len(repeats[0]))
     common = sorted(set.intersection(*(set(fold.sizes[:-1]) for fold in found)))
     scores = np.array([[dict(zip(f.sizes, f.scores, strict=True))[s] for s in common] + [f.scores[-1]] for f in found])
