@@ -310,8 +310,9 @@ def protocol_audit(
     -----
     ``"external"`` and ``"median"`` need hyper-parameters that can be read off and set again: those of a search, or of
     an estimator such as ``KernelRidgeClassifierLOO``. ``"external_selection"`` needs a pipeline, alone or in a search,
-    with a selection step on the table's own columns. Realisations share rows, so standard errors and p-values are
-    guides, a little too small.
+    with a selection step on the table's own columns. Standard errors and p-values are over the partitions of
+    this one table: they tell whether a shortcut looks better on it, and are too small for saying so of other tables
+    like it, whose rows would differ too.
 
     References
     ----------
