@@ -9,7 +9,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _equal_frequency_cuts(values, n_bins, cuts):
+def equal_frequency_cuts_of(values, n_bins, cuts):
     """Write the cuts of one sorted column, and return how many there are. Equal values are never parted."""
     n_rows = values.size
     n_cuts = 0
@@ -32,12 +32,8 @@ def _equal_frequency_cuts(values, n_bins, cuts):
             place = n_rows - place
         if place == 0 or place == n_rows:
             continue
-        before = place
-        while before > 0 and values[before - 1] == values[place]:
-            before -= 1
-        after = place
-        while after < n_rows and values[after] == values[place]:
-            after += 1
+        before = np.searchsorted(values, values[place])
+        after = np.searchsorted(values, values[place], side="right")
         # The end of the run of equal values that is nearer; the ends of the column are no cuts.
         to_before, to_after = place - before, after - place
         is_before = to_before < to_after or (to_before == to_after and lower_half)
@@ -52,7 +48,7 @@ def _equal_frequency_cuts(values, n_bins, cuts):
 def equal_frequency_cuts(sorted_columns, n_bins, cuts, n_cuts):
     """Cuts of every sorted column (a row each)."""
     for column in range(sorted_columns.shape[0]):
-        n_cuts[column] = _equal_frequency_cuts(sorted_columns[column], n_bins, cuts[column])
+        n_cuts[column] = equal_frequency_cuts_of(sorted_columns[column], n_bins, cuts[column])
 
 
 @njit(cache=True, nogil=True)
@@ -124,7 +120,7 @@ def _pays(totals, left, xlogx):
 
 
 @njit(cache=True, nogil=True)
-def _mdl_cut_places(values, classes, n_classes, xlogx, is_cut, todo):
+def mdl_cut_places(values, classes, n_classes, xlogx, is_cut, todo):
     """Mark the rows of one sorted column that start a new interval, and return how many intervals there are."""
     n_rows = values.size
     is_cut[:] = False
@@ -171,7 +167,7 @@ def mdl_intervals(columns, order, classes, n_classes, xlogx, codes, n_levels):
             row = order[column, place]
             values[place] = columns[column, row]
             sorted_classes[place] = classes[row]
-        n_levels[column] = _mdl_cut_places(values, sorted_classes, n_classes, xlogx, is_cut, todo)
+        n_levels[column] = mdl_cut_places(values, sorted_classes, n_classes, xlogx, is_cut, todo)
         code = 0
         for place in range(n_rows):
             code += is_cut[place]

@@ -12,14 +12,15 @@ Fayyad, U. and Irani, K. (1993). Multi-interval discretization of continuous-val
 learning. IJCAI, 1022-1027.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import min_max_axis
 
 from fewer._kernels._cuts import equal_frequency_cuts, intervals, mdl_intervals
+from fewer._kernels._sparse_cuts import sparse_equal_frequency_cuts, sparse_intervals, sparse_mdl_intervals
 
 Discretisation = Literal["mdl", "equal_frequency", "equal_width"]
 
@@ -120,72 +121,93 @@ def discretise(
     >>> discretise(X, n_bins=2).codes
     array([[0, 0, 1, 1], [1, 1, 1, 0]], dtype=uint8)
     """
+    n_bins = suitable_n_bins(X.shape[0]) if n_bins is None else n_bins
+    if method == "mdl" and classes is None:
+        raise ValueError("Cuts by description length (method='mdl') need classes.")
+    return (_sparse_levels if sp.issparse(X) else _dense_levels)(X, classes, method, n_bins)
+
+
+def _dense_levels(X: np.ndarray, classes: np.ndarray | None, method: Discretisation, n_bins: int) -> LevelTable:
+    """Levels of a dense table, a block of columns at a time."""
     n_rows, n_columns = X.shape
-    n_bins = suitable_n_bins(n_rows) if n_bins is None else n_bins
-    levels_of = _ways_to_cut(classes, n_rows, n_bins)[method]
-    sparse = sp.issparse(X)
-    codes = np.empty(X.nnz if sparse else (n_columns, n_rows), dtype=np.uint8)
+    codes = np.empty((n_columns, n_rows), dtype=np.uint8)
     n_levels = np.ones(n_columns, dtype=np.int64)
-    zero_codes = np.zeros(n_columns, dtype=np.int64)
     width = max(1, _BLOCK_CELLS // max(n_rows, 1))
     for start in range(0, n_columns, width):
         block = slice(start, min(start + width, n_columns))
-        columns = np.ascontiguousarray((X[:, block].toarray() if sparse else X[:, block]).T)
-        block_codes, n_levels[block] = levels_of(columns)
+        columns = np.ascontiguousarray(X[:, block].T)
+        if method == "mdl":
+            block_codes, n_levels[block] = _mdl_levels(columns, classes)
+        else:
+            cuts, n_cuts = (_equal_frequency_cuts if method == "equal_frequency" else _equal_width_cuts)(
+                columns, n_bins
+            )
+            block_codes = np.empty(columns.shape, dtype=_code_type(n_bins))
+            intervals(columns, cuts, n_cuts, block_codes)
+            n_levels[block] = n_cuts + 1
         if n_levels[block].max() > 256 and codes.dtype == np.uint8:
             codes = codes.astype(np.int32)
-        if not sparse:
-            codes[block] = block_codes
-            continue
-        at_zero = (columns == 0).argmax(axis=1)
-        zero_codes[block] = block_codes[np.arange(len(columns)), at_zero]
-        stored = slice(X.indptr[block.start], X.indptr[block.stop])
-        own = np.repeat(np.arange(len(columns)), np.diff(X.indptr[block.start : block.stop + 1]))
-        codes[stored] = block_codes[own, X.indices[stored]]
-    if sparse:
-        return LevelTable(n_levels, n_rows, codes, X.indptr, X.indices, zero_codes)
+        codes[block] = block_codes
     return LevelTable(n_levels, n_rows, codes)
 
 
-def _ways_to_cut(
-    classes: np.ndarray | None, n_rows: int, n_bins: int
-) -> dict[str, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]]:
-    """For each method a function from columns (a row each) to their levels and the numbers of these."""
-    return {
-        "mdl": lambda columns: _mdl_levels(columns, classes, n_rows),
-        "equal_frequency": lambda columns: _equal_frequency_levels(columns, n_bins),
-        "equal_width": lambda columns: _equal_width_levels(columns, n_bins),
-    }
+def _sparse_levels(X: Any, classes: np.ndarray | None, method: Discretisation, n_bins: int) -> LevelTable:
+    """Levels of the stored cells of a CSC matrix, and of zero in each column."""
+    n_rows, n_columns = X.shape
+    data = X.data.astype(np.float64, copy=False)  # one type, so that kernels are compiled once
+    n_levels, zero_codes = np.ones(n_columns, dtype=np.int64), np.zeros(n_columns, dtype=np.int64)
+    if method == "mdl":
+        codes = np.empty(X.nnz, dtype=np.int32)
+        sparse_mdl_intervals(X.indptr, X.indices, data, *_for_mdl(classes, n_rows), codes, zero_codes, n_levels)
+        if n_levels.max(initial=1) <= 256:
+            codes = codes.astype(np.uint8)
+    else:
+        if method == "equal_frequency":
+            cuts, n_cuts = np.empty((n_columns, n_bins - 1)), np.empty(n_columns, dtype=np.int64)
+            sparse_equal_frequency_cuts(X.indptr, data, n_rows, n_bins, cuts, n_cuts)
+        else:
+            low, high = min_max_axis(X, axis=0)
+            cuts, n_cuts = _cuts_of_ranges(low, high, n_bins)
+            cuts = cuts.astype(np.float64)
+        codes = np.empty(X.nnz, dtype=_code_type(n_bins))
+        sparse_intervals(X.indptr, data, cuts, n_cuts, codes, zero_codes)
+        n_levels = n_cuts + 1
+    return LevelTable(n_levels, n_rows, codes, X.indptr, X.indices, zero_codes)
 
 
-def _mdl_levels(columns: np.ndarray, classes: np.ndarray | None, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    if classes is None:
-        raise ValueError("Cuts by description length (method='mdl') need classes.")
+def _code_type(n_bins: int) -> type:
+    return np.uint8 if n_bins <= 256 else np.int32
+
+
+def _for_mdl(classes: Any, n_rows: int) -> tuple[np.ndarray, int, np.ndarray]:
+    """Classes, how many there are, and c log2 c for all counts."""
     counts = np.arange(n_rows + 1, dtype=float)
-    xlogx = counts * np.log2(np.maximum(counts, 1))
+    return classes.astype(np.int32), int(classes.max()) + 1, counts * np.log2(np.maximum(counts, 1))
+
+
+def _mdl_levels(columns: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Levels of some columns (a row each), and the numbers of these."""
     codes = np.empty(columns.shape, dtype=np.int32)
     n_levels = np.empty(len(columns), dtype=np.int64)
     order = np.argsort(columns, axis=1)
-    mdl_intervals(columns, order, classes.astype(np.int32), int(classes.max()) + 1, xlogx, codes, n_levels)
+    mdl_intervals(columns.astype(np.float64, copy=False), order, *_for_mdl(classes, columns.shape[1]), codes, n_levels)
     return codes, n_levels
 
 
-def _equal_frequency_levels(columns: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
-    cuts = np.empty((len(columns), max(n_bins - 1, 1)), dtype=columns.dtype)
+def _equal_frequency_cuts(columns: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cuts of some columns (a row each), and the numbers of these."""
+    cuts = np.empty((len(columns), n_bins - 1), dtype=columns.dtype)
     n_cuts = np.empty(len(columns), dtype=np.int64)
     equal_frequency_cuts(np.sort(columns, axis=1), n_bins, cuts, n_cuts)
-    return _cut(columns, cuts, n_cuts)
+    return cuts, n_cuts
 
 
-def _equal_width_levels(columns: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
-    low, high = columns.min(axis=1, keepdims=True), columns.max(axis=1, keepdims=True)
-    shares = (np.arange(1, n_bins) / n_bins).astype(columns.dtype)
-    cuts = low * (1 - shares) + high * shares
-    codes, _ = _cut(columns, cuts, np.where(high[:, 0] > low[:, 0], n_bins - 1, 0))
-    return codes, np.where(high[:, 0] > low[:, 0], n_bins, 1)
+def _equal_width_cuts(columns: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cuts of some columns (a row each), and the numbers of these."""
+    return _cuts_of_ranges(columns.min(axis=1), columns.max(axis=1), n_bins)
 
 
-def _cut(columns: np.ndarray, cuts: np.ndarray, n_cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    codes = np.empty(columns.shape, dtype=np.uint8 if cuts.shape[1] < 256 else np.int32)
-    intervals(columns, cuts, n_cuts, codes)
-    return codes, n_cuts + 1
+def _cuts_of_ranges(low: np.ndarray, high: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    shares = (np.arange(1, n_bins) / n_bins).astype(low.dtype)
+    cuts = np.multiply.outer(low, 1 - shares) + np.multiply.outer(high, shares)
+    return cuts, np.where(high > low, n_bins - 1, 0)

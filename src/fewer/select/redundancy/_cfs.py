@@ -213,7 +213,7 @@ class CFS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         found = best_first(merits, max_stale=self.max_stale, on_step=on_step)
         if not found.subset:
             warnings.warn(
-                "No column goes with the target by this measure; the first one is kept.", UserWarning, stacklevel=2
+                "No column goes with the target by this measure; the first one is kept.", UserWarning, stacklevel=4
             )
         for name, value in self._attributes(found, merits, with_target).items():
             setattr(self, name, value)

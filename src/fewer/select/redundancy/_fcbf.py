@@ -185,7 +185,7 @@ class FCBF(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 f"No column reaches threshold={self.threshold:g} (highest symmetric uncertainty with the target: "
                 f"{with_target.max():.3g}); the best one is kept.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
         for name, value in self._attributes(found, with_target).items():
             setattr(self, name, value)
