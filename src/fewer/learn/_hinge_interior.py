@@ -9,7 +9,7 @@ Ferris, M. C. and Munson, T. S. (2002). Interior-point methods for massive suppo
 Optimization 13, 783-804.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,13 +39,24 @@ class CentredRows:
         self.X = X
         self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
 
+    def _blocks(self) -> Iterator[tuple[slice, Any]]:
+        """The table in blocks of float64; a single one where no copy is needed for that."""
+        n_rows, n_columns = self.X.shape
+        whole = self.X.dtype == np.float64 or sparse.issparse(self.X)
+        height = n_rows if whole else max(1, _ENTRIES_AT_ONCE // n_columns)
+        for start in range(0, n_rows, height):
+            rows = slice(start, start + height)
+            yield rows, self.X if whole else self.X[rows].astype(np.float64)
+
     def times(self, weights: np.ndarray) -> np.ndarray:
         """``Z w``, for weights without the one of the intercept."""
-        return np.asarray(self.X @ weights).ravel() - self.mean @ weights
+        parts = [np.asarray(block @ weights).ravel() for _, block in self._blocks()]
+        return np.concatenate(parts) - self.mean @ weights
 
     def back(self, amounts: np.ndarray) -> np.ndarray:
         """``Z' a``, without the column of ones."""
-        return np.asarray(self.X.T @ amounts).ravel() - self.mean * amounts.sum()
+        total = sum(np.asarray(block.T @ amounts[rows]).ravel() for rows, block in self._blocks())
+        return total - self.mean * amounts.sum()
 
     def gram(self, amounts: np.ndarray) -> np.ndarray:
         """``Z' diag(a) Z`` with the column of ones last."""
@@ -65,8 +76,8 @@ class CentredRows:
         total = np.zeros((self.X.shape[1],) * 2)
         height = max(1, _ENTRIES_AT_ONCE // self.X.shape[1])
         for start in range(0, self.X.shape[0], height):
-            rows = self.X[start : start + height] - self.mean
-            total += (rows * amounts[start : start + height, None]).T @ rows
+            rows = (self.X[start : start + height] - self.mean) * np.sqrt(amounts[start : start + height, None])
+            total += rows.T @ rows
         return total
 
 
