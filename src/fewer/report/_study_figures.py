@@ -1,190 +1,215 @@
-"""The pictures of a study, made from its findings alone."""
+"""The pictures of a study's scores: over the number of columns, and beside those of randomised tables."""
 
-from collections.abc import Mapping
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fewer import _figures
+from fewer.report._study_names import plotly_text
+from fewer.report._study_numbers import metric_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from fewer.study import Findings
 
-_MOST_BARS = 40
+# What was shuffled, by the name of the test.
+NULL_WORDS = {"labels": "shuffled labels", "features_within_class": "columns shuffled within classes"}
+_MOST_BINS = 24
 
 
-def curve_figure(findings: "Findings") -> "go.Figure":
-    """Held-out score over the number of columns, with its uncertainty and what it is compared with."""
-    import plotly.graph_objects as go
+def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figure":
+    """Held-out score over the number of columns, with its uncertainty and what it is compared with.
 
+    With the others come the curves of all ways to reduce, and the sizes that the folds chose.
+    """
     curve = findings.curve["winner"]
     sizes, mean = np.array(curve["sizes"]), np.array(curve["mean"])
     error = np.array(curve["standard_error"])
-    figure = _figures.new_figure(x="number of columns", y=findings.plan["scoring"].replace("_", " "), height=420)
-    figure.add_trace(_figures.band("one standard error", sizes, mean - error, mean + error))
-    for other in findings.curve["others"]:
-        trace = _figures.line(other["name"], other["sizes"], other["mean"], _figures.GREY, opacity=0.45)
-        trace.update(line={"width": 1}, showlegend=False)
-        figure.add_trace(trace)
-    figure.add_trace(
-        go.Scatter(
-            x=sizes,
-            y=mean,
-            name=curve["name"],
-            mode="lines+markers",
-            line={"color": _figures.BLUE, "width": 2.5},
-            marker={"size": 5},
-            hovertemplate="%{x} columns: %{y:.3f}<extra></extra>",
-        )
-    )
+    figure = _figures.new_figure(x="number of columns", y=metric_of(findings), height=350)
+    band = _figures.band("± standard error", sizes, mean - error, mean + error)
+    figure.add_trace(band.update(legendrank=2))
+    if with_others:
+        _add_others(figure, findings)
     ends = [int(sizes[0]), int(sizes[-1])]
-    everything, simplest = findings.curve["with_everything"], findings.curve["simplest"]
-    figure.add_trace(_figures.line("all features", ends, [everything] * 2, _figures.AMBER, line_dash="dash"))
-    figure.add_trace(_figures.line("without features", ends, [simplest] * 2, _figures.GREY, line_dash="dot"))
-    at = dict(zip(curve["sizes"], curve["mean"], strict=True))
-    for size, name, symbol, colour in (
-        (findings.how_few.evidence["smallest"], "smallest good size", "circle-open", _figures.RED),
-        (int(findings.how_few.number or 1), "chosen size", "circle", _figures.RED),
+    for rank, name, height, colour, dash in (
+        (5, "best with all features", findings.curve["with_everything"], _figures.AMBER, "dash"),
+        (6, "without features", findings.curve["simplest"], _figures.GREY, "dot"),
     ):
+        line = _figures.line(f"{name}: {height:.3f}", ends, [height] * 2, colour, line_dash=dash, legendrank=rank)
+        figure.add_trace(line.update(hovertemplate=f"{name}: %{{y:.3f}}<extra></extra>"))
+    name = plotly_text(curve["name"])
+    winner = _figures.line(name, sizes, mean, _figures.BLUE, legendrank=1)
+    winner.update(mode="lines+markers", line={"width": 2.5}, marker={"size": 5})
+    figure.add_trace(winner.update(hovertemplate="%{x:,} columns: %{y:.3f}<extra></extra>"))
+    _add_marks(figure, findings)
+    if with_others:
+        _add_fold_sizes(figure, findings)
+    _set_curve_axes(figure, findings, ends[-1])
+    return figure
+
+
+def _add_others(figure: "go.Figure", findings: "Findings") -> None:
+    for place, other in enumerate(findings.curve["others"]):
+        name = plotly_text(other["name"])
+        line = _figures.line("other ways to reduce", other["sizes"], other["mean"], _figures.GREY, legendrank=3)
+        line.update(line={"width": 1}, opacity=0.7, showlegend=place == 0, legendgroup="others")
+        figure.add_trace(line.update(hovertemplate=f"{name}<br>%{{x:,}} columns: %{{y:.3f}}<extra></extra>"))
+
+
+def _add_marks(figure: "go.Figure", findings: "Findings") -> None:
+    """The chosen size and the smallest good one, on the curve."""
+    import plotly.graph_objects as go
+
+    curve = findings.curve["winner"]
+    at = dict(zip(curve["sizes"], curve["mean"], strict=True))
+    chosen, smallest = int(findings.how_few.number or 1), findings.how_few.evidence["smallest"]
+    marks = [(chosen, "chosen", "circle")]
+    if smallest < chosen:
+        marks.append((smallest, "smallest good", "circle-open"))
+    for size, name, symbol in marks:
         figure.add_trace(
             go.Scatter(
                 x=[size],
                 y=[at[size]],
                 name=f"{name}: {size:,}",
                 mode="markers",
-                marker={"color": colour, "size": 12, "symbol": symbol, "line": {"width": 2.5, "color": colour}},
-                hovertemplate=f"{name}: %{{x}} columns, %{{y:.3f}}<extra></extra>",
+                marker={
+                    "color": _figures.RED,
+                    "size": 12,
+                    "symbol": symbol,
+                    "line": {"width": 2.5, "color": _figures.RED},
+                },
+                legendrank=4,
+                hovertemplate=f"{name}: %{{x:,}} columns, %{{y:.3f}}<extra></extra>",
             )
         )
-    figure.update_xaxes(type="log", tickvals=_ticks(ends[-1]), ticktext=[f"{tick:,}" for tick in _ticks(ends[-1])])
-    return figure
 
 
-def _ticks(largest: int) -> list[int]:
-    ticks = [step * 10**power for power in range(6) for step in (1, 2, 5) if step * 10**power < largest * 0.8]
-    return [*ticks, largest]
+def _add_fold_sizes(figure: "go.Figure", findings: "Findings") -> None:
+    """A mark below the curve for each size that a fold chose, the larger the more of them did."""
+    import plotly.graph_objects as go
+
+    by_fold = findings.how_few.evidence["by_fold"]
+    sizes, times = np.unique(np.array(by_fold), return_counts=True)
+    low, _ = _heights(findings)
+    figure.add_trace(
+        go.Scatter(
+            x=sizes,
+            y=np.full(len(sizes), low),
+            name="chosen by the folds",
+            mode="markers",
+            marker={
+                "symbol": "triangle-up",
+                "size": 8 + 8 * times / len(by_fold),
+                "color": _figures.RED,
+                "opacity": 0.75,
+            },
+            customdata=times,
+            legendrank=7,
+            hovertemplate=f"%{{x:,}} columns: chosen by %{{customdata}} of {len(by_fold)} folds<extra></extra>",
+        )
+    )
 
 
-def null_figure(findings: "Findings", null: str) -> "go.Figure":
-    """Scores on randomised tables, with that of the real one marked."""
+def _heights(findings: "Findings") -> tuple[float, float]:
+    """Lowest and highest score to show. A curve that falls far below having no features is cut there."""
+    curve = findings.curve["winner"]
+    mean, error = np.array(curve["mean"]), np.array(curve["standard_error"])
+    simplest = findings.curve["simplest"]
+    high = max(float((mean + error).max()), findings.curve["with_everything"], simplest)
+    low = min(float((mean - error).min()), findings.curve["with_everything"], simplest)
+    low = max(low, simplest - 0.75 * (high - simplest)) if high > simplest else low
+    margin = 0.07 * (high - low or 1.0)
+    return low - margin, high + margin
+
+
+def _set_curve_axes(figure: "go.Figure", findings: "Findings", largest: int) -> None:
+    wide, narrow = _ticks(largest, (1, 2, 5)), _ticks(largest, (1,))
+    figure.update_xaxes(type="log", **wide, tickangle=0)
+    low, high = _heights(findings)
+    figure.update_yaxes(range=[low - 0.04 * (high - low), high], tickformat=".2~f")
+    figure.update_layout(showlegend=True, margin={"t": 10, "b": 50, "r": 20}, meta=by_width("xaxis", wide, narrow))
+
+
+def by_width(axis: str, wide: dict[str, list], narrow: dict[str, list]) -> dict[str, dict[str, list]]:
+    """Ticks of an axis for wide and for narrow screens; the script of the page chooses."""
+    return {
+        "wide": {f"{axis}.{key}": value for key, value in wide.items()},
+        "narrow": {f"{axis}.{key}": value for key, value in narrow.items()},
+    }
+
+
+def _ticks(largest: int, steps: tuple[int, ...]) -> dict[str, list]:
+    """Round numbers up to the largest, which comes last."""
+    room = 0.7 if len(steps) > 1 else 0.4
+    ticks = [step * 10**power for power in range(7) for step in steps if step * 10**power < largest * room]
+    ticks.append(largest)
+    return {"tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
+
+
+def null_figure(findings: "Findings", null: str, *, height: int = 300) -> "go.Figure":
+    """Scores on randomised tables, with that of the real one marked; those as good as it in a colour of their own."""
     import plotly.graph_objects as go
 
     evidence = findings.nulls[null]
-    words = {"labels": "shuffled labels", "features_within_class": "columns shuffled within classes"}[null]
-    figure = _figures.new_figure(x=findings.plan["scoring"].replace("_", " "), y="tables", height=320)
-    figure.add_trace(
-        go.Histogram(x=evidence["scores"], name=words, marker={"color": _figures.GREY}, nbinsx=30, opacity=0.7)
-    )
-    figure.add_vline(
-        x=evidence["observed"],
-        line={"color": _figures.RED, "width": 3},
-        annotation={"text": f"this table: {evidence['observed']:.3f}", "font": {"color": _figures.RED}},
-    )
-    spread = [*evidence["scores"], evidence["observed"]]
-    margin = 0.1 * (max(spread) - min(spread) or 1)
-    figure.update_xaxes(range=[min(spread) - margin, max(spread) + 2 * margin])
-    figure.update_layout(bargap=0.05, showlegend=True)
-    return figure
-
-
-def benefit_figure(findings: "Findings") -> "go.Figure":
-    """Benefit over all features of each way to reduce, and of the whole choice, with intervals."""
-    import plotly.graph_objects as go
-
-    assert findings.fewer_help.number is not None
-    assert findings.fewer_help.interval is not None
-    rows = [
-        (rival.name, rival.benefit, rival.benefit_interval)
-        for rival in sorted(findings.rivals, key=lambda each: each.benefit or 0.0)
-        if rival.benefit is not None and rival.benefit_interval is not None
-    ]
-    rows.append(("choosing among all of them", findings.fewer_help.number, findings.fewer_help.interval))
-    figure = _figures.new_figure(x="benefit over all features with the same learner", height=90 + 26 * len(rows))
-    colours = [_figures.BLUE] * (len(rows) - 1) + [_figures.RED]
+    scores, observed = np.array(evidence["scores"]), evidence["observed"]
+    figure = _figures.new_figure(x=metric_of(findings), y="randomised tables", height=height)
+    edges, step = _bins(scores, observed)
+    counts, _ = np.histogram(scores, edges)
+    left, right = edges[:-1] - step / 2, edges[1:] - step / 2
+    as_good = int((scores >= observed).sum())
+    for name, colour, shown in (
+        (f"{NULL_WORDS[null]}, below this table: {len(scores) - as_good}", _figures.GREY, edges[:-1] < observed),
+        (f"as good or better: {as_good}", _figures.AMBER, edges[:-1] >= observed),
+    ):
+        shown = shown & (counts > 0)
+        if not shown.any():
+            continue
+        figure.add_trace(
+            go.Bar(
+                x=((left + right) / 2)[shown],
+                y=counts[shown],
+                width=0.92 * (right - left)[shown],
+                customdata=np.column_stack([left, right])[shown],
+                name=name,
+                marker={"color": colour},
+                hovertemplate="%{customdata[0]:.3f} to %{customdata[1]:.3f}: %{y} tables<extra></extra>",
+            )
+        )
+    top = 1.12 * counts.max()
     figure.add_trace(
         go.Scatter(
-            x=[benefit for _, benefit, _ in rows],
-            y=[_short(name) for name, _, _ in rows],
-            mode="markers",
-            marker={"color": colours, "size": 9},
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": [high - benefit for _, benefit, (_, high) in rows],
-                "arrayminus": [benefit - low for _, benefit, (low, _) in rows],
-                "color": _figures.GREY,
-                "thickness": 1.5,
-            },
-            hovertemplate="%{y}: %{x:+.3f}<extra></extra>",
-            showlegend=False,
+            x=[observed, observed],
+            y=[0, top],
+            mode="lines",
+            name=f"this table: {observed:.3f}",
+            line={"color": _figures.RED, "width": 3},
+            hovertemplate="this table: %{x:.3f}<extra></extra>",
         )
     )
-    figure.add_vline(x=0, line={"color": _figures.GREY, "dash": "dot"})
-    figure.update_yaxes(showgrid=False, title=None)
-    figure.update_layout(margin={"b": 60})
+    low, high = min(left[counts > 0].min(), observed), max(right[counts > 0].max(), observed)
+    figure.update_xaxes(range=[low - 0.04 * (high - low), high + 0.04 * (high - low)])
+    figure.update_yaxes(range=[0, top], tickformat=",d", dtick=max(1, 5 * round(top / 25)) if top > 6 else 1)
+    figure.update_layout(barmode="overlay", showlegend=True, margin={"t": 10, "b": 50, "r": 20})
     return figure
 
 
-def frequency_figure(findings: "Findings") -> "go.Figure":
-    """How often each of the first columns was chosen over the folds."""
-    import plotly.graph_objects as go
+def _bins(scores: np.ndarray, observed: float) -> tuple[np.ndarray, float]:
+    """Edges of bins, and the step of the scores, 0 if there is none.
 
-    shown = list(reversed(findings.columns[:_MOST_BARS]))
-    figure = _figures.new_figure(x="share of folds that chose it", height=90 + 18 * len(shown))
-    figure.add_trace(
-        go.Bar(
-            x=[column.frequency for column in shown],
-            y=[f"{column.rank}. {_short(column.name)}" for column in shown],
-            orientation="h",
-            marker={"color": [_figures.BLUE if column.chosen else _figures.GREY for column in shown]},
-            hovertext=[f"{column.name}: {column.effect}" for column in shown],
-            hovertemplate="%{hovertext}<br>%{x:.0%} of folds<extra></extra>",
-        )
-    )
-    figure.update_xaxes(range=[0, 1.02], tickformat=".0%")
-    figure.update_yaxes(showgrid=False, title=None, tickfont={"size": 11})
-    figure.update_layout(margin={"b": 60})
-    return figure
-
-
-def comparison_figure(findings: "Findings") -> "go.Figure":
-    """The critical-difference picture of all candidates."""
-    from fewer.evaluate import critical_difference_figure
-
-    comparison: Any = SimpleNamespace(
-        methods=tuple(_short(name) for name in findings.comparison["methods"]),
-        mean_ranks=np.array(findings.comparison["mean_ranks"]),
-        critical_difference=findings.comparison["critical_difference"] or np.nan,
-        cliques=tuple(tuple(_short(name) for name in clique) for clique in findings.comparison["cliques"]),
-        test="friedman",
-    )
-    return critical_difference_figure(comparison)
-
-
-def time_figure(findings: "Findings", spent: Mapping[str, float]) -> "go.Figure":
-    """Time of each candidate, over all folds."""
-    import plotly.graph_objects as go
-
-    names = sorted(spent, key=lambda name: spent[name])
-    figure = _figures.new_figure(x="seconds, all folds", height=90 + 22 * len(names))
-    figure.add_trace(
-        go.Bar(
-            x=[spent[name] for name in names],
-            y=[_short(name) for name in names],
-            orientation="h",
-            marker={"color": _figures.GREEN},
-            hovertemplate="%{y}: %{x:.1f} s<extra></extra>",
-        )
-    )
-    figure.update_yaxes(showgrid=False, title=None)
-    figure.update_layout(margin={"b": 60})
-    return figure
-
-
-def _short(name: str, most: int = 36) -> str:
-    """A name that fits beside an axis. Plotly reads tags in text, so what looks like one is made harmless."""
-    name = name if len(name) <= most else f"{name[: most - 1]}…"
-    return name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    One edge is the observed score, so that no bar holds both worse and better ones. Scores of few rows come in steps
+    (each row counts the same); bins are then a whole number of steps wide.
+    """
+    reach = max(float(scores.max()), observed) - min(float(scores.min()), observed)
+    spread = max(float(np.ptp(scores)), 1e-3 * reach) or 0.1
+    width = spread / min(_MOST_BINS, max(6.0, 2 * np.sqrt(len(scores))))
+    gaps = np.diff(np.unique(np.round(np.append(scores, observed), 9)))
+    step = float(gaps.min()) if len(gaps) and gaps.min() > spread / 100 else 0.0
+    if step:
+        width = step * max(1, round(width / step))
+    below = max(0, int(np.ceil((observed - scores.min()) / width + 1e-6)))
+    above = max(0, int(np.floor((scores.max() - observed) / width + 1e-6)) + 1)
+    places = np.arange(-below, above + 1)
+    # A hair to the left, so that rounding never moves a score over an edge; but the observed score stands as it is.
+    return observed + width * (places - 1e-6 * (places != 0)), step

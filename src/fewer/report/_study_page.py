@@ -1,25 +1,31 @@
 """The report of a study: one HTML file that needs nothing else.
 
 Findings go in, a page comes out: figures as data that plotly.js (inlined) draws, tables that sort and filter, the plan
-as JSON. Everything that comes from the user's data is escaped; a policy in the page forbids any request.
+as JSON. Everything that comes from the user's data is escaped; a policy in the page forbids any request, and any script
+but the two that belong to it.
 """
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from fewer.report import _study_figures as figures
-from fewer.report._study_time import seconds_by_candidate
+from fewer.report._study_legend import legend_html
+from fewer.report._study_names import printable, shortened
+from fewer.report._study_numbers import metric_of, shown_numbers, signed
+from fewer.report._study_pictures import Picture, pictures_of
+from fewer.report._study_time import duration, seconds_by_candidate, seconds_by_kind
 
 if TYPE_CHECKING:
-    from fewer.study import Answer, Findings
+    from fewer.study import Findings
 
 _LEVELS = {"grave": "Grave.", "mind": "Mind.", "note": "Note."}
 _SECTIONS = (
     ("learn", "Anything to learn?"),
-    ("together", "Working together?"),
+    ("together", "Together?"),
     ("help", "Do fewer help?"),
     ("how-few", "How few?"),
     ("which", "Which ones?"),
@@ -33,9 +39,9 @@ _COLUMN_HEADINGS = (
     ("On the list", "text", "Whether it is among the chosen"),
     ("In folds", "number", "Share of the folds in which it was chosen without the held-out rows"),
     ("Score", "number", "What the winner's selector gave it on all rows"),
-    ("Effect", "text", "Which way it goes with the target"),
-    ("Size", "number", "Correlation with the target, or difference of standardised class means"),
-    ("Stands in for", "text", "Columns that say nearly the same (correlation of 0.9 or more)"),
+    ("Effect", "text", "Which way it goes with the target, on all rows"),
+    ("Size", "number", "Size of the effect: correlation with the target, or difference of standardised class means"),
+    ("Stands in for", "text", "Columns among the best that say nearly the same (correlation of 0.9 or more)"),
 )
 _CANDIDATE_HEADINGS = (
     ("Candidate", "text", "How columns are chosen, and what learns from them"),
@@ -63,27 +69,44 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         The whole file.
     """
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
 
     spent = seconds_by_candidate(findings, seconds or {})
-    drawn = _drawn(findings, spent)
+    pictures = pictures_of(findings, spent)
+    plotly_js, plotly_hash = _plotly_js()
+    script = _text("study.js")
+    stand_ins = any(column.stands_in_for for column in findings.columns)
     return _template().render(
         findings=findings,
         plan=findings.plan,
+        nothing=findings.learnable.verdict == "no",
         mood="gain" if findings.claims_benefit else "nothing" if findings.learnable.verdict == "no" else "",
+        verdict=_verdict(findings),
         sections=_SECTIONS,
         levels=_LEVELS,
         winner=findings.plan["candidates"][findings.winner]["name"],
-        column_headings=_COLUMN_HEADINGS,
+        metric=metric_of(findings),
+        numbers=shown_numbers(findings),
+        column_headings=_COLUMN_HEADINGS if stand_ins else _COLUMN_HEADINGS[:-1],
+        stand_ins=stand_ins,
         candidate_headings=_CANDIDATE_HEADINGS,
+        n_columns=findings.curve["winner"]["sizes"][-1],
+        without_features=[
+            each["name"] for each in findings.plan["candidates"] if each["learner"]["name"] == "simplest"
+        ],
         spent=spent,
+        work=seconds_by_kind(seconds or {}),
+        command=_command(findings.plan),
         versions=_versions(),
-        figure=lambda name: _figure_html(name, drawn),
-        figures_of=_figures_of,
+        figure=lambda name: _figure_html(name, pictures),
+        clean=printable,
+        said=_said,
+        signed=signed,
+        duration=duration,
         plan_json=Markup(_json_in_html(findings.plan)),
         css=Markup(_text("study.css")),
-        script=Markup(_text("study.js")),
-        plotly_js=Markup(get_plotlyjs()),
+        script=Markup(script),
+        plotly_js=Markup(plotly_js),
+        script_hashes=f"'{plotly_hash}' '{_hash(script)}'",
     )
 
 
@@ -102,7 +125,7 @@ def study_summary_html(findings: "Findings") -> str:
     """
     from markupsafe import escape
 
-    columns = ", ".join(str(escape(name)) for name in findings.chosen[:10])
+    columns = ", ".join(f"<bdi>{escape(shortened(printable(name), 40))}</bdi>" for name in findings.chosen[:10])
     more = f" and {len(findings.chosen) - 10:,} more" if len(findings.chosen) > 10 else ""
     sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in findings.verdict[1:])
     return f"<div><p><strong>{escape(findings.headline)}</strong></p>{sentences}<p>{columns}{more}</p></div>"
@@ -121,69 +144,64 @@ def _text(name: str) -> str:
     return (files("fewer.report") / "templates" / name).read_text(encoding="utf-8")
 
 
+@cache
+def _plotly_js() -> tuple[str, str]:
+    from plotly.offline import get_plotlyjs
+
+    script = get_plotlyjs()
+    return script, _hash(script)
+
+
+def _hash(script: str) -> str:
+    """What the policy of the page knows a script by. Browsers read every line break as a line feed before they look."""
+    text = script.replace("\r\n", "\n").replace("\r", "\n")
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
 def _json_in_html(data: Any) -> str:
     """JSON that no browser can take for markup, whatever the data holds."""
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _drawn(findings: "Findings", spent: Mapping[str, float]) -> dict[str, tuple[Any, str]]:
-    """All figures that there is something to draw for, each with what it shows in words."""
-    curve = (
-        figures.curve_figure(findings),
-        f"Held-out score over the number of columns, for {findings.curve['winner']['name']}; thin grey lines are the "
-        "other ways to reduce.",
-    )
-    found = {
-        "curve": curve,
-        "benefit": (
-            figures.benefit_figure(findings),
-            "What each way to reduce gains over all features, with intervals; in red the choice among all of them.",
-        ),
-        "frequency": (
-            figures.frequency_figure(findings),
-            "How often the first columns were chosen over the folds; blue ones are on the list.",
-        ),
-        "comparison": (
-            figures.comparison_figure(findings),
-            "Mean ranks over the folds of one repeat, 1 being best; bars join candidates that do not differ.",
-        ),
-    }
-    for null, words in (("labels", "shuffled labels"), ("features_within_class", "columns shuffled within classes")):
-        if findings.nulls[null]["scores"]:
-            picture = figures.null_figure(findings, null)
-            found[null] = (picture, f"Scores on tables with {words}, and that of the real table.")
-    if spent:
-        found["time"] = (figures.time_figure(findings, spent), "Time of each candidate over all folds.")
+def _verdict(findings: "Findings") -> list[tuple[str, str]]:
+    """The sentences of the verdict, each with the section that says how its figures were obtained."""
+    told_in = {answer.sentence: section for answer, (section, _) in zip(findings.answers, _SECTIONS, strict=False)}
+    told_in |= {caution.sentence: "careful" for caution in findings.cautions}
+    first, second, third = findings.verdict
     nothing = findings.learnable.verdict == "no"
-    found["first"] = found["labels"] if nothing else curve
-    return found
+    return [
+        (first, "learn" if nothing else "help"),
+        (second, told_in.get(second, "which")),
+        (third, told_in.get(third, "learn" if nothing else "compared")),
+    ]
 
 
-def _figure_html(name: str, drawn: Mapping[str, tuple[Any, str]]) -> Any:
+def _said(sentence: str) -> str:
+    """A sentence of the findings; a p-value is not broken over lines."""
+    return printable(sentence).replace("(p = ", "(p\u00a0=\u00a0")
+
+
+def _command(plan: Mapping[str, Any]) -> str:
+    """What to type to run the study again. A table that came from memory has to be named."""
+    return f"fewer study {'' if plan['reading'].get('table') else 'TABLE '}--plan report.html"
+
+
+def _figure_html(name: str, pictures: Mapping[str, Picture]) -> Any:
     """A figure: its data, the place where it is drawn, and its caption."""
     from markupsafe import Markup, escape
 
-    if name not in drawn:
+    if name not in pictures:
         return Markup("")
-    figure, caption = drawn[name]
-    data = _json_in_html(figure.to_json())
-    height = figure.layout.height or 380
+    picture = pictures[name]
+    legend = legend_html(picture.figure)
+    data = _json_in_html(picture.figure.update_layout(showlegend=False).to_json())
     return Markup(
-        f'<figure><div class="plot" id="plot-{name}" data-figure="data-{name}" role="img" '
-        f'aria-label="{escape(caption)}" style="height: '
-        f'{height}px"></div><figcaption>{escape(caption)}</figcaption></figure><script type="application/json" '
-        f'id="data-{name}">{data}</script>'
+        f'<figure>{legend}<div class="plot" id="plot-{name}" data-figure="data-{name}" role="img" '
+        f'aria-label="{escape(picture.in_words)}" style="height: {picture.figure.layout.height}px"></div>'
+        f"<figcaption>{escape(picture.caption)}</figcaption></figure>"
+        f'<script type="application/json" id="data-{name}">{data}</script>'
     )
-
-
-def _figures_of(answer: "Answer") -> str:
-    """The number of an answer, with its interval."""
-    number = f"{answer.number:.4g}" if answer.number is not None else ""
-    if answer.interval is None:
-        return f"p = {number}" if answer.question.startswith(("Is there", "Do features")) else number
-    low, high = answer.interval
-    return f"{number} ({low:.4g} to {high:.4g})"
 
 
 def _versions() -> dict[str, str]:

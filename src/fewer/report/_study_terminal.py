@@ -9,13 +9,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fewer.report._study_time import seconds_by_candidate
+from fewer.report._study_names import printable, shortened
+from fewer.report._study_numbers import signed
+from fewer.report._study_time import duration, seconds_by_candidate
 
 if TYPE_CHECKING:
     from fewer.study import Findings
 
 _MOST_COLUMNS = 15
-_LONGEST_NAME = 40
+_LONGEST_NAME = 28
+_LONGEST_EFFECT = 60
+_LONGEST_BAR = 30
 _LEVELS = {"grave": ("Grave", "bold red"), "mind": ("Mind", "yellow"), "note": ("Note", "dim")}
 
 
@@ -43,83 +47,112 @@ def print_study(
     >>> print_study(study.findings)  # doctest: +ELLIPSIS
     Fewer features ...
     """
-    console = console or Console(file=sys.stdout, highlight=False)
-    console.print(Text(findings.headline, style="bold"))
-    for sentence in findings.verdict[1:]:
-        console.print(Text(sentence))
-    for answer in findings.answers:
-        _title(console, answer.question)
-        console.print(Padding(Text(answer.sentence), (0, 0, 0, 2)))
-    _title(console, "Score by number of columns")
-    console.print(Padding(_curve(findings, ascii_only=console.options.ascii_only), (0, 0, 0, 2)))
-    _title(console, "Columns")
-    console.print(Padding(_columns(findings), (0, 0, 0, 2)))
-    _title(console, "Candidates")
-    console.print(Padding(_candidates(findings, seconds_by_candidate(findings, seconds or {})), (0, 0, 0, 2)))
-    if findings.cautions:
-        _title(console, "What to be careful about")
-        for caution in findings.cautions:
-            word, style = _LEVELS[caution.level]
-            console.print(Padding(Text.assemble((f"{word}: ", style), caution.sentence), (0, 0, 0, 2)))
+    _Printer(findings, console or Console(file=sys.stdout, highlight=False), seconds or {}).print_all()
 
 
-def _title(console: Console, text: str) -> None:
-    console.print()
-    console.print(Text(text, style="bold cyan"))
+class _Printer:
+    """Prints one study to one console, in characters that its encoding has."""
+
+    def __init__(self, findings: "Findings", console: Console, seconds: Mapping[str, float]) -> None:
+        self.findings = findings
+        self.console = console
+        self.seconds = seconds_by_candidate(findings, seconds)
+        self.plain = console.options.ascii_only
+
+    def print_all(self) -> None:
+        findings = self.findings
+        self.console.print(self._text(findings.headline, style="bold"))
+        for sentence in findings.verdict[1:]:
+            self.console.print(self._text(sentence))
+        for answer in findings.answers:
+            self._print_section(answer.question, self._text(answer.sentence))
+        self._print_section("Score by number of columns", self._curve())
+        self._print_section("Columns", self._columns())
+        self._print_section("Candidates", self._candidates())
+        if findings.cautions:
+            self._print_section("What to be careful about")
+            for caution in findings.cautions:
+                word, style = _LEVELS[caution.level]
+                line = Text.assemble((f"{word}: ", style), self._text(caution.sentence))
+                self.console.print(Padding(line, (0, 0, 0, 2), expand=False))
+
+    def _print_section(self, title: str, content: "Text | Table | None" = None) -> None:
+        self.console.print()
+        self.console.print(Text(title, style="bold cyan"))
+        if content is not None:
+            self.console.print(Padding(content, (0, 0, 0, 2), expand=False))
+
+    def _text(self, text: str, most: int | None = None, style: str = "") -> Text:
+        """Text from the findings: short, without control characters, with a ? for what the terminal cannot show."""
+        text = printable(text)
+        if most is not None:
+            text = shortened(text, most, "..." if self.plain else "…")
+        if self.plain:
+            text = text.replace("…", "...")
+        encoding = self.console.encoding
+        return Text(text.encode(encoding, errors="replace").decode(encoding), style=style)
+
+    def _curve(self) -> Table:
+        """A bar for each size, from the score of the simplest candidate, or the lowest, to the best."""
+        curve, how_few = self.findings.curve["winner"], self.findings.how_few
+        low = min(self.findings.curve["simplest"], *curve["mean"])
+        high = max(curve["mean"])
+        marks = {curve["sizes"][-1]: "all", how_few.evidence["smallest"]: "smallest good"}
+        marks[int(how_few.number or 0)] = "chosen"
+        table = _table(("columns", "right"), ("score", "right"), ("", "left"))
+        for size, mean in zip(curve["sizes"], curve["mean"], strict=True):
+            filled = round(_LONGEST_BAR * (mean - low) / (high - low)) if high > low else _LONGEST_BAR
+            bar = ("#" if self.plain else "█") * filled
+            mark = marks.get(size, "")
+            table.add_row(f"{size:,}", f"{mean:.3f}", Text(f"{bar} {mark}".strip()))
+        return table
+
+    def _columns(self) -> Table:
+        table = _table(("name", "left"), ("in folds", "right"), ("score", "right"), ("effect", "left"))
+        shown = [column for column in self.findings.columns if column.chosen][:_MOST_COLUMNS]
+        for column in shown:
+            score = "" if column.score is None else f"{column.score:.4g}"
+            name, effect = self._text(column.name, _LONGEST_NAME), self._text(column.effect, _LONGEST_EFFECT)
+            table.add_row(name, f"{column.frequency:.0%}", score, effect)
+        more = len(self.findings.chosen) - len(shown)
+        if more > 0:
+            table.add_row(Text(f"and {more:,} more", style="dim"), "", "", "")
+        return table
+
+    def _candidates(self) -> Table:
+        without = {each["name"] for each in self.findings.plan["candidates"] if each["learner"]["name"] == "simplest"}
+        table = _table(
+            ("candidate", "left"),
+            ("score", "right"),
+            ("interval", "right"),
+            ("columns", "right"),
+            ("benefit", "right"),
+            ("time", "right"),
+        )
+        for rival in self.findings.rivals:
+            low, high = rival.interval
+            size = "none" if rival.name in without else "all"
+            table.add_row(
+                self._text(rival.name, _LONGEST_NAME),
+                f"{rival.score:.3f}",
+                f"{low:.3f} to {high:.3f}",
+                size if rival.size is None else f"{rival.size:,.1f}".removesuffix(".0"),
+                "" if rival.benefit is None else signed(rival.benefit),
+                duration(self.seconds[rival.name]) if rival.name in self.seconds else "",
+            )
+        return table
 
 
-def _plain_table(*headers: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(headers))
-    for place, header in enumerate(headers):
+def _table(*headers: tuple[str, str]) -> Table:
+    """A table without lines; the first column gives way when there is too little room."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for place, (header, justify) in enumerate(headers):
         table.add_column(
             header,
-            justify="left" if place == 0 or header == "effect" else "right",
+            justify="left" if justify == "left" else "right",
             header_style="dim",
-            overflow="ellipsis",
-            no_wrap=place == 0,
-            max_width=_LONGEST_NAME if place == 0 else None,
-        )
-    return table
-
-
-def _curve(findings: "Findings", *, ascii_only: bool) -> Table:
-    """A bar for each size, from the score of the simplest candidate to the best."""
-    curve = findings.curve["winner"]
-    low = min(findings.curve["simplest"], *curve["mean"])
-    high = max(curve["mean"])
-    table = _plain_table("columns", "score", "")
-    table.columns[2].justify = "left"
-    marks = {int(findings.how_few.number or 0): "chosen", findings.how_few.evidence["smallest"]: "smallest good"}
-    for size, mean in zip(curve["sizes"], curve["mean"], strict=True):
-        filled = round(30 * (mean - low) / (high - low)) if high > low else 30
-        bar = ("#" if ascii_only else "█") * filled
-        note = f" {marks[size]}" if size in marks else " all" if size == curve["sizes"][-1] else ""
-        table.add_row(f"{size:,}", f"{mean:.3f}", Text(f"{bar}{note}"))
-    return table
-
-
-def _columns(findings: "Findings") -> Table:
-    table = _plain_table("name", "in folds", "score", "effect")
-    shown = [column for column in findings.columns if column.chosen][:_MOST_COLUMNS]
-    for column in shown:
-        score = "" if column.score is None else f"{column.score:.4g}"
-        table.add_row(Text(column.name), f"{column.frequency:.0%}", score, Text(column.effect))
-    more = len(findings.chosen) - len(shown)
-    if more > 0:
-        table.add_row(Text(f"... and {more:,} more", style="dim"), "", "", "")
-    return table
-
-
-def _candidates(findings: "Findings", seconds: Mapping[str, float]) -> Table:
-    table = _plain_table("candidate", "score", "interval", "columns", "benefit", "time")
-    for rival in findings.rivals:
-        low, high = rival.interval
-        table.add_row(
-            Text(rival.name),
-            f"{rival.score:.3f}",
-            f"{low:.3f} to {high:.3f}",
-            "all" if rival.size is None else f"{rival.size:.3g}",
-            "" if rival.benefit is None else f"{rival.benefit:+.3f}",
-            f"{seconds[rival.name]:.1f} s" if rival.name in seconds else "",
+            no_wrap=justify == "right",
+            overflow="fold",
+            min_width=10 if place == 0 and justify == "left" else None,
         )
     return table

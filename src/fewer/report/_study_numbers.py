@@ -1,0 +1,70 @@
+"""The figure behind each answer, as it is written beside it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fewer.study import Answer, Findings
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A number for people: what it is called, itself, and its uncertainty."""
+
+    label: str
+    value: str
+    interval: str = ""
+
+
+def signed(value: float) -> str:
+    """With its sign and three decimals, and nothing as +0.000."""
+    return f"{round(value, 3) + 0.0:+.3f}"
+
+
+def metric_of(findings: "Findings") -> str:
+    """What the score is called."""
+    return {"r2": "R2"}.get(findings.plan["scoring"], findings.plan["scoring"].replace("_", " "))
+
+
+def p_value_text(p_value: float) -> str:
+    """A p-value with three decimals, or its power of ten."""
+    return f"{p_value:.3f}" if p_value >= 0.001 else f"{p_value:.1e}"
+
+
+def shown_numbers(findings: "Findings") -> dict[str, Shown]:
+    """The number of each answer that has one, by the name of its section."""
+    numbers = {
+        "learn": _p_value(findings.learnable),
+        "together": _p_value(findings.interacting),
+        "help": _of(findings, findings.fewer_help, "Benefit", signed),
+        "how-few": _size(findings.how_few),
+        "which": _of(findings, findings.which, "Stability", lambda value: f"{value:.2f}"),
+        "compared": _of(
+            findings,
+            findings.compared,
+            f"{metric_of(findings).capitalize()} of the winner",
+            lambda value: f"{value:.3f}",
+        ),
+    }
+    return {section: number for section, number in numbers.items() if number is not None}
+
+
+def _p_value(answer: "Answer") -> Shown | None:
+    return None if answer.number is None else Shown("p-value", p_value_text(answer.number))
+
+
+def _size(answer: "Answer") -> Shown | None:
+    if answer.number is None or answer.interval is None:
+        return None
+    low, high = answer.interval
+    spread = f"most folds chose {low:,.0f} to {high:,.0f}" if round(low) < round(high) else ""
+    return Shown("Columns", f"{answer.number:,.0f}", spread)
+
+
+def _of(findings: "Findings", answer: "Answer", label: str, written) -> Shown | None:
+    if answer.number is None:
+        return None
+    if answer.interval is None:
+        return Shown(label, written(answer.number))
+    low, high = (written(end) for end in answer.interval)
+    return Shown(label, written(answer.number), f"{findings.plan['confidence']:.0%} interval {low} to {high}")

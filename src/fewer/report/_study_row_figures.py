@@ -1,0 +1,191 @@
+"""The pictures of a study with one row for each candidate or column: labels never meet, however many or long."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fewer import _figures
+from fewer.report._study_figures import by_width
+from fewer.report._study_names import plotly_text
+from fewer.report._study_numbers import signed
+from fewer.report._study_time import duration
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from fewer.study import Findings
+
+_MOST_COLUMNS = 30
+_NARROW = 18
+
+
+def _rows_figure(names: Sequence[str], x: str, *, row: int = 26) -> "go.Figure":
+    """A figure whose rows are 0, 1, 2 ... from the top, with a name at each; short ones for narrow screens too."""
+    wide = {"ticktext": [plotly_text(name) for name in names]}
+    narrow = {"ticktext": [plotly_text(name, _NARROW) for name in names]}
+    figure = _figures.new_figure(x=x, height=60 + row * len(names))
+    figure.update_yaxes(
+        tickvals=list(range(len(names))),
+        **wide,
+        range=[len(names) - 0.4, -0.6],
+        showgrid=False,
+        ticks="",
+        showline=False,
+    )
+    figure.update_xaxes(showgrid=True, gridcolor=_figures.translucent(_figures.GREY, 0.25))
+    figure.update_layout(margin={"t": 10, "b": 50, "r": 20}, meta=by_width("yaxis", wide, narrow))
+    return figure
+
+
+def benefit_figure(findings: "Findings") -> "go.Figure":
+    """Benefit over all features of each way to reduce, and of the whole choice, with intervals."""
+    import plotly.graph_objects as go
+
+    assert findings.fewer_help.number is not None
+    assert findings.fewer_help.interval is not None
+    rows = [
+        (rival.name, rival.benefit, rival.benefit_interval)
+        for rival in sorted(findings.rivals, key=lambda each: -(each.benefit or 0.0))
+        if rival.benefit is not None and rival.benefit_interval is not None
+    ]
+    rows.insert(0, ("the choice among all", findings.fewer_help.number, findings.fewer_help.interval))
+    figure = _rows_figure([name for name, _, _ in rows], "benefit over all features")
+    colours = [_figures.RED] + [_figures.BLUE] * (len(rows) - 1)
+    for place, ((name, benefit, (low, high)), colour) in enumerate(zip(rows, colours, strict=True)):
+        words = f"{signed(benefit)} ({signed(low)} to {signed(high)})"
+        figure.add_trace(
+            go.Scatter(
+                x=[low, high],
+                y=[place, place],
+                mode="lines",
+                line={"color": colour, "width": 4 if place == 0 else 2},
+                opacity=0.55,
+                showlegend=False,
+                hoverinfo="skip",
+            )
+        )
+        figure.add_trace(
+            go.Scatter(
+                x=[benefit],
+                y=[place],
+                mode="markers",
+                marker={"color": colour, "size": 11 if place == 0 else 9},
+                showlegend=False,
+                hovertemplate=f"{plotly_text(name)}: {words}<extra></extra>",
+            )
+        )
+    figure.add_vline(x=0, line={"color": _figures.GREY, "dash": "dot"})
+    ends = [0.0, *(end for _, _, interval in rows for end in interval)]
+    margin = 0.05 * (max(ends) - min(ends) or 1.0)
+    figure.update_xaxes(tickformat="+.3~f", range=[min(ends) - margin, max(ends) + margin])
+    return figure
+
+
+def frequency_figure(findings: "Findings") -> "go.Figure":
+    """How often each of the first columns was chosen over the folds."""
+    import plotly.graph_objects as go
+
+    shown = [column for column in findings.columns if column.chosen or column.frequency > 0][:_MOST_COLUMNS]
+    figure = _rows_figure([f"{column.rank}. {column.name}" for column in shown], "share of folds", row=20)
+    for name, colour, wanted in (("on the list", _figures.BLUE, True), ("next in line", _figures.GREY, False)):
+        places = [place for place, column in enumerate(shown) if column.chosen is wanted]
+        if not places:
+            continue
+        figure.add_trace(
+            go.Bar(
+                x=[shown[place].frequency for place in places],
+                y=places,
+                name=name,
+                orientation="h",
+                width=0.7,
+                marker={"color": colour},
+                hovertext=[
+                    f"{plotly_text(shown[place].name, 60)}: {plotly_text(shown[place].effect, 80)}" for place in places
+                ],
+                hovertemplate="%{hovertext}<br>%{x:.0%} of folds<extra></extra>",
+            )
+        )
+    figure.update_xaxes(range=[0, 1.02], tickformat=".0%")
+    figure.update_yaxes(tickfont={"size": 12})
+    figure.update_layout(barmode="overlay", showlegend=True)
+    return figure
+
+
+def comparison_figure(findings: "Findings") -> "go.Figure":
+    """The critical-difference picture of all candidates, turned on its side.
+
+    One row for each candidate with its mean rank, best first; upright bars at the right join those that the test cannot
+    tell apart.
+    """
+    import plotly.graph_objects as go
+
+    comparison = findings.comparison
+    order = np.argsort(comparison["mean_ranks"], kind="stable")
+    names = [comparison["methods"][column] for column in order]
+    ranks = [comparison["mean_ranks"][column] for column in order]
+    figure = _rows_figure(names, "mean rank (1 is best)")
+    place_of = {name: place for place, name in enumerate(names)}
+    gap = 0.035 * max(len(names) - 1, 2)
+    right = len(names) + 2 * gap
+    for number, clique in enumerate(comparison["cliques"]):
+        places = [place_of[name] for name in clique]
+        figure.add_trace(
+            go.Scatter(
+                x=[right + gap * number] * 2,
+                y=[min(places) - 0.25, max(places) + 0.25],
+                mode="lines",
+                line={"color": _figures.RED, "width": 5},
+                name="cannot be told apart",
+                legendgroup="cliques",
+                showlegend=number == 0,
+                hoverinfo="skip",
+            )
+        )
+    if comparison["critical_difference"] is not None:
+        figure.add_vrect(
+            x0=ranks[0],
+            x1=min(ranks[0] + comparison["critical_difference"], len(names)),
+            fillcolor=_figures.BLUE,
+            opacity=0.1,
+            line_width=0,
+            layer="below",
+        )
+    figure.add_trace(
+        go.Scatter(
+            x=ranks,
+            y=list(range(len(names))),
+            mode="markers",
+            marker={"color": _figures.BLUE, "size": 10},
+            name="mean rank",
+            hovertemplate="mean rank %{x:.2f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(range=[1 - gap, right + gap * max(len(comparison["cliques"]), 1)])
+    figure.update_xaxes(tick0=1, dtick=1 + len(names) // 8, tickangle=0)
+    figure.update_layout(showlegend=True)
+    return figure
+
+
+def time_figure(spent: Mapping[str, float]) -> "go.Figure":
+    """Time of each candidate, over all folds."""
+    import plotly.graph_objects as go
+
+    names = sorted(spent, key=lambda name: -spent[name])
+    figure = _rows_figure(names, "seconds", row=24)
+    figure.add_trace(
+        go.Bar(
+            x=[spent[name] for name in names],
+            y=list(range(len(names))),
+            orientation="h",
+            width=0.6,
+            marker={"color": _figures.GREY},
+            text=[duration(spent[name]) for name in names],
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{text}<extra></extra>",
+            showlegend=False,
+        )
+    )
+    figure.update_xaxes(range=[0, 1.3 * max(spent.values())])
+    return figure
