@@ -1,0 +1,69 @@
+"""New rows through the model of a study: the chosen columns, and what is predicted."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from fewer.study._errors import StudyError
+
+if TYPE_CHECKING:
+    from fewer.io import Dataset
+    from fewer.study._model import StudyModel
+
+
+def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True) -> pl.DataFrame:
+    """The chosen columns of a new table, with predictions.
+
+    Parameters
+    ----------
+    model : StudyModel
+        Of a finished study.
+    dataset : Dataset
+        New rows. Columns are found by name; others than those needed are ignored.
+    predict : bool, default=True
+        Add the prediction, and for classes the probability of each where the learner gives one.
+
+    Returns
+    -------
+    reduced : polars.DataFrame
+        The columns that the model needs, then ``predicted_TARGET``.
+    """
+    lacking = [name for name in model.columns if name not in set(dataset.columns)]
+    if lacking:
+        shown = ", ".join(map(repr, lacking[:5])) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
+        raise StudyError(
+            f"{dataset.source} lacks {len(lacking)} of the {len(model.columns)} columns that the model needs: {shown}."
+        )
+    kept = dataset.keep(list(model.columns))
+    reduced = kept.to_polars(dense=True).select(list(model.columns))
+    if not predict:
+        return reduced
+    X = _as_trained(model, kept)
+    predicted = {f"predicted_{model.target}": model.pipeline.predict(X)}
+    if model.task != "regression" and hasattr(model.pipeline, "predict_proba"):
+        chances = model.pipeline.predict_proba(X)
+        predicted |= {f"probability_{label}": chances[:, place] for place, label in enumerate(model.pipeline.classes_)}
+    return reduced.with_columns(**{name: pl.Series(_plain(values)) for name, values in predicted.items()})
+
+
+def _plain(values: np.ndarray) -> Any:
+    return values.tolist() if values.dtype.kind == "O" else values
+
+
+def _as_trained(model: "StudyModel", dataset: "Dataset") -> Any:
+    """The columns in the form in which the model has learnt from them."""
+    if model.form != "frame":
+        X = dataset.to_numpy()
+        if model.form == "array" and dataset.is_sparse:
+            return X.toarray()
+        return X
+    frame = dataset.to_polars(dense=True).select(list(model.columns))
+    words = set(model.pipeline[0].named_steps["numbers"].transformers_[1][2])
+    cast = frame.with_columns(
+        pl.col(name).cast(pl.String if name in words else pl.Float64, strict=False) for name in model.columns
+    )
+    for name in model.columns:
+        if cast[name].null_count() > frame[name].null_count():
+            raise StudyError(f"{dataset.source}: {name!r} held numbers in the study, and holds words here.")
+    return cast

@@ -1,0 +1,159 @@
+"""The model that a user keeps: the winner's columns and learner, fitted on all rows, in a file that is safe to load.
+
+Preparation works column by column, so the model is fitted on the chosen columns alone: new tables need no others.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewer.study._errors import StudyError
+from fewer.study._preparation import preparation, prepared_names
+from fewer.study._work import seed_of
+
+if TYPE_CHECKING:
+    from fewer.io import Dataset
+    from fewer.study._findings import Findings
+    from fewer.study._plan import Plan
+    from fewer.study._study_data import StudyData
+
+VERSION = 1
+
+# Types inside of the learners of a study that skops does not know by itself; they hold numbers and run nothing.
+_PARTS_OF_LEARNERS = frozenset(
+    [
+        "numpy.dtype",
+        "sklearn.metrics._dist_metrics.EuclideanDistance",
+        "sklearn.metrics._dist_metrics.EuclideanDistance32",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.neighbors._ball_tree.BallTree",
+        "sklearn.neighbors._ball_tree.BallTree32",
+        "sklearn.neighbors._ball_tree.BallTree64",
+        "sklearn.neighbors._kd_tree.KDTree",
+        "sklearn.neighbors._kd_tree.KDTree32",
+        "sklearn.neighbors._kd_tree.KDTree64",
+        "sklearn.tree._tree.Tree",
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class StudyModel:
+    """A fitted pipeline, and the columns that it wants.
+
+    Attributes
+    ----------
+    pipeline : sklearn.pipeline.Pipeline
+        Preparation, choice of columns and learner, fitted on all rows.
+    columns : tuple of str
+        Columns of a table that it needs, in this order.
+    kinds : tuple of str
+        Their kinds.
+    form : {"array", "frame", "sparse"}
+        How it takes them.
+    target : str
+        What it predicts.
+    task : str
+        "binary", "multiclass" or "regression".
+    """
+
+    pipeline: Any
+    columns: tuple[str, ...]
+    kinds: tuple[str, ...]
+    form: str
+    target: str
+    task: str
+
+    def save(self, path: "str | Path") -> None:
+        """Write the model with skops, and what it wants beside it as JSON (``model.skops`` and ``model.json``)."""
+        import skops.io
+
+        path = Path(path)
+        skops.io.dump(self.pipeline, path)
+        about = {
+            "version": VERSION,
+            "columns": list(self.columns),
+            "kinds": list(self.kinds),
+            "form": self.form,
+            "target": self.target,
+            "task": self.task,
+        }
+        path.with_suffix(".json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: "str | Path") -> "StudyModel":
+        """A model from its files. Only types that a study writes are loaded; no code is run."""
+        import skops.io
+
+        path = Path(path)
+        try:
+            about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+            asked_for = skops.io.get_untrusted_types(file=path)
+        except (OSError, ValueError, KeyError) as error:
+            raise StudyError(f"The model {path} cannot be read: {error}") from None
+        if about.get("version") != VERSION:
+            raise StudyError(
+                f"The model {path} has the form {about.get('version')!r}; this version reads form {VERSION}."
+            )
+        strangers = [name for name in asked_for if name not in _PARTS_OF_LEARNERS]
+        if strangers:
+            raise StudyError(
+                f"The model {path} holds types that no study writes ({', '.join(strangers[:3])}), so it is not "
+                "loaded: it could run anything."
+            )
+        pipeline = skops.io.load(path, trusted=asked_for)
+        about.pop("version")
+        return cls(pipeline, tuple(about.pop("columns")), tuple(about.pop("kinds")), **about)
+
+
+def chosen_sources(dataset: "Dataset", chosen: list[str]) -> list[str]:
+    """Columns of the table that the chosen features are made from: themselves, or those whose categories they are."""
+    names = set(chosen)
+    sources = [column for column in dataset.columns if column in names]
+    rest = names - set(sources)
+    if rest:
+        words = [column for column in dataset.columns if any(name.startswith(f"{column}_") for name in rest)]
+        sources = [column for column in dataset.columns if column in {*sources, *words}]
+    return sources
+
+
+def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyModel:
+    """The winner on all rows, with the chosen columns.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    data : StudyData
+        The table.
+    findings : Findings
+        What was chosen.
+
+    Returns
+    -------
+    model : StudyModel
+        Fitted.
+    """
+    import polars as pl
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+    from threadpoolctl import threadpool_limits
+
+    sources = chosen_sources(data.dataset, findings.chosen)
+    dataset = data.dataset.keep(sources)
+    prepare = preparation(dataset, holes=True)
+    learner = plan.candidates[findings.winner].learner.learner(classify=plan.classify, seed=seed_of(plan, "model"))
+    with threadpool_limits(1):
+        prepare.fit(dataset.X)
+        names = prepared_names(prepare, dataset)
+        wanted = set(findings.chosen)
+        keep = [place for place, name in enumerate(names) if name in wanted]
+        steps = [("prepare", prepare), ("keep", ColumnTransformer([("keep", "passthrough", keep)])), ("learn", learner)]
+        if len(keep) == len(names):
+            del steps[1]
+        pipeline = Pipeline(steps).fit(dataset.X, np.asarray(dataset.y))
+    form = "frame" if isinstance(dataset.X, pl.DataFrame) else "sparse" if dataset.is_sparse else "array"
+    return StudyModel(pipeline, tuple(sources), dataset.kinds, form, plan.target, plan.task)
