@@ -201,8 +201,8 @@ def test_out_of_bag_error_chooses_a_strict_level(figure):
         kept.append(selector.get_support().sum())
         gains.append(plain - selected)
     figure(
-        f"300 trees, 5 tables: levels {min(alphas):g} to {max(alphas):g}, {min(kept)} to {max(kept)} columns kept, error "
-        f"lower by {min(gains):.3f} to {max(gains):.3f}"
+        f"300 trees, 5 tables: levels {min(alphas):g} to {max(alphas):g}, {min(kept)} to {max(kept)} columns kept, "
+        f"error lower by {min(gains):.3f} to {max(gains):.3f}"
     )
     assert np.median(alphas) < 1e-3
     assert max(kept) <= 60

@@ -1,5 +1,6 @@
 """The scores of all candidates on the same folds, read from the journal."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -156,7 +157,7 @@ def chosen_elsewhere(tables: list[np.ndarray]) -> np.ndarray:
     return np.atleast_2d(cross_index(joined, "A").fold_scores)
 
 
-def read_scores(journal: "Journal", plan: Plan, test_ratio: float) -> AllScores:
+def read_scores(journal: "Journal | Mapping[str, Any]", plan: Plan, test_ratio: float) -> AllScores:
     """Scores of all candidates, from the finished work of a journal."""
     found, failures = [], {}
     for number, candidate in enumerate(plan.candidates):
