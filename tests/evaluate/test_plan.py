@@ -183,3 +183,19 @@ def test_a_column_that_gives_the_class_away_is_named(table):
 def test_scores_of_the_wrong_shape_are_refused(table):
     with pytest.raises(RuntimeError, match="one number for each of the 50 columns"):
         plan_n_features(*table, order=lambda rows, labels: [1.0])
+
+
+def test_correlated_columns_make_the_plan_warn_of_its_own_hope():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    shared = rng.normal(size=(200, 1))
+    independent = rng.normal(size=(200, 30)) + 0.4 * y[:, None]
+    correlated = (rng.normal(size=(200, 30)) + 1.5 * shared) / np.sqrt(3.25) + 0.4 * y[:, None]
+    apart, together = (plan_n_features(X, y, n_boot=20, random_state=0) for X in (independent, correlated))
+    assert apart.correlation < 0.1
+    assert together.correlation == pytest.approx(2.25 / 3.25, abs=0.1)
+    assert "not independent" not in apart.reading
+    assert "the error will be higher" in together.reading
+    assert plan_n_features(sparse.csr_matrix(correlated), y, n_boot=20, random_state=0).correlation == pytest.approx(
+        together.correlation
+    )

@@ -8,7 +8,7 @@ and the other one estimates how much those ranked first tell. The band comes fro
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     Order = Literal["abs_mean"] | Callable[[Any, np.ndarray], ArrayLike]
 
 _FEWEST_ROWS = 10
+_MOST_COMPARED = 200
+_CORRELATED = 0.2
+"""Beyond this typical size, correlations between columns make the plan clearly too hopeful."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +57,9 @@ class SizePlan:
         Confidence of the band and the interval.
     rank_on : {"other", "same"}
         Whether the rule is to be trained on other rows than the ranking, or on the same.
+    correlation : float
+        Typical size (root mean square) of the correlations inside the classes, less what chance makes of it, between
+        the columns worth using, the first 200 of them at most; 0 for fewer than two.
     """
 
     n_features: int
@@ -67,6 +73,7 @@ class SizePlan:
     m: float
     level: float
     rank_on: str
+    correlation: float = 0.0
 
     @property
     def reading(self) -> str:
@@ -79,6 +86,11 @@ class SizePlan:
         if self.n_features == 0 or self.upper[self.n_features - 1] >= 0.5:
             return f"No number of columns is surely better than guessing with so few rows. {assumed}"
         gain = self.error_all - self.error
+        if self.correlation > _CORRELATED:
+            assumed += (
+                f" Here the columns are not independent (correlations inside the classes are about "
+                f"{self.correlation:.1f}), so they tell less together than counted, and the error will be higher."
+            )
         return (
             f"About {self.n_features:,} columns ({low:,} to {high:,}) of {len(self.errors):,} are worth using with "
             f"these rows: an error near {self.error:.3f}, {gain:.3f} below that with all columns. {assumed}"
@@ -93,7 +105,8 @@ class SizePlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        plain = {name: getattr(self, name) for name in ("n_features", "error", "error_all", "m", "level", "rank_on")}
+        names = ("n_features", "error", "error_all", "m", "level", "rank_on", "correlation")
+        plain = {name: getattr(self, name) for name in names}
         arrays = {name: getattr(self, name).tolist() for name in ("errors", "lower", "upper", "order")}
         return plain | {"n_features_interval": list(self.n_features_interval), "reading": self.reading} | arrays
 
@@ -222,7 +235,26 @@ def plan_n_features(
     if rank_on == "other":
         sizes = np.arange(1, means.size + 1)
         means, resampled = (separation(sizes, m, np.maximum(sums, 0)) for sums in (means, resampled))
-    return _plan(means, resampled, best_first, m, level, rank_on)
+    plan = _plan(means, resampled, best_first, m, level, rank_on)
+    return replace(plan, correlation=_correlation_within(table, best_first[: plan.n_features]))
+
+
+def _correlation_within(table: Table, columns: np.ndarray) -> float:
+    """Typical correlation between columns inside the classes, less what chance makes of it."""
+    columns = columns[:_MOST_COMPARED]
+    if len(columns) < 2:
+        return 0.0
+    part = table.X[:, columns]
+    part = part.toarray() if hasattr(part, "toarray") else part.copy()
+    for rows in (table.positive, ~table.positive):
+        part[rows] -= part[rows].mean(axis=0)
+    norms = np.sqrt((part**2).sum(axis=0))
+    part = part[:, norms > 0] / norms[norms > 0]
+    n_kept = part.shape[1]
+    if n_kept < 2:
+        return 0.0
+    squared = (np.sum((part.T @ part) ** 2) - n_kept) / (n_kept * (n_kept - 1))
+    return float(np.sqrt(max(squared - 1 / (len(part) - 2), 0.0)))
 
 
 def _plan(f: np.ndarray, resampled: np.ndarray, order: np.ndarray, m: float, level: float, rank_on: str) -> SizePlan:
