@@ -110,21 +110,28 @@ refresh();
 
 // How a number was obtained: beside it on hover and focus, within the window, gone with Escape.
 const tip = document.getElementById("tip");
+let asked = null;
 let leaving;
 const hide = () => {
   clearTimeout(leaving);
+  asked = null;
   tip.hidden = true;
+};
+const place = () => {
+  const box = asked.getBoundingClientRect();
+  const left = Math.min(box.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
+  const below = box.bottom + 8;
+  const fits = below + tip.offsetHeight < innerHeight;
+  tip.style.left = `${Math.max(8, left)}px`;
+  tip.style.top = `${fits ? below : Math.max(8, box.top - tip.offsetHeight - 8)}px`;
+  if (box.bottom < 0 || box.top > innerHeight) hide();
 };
 const show = (element) => {
   clearTimeout(leaving);
+  asked = element;
   tip.textContent = document.getElementById(element.getAttribute("aria-describedby")).textContent;
   tip.hidden = false;
-  const place = element.getBoundingClientRect();
-  const left = Math.min(place.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
-  const below = place.bottom + 8;
-  const fits = below + tip.offsetHeight < innerHeight;
-  tip.style.left = `${Math.max(8, left)}px`;
-  tip.style.top = `${fits ? below : Math.max(8, place.top - tip.offsetHeight - 8)}px`;
+  place();
 };
 const leave = () => {
   clearTimeout(leaving);
@@ -140,4 +147,4 @@ for (const element of document.querySelectorAll("button[aria-describedby]")) {
 tip.addEventListener("pointerenter", () => clearTimeout(leaving));
 tip.addEventListener("pointerleave", leave);
 addEventListener("keydown", (event) => event.key === "Escape" && hide());
-addEventListener("scroll", hide, { passive: true });
+addEventListener("scroll", () => asked && place(), { passive: true });

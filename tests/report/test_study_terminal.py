@@ -1,0 +1,59 @@
+"""The findings of a study in the terminal."""
+
+import io
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from fewer.report import print_study
+
+
+def _printed(study, width: int = 80, encoding: str = "utf-8") -> str:
+    raw = io.BytesIO()
+    with io.TextIOWrapper(raw, encoding=encoding, newline="\n") as stream:
+        print_study(study.findings, Console(file=stream, width=width, highlight=False), study.seconds)
+        stream.flush()
+        return raw.getvalue().decode(encoding)
+
+
+def test_verdict_questions_columns_candidates_and_cautions_are_there(wide_study):
+    text = _printed(wide_study, width=200)
+    findings = wide_study.findings
+    assert text.startswith(findings.headline)
+    assert all(answer.question in text and answer.sentence in text for answer in findings.answers)
+    assert all(name in text for name in findings.chosen[:15])
+    assert all(rival.name in text for rival in findings.rivals)
+    assert findings.cautions
+    assert all(caution.sentence in text for caution in findings.cautions)
+
+
+@pytest.mark.parametrize("name", ["nasty_study", "noise_study", "wide_study"])
+def test_nothing_is_wider_than_the_terminal(name, request):
+    lines = _printed(request.getfixturevalue(name)).splitlines()
+    assert max(cell_len(line) for line in lines) <= 80
+
+
+def test_terminal_without_unicode_gets_none(nasty_study):
+    text = _printed(nasty_study, encoding="ascii")
+    assert text.isascii()
+    assert "####" in text
+    assert "? parrot" in text
+
+
+def test_names_do_not_steer_the_terminal(nasty_study):
+    text = _printed(nasty_study)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "bell\\x07" in text
+
+
+def test_bars_mark_the_chosen_number(wide_study):
+    chosen = int(wide_study.findings.how_few.number)
+    (line,) = [line for line in _printed(wide_study).splitlines() if line.endswith(" chosen")]
+    assert line.split()[0] == f"{chosen:,}"
+
+
+def test_candidate_without_features_uses_no_columns(noise_study):
+    (line,) = [line for line in _printed(noise_study).splitlines() if line.startswith("  most frequent class")]
+    assert "none" in line
