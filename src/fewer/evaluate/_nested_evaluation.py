@@ -114,7 +114,9 @@ class NestedResult:
         """Confidence interval of the score that the whole procedure reaches with so many rows.
 
         The corrected resampled t interval: the mean and ``corrected_se``, with as many degrees of freedom as one repeat
-        has, because repeats deal the same rows again and tell nothing new of how other rows would vary.
+        has, because repeats deal the same rows again and tell nothing new of how other rows would vary. On pure noise
+        at 95% it covers in 94% to 99% of tables with 5 folds, and in 91% to 96% with 10 or 20: the more folds, the
+        more rows their training sets share.
 
         Parameters
         ----------
