@@ -197,3 +197,10 @@ def test_no_two_labels_or_bars_of_the_picture_meet(k):
         assert not any(
             other is not one and other.y0 == one.y0 and other.x0 <= one.x1 and one.x0 <= other.x1 for other in bars
         )
+
+
+def test_pairs_compared_by_wilcoxon_are_not_told_a_critical_difference():
+    scores = np.random.default_rng(0).normal(size=(8, 3))
+    assert "critical difference" in repr(compare_methods(scores))
+    assert "pairs by Wilcoxon's test" in repr(compare_methods(scores, test="wilcoxon"))
+    assert "critical difference" not in repr(compare_methods(scores, test="wilcoxon"))

@@ -96,3 +96,14 @@ def test_an_estimator_without_a_record_of_its_search_is_refused():
     X, y, _ = make_twonorm(40, random_state=0)
     with pytest.raises(TypeError, match="keeps no record"):
         selection_overfit_curve(SVC(), X, y)
+
+
+def test_the_turn_is_drawn_only_where_the_search_over_fits():
+    steps = np.linspace(1, 0.5, 12)
+    flat = OverfitCurve(np.tile(steps, (20, 1)), np.tile(steps, (20, 2, 1)))
+    turning = OverfitCurve(np.tile(steps, (20, 1)), np.tile(np.abs(np.arange(12) - 4.0), (20, 2, 1)))
+    assert not flat.overfits
+    assert not flat.plot().layout.shapes
+    assert flat.plot().layout.title.text == "No over-fitting that these rows can show"
+    assert turning.overfits
+    assert turning.plot().layout.shapes[0].x0 == 4

@@ -160,7 +160,9 @@ class MethodComparison:
         order = np.argsort(self.mean_ranks, kind="stable")
         rows = [f"  {self.methods[column]:<{width}}  {self.mean_ranks[column]:.3f}" for column in order]
         head = f"MethodComparison: {len(self.methods)} methods on {len(self.ranks)} data sets, p = {self.p_value:.3g}"
-        if not np.isnan(self.critical_difference):
+        if self.test == "wilcoxon" and len(self.methods) > 2:
+            head += "; pairs by Wilcoxon's test"
+        elif not np.isnan(self.critical_difference):
             head += f", critical difference {self.critical_difference:.3f}"
         return "\n".join([head, *rows])
 

@@ -132,7 +132,9 @@ class OverfitCurve:
         iterations, held_out = np.arange(self.criterion.shape[1]), self.held_out
         mean = held_out.mean(axis=0)
         figure = _figures.new_figure(
-            title="The search over-fits" if self.overfits else "The search", x="iteration of the search", y="loss"
+            title="The search over-fits" if self.overfits else "No over-fitting that these rows can show",
+            x="iteration of the search",
+            y="loss",
         )
         if len(held_out) > 1:
             se = held_out.std(axis=0, ddof=1) / np.sqrt(len(held_out))
@@ -141,9 +143,10 @@ class OverfitCurve:
             )
         figure.add_trace(_figures.line("criterion", iterations, self.criterion.mean(axis=0), _figures.BLUE))
         figure.add_trace(_figures.line("unseen rows", iterations, mean, _figures.RED))
-        figure.add_vline(
-            x=self.turn, line={"color": _figures.GREY, "dash": "dot"}, annotation_text=f"turn: {self.turn}"
-        )
+        if self.overfits:
+            figure.add_vline(
+                x=self.turn, line={"color": _figures.GREY, "dash": "dot"}, annotation_text=f"turn: {self.turn}"
+            )
         return figure
 
 
