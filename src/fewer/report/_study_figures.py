@@ -190,9 +190,14 @@ def null_figure(findings: "Findings", null: str, *, height: int = 300) -> "go.Fi
     )
     low, high = min(left[counts > 0].min(), observed), max(right[counts > 0].max(), observed)
     figure.update_xaxes(range=[low - 0.04 * (high - low), high + 0.04 * (high - low)])
-    figure.update_yaxes(range=[0, top], tickformat=",d", dtick=max(1, 5 * round(top / 25)) if top > 6 else 1)
+    figure.update_yaxes(range=[0, top], tickformat=",d", dtick=_count_step(top))
     figure.update_layout(barmode="overlay", showlegend=True, margin={"t": 10, "b": 50, "r": 20})
     return figure
+
+
+def _count_step(top: float) -> int:
+    """A round distance of ticks, a whole number, with at most seven of them."""
+    return next(step * 10**power for power in range(9) for step in (1, 2, 5) if step * 10**power >= top / 7)
 
 
 def _bins(scores: np.ndarray, observed: float) -> tuple[np.ndarray, float]:
