@@ -62,8 +62,9 @@ def frequency_figure(stability: "Stability", n_features: int) -> "go.Figure":
     )
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
     figure.update_layout(bargap=0.15)
-    if named and max(map(len, names)) > 3:  # the names stand between the axis and the legend
-        figure.update_layout(legend={"y": -0.6}, height=520)
+    if named:  # the names stand between the axis and the legend
+        long = max(map(len, names)) > 3
+        figure.update_layout(legend={"y": -0.6 if long else -0.32}, height=520 if long else 400)
     return figure
 
 
