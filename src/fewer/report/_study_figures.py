@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fewer.study import Findings
 
 # What was shuffled, by the name of the test.
-NULL_WORDS = {"labels": "shuffled labels", "features_within_class": "columns shuffled within classes"}
+NULL_WORDS = {"labels": "a shuffled target", "features_within_class": "columns shuffled within classes"}
 _MOST_BINS = 24
 
 

@@ -75,7 +75,7 @@ def compose(journal: Journal) -> Findings:
 
 def _null_evidence(journal: Journal, scores: AllScores, null: Null) -> dict[str, Any]:
     found = null_scores(journal, null, scores.winner.number, scores.plan.n_permutations)
-    observed = observed_score(scores)
+    observed = observed_score(scores, null)
     p_value = (1 + sum(score >= observed for score in found)) / (1 + len(found)) if found else None
     return {"observed": observed, "scores": found, "p_value": p_value}
 
@@ -105,8 +105,8 @@ def _learnable(plan: Plan, scores: AllScores, null: dict[str, Any], metric: str)
     score, by_chance = float(scores.choice.mean()), scores.simplest.score
     how = (
         "The whole procedure (choosing columns, their number, and the way to choose them) was scored on held-out "
-        f"rows, and the winner's procedure again on up to {plan.n_permutations} tables with shuffled labels. p is the "
-        "share that did as well."
+        f"rows, and the winner's procedure again on up to {plan.n_permutations} tables with a shuffled target. p is "
+        "the share that did as well."
     )
     evidence = {"score": score, "simplest": by_chance, "n_tables": len(null["scores"])}
     if null["p_value"] is None:
@@ -114,12 +114,12 @@ def _learnable(plan: Plan, scores: AllScores, null: dict[str, Any], metric: str)
         return Answer(question, "not tested", sentence, None, None, how, evidence)
     if null["p_value"] <= _level(plan):
         sentence = (
-            f"Yes: {metric} {score:.3f} on held-out rows, where shuffled labels give {np.mean(null['scores']):.3f} "
+            f"Yes: {metric} {score:.3f} on held-out rows, where a shuffled target gives {np.mean(null['scores']):.3f} "
             f"({_p(null['p_value'])})."
         )
         return Answer(question, "yes", sentence, null["p_value"], None, how, evidence)
     sentence = (
-        f"Nothing that these methods can find: {metric} {score:.3f} on held-out rows, and shuffled labels give "
+        f"Nothing that these methods can find: {metric} {score:.3f} on held-out rows, and a shuffled target gives "
         f"{np.mean(null['scores']):.3f} ({_p(null['p_value'])})."
     )
     return Answer(question, "no", sentence, null["p_value"], None, how, evidence)
@@ -326,7 +326,7 @@ def _headline(
     if learnable.verdict == "no":
         return (
             f"There is no sign that {plan.target} can be predicted from these {plan.n_columns:,} columns: {metric} "
-            f"{reached:.3f}, no better than with shuffled labels ({_p(learnable.number or 1.0)}).",
+            f"{reached:.3f}, no better than with a shuffled target ({_p(learnable.number or 1.0)}).",
             False,
         )
     assert fewer_help.interval is not None
