@@ -23,7 +23,9 @@ def cluster():
 @pytest.fixture
 def engine(cluster):
     with Engine.dask(cluster.scheduler_address) as engine:
+        patience = time.monotonic() + 60
         while engine.n_workers < 2:  # one may still be on its way back from the test before
+            assert time.monotonic() < patience, "a worker of the cluster has not come back"
             time.sleep(0.05)
         yield engine
 
