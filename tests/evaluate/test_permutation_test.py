@@ -251,6 +251,7 @@ def test_too_few_permutations_are_warned_of(noise):
     assert permutation_test(GaussianNB(), *noise, n_permutations=200, random_state=0).notes == ()
 
 
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 @pytest.mark.parametrize("learner", [GaussianNB(), DecisionTreeClassifier()])
 def test_ctrl_c_keeps_what_is_done(noise, learner):
     def press_ctrl_c(done, total, outcome):

@@ -363,6 +363,7 @@ class InterruptsAfter(SelectKBest):
         return super().fit(X, y)
 
 
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 @pytest.mark.parametrize(("after", "n_repeats"), [(6, 1), (14, 2)])
 def test_ctrl_c_keeps_the_repeats_that_are_done(monkeypatch, after, n_repeats):
     X, y = load_wine(return_X_y=True)
@@ -374,6 +375,7 @@ def test_ctrl_c_keeps_the_repeats_that_are_done(monkeypatch, after, n_repeats):
     assert len(cut.paths) == 5 * n_repeats
 
 
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_before_one_repeat_is_done_stops(monkeypatch):
     X, y = load_wine(return_X_y=True)
     monkeypatch.setattr(InterruptsAfter, "last", 3)
