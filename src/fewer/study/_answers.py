@@ -240,9 +240,10 @@ def _stability(supports: list[set[str]], universe: list[str], n_columns: int, pl
         [{place[name] for name in support} for support in supports], n_features=width, alpha=_level(plan)
     )
     interval = tuple(float(end) for end in found.interval)
-    if not np.isfinite([found.value, *interval]).all():
-        return {"value": None, "interval": None}
-    return {"value": float(found.value), "interval": interval}
+    return {
+        "value": float(found.value) if np.isfinite(found.value) else None,
+        "interval": interval if np.isfinite(interval).all() else None,
+    }
 
 
 def _effect(column: dict[str, Any]) -> str:
