@@ -47,7 +47,8 @@ class RidgeObjective(Objective):
         Leave-one-out, or the folds: a number of them (stratified for classes), a splitter of scikit-learn or pairs of
         training and test rows.
     task : {"auto", "classification", "regression"}, default="auto"
-        What y holds; "auto" takes numbers with fractions for a regression, anything else for classes.
+        What y holds; "auto" takes numbers with fractions, and whole numbers of very many kinds, for a regression,
+        anything else for classes.
 
     See Also
     --------

@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
+from fewer.select.scores._score import holds_numbers
+
 
 def has_classes(y: np.ndarray, task: str = "auto") -> bool:
     """Whether y holds classes, of which there must be two at least, rather than numbers."""
@@ -11,7 +13,7 @@ def has_classes(y: np.ndarray, task: str = "auto") -> bool:
     kind = type_of_target(y, raise_unknown=True)
     if kind.startswith("multilabel") or kind.endswith("multioutput"):
         raise ValueError("y has several columns; subsets are scored on one target only.")
-    classes = kind != "continuous" if task == "auto" else task == "classification"
+    classes = not holds_numbers(y) if task == "auto" else task == "classification"
     if classes and len(np.unique(y)) < 2:
         raise ValueError("y has one class only, so there is nothing to tell apart; at least two classes are needed.")
     return classes
@@ -19,9 +21,10 @@ def has_classes(y: np.ndarray, task: str = "auto") -> bool:
 
 def class_codes(y: np.ndarray, objective: object) -> np.ndarray:
     """The classes as numbers from 0, in sorted order."""
-    if not has_classes(y):
+    if type_of_target(y) == "continuous":
         raise ValueError(
             f"y holds numbers with fractions (continuous), and {type(objective).__name__} needs classes; put them into "
             "bins first."
         )
+    has_classes(y, "classification")
     return np.unique(y, return_inverse=True)[1].astype(np.int64)

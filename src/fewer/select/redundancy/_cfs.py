@@ -118,7 +118,8 @@ class CFS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     max_stale : int, default=5
         The search ends after so many expansions in a row without a better subset.
     task : {"auto", "classification", "regression"}, default="auto"
-        What y is. "auto" takes numbers with a fractional part for regression and everything else for classes.
+        What y is. "auto" takes numbers with fractions, and whole numbers of very many kinds, for regression and
+        everything else for classes.
 
     Attributes
     ----------

@@ -221,7 +221,8 @@ def redundancy_groups(
     feature_names : sequence, default=None
         Names of the columns; by default those of a frame, or their numbers.
     task : {"auto", "classification", "regression"}, default="auto"
-        What y is. "auto" takes numbers with a fractional part for regression and everything else for classes.
+        What y is. "auto" takes numbers with fractions, and whole numbers of very many kinds, for regression and
+        everything else for classes.
 
     Returns
     -------

@@ -46,7 +46,8 @@ class KollerSahami(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     n_bins : int or None, default=None
         Levels at most, for bins and for a numeric target; by default 2 to 10, more with more rows.
     task : {"auto", "classification", "regression"}, default="auto"
-        What y is. "auto" takes numbers with a fractional part for regression and everything else for classes.
+        What y is. "auto" takes numbers with fractions, and whole numbers of very many kinds, for regression and
+        everything else for classes.
 
     Attributes
     ----------

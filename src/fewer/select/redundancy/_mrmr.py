@@ -163,7 +163,8 @@ class MRMR(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Levels that columns (and a numeric target) are cut into for mutual information, equally many rows in each; by
         default 2 to 10, more with more rows. Columns with no more values keep them.
     task : {"auto", "classification", "regression"}, default="auto"
-        What y is. "auto" takes numbers with a fractional part for regression and everything else for classes.
+        What y is. "auto" takes numbers with fractions, and whole numbers of very many kinds, for regression and
+        everything else for classes.
 
     Attributes
     ----------

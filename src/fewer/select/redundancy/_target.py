@@ -3,17 +3,17 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import type_of_target
 
 from fewer.select._discretise import discretise
 from fewer.select.scores import class_codes
+from fewer.select.scores._score import holds_numbers
 
 
 def task_of(y: np.ndarray, task: str) -> str:
-    """Numbers with a fractional part ask for regression, everything else for classification, unless the user says."""
+    """Numbers ask for regression, whole numbers of few kinds and names for classification, unless the user says."""
     if task != "auto":
         return task
-    return "regression" if type_of_target(y).startswith("continuous") else "classification"
+    return "regression" if holds_numbers(y) else "classification"
 
 
 def numbers(y: np.ndarray, who: str) -> np.ndarray:

@@ -11,12 +11,13 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewer.catalogue import method
 from fewer.select.relevance._shadow_importances import EstimatorImportances, ForestImportances
 from fewer.select.relevance._shadow_rounds import Contest, Importances, contest_rounds
+from fewer.select.scores._score import holds_numbers
 
 
 @method(
@@ -50,7 +51,8 @@ class ShadowRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
     keep_tentative : bool, default=False
         Whether to keep columns that have no verdict at the end.
     task : {"auto", "classification", "regression"}, default="auto"
-        What the target is. "auto" takes numbers with fractions for regression, everything else for classes.
+        What the target is. "auto" takes numbers with fractions, and whole numbers of very many kinds, for regression,
+        everything else for classes.
     estimator : estimator or None, default=None
         What tells importances, by ``feature_importances_`` or ``coef_``; fitted anew in each round. None grows a forest
         on columns in 64 bins, which is many times faster than scikit-learn's, and is what the next three parameters are
@@ -217,7 +219,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
     def _importances(self, X: np.ndarray, y: np.ndarray, random_state: np.random.RandomState) -> Importances:
         """What tells importances of columns and shadows, after a look at the target."""
         target, n_classes = y, 0
-        if self.task == "classification" or (self.task == "auto" and not type_of_target(y).startswith("continuous")):
+        if self.task == "classification" or (self.task == "auto" and not holds_numbers(y)):
             check_classification_targets(y)
             classes, target = np.unique(y, return_inverse=True)
             n_classes = len(classes)
