@@ -9,7 +9,7 @@ import time
 import pytest
 
 COMMAND = [sys.executable, "-m", "fewer", "study"]
-EFFORT = ["--preset", "quick", "--methods", "anova", "--learners", "ridge,knn", "--folds", "4", "--repeats", "2"]
+EFFORT = ["--preset", "quick", "--methods", "anova", "--learners", "knn", "--folds", "3", "--repeats", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def command(table, out, *more):
         "state",
         *EFFORT,
         "--permutations",
-        "39",
+        "19",
         "--out",
         str(out),
         "--quiet",
