@@ -147,7 +147,7 @@ def test_a_model_from_a_stranger_is_not_loaded(finished, tmp_path):
         (["--target", "state", "--engine", "dask"], "--scheduler"),
         (["--target", "state", "--sizes", "a,b"], "whole numbers"),
         (["--target", "state", "--groups", "nobody"], "no column 'nobody'"),
-        ([], "needs a target"),
+        ([], "needs a target: name the column to predict with --target."),
     ],
     ids=str,
 )
@@ -156,6 +156,14 @@ def test_what_is_wrong_is_said_in_a_paragraph(table, tmp_path, words, said):
     assert result.exit_code == 2
     assert said in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_decimal_commas_are_told_although_the_study_cannot_begin(tmp_path):
+    path = tmp_path / "euro.csv"
+    path.write_text("a;y\n" + "".join(f"{i},5;{i},25\n" for i in range(20)))
+    result = fewer("study", path, "--target", "y", "--dry-run")
+    assert result.exit_code == 2
+    assert "use --decimal ,;" in result.stderr
 
 
 def test_without_a_table_there_is_no_study():

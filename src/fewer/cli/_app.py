@@ -88,12 +88,18 @@ def _complain(message: str) -> None:
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Show warnings as plain notes on the standard error, without the line of code that raised them."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        yield
-    for warning in caught:
-        typer.secho(f"Note: {_with_options(str(warning.message))}", fg="yellow", err=True)
+    """Show warnings as plain notes on the standard error, without the line of code that raised them.
+
+    Before an error, too: what was odd in the table is often why.
+    """
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            yield
+    finally:
+        for warning in caught:
+            typer.secho(f"Note: {_with_options(str(warning.message))}", fg="yellow", err=True)
 
 
 def _with_options(message: str) -> str:

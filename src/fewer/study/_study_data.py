@@ -108,7 +108,7 @@ def study_data(
 
 def _check_target(dataset: "Dataset") -> None:
     if dataset.y is None:
-        raise StudyError("A study needs a target: name the column to predict (--target COLUMN, or target=...).")
+        raise StudyError("A study needs a target: name the column to predict with target=.")
     if dataset.classes is not None:
         labels, counts = np.unique(np.asarray(dataset.y), return_counts=True)
         if len(labels) < 2:
