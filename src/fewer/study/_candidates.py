@@ -152,7 +152,7 @@ def candidates_for(
         if methods is not None
         else _reducers(preset, classify=classify)
     )
-    path = size_path(n_columns) if sizes is None else tuple(sorted({size for size in sizes if size < n_columns}))
+    path = size_path(n_columns) if sizes is None else _checked_sizes(sizes, n_columns)
     simplest = Candidate("most frequent class" if classify else "mean", None, Recipe("simplest"))
     everything = [Candidate(f"all features, {name}", None, Recipe(name)) for name in chosen]
     reduced = [
@@ -161,6 +161,14 @@ def candidates_for(
         for name in chosen
     ]
     return (simplest, *everything, *reduced)
+
+
+def _checked_sizes(sizes: Iterable[int], n_columns: int) -> tuple[int, ...]:
+    """Those below the number of columns: all columns are tried anyway."""
+    wanted = sorted(set(sizes))
+    if wanted and wanted[0] < 1:
+        raise StudyError(f"Sizes are numbers of columns to keep, 1 or more, and {wanted[0]} is not.")
+    return tuple(size for size in wanted if size < n_columns)
 
 
 def _check_learner(name: str, *, classify: bool) -> None:

@@ -6,6 +6,7 @@ table give the same numbers.
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -297,3 +298,21 @@ def _check_plan(plan: Plan) -> None:
         raise StudyError("The number of permutations cannot be negative; 0 leaves the tests out.")
     if not 0 < plan.confidence < 1:
         raise StudyError(f"confidence={plan.confidence} must be between 0 and 1, 0.95 for example.")
+    fewest = fewest_permutations(plan.confidence)
+    if 0 < plan.n_permutations < fewest:
+        raise StudyError(
+            f"{plan.n_permutations} permutations can never show anything: p is {1 / (1 + plan.n_permutations):.3f} at "
+            f"best, and a test at the level of {1 - plan.confidence:.3g} asks for less. Take {fewest:,} or more, or 0 "
+            "for no tests."
+        )
+
+
+def fewest_permutations(confidence: float) -> int:
+    """So many that p, at best 1 / (1 + permutations), can reach the level of the tests.
+
+    Examples
+    --------
+    >>> fewest_permutations(0.95), fewest_permutations(0.99)
+    (19, 99)
+    """
+    return math.ceil(1 / (1 - confidence) - 1e-6) - 1
