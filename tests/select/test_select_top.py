@@ -144,6 +144,29 @@ def test_tests_within_each_class_keep_the_union(three_classes):
     assert np.array_equal(select.get_support(), expected)
 
 
+@pytest.mark.parametrize("score", ["welch", "signal_to_noise", "anova", "fold_change"])
+def test_two_classes_are_served_in_turn_by_every_kind_of_score(score):
+    cancer = load("breast_cancer")
+    select = SelectTop(score, k=3, per_class=True).fit(cancer.X, cancer.y)
+    assert select.class_scores_.shape == (2, 30)
+    assert 3 <= select.get_support().sum() <= 6
+    np.testing.assert_array_equal(select.scores_, select.class_scores_.max(axis=0))
+
+
+def test_a_test_for_each_of_two_classes_counts_as_two_tests():
+    cancer = load("breast_cancer")
+    together = SelectTop("welch", alpha=0.01).fit(cancer.X, cancer.y)
+    by_class = SelectTop("welch", alpha=0.01, per_class=True).fit(cancer.X, cancer.y)
+    np.testing.assert_allclose(by_class.pvalues_, np.minimum(2 * together.pvalues_, 1))
+
+
+def test_columns_for_each_class_need_a_score_that_looks_at_classes():
+    with pytest.raises(ValueError, match="the score 'variance' does not look at classes"):
+        SelectTop("variance", per_class=True).fit([[0.0, 1.0], [2.0, 1.0]], ["a", "b"])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        SelectTop(lambda X, y: X.sum(axis=0), per_class=True).fit([[0.0, 1.0], [2.0, 1.0]])
+
+
 def test_places_in_turn_break_ties_by_index():
     assert places_in_turn(np.zeros((2, 4))).tolist() == [1, 2, 3, 4]
 

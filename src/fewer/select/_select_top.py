@@ -197,6 +197,9 @@ class SelectTop(SelectorMixin, BaseEstimator):
         X, y = self._validated(X, y, card)
         given = one_versus_rest(function, X, y) if self._in_turn_by_classes(card) else function(X, y)
         scores, p_values = scores_and_p_values(given, X.shape[1])
+        if self.per_class and scores.ndim == 1:  # of two classes, each is the rest of the other
+            scores = np.stack([scores, scores])
+            p_values = None if p_values is None else np.stack([p_values, p_values])
         self._choose(scores, p_values)
         return self
 
@@ -226,8 +229,18 @@ class SelectTop(SelectorMixin, BaseEstimator):
         if card is not None:
             X, y = card.check_signs(X), card.clean_target(y)
         if self.per_class:
+            if y is None:
+                raise ValueError(self._why_not_per_class(card))
             y = class_codes(y, "per_class=True")
         return X, y
+
+    @staticmethod
+    def _why_not_per_class(card: Score | None) -> str:
+        if card is not None and not card.needs_y:
+            return (
+                f"per_class=True asks for columns for each class, and the score {card.name!r} does not look at classes."
+            )
+        return "per_class=True asks for columns for each class: it requires y to be passed, but the target y is None."
 
     def _in_turn_by_classes(self, card: Score | None) -> bool:
         return self.per_class and not (card is not None and card.for_each_class)
