@@ -303,6 +303,12 @@ def test_an_estimator_that_fails_says_why(n_jobs):
         SequentialSearch(Failing(), n_jobs=n_jobs).fit(X, y)
 
 
+@pytest.mark.parametrize("forgotten", [NearestNeighbourObjective, KNeighborsClassifier])
+def test_a_class_instead_of_an_instance_is_named(forgotten):
+    with pytest.raises(TypeError, match=rf"the class {forgotten.__name__}; give an instance of it"):
+        SequentialSearch(forgotten).fit([[0.0, 1.0], [2.0, 1.0]], ["a", "b"])
+
+
 def test_parameters_reach_into_the_objective():
     search = SequentialSearch(CrossValidatedScore(KNeighborsClassifier(), cv=3))
     search.set_params(objective__estimator__n_neighbors=7, objective__cv=4)

@@ -23,6 +23,10 @@ def as_objective(objective: Any, *, cv: Any, scoring: Any) -> Objective:
         return objective
     if isinstance(objective, str) and objective in NAMED_OBJECTIVES:
         return NAMED_OBJECTIVES[objective]()
+    if isinstance(objective, type) and (issubclass(objective, Objective) or hasattr(objective, "fit")):
+        raise TypeError(
+            f"The objective is the class {objective.__name__}; give an instance of it, {objective.__name__}(...)."
+        )
     if hasattr(objective, "fit"):
         return CrossValidatedScore(objective, cv=cv, scoring=scoring)
     return FunctionObjective(objective)
