@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from fewer.datasets import load
 from fewer.io import Dataset
+from fewer.study._answers import _two_digits
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def test_signal_is_found(of_signal):
     assert of_signal.learnable.number == pytest.approx(1 / 20)
     assert {column.name for column in of_signal.columns[:2]} == {"x0", "x1"}
     assert of_signal.columns[0].frequency == 1.0
-    assert of_signal.columns[0].effect == "highest in well, lowest in ill"
+    assert of_signal.columns[0].effect == "higher in well"
 
 
 def test_noise_is_called_noise(studied, make_table):
@@ -129,7 +130,9 @@ def test_holes_categories_and_identifiers_are_handled(studied):
     assert findings.learnable.verdict == "yes"
     assert {"dose", "colour_red"} <= {column.name for column in findings.columns[:3]}
     topics = {caution.topic for caution in findings.cautions}
-    assert {"holes", "left out"} <= topics
+    assert {"holes", "left out", "categories"} <= topics
+    said = next(caution.sentence for caution in findings.cautions if caution.topic == "categories")
+    assert said.startswith("4 columns of the table became ")
 
 
 def test_holes_that_depend_on_the_target_are_told(studied, make_table):
@@ -140,6 +143,20 @@ def test_holes_that_depend_on_the_target_are_told(studied, make_table):
     findings = studied(holes, n_permutations=0)
     telling = next(caution for caution in findings.cautions if caution.topic == "holes that tell")
     assert telling.evidence["columns"] == ["x5"]
+
+
+@pytest.mark.parametrize(
+    ("scoring", "advice"), [("accuracy", "balanced_accuracy"), ("balanced_accuracy", "these few rows")]
+)
+def test_of_a_rare_class_the_advice_is_one_that_is_not_followed_yet(studied, make_table, scoring, advice):
+    table = make_table(n_rows=60, classes=("common",) * 9 + ("rare",))
+    findings = studied(table, n_permutations=0, scoring=scoring)
+    assert advice in next(caution.sentence for caution in findings.cautions if caution.topic == "imbalance")
+
+
+def test_no_stability_is_written_without_a_sign():
+    assert _two_digits(-0.001) == "0.00"
+    assert _two_digits(-0.011) == "-0.01"
 
 
 def test_repeated_rows_are_a_grave_matter(studied, make_table):

@@ -46,7 +46,11 @@ def compose(journal: Journal) -> Findings:
     rivals = _rivals(scores)
     comparison, compared = _compared(scores, rivals, metric, plan)
     headline, claims = _headline(plan, learnable, fewer_help, final, scores, metric)
-    cautions = (*(Caution(**each) for each in journal[CAUTIONS]["cautions"]), *_own_cautions(which))
+    cautions = (
+        *(Caution(**each) for each in journal[CAUTIONS]["cautions"]),
+        *_own_cautions(which),
+        *_encoded(plan, final),
+    )
     grave = next((each.sentence for each in cautions if each.level == "grave"), None)
     return Findings(
         headline=headline,
@@ -87,6 +91,11 @@ def _p(p_value: float) -> str:
 def _signed(value: float) -> str:
     """With its sign, and nothing as +0.000."""
     return f"{round(value, 3) + 0.0:+.3f}"
+
+
+def _two_digits(value: float) -> str:
+    """Nothing as 0.00, whatever its sign."""
+    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def _listed(names: list[str], most: int) -> str:
@@ -206,7 +215,7 @@ def _which(winner: CandidateScores, final: dict[str, Any], plan: Plan) -> tuple[
             score=each["score"],
             frequency=times[each["name"]] / len(winner.orders),
             chosen=rank <= size,
-            effect=_effect(each),
+            effect=_effect(each, two_classes=plan.task == "binary"),
             effect_size=each.get("correlation", each.get("difference")) or 0.0,
             stands_in_for=tuple(name for name in groups.get(each["name"], []) if name != each["name"]),
         )
@@ -218,8 +227,8 @@ def _which(winner: CandidateScores, final: dict[str, Any], plan: Plan) -> tuple[
     if size >= final["n_prepared"]:
         sentence = f"All {size:,} columns; first come {shown}."
     else:
-        sentence = f"{shown}. {always} of {len(names)} were chosen in at least 4 of 5 folds" + (
-            f" (stability {stability['value']:.2f})." if stability["value"] is not None else "."
+        sentence = f"{shown}. {always} of {len(names)} were chosen in at least 80% of the folds" + (
+            f" (stability {_two_digits(stability['value'])})." if stability["value"] is not None else "."
         )
     how = (
         f"Chosen by {winner.name}, fitted on all rows. The frequency is the share of the {len(winner.orders)} folds "
@@ -246,10 +255,12 @@ def _stability(supports: list[set[str]], universe: list[str], n_columns: int, pl
     }
 
 
-def _effect(column: dict[str, Any]) -> str:
+def _effect(column: dict[str, Any], *, two_classes: bool) -> str:
     if "correlation" in column:
         r = column["correlation"] or 0.0
         return "rises with the target" if r > 0 else "falls with the target" if r < 0 else "flat"
+    if two_classes:
+        return f"higher in {column['highest_in']}"
     return f"highest in {column['highest_in']}, lowest in {column['lowest_in']}"
 
 
@@ -259,7 +270,7 @@ def _in_short(which: Answer, how_few: Answer, columns: tuple[Column, ...], final
     first = _listed(names[:4], 4)
     smallest = how_few.evidence["smallest"]
     enough = f"; the first {smallest:,} nearly suffice" if smallest < len(names) else ""
-    stable = "" if which.number is None else f" (stability {which.number:.2f} of 1)"
+    stable = "" if which.number is None else f" (stability {_two_digits(which.number)} of 1)"
     agree = f" The folds agree on the list{_degree(which.number)}{stable}." if len(names) < final["n_prepared"] else ""
     return f"First come {first}{enough}.{agree}"
 
@@ -352,9 +363,24 @@ def _own_cautions(which: Answer) -> list[Caution]:
         Caution(
             "mind",
             "unstable",
-            f"The choice of columns is unstable (stability {value:.2f} of 1): other rows would give a rather "
+            f"The choice of columns is unstable (stability {_two_digits(value)} of 1): other rows would give a rather "
             "different list that does about as well. Read it as one good list among many.",
             {"stability": value},
+        )
+    ]
+
+
+def _encoded(plan: Plan, final: dict[str, Any]) -> list[Caution]:
+    """Why there are more columns to choose from than the table has."""
+    if final["n_prepared"] <= plan.n_columns:
+        return []
+    return [
+        Caution(
+            "note",
+            "categories",
+            f"{plan.n_columns:,} columns of the table became {final['n_prepared']:,} to choose from: each category "
+            "of a column of words has one of its own.",
+            {"columns": plan.n_columns, "prepared": final["n_prepared"]},
         )
     ]
 

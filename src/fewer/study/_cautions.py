@@ -31,7 +31,7 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
         *_giveaways(description),
         *_failures(scores),
         *_rows(dataset, scores),
-        *_classes(dataset),
+        *_classes(dataset, bench.plan.scoring),
         *_repeated_rows(description, grouped=bench.data.groups is not None),
         *_repeated_columns(description),
         *_holes(dataset),
@@ -100,7 +100,7 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
     return []
 
 
-def _classes(dataset: "Dataset") -> list[dict[str, Any]]:
+def _classes(dataset: "Dataset", scoring: str) -> list[dict[str, Any]]:
     if dataset.classes is None:
         return []
     labels, counts = np.unique(np.asarray(dataset.y), return_counts=True)
@@ -108,12 +108,16 @@ def _classes(dataset: "Dataset") -> list[dict[str, Any]]:
     share = counts[rarest] / counts.sum()
     if share >= _RARE_CLASS and counts[rarest] >= 10:
         return []
+    advice = (
+        "Look at a score that counts each class alike (balanced_accuracy), and not at the accuracy alone."
+        if scoring == "accuracy"
+        else "What is said about it rests on these few rows."
+    )
     return [
         caution(
             "mind",
             "imbalance",
-            f"The class {labels[rarest]} has {counts[rarest]} of {counts.sum()} rows ({share:.0%}). Look at a score "
-            "that counts each class alike (balanced_accuracy), and not at the accuracy alone.",
+            f"The class {labels[rarest]} has {counts[rarest]} of {counts.sum()} rows ({share:.0%}). {advice}",
             label=str(labels[rarest]),
             rows=int(counts[rarest]),
         )
