@@ -227,8 +227,16 @@ def test_a_test_needs_a_score_with_p_values():
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"There is no score 'fischer'; there are .*fisher"):
+    with pytest.raises(
+        ValueError, match=r"There is no score 'fischer' \(did you mean 'fisher'\?\); there are .*fisher"
+    ):
         SelectTop("fischer").fit(*load_iris(return_X_y=True))
+
+
+@pytest.mark.parametrize(("wanted", "meant"), [("f_classif", "anova"), ("Fisher", "fisher"), ("chi-2", "chi2")])
+def test_names_from_elsewhere_are_answered_with_ours(wanted, meant):
+    with pytest.raises(ValueError, match=rf"did you mean '{meant}'"):
+        SelectTop(wanted).fit(*load_iris(return_X_y=True))
 
 
 def test_one_class_is_refused():
@@ -239,8 +247,22 @@ def test_one_class_is_refused():
 
 def test_numbers_are_refused_where_classes_are_needed():
     X, _ = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="Unknown label type"):
+    with pytest.raises(ValueError, match=r"'fisher' tells classes apart.*take a score for numbers \(.*pearson"):
         SelectTop().fit(X, np.linspace(0, 1, 150))
+
+
+def test_counts_that_are_taken_for_classes_are_reported():
+    diabetes = load("diabetes")
+    with pytest.warns(UserWarning, match=r"214 different numbers in 442 rows, and the score 'fisher' .*pearson"):
+        SelectTop(k=3).fit(diabetes.X, diabetes.y)
+
+
+def test_names_of_classes_are_shown_as_a_user_writes_them():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"y has 3 classes, such as 'c0'; take a score for classes"):
+        SelectTop("pearson").fit(X, pl.Series([f"c{code}" for code in y]))
+    with pytest.raises(ValueError, match=r"y is 'c0' in every row"):
+        SelectTop("pearson").fit(X, ["c0"] * 150)
 
 
 def test_a_function_with_the_wrong_shape_is_named():

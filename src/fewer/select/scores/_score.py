@@ -5,6 +5,8 @@
 whatever a user has (frames, sparse matrices, strings as labels), and puts it on the list of names that selectors know.
 """
 
+import difflib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -23,6 +25,15 @@ CARD = "__fewer_score__"
 _MOST_CLASSES = 100
 _MOST_SMALL_CLASSES = 20
 _ROWS_OF_A_CLASS = 5
+
+# What is nearest to the score functions of scikit-learn.
+_IN_SCIKIT_LEARN = {
+    "f_classif": "anova",
+    "f_regression": "pearson",
+    "r_regression": "pearson",
+    "mutual_info_classif": "knn_mutual_information",
+    "mutual_info_regression": "knn_mutual_information",
+}
 
 
 class ColumnScores(NamedTuple):
@@ -83,7 +94,10 @@ class Score:
             )
         y = column_or_1d(y, warn=False)
         if "classification" in self.tasks and ("regression" not in self.tasks or not holds_numbers(y)):
-            return class_codes(y, f"The score {self.name!r}")
+            if "regression" in self.tasks:
+                return class_codes(y, f"The score {self.name!r}")
+            _warn_of_counts(y, self.name)
+            return class_codes(y, f"The score {self.name!r}", f", or take a score for numbers ({_for_numbers()})")
         return _numbers(y, f"The score {self.name!r}")
 
     def clean_table(self, X: Any) -> Any:
@@ -107,13 +121,40 @@ def holds_numbers(y: np.ndarray) -> bool:
     """Whether y holds numbers rather than names of classes: fractions, or whole numbers of very many kinds."""
     if y.dtype.kind in "iuf":
         n_kinds = len(np.unique(y))
-        if n_kinds > _MOST_CLASSES or (n_kinds > _MOST_SMALL_CLASSES and len(y) < _ROWS_OF_A_CLASS * n_kinds):
+        if n_kinds > _MOST_CLASSES or _few_rows_of_each(n_kinds, len(y)):
             return True
     return type_of_target(y).startswith("continuous")
 
 
-def class_codes(y: np.ndarray, who: str) -> np.ndarray:
+def _few_rows_of_each(n_kinds: int, n_rows: int) -> bool:
+    return n_kinds > _MOST_SMALL_CLASSES and n_rows < _ROWS_OF_A_CLASS * n_kinds
+
+
+def _warn_of_counts(y: np.ndarray, name: str) -> None:
+    """Say so where whole numbers of very many kinds are about to be taken for classes."""
+    if y.dtype.kind not in "iuf" or type_of_target(y).startswith("continuous"):
+        return
+    n_kinds = len(np.unique(y))
+    if _few_rows_of_each(n_kinds, len(y)):
+        warnings.warn(
+            f"y has {n_kinds:,} different numbers in {len(y):,} rows, and the score {name!r} takes each for a class. "
+            f"If y is a quantity, take a score for numbers ({_for_numbers()}).",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _for_numbers() -> str:
+    return ", ".join(score_names(task="regression"))
+
+
+def class_codes(y: np.ndarray, who: str, otherwise: str = "") -> np.ndarray:
     """Classes as 0, 1, ... in sorted order."""
+    if type_of_target(y) == "continuous":
+        raise ValueError(
+            f"Unknown label type: continuous. {who} tells classes apart, and y holds numbers with fractions; put them "
+            f"into bins first{otherwise}."
+        )
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
@@ -125,6 +166,8 @@ def _numbers(y: np.ndarray, who: str) -> np.ndarray:
     """Numbers as floats; two classes count as 0 and 1."""
     if y.dtype.kind in "OUSb":
         classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) == 1:
+            raise ValueError(f"{who} compares columns with the target, and y is {str(classes[0])!r} in every row.")
         if len(classes) == 2:
             return codes.astype(float)
         try:
@@ -132,7 +175,7 @@ def _numbers(y: np.ndarray, who: str) -> np.ndarray:
         except (TypeError, ValueError):
             raise ValueError(
                 f"{who} compares columns with numbers (or with two classes), and y has {len(classes)} classes, "
-                f"such as {classes[0]!r}; take a score for classes."
+                f"such as {str(classes[0])!r}; take a score for classes."
             ) from None
     y = y.astype(float)
     if not np.isfinite(y).all():
@@ -218,7 +261,7 @@ def score_names(*, task: Task | None = None, p_values: bool | None = None) -> li
     Returns
     -------
     names : list of str
-        What ``SelectTop(score=...)`` takes.
+        What ``SelectTop(score_func=...)`` takes.
 
     Examples
     --------
@@ -237,8 +280,15 @@ def score_names(*, task: Task | None = None, p_values: bool | None = None) -> li
 def named_score(name: str) -> Callable[..., Any]:
     """The score of this name."""
     if name not in _NAMED:
-        raise ValueError(f"There is no score {name!r}; there are {', '.join(score_names())}.")
+        raise ValueError(f"There is no score {name!r}{_nearest(name)}; there are {', '.join(score_names())}.")
     return _NAMED[name]
+
+
+def _nearest(name: str) -> str:
+    """The score that was perhaps meant, in parentheses."""
+    near = difflib.get_close_matches(name.lower(), _NAMED, n=1)
+    meant = _IN_SCIKIT_LEARN.get(name, near[0] if near else None)
+    return "" if meant is None else f" (did you mean {meant!r}?)"
 
 
 def score_card(function: Any) -> Score | None:
