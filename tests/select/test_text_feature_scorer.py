@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
@@ -15,6 +16,7 @@ from fewer.learn import NaiveBayesText
 from fewer.select import (
     SelectTop,
     TextFeatureScorer,
+    WordClusters,
     bns_score,
     cross_entropy_score,
     frequency_score,
@@ -255,3 +257,11 @@ def test_wide_and_long_tables_and_a_single_column():
     target = (long[:, 7] > 0) ^ (rng.random(200_000) < 0.2)
     assert TextFeatureScorer(k=1).fit(long, target).ranking_[7] == 1
     assert TextFeatureScorer().fit(long[:, [7]], target).support_.tolist() == [True]
+
+
+@pytest.mark.parametrize("method", [TextFeatureScorer(), WordClusters(), NaiveBayesText()])
+@pytest.mark.parametrize("column", [list, np.array, pl.Series])
+def test_texts_are_answered_with_the_step_that_counts_their_words(method, column):
+    texts = column(["a cat and a dog", "a road", "a bus", "a dog"])
+    with pytest.raises(ValueError, match=rf"'a cat and a dog', and {type(method).__name__} .*CountVectorizer"):
+        method.fit(texts, ["pet", "way", "way", "pet"])

@@ -18,6 +18,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._documents import refuse_documents
 from fewer._kernels._occurrence import occurrence_counts
 from fewer.catalogue import method
 
@@ -215,6 +216,7 @@ class NaiveBayesText(ClassifierMixin, BaseEstimator):
         return np.exp(self.predict_log_proba(X))
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
+        refuse_documents(X, "NaiveBayesText")
         X, y = validate_data(self, X, y, reset=reset, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         check_classification_targets(y)
         if X.min() < 0:

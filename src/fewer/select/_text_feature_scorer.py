@@ -15,6 +15,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._documents import refuse_documents
 from fewer.catalogue import method
 from fewer.select._ranking import places
 from fewer.select.scores import class_codes
@@ -171,6 +172,7 @@ class TextFeatureScorer(SelectorMixin, BaseEstimator):
         self : object
             The fitted selector.
         """
+        refuse_documents(X, "TextFeatureScorer")
         X, y = validate_data(
             self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_min_samples=2
         )

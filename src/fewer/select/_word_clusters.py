@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from fewer._documents import refuse_documents
 from fewer.catalogue import method
 from fewer.select._word_clustering import (
     agglomerative_labels,
@@ -157,6 +158,7 @@ class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self : object
             The fitted transformer.
         """
+        refuse_documents(X, "WordClusters")
         X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         if X.min() < 0:
             raise ValueError(
