@@ -8,6 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from fewer.cli import app
+from fewer.io import read_table
+from fewer.study import Journal, make_plan, study_data
+from fewer.study._work import FoldWork
 
 EFFORT = [
     "--preset",
@@ -102,8 +105,29 @@ def test_a_dry_run_shows_the_plan_and_runs_nothing(table, tmp_path):
     result = fewer("study", table, "-t", "state", *EFFORT, "--dry-run", "--out", tmp_path / "study")
     assert result.exit_code == 0
     assert "candidates" in result.stdout
-    assert "time" in result.stdout
+    assert "on 1 worker, and up to " in result.stdout
     assert not (tmp_path / "study").exists()
+
+
+def test_a_dry_run_without_tests_speaks_of_none(table):
+    result = fewer("study", table, "-t", "state", *EFFORT, "--permutations", 0, "--dry-run")
+    assert result.exit_code == 0
+    assert "for the tests" not in result.stdout
+
+
+def test_an_unfinished_study_says_what_is_left_and_is_no_json(table, tmp_path):
+    plan = make_plan(study_data(read_table(table, target="state")), preset="quick", n_folds=3, n_repeats=1)
+    with Journal.create(tmp_path / "journal.sqlite", plan) as journal:
+        result = fewer("show", tmp_path)
+        assert f"not finished: 0 of {plan.n_evaluations} evaluations." in result.stdout
+        for candidate in range(len(plan.candidates)):
+            for fold in range(3):
+                journal.add(FoldWork(candidate, 0, fold).key, {})
+    assert "; tests and the report are left" in fewer("show", tmp_path).stdout
+    as_json = fewer("show", tmp_path, "--json")
+    assert as_json.exit_code == 2
+    assert as_json.stdout == ""
+    assert "fewer resume" in as_json.stderr
 
 
 def test_new_rows_are_reduced_and_predicted(finished, table, tmp_path):

@@ -11,7 +11,7 @@ from fewer.cli._app import INTERRUPTED, app, told_plainly, warnings_as_notes, wi
 
 if TYPE_CHECKING:
     from fewer.engine import Engine
-    from fewer.study import Plan, StudyData, StudyFolder
+    from fewer.study import Plan, StudyData, StudyFolder, StudyState
 
 Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.", show_default=False)]
 Jobs = Annotated[
@@ -147,7 +147,7 @@ def study(
             made = Plan.load(plan)
             data = _data(dict(made.reading) | ({"table": _where(table)} if table else {}))
         if dry_run:
-            write_out(_foreseen(made, data))
+            write_out(_foreseen(made, data, jobs))
             return
         folder = StudyFolder(out if out is not None else _default_folder(made))
         _carry_out(made, data, folder, engine, scheduler, jobs, quiet=quiet or as_json)
@@ -178,17 +178,17 @@ def resume(
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Show the findings of a study again, or how far it has come."""
     with told_plainly():
-        from fewer.study import StudyFolder, study_state
+        from fewer.study import StudyError, StudyFolder, study_state
 
         where = StudyFolder(folder)
         state = study_state(folder)
         if where.finished:
             _show(where, as_json=as_json)
-        else:
-            write_out(
-                f"The study of {state.source} is not finished: {state.done:,} of {state.total:,} evaluations. "
-                f"Go on with: fewer resume {folder}\n"
-            )
+            return
+        so_far = f"The study of {state.source} is {_progress(state)}. Go on with: fewer resume {folder}"
+        if as_json:
+            raise StudyError(so_far)
+        write_out(f"{so_far}\n")
 
 
 @app.command()
@@ -203,7 +203,7 @@ def studies(
         if not found:
             write_out(f"There is no study in {home}. Begin with: fewer study TABLE --target COLUMN\n")
         for state in found:
-            progress = state.headline or f"not finished: {state.done:,} of {state.total:,} evaluations"
+            progress = state.headline or _progress(state)
             write_out(f"{state.folder.path}  ({state.started[:16].replace('T', ' ')})\n  {progress}\n")
 
 
@@ -221,6 +221,12 @@ def rm(
             if yes or typer.confirm(f"Remove the study of {state.source} in {folder}?"):
                 StudyFolder(folder).remove()
                 write_out(f"Removed {folder}.\n")
+
+
+def _progress(state: "StudyState") -> str:
+    """How far a study has come that is not finished."""
+    tests = "; tests and the report are left" if state.done >= state.total else ""
+    return f"not finished: {state.done:,} of {state.total:,} evaluations{tests}"
 
 
 def _where(table: str) -> str:
@@ -300,11 +306,11 @@ def _engine(name: str, scheduler: str | None, jobs: int | None) -> "Engine":
     raise StudyError(f"There is no engine {name!r}; there are local and dask.")
 
 
-def _foreseen(plan: "Plan", data: "StudyData") -> str:
+def _foreseen(plan: "Plan", data: "StudyData", jobs: int | None) -> str:
     """The plan, and about how long it takes."""
     from fewer.study import time_estimate
 
-    estimate = time_estimate(plan, data)
+    estimate = time_estimate(plan, data, n_workers=jobs)
     return f"{plan}\n{estimate}\n"
 
 

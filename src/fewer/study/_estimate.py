@@ -1,8 +1,10 @@
 """About how long a plan will take: one fold of every candidate, timed."""
 
-import os
 import time
 
+import joblib
+
+from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
 from fewer.study._study_data import StudyData
 from fewer.study._work import Bench, FoldWork, do_fold
@@ -34,26 +36,37 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
             started = time.perf_counter()
             do_fold(work, bench)
         except Exception as error:  # whatever a candidate does wrong, the others can still be timed
-            failed.append(f"{candidate.name} fails: {error}")
+            failed.append(f"{candidate.name}: {error}")
             continue
         seconds[candidate.name] = time.perf_counter() - started
-    workers = n_workers or os.cpu_count() or 1
+    if not seconds:
+        raise StudyError(f"No candidate can be run. {failed[0]}")
+    workers = joblib.effective_n_jobs(n_workers or -1)
     folds = sum(seconds.values()) * plan.n_folds * plan.n_repeats
     slowest = max(seconds, key=lambda name: seconds[name])
     tests = (2 if plan.classify else 1) * plan.n_permutations * plan.n_folds
     n_fits = sum(len(candidate.sizes) + 1 for candidate in plan.candidates) * plan.n_folds * plan.n_repeats
+    for_tests = (
+        f", and up to {_words(tests * seconds[slowest] / workers)} for the tests, should the slowest ({slowest}) win"
+        if tests
+        else ""
+    )
     lines = [
         f"  fits          {n_fits:,} models, or what gives the same numbers sooner",
-        f"  time          about {_words(folds / workers)} for the candidates on {workers} workers, and up to "
-        f"{_words(tests * seconds[slowest] / workers)} for the tests, should the slowest ({slowest}) win",
-        *failed,
+        f"  time          about {_words(folds / workers)} for the candidates on {_counted(workers, 'worker')}"
+        f"{for_tests}",
+        *(f"  fails         {each}" for each in failed),
     ]
     return "\n".join(lines)
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def _words(seconds: float) -> str:
     if seconds < 90:
-        return f"{max(seconds, 1):.0f} seconds"
+        return _counted(max(round(seconds), 1), "second")
     if seconds < 5400:
         return f"{seconds / 60:.0f} minutes"
     return f"{seconds / 3600:.1f} hours"
