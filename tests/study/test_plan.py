@@ -86,6 +86,20 @@ def test_what_cannot_be_done_is_said_before_anything_runs(data, wrong, words):
         make_plan(data, **wrong)
 
 
+@pytest.mark.parametrize(
+    ("classes", "scoring"), [(("a", "b", "c"), "roc_auc"), (("a", "b"), "f1"), (("a", "b"), "r2"), (None, "accuracy")]
+)
+def test_a_score_that_does_not_go_with_the_target_is_refused_before_anything_runs(make_table, classes, scoring):
+    table = make_table(classes=classes) if classes else Dataset.from_frame(np.eye(9), target=np.arange(9) / 7)
+    with pytest.raises(StudyError, match=f"The score '{scoring}' does not go with the target"):
+        make_plan(study_data(table), scoring=scoring)
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "f1_macro", "matthews_corrcoef"])
+def test_scores_for_two_classes_of_words_are_taken(data, scoring):
+    assert make_plan(data, scoring=scoring).scoring == scoring
+
+
 def test_learners_for_classes_are_refused_for_numbers():
     rng = np.random.default_rng(0)
     numbers = study_data(Dataset.from_frame(rng.normal(size=(30, 4)), target=rng.normal(size=30)))

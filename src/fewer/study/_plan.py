@@ -230,7 +230,7 @@ def make_plan(
         splitting=_splitting(data),
         n_folds=_folds_there_can_be(data, folds) if n_folds is None else n_folds,
         n_repeats=repeats if n_repeats is None else n_repeats,
-        scoring=_default_scoring(data) if scoring is None else _checked_scoring(scoring),
+        scoring=_default_scoring(data) if scoring is None else _checked_scoring(scoring, data),
         candidates=candidates,
         n_permutations=permutations if n_permutations is None else n_permutations,
         confidence=confidence,
@@ -274,14 +274,36 @@ def _default_scoring(data: "StudyData") -> str:
     return "balanced_accuracy" if rare else "accuracy"
 
 
-def _checked_scoring(scoring: str) -> str:
-    from sklearn.metrics import get_scorer_names
+def _checked_scoring(scoring: str, data: "StudyData") -> str:
+    """A score that can be computed for this target: tried on the most frequent class, or the mean."""
+    import warnings
+
+    import numpy as np
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+    from sklearn.metrics import get_scorer, get_scorer_names
 
     if scoring not in get_scorer_names():
         raise StudyError(
             f"There is no score {scoring!r} in scikit-learn; common ones are accuracy, balanced_accuracy, "
             "f1_macro, roc_auc, r2, neg_mean_absolute_error."
         )
+    X, y = np.zeros((data.dataset.n_rows, 1)), data.dataset.y
+    simplest = (DummyClassifier() if data.is_classification else DummyRegressor()).fit(X, y)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            get_scorer(scoring)(simplest, X, y)
+    except (ValueError, TypeError, AttributeError) as error:
+        others = (
+            "accuracy, balanced_accuracy or f1_macro"
+            if data.is_classification
+            else "r2, neg_mean_absolute_error or neg_root_mean_squared_error"
+        )
+        what = f"{len(data.dataset.classes)} classes" if data.dataset.classes is not None else "numbers"
+        raise StudyError(
+            f"The score {scoring!r} does not go with the target {data.dataset.target!r}, which holds {what}; take "
+            f"{others}. (scikit-learn says: {str(error).rstrip('.')}.)"
+        ) from None
     return scoring
 
 
