@@ -63,3 +63,8 @@ def test_a_score_that_is_the_same_for_all_columns_cannot_be_compared():
 def test_one_score_is_refused():
     with pytest.raises(ValueError, match="two scores or more"):
         score_agreement(np.eye(3), [0, 1, 0], ["fisher"])
+
+
+def test_a_name_without_a_list_is_taken_as_one_score():
+    with pytest.raises(ValueError, match="two scores or more to compare, in a list; got 'fisher'"):
+        score_agreement(np.eye(3), [0, 1, 0], "fisher")

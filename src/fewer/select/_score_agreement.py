@@ -131,6 +131,8 @@ def score_agreement(
                                 1     2     3
     Most alike: fisher and kolmogorov_smirnov (0.95). Least alike: fisher and mutual_information (0.80).
     """
+    if isinstance(scores, str):
+        raise ValueError(f"Give two scores or more to compare, in a list; got {scores!r} only.")
     chosen = usual_scores(y) if scores is None else list(scores)
     if len(chosen) < 2:
         raise ValueError(f"Give two scores or more to compare, got {len(chosen)}.")
