@@ -62,3 +62,9 @@ def test_scores_without_target_and_sparse_tables_are_taken():
     assert IndependentRanking("pearson").fit(X, target).scores_ == pytest.approx(dense.scores_)
     with pytest.raises(TypeError, match="parse"):
         IndependentRanking("relieff").fit(X, target)
+
+
+def test_a_classifier_has_nothing_to_rank_by_with_one_class():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match="by LinearDiscriminantAnalysis tells classes apart, and y has one class only"):
+        IndependentRanking(LinearDiscriminantAnalysis()).fit(X, ["a"] * 20)

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fewer.catalogue import method
 from fewer.select._ranking import places
 from fewer.select._score_agreement import best_over_classes, score_function
-from fewer.select.scores import Score, named_score, score_card, single_column_score
+from fewer.select.scores import Score, class_codes, named_score, score_card, single_column_score
 
 
 @method(
@@ -130,6 +130,8 @@ class IndependentRanking(SelectorMixin, BaseEstimator):
 
     def _score(self, X: Any, y: Any) -> Any:
         if hasattr(self.score_func, "fit"):
+            if is_classifier(self.score_func):
+                class_codes(y, f"IndependentRanking by {type(self.score_func).__name__}")
             learner = {"estimator": self.score_func, "cv": self.cv, "scoring": self.scoring}
             return single_column_score(X, y, random_state=self.random_state, **learner)
         return score_function(self.score_func, self.random_state)(X, y)
