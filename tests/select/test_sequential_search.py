@@ -309,6 +309,13 @@ def test_a_class_instead_of_an_instance_is_named(forgotten):
         SequentialSearch(forgotten).fit([[0.0, 1.0], [2.0, 1.0]], ["a", "b"])
 
 
+@pytest.mark.parametrize("objective", [NearestNeighbourObjective(), "conflicts", lambda X, y: -X.shape[1]])
+def test_a_scoring_that_the_objective_does_not_look_at_is_reported(objective):
+    X = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    with pytest.warns(UserWarning, match="scoring='accuracy' is not used"):
+        SequentialSearch(objective, n_features_to_select=1, scoring="accuracy").fit(X, ["a", "a", "b", "b"])
+
+
 def test_parameters_reach_into_the_objective():
     search = SequentialSearch(CrossValidatedScore(KNeighborsClassifier(), cv=3))
     search.set_params(objective__estimator__n_neighbors=7, objective__cv=4)

@@ -4,6 +4,7 @@ A search defines how it walks (``_walk``) and which size it keeps (``_kept_size`
 """
 
 import os
+import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -56,6 +57,7 @@ class Search(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         objective = self._objective()
         X, y = _validated(self, objective, X, y)
+        self._warn_of_idle_scoring()
         self._check(objective, X.shape[1])
         fitting = self._init_callback_context(max_subtasks=self._n_steps(X.shape[1]))
         fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -93,6 +95,18 @@ class Search(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _objective(self) -> Objective:
         return as_objective(self.objective, cv=self.cv, scoring=self.scoring)
+
+    def _warn_of_idle_scoring(self) -> None:
+        """Say so where the user asks for a score that the objective does not look at."""
+        scoring = getattr(self, "scoring", None)
+        if scoring is not None and not hasattr(self.objective, "fit"):
+            shown = repr(scoring) if isinstance(scoring, str) else getattr(scoring, "__name__", type(scoring).__name__)
+            warnings.warn(
+                f"scoring={shown} is not used: it is for searches by an estimator, and this objective has a measure of "
+                "its own.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _is_random(self) -> bool:
         """Whether the walk draws anything."""
