@@ -167,6 +167,14 @@ def test_columns_for_each_class_need_a_score_that_looks_at_classes():
         SelectTop(lambda X, y: X.sum(axis=0), per_class=True).fit([[0.0, 1.0], [2.0, 1.0]])
 
 
+@pytest.mark.parametrize("per_class", [False, True])
+def test_a_score_that_prefers_no_column_is_reported(per_class):
+    wine = load("wine")  # every measurement is above zero, so that occurrence tells nothing
+    with pytest.warns(UserWarning, match="All 13 columns have the same score, 0, so the first ones are kept"):
+        select = SelectTop("info_gain", k=2, per_class=per_class).fit(wine.X, wine.y)
+    assert select.get_support(indices=True).tolist() == [0, 1]
+
+
 def test_places_in_turn_break_ties_by_index():
     assert places_in_turn(np.zeros((2, 4))).tolist() == [1, 2, 3, 4]
 

@@ -269,6 +269,13 @@ class SelectTop(SelectorMixin, BaseEstimator):
         if self.fraction is not None:
             k = max(1, round(self.fraction * n_columns))
         k = min(k, n_columns)
+        if k < n_columns and (scores == scores.flat[0]).all():
+            warnings.warn(
+                f"All {n_columns} columns have the same score, {scores.flat[0]:.3g}, so the first ones are kept: the "
+                "columns are constant, or not of the kind that the score is for.",
+                UserWarning,
+                stacklevel=5,
+            )
         if self.per_class:
             self.ranking_ = places_in_turn(scores)
             self.n_features_to_select_ = n_in_first(scores, k)
