@@ -67,7 +67,7 @@ class RidgeObjective(Objective):
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> search = SequentialSearch(RidgeObjective(alpha=0.01), n_features_to_select=4).fit(X, y)
     >>> list(X.columns[search.get_support()])
-    ['sex', 'bmi', 's4', 's5']
+    ['bmi', 'bp', 's1', 's5']
     """
 
     alpha: float = 1.0
