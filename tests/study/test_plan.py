@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from fewer.io import Dataset
 from fewer.study import Plan, StudyError, make_plan, study_data
 from fewer.study._candidates import size_path
+from fewer.study._work import Bench, FoldWork, do_fold
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +100,19 @@ def test_a_score_that_does_not_go_with_the_target_is_refused_before_anything_run
 @pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "f1_macro", "matthews_corrcoef"])
 def test_scores_for_two_classes_of_words_are_taken(data, scoring):
     assert make_plan(data, scoring=scoring).scoring == scoring
+
+
+@pytest.mark.filterwarnings("ignore:No column gains more than chance")
+def test_what_cannot_take_a_sparse_table_is_not_tried_on_one():
+    X = sp.random(40, 30, 0.2, format="csr", random_state=0)
+    sparse = study_data(Dataset.from_frame(X, target=np.array(["a", "b"])[np.arange(40) % 2]))
+    plan = make_plan(sparse, preset="thorough")
+    bench = Bench(plan, sparse)
+    for number in range(len(plan.candidates)):
+        do_fold(FoldWork(number, 0, 0), bench)
+    assert {candidate.learner.name for candidate in plan.candidates} == {"simplest", "ridge", "knn", "svm", "forest"}
+    with pytest.raises(StudyError, match="'lda' cannot take a sparse table; take ridge, knn, forest, svm"):
+        make_plan(sparse, learners=["lda"])
 
 
 def test_learners_for_classes_are_refused_for_numbers():

@@ -19,6 +19,8 @@ _MOST_COLUMNS_KEPT = 1000
 _GROWTH = 2**0.5
 # Learners that are fitted anew for every size get one size in so many.
 _COARSE = 3
+# Reducers of the presets that cannot take a sparse table.
+_DENSE_ONLY = frozenset({"mutual information", "ReliefF", "shadow columns"})
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def size_path(n_columns: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _reducers(preset: Preset, *, classify: bool) -> list[tuple[str, Recipe]]:
+def _reducers(preset: Preset, *, classify: bool, sparse: bool) -> list[tuple[str, Recipe]]:
     """Reducers of a preset, each with its name in tables."""
     by_strength = ("F test", Recipe("SelectTop", {"score_func": "anova"}))
     if not classify:
@@ -99,22 +101,24 @@ def _reducers(preset: Preset, *, classify: bool) -> list[tuple[str, Recipe]]:
     thorough = [*standard, ("shadow columns", Recipe("ShadowRelevanceSelector"))]
     if classify:
         thorough.append(("SVM-RFE", Recipe("OVRSVMRFESelector")))
-    return {"quick": quick, "standard": standard, "thorough": thorough}[preset]
+    found = {"quick": quick, "standard": standard, "thorough": thorough}[preset]
+    return [(name, recipe) for name, recipe in found if not (sparse and name in _DENSE_ONLY)]
 
 
-def _learners(preset: Preset, *, classify: bool) -> list[str]:
+def _learners(preset: Preset, *, classify: bool, sparse: bool) -> list[str]:
     names = {
         "quick": ["ridge", "naive_bayes", "knn"],
         "standard": ["ridge", "naive_bayes", "knn", "forest"],
         "thorough": ["ridge", "naive_bayes", "knn", "lda", "svm", "forest"],
     }[preset]
-    return [name for name in names if classify or LEARNERS[name].regression]
+    return [name for name in names if (classify or LEARNERS[name].regression) and (LEARNERS[name].sparse or not sparse)]
 
 
 def candidates_for(
     *,
     classify: bool,
     n_columns: int,
+    sparse: bool = False,
     preset: Preset = "standard",
     methods: Iterable[str] | None = None,
     learners: Iterable[str] | None = None,
@@ -128,6 +132,8 @@ def candidates_for(
         Whether the target holds classes.
     n_columns : int
         Columns to choose from.
+    sparse : bool, default=False
+        Whether the table is sparse: what cannot take it is left out of the presets.
     preset : {"quick", "standard", "thorough"}, default="standard"
         A sensible set.
     methods : iterable of str, default=None
@@ -144,13 +150,13 @@ def candidates_for(
     """
     if preset not in PRESETS:
         raise StudyError(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
-    chosen = list(learners) if learners is not None else _learners(preset, classify=classify)
+    chosen = list(learners) if learners is not None else _learners(preset, classify=classify, sparse=sparse)
     for name in chosen:
-        _check_learner(name, classify=classify)
+        _check_learner(name, classify=classify, sparse=sparse)
     reducers = (
         [_reducer_named(name, classify=classify) for name in methods]
         if methods is not None
-        else _reducers(preset, classify=classify)
+        else _reducers(preset, classify=classify, sparse=sparse)
     )
     path = size_path(n_columns) if sizes is None else _checked_sizes(sizes, n_columns)
     simplest = Candidate("most frequent class" if classify else "mean", None, Recipe("simplest"))
@@ -171,7 +177,7 @@ def _checked_sizes(sizes: Iterable[int], n_columns: int) -> tuple[int, ...]:
     return tuple(size for size in wanted if size < n_columns)
 
 
-def _check_learner(name: str, *, classify: bool) -> None:
+def _check_learner(name: str, *, classify: bool, sparse: bool) -> None:
     if name not in LEARNERS or name == "simplest":
         known = [each for each in LEARNERS if each != "simplest"]
         raise StudyError(f"There is no learner {name!r}; there are {', '.join(known)}.")
@@ -180,6 +186,9 @@ def _check_learner(name: str, *, classify: bool) -> None:
         raise StudyError(
             f"The learner {name!r} is for classes, and the target holds numbers; take {', '.join(numbers)}."
         )
+    if sparse and not LEARNERS[name].sparse:
+        able = [each for each, card in LEARNERS.items() if card.sparse and each != "simplest"]
+        raise StudyError(f"The learner {name!r} cannot take a sparse table; take {', '.join(able)}.")
 
 
 def _reducer_named(name: str, *, classify: bool) -> tuple[str, Recipe]:

@@ -1,6 +1,7 @@
 """About how long a plan will take: one fold of every candidate, timed."""
 
 import time
+import warnings
 
 import joblib
 
@@ -32,9 +33,11 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
     for number, candidate in enumerate(plan.candidates):
         work = FoldWork(number, 0, 0)
         try:
-            do_fold(work, bench)  # the first time includes compilation, which happens once
-            started = time.perf_counter()
-            do_fold(work, bench)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what a fold has to say is said when the study runs
+                do_fold(work, bench)  # the first time includes compilation, which happens once
+                started = time.perf_counter()
+                do_fold(work, bench)
         except Exception as error:  # whatever a candidate does wrong, the others can still be timed
             failed.append(f"{candidate.name}: {error}")
             continue

@@ -214,6 +214,7 @@ def make_plan(
     candidates = candidates_for(
         classify=data.is_classification,
         n_columns=data.dataset.n_columns,
+        sparse=data.dataset.is_sparse,
         preset=preset,
         methods=methods,
         learners=learners,

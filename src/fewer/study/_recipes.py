@@ -62,6 +62,7 @@ class Learner:
     build: Callable[[bool], Any]
     regression: bool = True
     slow: bool = False
+    sparse: bool = True
 
 
 LEARNERS: dict[str, Learner] = {
@@ -69,8 +70,8 @@ LEARNERS: dict[str, Learner] = {
     for learner in (
         Learner("ridge", "ridge regression", _ridge),
         Learner("knn", "5 nearest neighbours", _neighbours),
-        Learner("naive_bayes", "Gaussian naive Bayes", _naive_bayes, regression=False),
-        Learner("lda", "linear discriminant analysis", _discriminant, regression=False),
+        Learner("naive_bayes", "Gaussian naive Bayes", _naive_bayes, regression=False, sparse=False),
+        Learner("lda", "linear discriminant analysis", _discriminant, regression=False, sparse=False),
         Learner("forest", "random forest", _forest, slow=True),
         Learner("svm", "support vectors with an RBF kernel", _support_vectors, slow=True),
         Learner("simplest", "most frequent class, or mean", _simplest),
