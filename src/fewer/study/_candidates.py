@@ -70,12 +70,12 @@ class Candidate:
 
 
 def size_path(n_columns: int) -> tuple[int, ...]:
-    """Sizes that grow by about 40% each time: 1, 2, 3, 4, 5, 7, 10, 14, 20 ... up to 1,000, and below all columns.
+    """Sizes that grow by about 40% each time: 1, 2, 3, 4, 6, 8, 12, 17, 24 ... up to 1,000, and below all columns.
 
     Examples
     --------
     >>> size_path(30)
-    (1, 2, 3, 4, 6, 8, 11, 16, 23)
+    (1, 2, 3, 4, 6, 8, 12, 17, 24)
     """
     sizes, size = [], 1.0
     while round(size) < min(n_columns, _MOST_COLUMNS_KEPT + 1):
