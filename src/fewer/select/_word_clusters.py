@@ -77,7 +77,7 @@ class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         frequencies.
     n_clusters_ : int
         Clusters found.
-    class_distributions_ : ndarray of shape (n_clusters_, n_classes)
+    class_distributions_ : ndarray of shape (n_clusters, n_classes)
         ``P(C|cluster)``.
     classes_ : ndarray of shape (n_classes,)
         The classes, in sorted order.
@@ -237,7 +237,7 @@ class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        X_new : {ndarray, sparse matrix} of shape (n_samples, n_clusters_)
+        X_new : {ndarray, sparse matrix} of shape (n_samples, n_clusters)
             The sums; sparse if ``X`` is.
         """
         check_is_fitted(self)

@@ -79,7 +79,7 @@ class VarianceWeightSelector(CallbackSupportMixin, WeightSelector):
         Place of each column, 1 for the highest weight.
     objective_ : float
         Sum of the squared variances along the directions.
-    objective_path_ : ndarray of shape (n_iter_,)
+    objective_path_ : ndarray of shape (n_iter,)
         The objective after every iteration of the best start.
     n_iter_ : int
         Iterations of the best start; for "direct", products of the eigenvalue solver.
