@@ -85,6 +85,14 @@ def test_rows_of_one_class_are_refused(frame):
         study_data(table.take(table.y == "yes"))
 
 
+def test_classes_of_one_or_two_rows_are_left_out_with_their_number(frame):
+    few = frame.with_columns(ill=pl.Series(["once", "twice", "twice", *["yes", "no"] * 18, "yes"]))
+    data = study_data(Dataset.from_frame(few, target="ill"))
+    assert data.classes_left_out == (("once", 1), ("twice", 2))
+    assert data.dataset.n_rows == 37
+    assert set(data.dataset.y) == {"yes", "no"}
+
+
 def test_a_group_column_that_is_not_there_or_has_holes_is_named(frame):
     table = Dataset.from_frame(frame, target="ill")
     with pytest.raises(TableError, match="no column 'pateint'"):

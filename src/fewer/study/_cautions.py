@@ -31,6 +31,7 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
         *_giveaways(description),
         *_failures(scores),
         *_rows(dataset, scores),
+        *_classes_left_out(bench),
         *_classes(dataset, bench.plan.scoring),
         *_repeated_rows(description, grouped=bench.data.groups is not None),
         *_repeated_columns(description),
@@ -98,6 +99,21 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
             )
         ]
     return []
+
+
+def _classes_left_out(bench: Bench) -> list[dict[str, Any]]:
+    rare = bench.data.classes_left_out
+    if not rare:
+        return []
+    return [
+        caution(
+            "mind",
+            "classes left out",
+            f"{_list([f'{label} ({n})' for label, n in rare])}: too few rows to learn the class and to test it, so "
+            f"these {sum(n for _, n in rare)} rows were left out, and nothing is said about them.",
+            classes=[list(pair) for pair in rare],
+        )
+    ]
 
 
 def _classes(dataset: "Dataset", scoring: str) -> list[dict[str, Any]]:

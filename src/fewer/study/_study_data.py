@@ -21,6 +21,9 @@ _NOT_LEARNT_FROM = {
     "date": "it holds dates",
 }
 
+_FEWEST_OF_A_CLASS = 3
+_ENOUGH_OF_A_CLASS = 5
+
 
 @dataclass(frozen=True, eq=False)
 class StudyData:
@@ -36,12 +39,15 @@ class StudyData:
         Whether rows may only be predicted from earlier ones.
     left_out : tuple of (str, str)
         Columns that are not learnt from, each with the reason.
+    classes_left_out : tuple of (str, int)
+        Classes with too few rows to learn and to test, each with their number; their rows are left out.
     """
 
     dataset: "Dataset"
     groups: np.ndarray | None = None
     in_order_of_time: bool = False
     left_out: tuple[tuple[str, str], ...] = ()
+    classes_left_out: tuple[tuple[str, int], ...] = ()
 
     @property
     def is_classification(self) -> bool:
@@ -78,6 +84,7 @@ def study_data(
     _check_target(dataset)
     if groups is not None and time is not None:
         raise StudyError("Rows can be kept together by groups or put in order by time, not both: give one of them.")
+    dataset, rare = _without_rare_classes(dataset)
     left_out: list[tuple[str, str]] = []
     group_of = None
     if time is not None:
@@ -103,7 +110,20 @@ def study_data(
         groups=group_of,
         in_order_of_time=time is not None,
         left_out=tuple(left_out),
+        classes_left_out=rare,
     )
+
+
+def _without_rare_classes(dataset: "Dataset") -> tuple["Dataset", tuple[tuple[str, int], ...]]:
+    """The table without rows of classes that are too few to be learnt and tested, where enough others are left."""
+    if dataset.classes is None:
+        return dataset, ()
+    labels, counts = np.unique(np.asarray(dataset.y), return_counts=True)
+    rare = counts < _FEWEST_OF_A_CLASS
+    if not rare.any() or (counts >= _ENOUGH_OF_A_CLASS).sum() < 2:
+        return dataset, ()
+    kept = dataset.take(~np.isin(np.asarray(dataset.y), labels[rare]))
+    return kept, tuple((str(label), int(count)) for label, count in zip(labels[rare], counts[rare], strict=True))
 
 
 def _check_target(dataset: "Dataset") -> None:
