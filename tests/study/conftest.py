@@ -39,12 +39,12 @@ def quick_plan():
 def studied(quick_plan, tmp_path_factory):
     """Findings of a quick study of a table."""
 
-    def study(dataset, *, engine=None, **changes):
+    def study(dataset, *, engine=None, progress=False, **changes):
         data = study_data(dataset)
         plan = quick_plan(data, **changes)
         path = tmp_path_factory.mktemp("study") / "journal.sqlite"
         with Journal.create(path, plan) as journal, engine or Engine.local(1) as where:
-            run_plan(plan, data, journal, engine=where)
+            run_plan(plan, data, journal, engine=where, progress=progress)
             return findings_of(journal)
 
     return study
