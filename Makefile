@@ -34,10 +34,11 @@ papers: $(VENV)/.with-test $(VENV)/.with-data-files ## the papers' numbers and a
 evidence: $(VENV)/.with-test $(VENV)/.with-data-files ## run every claim and write docs/evidence.md
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow -m claim --evidence docs/evidence.md tests/papers
 
-lint: $(VENV)/.with-dev ## ruff and mypy
+lint: $(VENV)/.with-dev ## ruff, mypy, and who may import whom
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 
 format: $(VENV)/.with-dev ## let ruff mend what it can
 	$(BIN)/ruff format .
