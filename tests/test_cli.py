@@ -1,8 +1,10 @@
 """The command line: `fewer describe`, its errors, and how it ends."""
 
+import inspect
 import json
 import subprocess
 import sys
+from dataclasses import fields
 
 import numpy as np
 import polars as pl
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 
 import fewer
 from fewer.cli import app
+from fewer.cli._reading import ReadingOptions
 
 
 def run(*arguments):
@@ -156,6 +159,15 @@ def test_a_cure_is_told_as_the_option_to_type(tmp_path, name, text, arguments, c
     assert cure in run("describe", tmp_path / name, *arguments).stderr
     cured = run("describe", tmp_path / name, *then)
     assert (cured.exit_code, cured.stderr) == (0, "")
+
+
+def test_every_reading_option_is_an_argument_of_read_table_and_an_option_of_every_command_that_reads():
+    options = {each.name for each in fields(ReadingOptions)}
+    assert options <= set(inspect.signature(fewer.read_table).parameters)
+    for command in ("describe", "study", "apply"):
+        said = run(command, "--help").stdout
+        for name in options:
+            assert f"--{'no-' * (name == 'header')}{name.replace('_', '-')}" in said
 
 
 def test_names_of_files_are_told_as_they_are(tmp_path):

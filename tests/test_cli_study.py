@@ -101,6 +101,14 @@ def test_rm_removes_only_the_study(table, tmp_path):
     assert fewer("rm", out, "--yes").exit_code == 2
 
 
+def test_rm_asks_and_says_what_it_did(finished):
+    out, _ = finished
+    answered_no = CliRunner().invoke(app, ["rm", str(out)], input="n\n")
+    assert answered_no.exit_code == 0
+    assert f"Kept {out}.\n" in answered_no.stdout
+    assert (out / "journal.sqlite").exists()
+
+
 def test_a_dry_run_shows_the_plan_and_runs_nothing(table, tmp_path):
     result = fewer("study", table, "-t", "state", *EFFORT, "--dry-run", "--out", tmp_path / "study")
     assert result.exit_code == 0
@@ -140,6 +148,7 @@ def test_new_rows_are_reduced_and_predicted(finished, table, tmp_path):
     truth = pl.read_csv(table)["state"]
     assert (reduced["predicted_state"] == truth).mean() > 0.8
     assert set(features) <= {*reduced.columns, "colour_red"}
+    assert fewer("apply", out, table).stdout == (tmp_path / "new.csv").read_text()
     only = pl.read_csv(table).select([name for name in features if not name.startswith("colour")])
     only.drop(only.columns[0]).write_csv(tmp_path / "short.csv")
     lacking = fewer("apply", out, tmp_path / "short.csv", "-o", tmp_path / "x.csv")
@@ -164,13 +173,16 @@ def test_a_model_from_a_stranger_is_not_loaded(finished, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--target", "sate"], "sate"),
+        (["--target", "sate"], "(asked for by --target). Did you mean 'state'?"),
         (["--target", "state", "--preset", "fast"], "there are quick"),
         (["--target", "state", "--methods", "fischer"], "fisher"),
         (["--target", "state", "--engine", "cloud"], "there are local and dask"),
         (["--target", "state", "--engine", "dask"], "--scheduler"),
         (["--target", "state", "--sizes", "a,b"], "whole numbers"),
-        (["--target", "state", "--groups", "nobody"], "no column 'nobody'"),
+        (["--target", "state", "--groups", "sampel_id"], "(asked for by --groups). Did you mean 'sample_id'?"),
+        (["--target", "state", "--time", "sampel_id"], "(asked for by --time). Did you mean 'sample_id'?"),
+        (["--target", "state", "--keep", "sampel_id"], "(asked for by --keep). Did you mean 'sample_id'?"),
+        (["--target", "state", "--groups", "state"], "'state' is the target"),
         ([], "needs a target: name the column to predict with --target."),
     ],
     ids=str,

@@ -11,15 +11,19 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Annotated
 
 import typer
 
+from fewer.cli._reading import ReadingOptions
+
 BAD_INPUT = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141  # as shells count a process that ends by SIGPIPE
+_ARGUMENTS = ("target", "drop", "keep", "task", "groups", "time", *(each.name for each in fields(ReadingOptions)))
 _PYTHON_ARGUMENT = re.compile(
-    r"(?<![\w-])(?P<name>target|drop|missing_values|task|separator|decimal|encoding|header|query|table|sheet|format)="
+    rf"(?<![\w-])(?P<name>{'|'.join(_ARGUMENTS)})="
     r"(?P<value>'[^']*'|\"[^\"]*\"|\[[^\]]*\]|False)?(?=[\s.,;:)]|$)"
 )
 

@@ -10,42 +10,25 @@ from fewer.cli._app import app, told_plainly, warnings_as_notes, without_trailin
 
 
 @app.command()
+@_reading.reads_a_table
 def describe(
     table: _reading.TablePath,
     target: _reading.Target = None,
     drop: _reading.Drop = None,
-    missing_values: _reading.MissingValues = None,
     task: _reading.Task = "auto",
-    separator: _reading.Separator = None,
-    decimal: _reading.Decimal = None,
-    encoding: _reading.Encoding = None,
-    no_header: _reading.NoHeader = False,
-    query: _reading.Query = None,
-    from_table: _reading.FromTable = None,
-    sheet: _reading.Sheet = None,
-    format: _reading.Format = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file (.json for JSON).")
     ] = None,
+    *,
+    options: _reading.ReadingOptions,
 ) -> None:
     """Take a first look at a table: kinds, missing cells, duplicates, what gives the target away, what to do next."""
-    given = _reading.how_to_read(
-        separator=separator,
-        decimal=decimal,
-        encoding=encoding,
-        no_header=no_header,
-        query=query,
-        from_table=from_table,
-        sheet=sheet,
-        format=format,
-        missing_values=missing_values,
-    )
     with told_plainly():
         from fewer.overview import describe as describe_dataset
 
         with warnings_as_notes():
-            dataset = _reading.read(table, target, _reading.names_in(drop), task, given)
+            dataset = _reading.read(table, target, _reading.names_in(drop), task, options.given())
         description = describe_dataset(dataset)
         if as_json or (output is not None and output.suffix.lower() == ".json"):
             text = description.to_json() + "\n"

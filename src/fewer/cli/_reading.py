@@ -1,7 +1,14 @@
-"""How commands read a table: the options that say how, and the reading itself."""
+"""How commands read a table: the options that say how, and the reading itself.
+
+Each option that is passed on to ``read_table`` is one field of ``ReadingOptions``, and nothing else: a command that
+is decorated with ``reads_a_table`` has them all, and gets them as one argument.
+"""
 
 import csv
-import difflib
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,57 +31,71 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="A,B", help="Columns to leave out; quote a name that holds a comma."),
 ]
-MissingValues = Annotated[
-    list[str] | None,
-    typer.Option("--missing-values", metavar="V,W", help="More markers of missing values, such as -999."),
-]
 Task = Annotated[str, typer.Option("--task", help="auto, binary, multiclass, classification, regression or none.")]
-Separator = Annotated[str | None, typer.Option("--separator", help="CSV: what parts the fields.")]
-Decimal = Annotated[str | None, typer.Option("--decimal", help="CSV: the decimal mark.")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Text files: their encoding.")]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="CSV, Excel: the first line is data.")]
-Query = Annotated[str | None, typer.Option("--query", metavar="SQL", help="Database: what to read.")]
-FromTable = Annotated[str | None, typer.Option("--table", metavar="NAME", help="Database: its table.")]
-Sheet = Annotated[str | None, typer.Option("--sheet", help="Excel: name or number of the sheet.")]
-Format = Annotated[
-    str | None, typer.Option("--format", help="Format of the file, where its name does not tell: csv, arff, ...")
-]
 
 
-def how_to_read(
-    *,
-    separator: str | None,
-    decimal: str | None,
-    encoding: str | None,
-    no_header: bool,
-    query: str | None,
-    from_table: str | None,
-    sheet: str | None,
-    format: str | None,
-    missing_values: list[str] | None,
-) -> dict[str, Any]:
-    """The options that were given, as arguments of ``read_table``."""
-    options = {
-        "separator": separator,
-        "decimal": decimal,
-        "encoding": encoding,
-        "header": False if no_header else None,
-        "query": query,
-        "table": from_table,
-        "format": format,
-        "sheet": int(sheet) if sheet is not None and sheet.isdigit() else sheet,
-        "missing_values": names_in(missing_values) or None,
-    }
-    return {name: value for name, value in options.items() if value is not None}
+@dataclass(frozen=True)
+class ReadingOptions:
+    """What the user says about the file. Fields are named after the arguments of ``read_table``."""
+
+    missing_values: Annotated[
+        list[str] | None,
+        typer.Option("--missing-values", metavar="V,W", help="More markers of missing values, such as -999."),
+    ] = None
+    separator: Annotated[str | None, typer.Option("--separator", help="CSV: what parts the fields.")] = None
+    decimal: Annotated[str | None, typer.Option("--decimal", help="CSV: the decimal mark.")] = None
+    encoding: Annotated[str | None, typer.Option("--encoding", help="Text files: their encoding.")] = None
+    header: Annotated[
+        bool, typer.Option(" /--no-header", help="CSV, Excel: the first line is data.", show_default=False)
+    ] = True
+    query: Annotated[str | None, typer.Option("--query", metavar="SQL", help="Database: what to read.")] = None
+    table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="Database: its table.")] = None
+    sheet: Annotated[str | None, typer.Option("--sheet", help="Excel: name or number of the sheet.")] = None
+    format: Annotated[
+        str | None, typer.Option("--format", help="Format of the file, where its name does not tell: csv, arff, ...")
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """Those that were given, ready for ``read_table`` and for JSON."""
+        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        said = {name: value for name, value in said.items() if value not in (None, [], True)}
+        if "missing_values" in said:
+            said["missing_values"] = names_in(self.missing_values)
+        if self.sheet is not None and self.sheet.isdigit():
+            said["sheet"] = int(self.sheet)
+        return said
+
+
+def reads_a_table(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each field of ``ReadingOptions``; it gets them together, as ``options``."""
+    # Prefixed, because the argument TABLE and the option --table are both called table.
+    parameter_of = {each.name: f"read_{each.name}" for each in fields(ReadingOptions)}
+
+    @functools.wraps(command)
+    def with_options(**words: Any) -> None:
+        said = {name: words.pop(parameter) for name, parameter in parameter_of.items()}
+        command(**words, options=ReadingOptions(**said))
+
+    own = [each for each in inspect.signature(command).parameters.values() if each.name != "options"]
+    added = [
+        inspect.Parameter(
+            parameter_of[each.name], inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type
+        )
+        for each in fields(ReadingOptions)
+    ]
+    with_options.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]  # read by typer
+    with_options.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
+    return with_options
 
 
 def names_in(lists: list[str] | None) -> list[str]:
     """Names in options such as ``a,b``, as a line of CSV: quotes protect a comma."""
-    fields = [name for line in csv.reader(lists or [], skipinitialspace=True) for name in line]
-    return [name.strip() for name in fields if name.strip()]
+    fields_of_lines = [name for line in csv.reader(lists or [], skipinitialspace=True) for name in line]
+    return [name.strip() for name in fields_of_lines if name.strip()]
 
 
 def read(table: str, target: str | None, drop: list[str], task: str, given: dict[str, Any]) -> "Dataset":
+    """The table, read as the options say."""
     from fewer.io import DEFAULT_MISSING, read_table
 
     if table.startswith(_BY_NAME):
@@ -87,17 +108,16 @@ def read(table: str, target: str | None, drop: list[str], task: str, given: dict
 def _read_by_name(table: str, target: str | None, drop: list[str], task: str, given: dict[str, Any]) -> "Dataset":
     """A data set that carries its own target and needs no reading options."""
     from fewer.datasets import load
-    from fewer.io import TableError
+    from fewer.io import TableError, unknown_column
 
     if task != "auto":
         given = given | {"task": task}
     if given:
-        option = "--" + next(iter(given)).replace("_", "-")
-        raise TableError(f"{table}: the option {option} has no meaning for a data set by name. Leave it out.")
+        raise TableError(
+            f"{table}: the option {next(iter(given))}= has no meaning for a data set by name. Leave it out."
+        )
     dataset = load(table.removeprefix(_BY_NAME), **({} if target is None else {"target": target}))
     for name in drop:
         if name not in dataset.columns:
-            near = difflib.get_close_matches(name, dataset.columns, n=3)
-            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise TableError(f"{table}: there is no column {name!r} (asked for by --drop).{hint}")
+            raise unknown_column(table, name, dataset.columns, "drop=")
     return dataset.keep([name for name in dataset.columns if name not in drop]) if drop else dataset

@@ -26,6 +26,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
 
 @app.command()
+@_reading.reads_a_table
 def study(
     table: Annotated[
         str | None,
@@ -86,32 +87,14 @@ def study(
         typer.Option("--keep", metavar="A,B", help="Columns to learn from although they look like identifiers."),
     ] = None,
     drop: _reading.Drop = None,
-    missing_values: _reading.MissingValues = None,
     task: _reading.Task = "auto",
-    separator: _reading.Separator = None,
-    decimal: _reading.Decimal = None,
-    encoding: _reading.Encoding = None,
-    no_header: _reading.NoHeader = False,
-    query: _reading.Query = None,
-    from_table: _reading.FromTable = None,
-    sheet: _reading.Sheet = None,
-    format: _reading.Format = None,
+    *,
+    options: _reading.ReadingOptions,
 ) -> None:
     """Study a table: is there anything to learn, do fewer features help and by how much, how few, and which ones.
 
     Stopped at any moment, the same command goes on where it was.
     """
-    given = _reading.how_to_read(
-        separator=separator,
-        decimal=decimal,
-        encoding=encoding,
-        no_header=no_header,
-        query=query,
-        from_table=from_table,
-        sheet=sheet,
-        format=format,
-        missing_values=missing_values,
-    )
     with told_plainly():
         from fewer.study import Plan, StudyError, StudyFolder, make_plan
 
@@ -126,7 +109,7 @@ def study(
                 "task": task,
                 "groups": groups,
                 "time": time,
-                "options": given,
+                "options": options.given(),
             }
             data = _data(reading)
             made = make_plan(
@@ -221,6 +204,8 @@ def rm(
             if yes or typer.confirm(f"Remove the study of {state.source} in {folder}?"):
                 StudyFolder(folder).remove()
                 write_out(f"Removed {folder}.\n")
+            else:
+                write_out(f"Kept {folder}.\n")
 
 
 def _progress(state: "StudyState") -> str:

@@ -40,7 +40,30 @@ def did_you_mean(wanted: str, names: Sequence[str]) -> str:
 
 
 def unknown_column(source: str, wanted: str, names: Sequence[str], asked_by: str) -> TableError:
-    """The error for a name that is no column of the table."""
+    """The error for a name that is no column of the table.
+
+    Parameters
+    ----------
+    source : str
+        What the table is called.
+    wanted : str
+        The name that was asked for.
+    names : sequence of str
+        Names that there are.
+    asked_by : str
+        The argument that holds the name.
+
+    Returns
+    -------
+    error : TableError
+        To be raised; it offers the nearest names.
+
+    Examples
+    --------
+    >>> from fewer.io import unknown_column
+    >>> print(unknown_column("t.csv", "hieght", ["height", "age"], "target="))
+    t.csv: there is no column 'hieght' (asked for by target=). Did you mean 'height'?
+    """
     return TableError(
         f"{source}: there is no column {wanted!r} (asked for by {asked_by}). {did_you_mean(wanted, names)}"
     )

@@ -81,6 +81,8 @@ def study_data(
     data : StudyData
         What the study works on.
     """
+    from fewer.io import unknown_column
+
     _check_target(dataset)
     if groups is not None and time is not None:
         raise StudyError("Rows can be kept together by groups or put in order by time, not both: give one of them.")
@@ -96,6 +98,8 @@ def study_data(
             raise StudyError(f"The column {groups!r} puts all rows into one group; folds need at least two.")
         left_out.append((groups, "it names the groups that folds keep together"))
     wanted = set(keep)
+    for name in sorted(wanted.difference(dataset.columns)):
+        raise unknown_column(dataset.source, name, dataset.columns, "keep=")
     for name, kind in zip(dataset.columns, dataset.kinds, strict=True):
         if kind in _NOT_LEARNT_FROM and name not in wanted and name not in (groups, time):
             left_out.append((name, _NOT_LEARNT_FROM[kind]))
@@ -146,15 +150,13 @@ def _check_target(dataset: "Dataset") -> None:
 
 
 def _column(dataset: "Dataset", name: str, role: str) -> np.ndarray:
-    from fewer.io import TableError
+    from fewer.io import TableError, unknown_column
 
-    try:
-        place = dataset.columns.index(name)
-    except ValueError:
-        raise TableError(
-            f"There is no column {name!r} to take the {role} from; there are {', '.join(dataset.columns[:8])}"
-            f"{' ...' if dataset.n_columns > 8 else ''}."
-        ) from None
+    if name == dataset.target:
+        raise StudyError(f"The column {name!r} is the target, so it cannot be the {role}= of the rows too.")
+    if name not in dataset.columns:
+        raise unknown_column(dataset.source, name, dataset.columns, f"{role}=")
+    place = dataset.columns.index(name)
     if dataset.missing_by_column[place]:
         raise TableError(
             f"The column {name!r} has {dataset.missing_by_column[place]} missing values, so the {role} of these rows "
