@@ -8,6 +8,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import catalogue_pages
+import draw_rooms
+import draw_way
 import plotly.io as pio
 from plotly.io.base_renderers import HtmlRenderer
 from plotly.offline import get_plotlyjs
@@ -16,6 +18,8 @@ import fewer
 
 # Now, because autosummary looks for the pages as soon as it is set up.
 catalogue_pages.write(HERE)
+(HERE / "generated" / "rooms.svg").write_text(draw_rooms.rooms_picture(HERE.parent), encoding="utf-8")
+(HERE / "generated" / "way.svg").write_text(draw_way.way_picture(HERE.parent), encoding="utf-8")
 
 project = "fewer"
 author = "The fewer developers"
