@@ -1,6 +1,7 @@
 """What a study says: noise is called noise, signal is found, and every figure comes with its uncertainty."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -65,9 +66,13 @@ def test_sizes_are_those_that_were_tried(of_signal):
 
 def test_candidates_stand_side_by_side(of_signal):
     names = [rival.name for rival in of_signal.rivals]
-    assert {"most frequent class", "all features, ridge", "all features, knn", "anova, ridge", "anova, knn"} == set(
-        names
-    )
+    assert {
+        "most frequent class",
+        "all features, ridge",
+        "all features, nearest neighbours",
+        "anova, ridge",
+        "anova, nearest neighbours",
+    } == set(names)
     scores = [rival.score for rival in of_signal.rivals]
     assert scores == sorted(scores, reverse=True)
     winner = next(rival for rival in of_signal.rivals if rival.behind == 0 and rival.size is not None)
@@ -175,6 +180,32 @@ def test_sparse_tables_stay_sparse_and_are_studied(studied):
         Dataset.from_frame(X.tocsr(), target=np.array(["no", "yes"])[y]), methods=["chi2"], n_permutations=0
     )
     assert findings.columns[0].frequency == 1.0
+
+
+def test_all_columns_are_as_many_in_every_answer_as_on_all_rows(studied, make_table):
+    """A column with one entry is constant in most folds, and counts all the same."""
+    table = make_table(n_columns=20, n_informative=20, shift=1.0)
+    X = np.column_stack([table.X, np.eye(60)[:, :12]])
+    rare = Dataset.from_frame(sp.csr_array(X), target=table.y)
+    findings = studied(rare, learners=["ridge"], sizes=[1], n_permutations=0)
+    assert findings.curve["winner"]["sizes"] == [1, 32]
+    assert findings.how_few.number == 32
+    assert findings.how_few.sentence.startswith("32 of 32.")
+    assert findings.headline.startswith("Keep all features: the best number of columns is all 32 ")
+
+
+def test_the_only_scores_at_the_top_are_those_of_the_first_line(of_signal):
+    assert not re.search(r"\d\.\d{3}", " ".join(of_signal.verdict[1:]))
+    assert of_signal.verdict[2] == "Columns were chosen by anova with ridge, the best of 2 ways to reduce."
+    assert f"{of_signal.fewer_help.evidence['with_fewer']:.3f}" in of_signal.headline
+
+
+def test_few_rows_are_not_said_to_do_as_well(studied, make_table):
+    findings = studied(make_table(n_rows=24, n_columns=8, shift=1.0), n_permutations=0, n_folds=3)
+    low, high = findings.fewer_help.interval
+    assert low < -0.2
+    assert high > 0.2
+    assert findings.headline.startswith("Too few rows to tell whether fewer features help: ")
 
 
 def test_numbers_are_studied_too(studied):

@@ -60,7 +60,10 @@ def test_all_features_and_the_simplest_are_always_among_the_candidates(data):
 
 def test_methods_may_be_scores_or_selectors(data):
     plan = make_plan(data, methods=["fisher", "IndependentRanking"], learners=["knn"])
-    assert [candidate.name for candidate in plan.candidates[2:]] == ["fisher, knn", "IndependentRanking, knn"]
+    assert [candidate.name for candidate in plan.candidates[2:]] == [
+        "fisher, nearest neighbours",
+        "IndependentRanking, nearest neighbours",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +72,9 @@ def test_methods_may_be_scores_or_selectors(data):
         ({"methods": ["fischer"]}, "fisher"),
         ({"methods": ["KurtosisICA"]}, "is not a selector"),
         ({"methods": ["pearson_nonsense"]}, "Scores work too"),
+        ({"methods": ["SequentialSearch"]}, "needs arguments that a plan cannot hold.*; take .*MRMR"),
+        ({"methods": ["WordClusters"]}, "makes new columns"),
+        ({"methods": ["chi2"]}, "is for counts"),
         ({"learners": ["boost"]}, "there are ridge"),
         ({"preset": "fast"}, "there are quick"),
         ({"scoring": "acuracy"}, "There is no score"),
@@ -113,6 +119,16 @@ def test_what_cannot_take_a_sparse_table_is_not_tried_on_one():
     assert {candidate.learner.name for candidate in plan.candidates} == {"simplest", "ridge", "knn", "svm", "forest"}
     with pytest.raises(StudyError, match="'lda' cannot take a sparse table; take ridge, knn, forest, svm"):
         make_plan(sparse, learners=["lda"])
+    for dense_only in ("relieff", "ShadowRelevanceSelector"):
+        with pytest.raises(
+            StudyError, match=f"^{dense_only} cannot take a sparse table; take (?!.*relief).*anova.*MRMR"
+        ):
+            make_plan(sparse, methods=[dense_only])
+
+
+def test_what_is_named_twice_is_tried_once(data):
+    plan = make_plan(data, methods=["anova", "anova"], learners=["knn", "knn"])
+    assert len(plan.candidates) == 3
 
 
 def test_learners_for_classes_are_refused_for_numbers():

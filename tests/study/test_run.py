@@ -196,6 +196,6 @@ def test_a_candidate_that_fails_does_not_stop_the_others(data, quick_plan, tmp_p
     with Journal.create(tmp_path / "journal.sqlite", plan) as journal, Engine.local(1) as engine:
         run_plan(plan, data, journal, engine=engine)
         findings = findings_of(journal)
-    assert "anova, knn" not in [rival.name for rival in findings.rivals]
+    assert "anova, nearest neighbours" not in [rival.name for rival in findings.rivals]
     assert any("no neighbours today" in caution.sentence for caution in findings.cautions)
     json.loads(findings.to_json())

@@ -18,6 +18,7 @@ from fewer.study._work import Null
 
 _MOST_COLUMNS = 200
 _LONGEST_NAME = 40
+_NO_PROOF = "That is no proof that there is nothing: more rows, or other columns, may still show something."
 _NOT_A_FINDING = "What was chosen below is what the procedure does with any table, not something found in this one."
 _METRIC_WORDS = {
     "accuracy": "accuracy",
@@ -35,7 +36,7 @@ def compose(journal: Journal) -> Findings:
             f"The study in {journal.path.parent} is not finished; run `fewer resume {journal.path.parent}` first."
         )
     final = journal[FINAL]
-    scores = read_scores(journal, plan, final["test_ratio"])
+    scores = read_scores(journal, plan, final["test_ratio"], final["n_prepared"])
     metric = _METRIC_WORDS.get(plan.scoring, plan.scoring)
     nulls = {null: _null_evidence(journal, scores, null) for null in ("labels", "features_within_class")}
     learnable = _learnable(plan, scores, nulls["labels"], metric)
@@ -45,7 +46,7 @@ def compose(journal: Journal) -> Findings:
     columns, which = _which(scores.winner, final, plan)
     rivals = _rivals(scores)
     comparison, compared = _compared(scores, rivals, metric, plan)
-    headline, claims = _headline(plan, learnable, fewer_help, final, scores, metric)
+    headline, claims = _headline(plan, learnable, fewer_help, final, metric)
     cautions = (
         *(Caution(**each) for each in journal[CAUTIONS]["cautions"]),
         *_own_cautions(which),
@@ -56,8 +57,8 @@ def compose(journal: Journal) -> Findings:
         headline=headline,
         verdict=(
             headline,
-            compared.sentence if learnable.verdict == "no" else _in_short(which, how_few, columns, final),
-            grave or (_NOT_A_FINDING if learnable.verdict == "no" else compared.sentence),
+            _NO_PROOF if learnable.verdict == "no" else _in_short(which, how_few, columns, final),
+            grave or (_NOT_A_FINDING if learnable.verdict == "no" else _chosen_by(scores, final)),
         ),
         claims_benefit=claims,
         winner=scores.winner.number,
@@ -166,8 +167,8 @@ def _fewer_help(plan: Plan, scores: AllScores, final: dict[str, Any], metric: st
         verdict, sentence = "not shown", f"Not shown: {base}"
     how = (
         "Cross-indexing: on each fold, the way to choose columns and their number were decided on the other folds, "
-        "and so was the learner to compare with that uses all features. The interval accounts for training sets that "
-        "overlap."
+        "and so was the learner to compare with that uses all features; so these scores differ a little from those of "
+        "single candidates below. The interval accounts for training sets that overlap."
     )
     evidence = {
         "with_fewer": float(scores.choice.mean()),
@@ -268,17 +269,26 @@ def _in_short(which: Answer, how_few: Answer, columns: tuple[Column, ...], final
     """Which columns and how few, in one sentence for the top of the page."""
     names = [column.name for column in columns if column.chosen]
     first = _listed(names[:4], 4)
+    shown = f"First come {first}" if len(names) > 4 else f"{'They are' if len(names) > 1 else 'It is'} {first}"
     smallest = how_few.evidence["smallest"]
     enough = f"; the first {smallest:,} nearly suffice" if smallest < len(names) else ""
-    stable = "" if which.number is None else f" (stability {_two_digits(which.number)} of 1)"
-    agree = f" The folds agree on the list{_degree(which.number)}{stable}." if len(names) < final["n_prepared"] else ""
-    return f"First come {first}{enough}.{agree}"
+    agree = ""
+    if len(names) < final["n_prepared"] and which.number is not None:
+        agree = f"; the folds agree on the list {_degree(which.number)} (stability {_two_digits(which.number)} of 1)"
+    return f"{shown}{enough}{agree}."
 
 
-def _degree(stability: float | None) -> str:
-    if stability is None:
-        return ""
-    return " well" if stability >= 0.75 else " in part" if stability >= 0.4 else " poorly"
+def _chosen_by(scores: AllScores, final: dict[str, Any]) -> str:
+    """What chose the columns. Scores of single candidates stay below: near the honest one they only confuse."""
+    reducer, _, learner = scores.winner.name.rpartition(", ")
+    done = "chosen" if final["size"] < final["n_prepared"] else "put in order"
+    n_ways = len(scores.reduced)
+    best = f", the best of {n_ways} ways to reduce" if n_ways > 1 else ""
+    return f"Columns were {done} by {reducer} with {learner}{best}."
+
+
+def _degree(stability: float) -> str:
+    return "well" if stability >= 0.75 else "in part" if stability >= 0.4 else "poorly"
 
 
 def _rivals(scores: AllScores) -> tuple[Rival, ...]:
@@ -324,15 +334,18 @@ def _compared(scores: AllScores, rivals: tuple[Rival, ...], metric: str, plan: P
         f"{simplest.name}: {simplest.score:.3f}."
     )
     how = (
-        "Every candidate was scored on the same folds. Ranks are compared over the folds of the first repeat "
-        "(Friedman, Nemenyi), because more repeats hold out the same rows again."
+        "Every candidate was scored on the same folds. The winner's own score is a little too good, because it was "
+        "picked for it; the score in the first line is not, because there the winner was picked anew on the other "
+        "folds. Ranks are compared over the folds of the first repeat (Friedman, Nemenyi), because more repeats hold "
+        "out the same rows again."
     )
     return as_data, Answer("Compared with what?", "yes", sentence, scores.winner.score, scores.winner.interval, how)
 
 
 def _headline(
-    plan: Plan, learnable: Answer, fewer_help: Answer, final: dict[str, Any], scores: AllScores, metric: str
+    plan: Plan, learnable: Answer, fewer_help: Answer, final: dict[str, Any], metric: str
 ) -> tuple[str, bool]:
+    """The first line, and whether it says that fewer features help. Its scores are the only ones at the top."""
     size, n_columns = final["size"], final["n_prepared"]
     reached, with_all = fewer_help.evidence["with_fewer"], fewer_help.evidence["with_all"]
     if learnable.verdict == "no":
@@ -343,16 +356,24 @@ def _headline(
         )
     assert fewer_help.interval is not None
     low, high = fewer_help.interval
-    of = f"{size:,} of {n_columns:,} columns reach {metric} {reached:.3f}"
-    interval = f"({plan.confidence:.0%} interval {_signed(low)} to {_signed(high)})"
     if size >= n_columns:
-        return f"Keep all features: the best number of columns is all {n_columns:,} ({metric} {reached:.3f}).", False
-    difference = f"a difference of {_signed(fewer_help.number or 0.0)} {interval}"
+        return f"Keep all features: the best number of columns is all {n_columns:,} ({metric} {with_all:.3f}).", False
+    apart = f"{plan.confidence:.0%} interval of the difference {_signed(low)} to {_signed(high)}"
+    if low == high == 0:
+        apart = "no difference on any fold"
+    scores_of_both = (
+        f"{size:,} of {n_columns:,} columns {'reaches' if size == 1 else 'reach'} {metric} {reached:.3f}, all of them "
+        f"{with_all:.3f} ({apart})."
+    )
     if fewer_help.verdict == "yes":
-        return f"Fewer features help: {of}, {_signed(fewer_help.number or 0.0)} over all of them {interval}.", True
+        return f"Fewer features help: {scores_of_both}", True
     if fewer_help.verdict == "no":
-        return f"Keep all features: {of}, but all of them {with_all:.3f}, {difference}.", False
-    return f"Fewer features do about as well: {of}, all of them {with_all:.3f}, {difference}.", False
+        return f"Keep all features: {scores_of_both}", False
+    # As well is what differs by less than half of what the features give at all.
+    gained = max(reached, with_all) - learnable.evidence["simplest"]
+    alike = max(abs(low), abs(high)) <= gained / 2
+    says = "Fewer features do about as well" if alike else "Too few rows to tell whether fewer features help"
+    return f"{says}: {scores_of_both}", False
 
 
 def _own_cautions(which: Answer) -> list[Caution]:

@@ -19,8 +19,6 @@ _MOST_COLUMNS_KEPT = 1000
 _GROWTH = 2**0.5
 # Learners that are fitted anew for every size get one size in so many.
 _COARSE = 3
-# Reducers of the presets that cannot take a sparse table.
-_DENSE_ONLY = frozenset({"mutual information", "ReliefF", "shadow columns"})
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ def _reducers(preset: Preset, *, classify: bool, sparse: bool) -> list[tuple[str
     if classify:
         thorough.append(("SVM-RFE", Recipe("OVRSVMRFESelector")))
     found = {"quick": quick, "standard": standard, "thorough": thorough}[preset]
-    return [(name, recipe) for name, recipe in found if not (sparse and name in _DENSE_ONLY)]
+    return [(name, recipe) for name, recipe in found if _objection(recipe, sparse=sparse) is None]
 
 
 def _learners(preset: Preset, *, classify: bool, sparse: bool) -> list[str]:
@@ -150,19 +148,21 @@ def candidates_for(
     """
     if preset not in PRESETS:
         raise StudyError(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
-    chosen = list(learners) if learners is not None else _learners(preset, classify=classify, sparse=sparse)
+    chosen = _learners(preset, classify=classify, sparse=sparse) if learners is None else list(dict.fromkeys(learners))
     for name in chosen:
         _check_learner(name, classify=classify, sparse=sparse)
     reducers = (
-        [_reducer_named(name, classify=classify) for name in methods]
+        [_reducer_named(name, classify=classify, sparse=sparse) for name in dict.fromkeys(methods)]
         if methods is not None
         else _reducers(preset, classify=classify, sparse=sparse)
     )
     path = size_path(n_columns) if sizes is None else _checked_sizes(sizes, n_columns)
     simplest = Candidate("most frequent class" if classify else "mean", None, Recipe("simplest"))
-    everything = [Candidate(f"all features, {name}", None, Recipe(name)) for name in chosen]
+    everything = [Candidate(f"all features, {LEARNERS[name].says}", None, Recipe(name)) for name in chosen]
     reduced = [
-        Candidate(f"{label}, {name}", reducer, Recipe(name), path[::_COARSE] if LEARNERS[name].slow else path)
+        Candidate(
+            f"{label}, {LEARNERS[name].says}", reducer, Recipe(name), path[::_COARSE] if LEARNERS[name].slow else path
+        )
         for label, reducer in reducers
         for name in chosen
     ]
@@ -191,7 +191,7 @@ def _check_learner(name: str, *, classify: bool, sparse: bool) -> None:
         raise StudyError(f"The learner {name!r} cannot take a sparse table; take {', '.join(able)}.")
 
 
-def _reducer_named(name: str, *, classify: bool) -> tuple[str, Recipe]:
+def _reducer_named(name: str, *, classify: bool, sparse: bool) -> tuple[str, Recipe]:
     """A selector of the catalogue, or SelectTop with a score of this name."""
     from fewer.catalogue import CatalogueError, find
     from fewer.select import score_names
@@ -200,13 +200,47 @@ def _reducer_named(name: str, *, classify: bool) -> tuple[str, Recipe]:
     if name in score_names():
         if name not in score_names(task=task) and name not in score_names(task="unsupervised"):
             raise StudyError(f"The score {name!r} is not for {task}; take one of {', '.join(score_names(task=task))}.")
-        return name, Recipe("SelectTop", {"score_func": name})
+        recipe = Recipe("SelectTop", {"score_func": name})
+    else:
+        try:
+            card = find(name)
+        except CatalogueError as error:
+            raise StudyError(f"{error} Scores work too: {', '.join(score_names(task=task))}.") from None
+        if card.room != "select" or not card.is_estimator:
+            raise StudyError(f"{name} is not a selector; `fewer methods --room select` lists them.")
+        if task not in card.tasks and "unsupervised" not in card.tasks:
+            raise StudyError(f"{name} is for {' and '.join(card.tasks)}, and the target asks for {task}.")
+        name, recipe = card.name, Recipe(card.name)
+    objection = _objection(recipe, sparse=sparse)
+    if objection is not None:
+        raise StudyError(f"{name} {objection}; take {', '.join(_usable(task, sparse=sparse))}.")
+    return name, recipe
+
+
+def _objection(recipe: Recipe, *, sparse: bool) -> str | None:
+    """Why a study of such a table cannot use this reducer; None if it can."""
+    from sklearn.feature_selection import SelectorMixin
+    from sklearn.utils import get_tags
+
     try:
-        card = find(name)
-    except CatalogueError as error:
-        raise StudyError(f"{error} Scores work too: {', '.join(score_names(task=task))}.") from None
-    if card.room != "select" or not card.is_estimator:
-        raise StudyError(f"{name} is not a selector; `fewer methods --room select` lists them.")
-    if task not in card.tasks and "unsupervised" not in card.tasks:
-        raise StudyError(f"{name} is for {' and '.join(card.tasks)}, and the target asks for {task}.")
-    return name, Recipe(name)
+        reducer = recipe.reducer(seed=0)
+    except TypeError:
+        return "needs arguments that a plan cannot hold, so it can be used from Python only"
+    tags = get_tags(reducer).input_tags
+    if not isinstance(reducer, SelectorMixin):
+        return "makes new columns, and a study chooses among those of the table"
+    if sparse and not tags.sparse:
+        return "cannot take a sparse table"
+    if tags.positive_only and not sparse:
+        return "is for counts, and a study standardises the columns of a dense table"
+    return None
+
+
+def _usable(task: Any, *, sparse: bool) -> list[str]:
+    """Selectors and scores that a study of such a table can use."""
+    from fewer.catalogue import methods
+    from fewer.select import score_names
+
+    recipes = {name: Recipe("SelectTop", {"score_func": name}) for name in score_names(task=task)}
+    recipes |= {card.name: Recipe(card.name) for card in methods(room="select", task=task) if card.is_estimator}
+    return [name for name, recipe in recipes.items() if _objection(recipe, sparse=sparse) is None]

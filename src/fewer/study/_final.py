@@ -50,9 +50,12 @@ def _final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     reducer = final_reducer(plan, winner).fit(X, dataset.y)
     order = _order(reducer, X.shape[1], winner, size)[:MOST_NAMES]
     column_scores = getattr(reducer, "scores_", None)
+    # All columns are more on all rows than in a fold where some are constant.
+    all_of_a_fold = int(winner.sizes[-1])
+    sizes = [len(names) if each == all_of_a_fold else each for each in (size, smallest_good_size(winner))]
     return {
-        "size": size,
-        "smallest_size": smallest_good_size(winner),
+        "size": sizes[0],
+        "smallest_size": sizes[1],
         "n_prepared": len(names),
         "test_ratio": scores.test_ratio,
         "columns": [

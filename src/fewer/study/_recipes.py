@@ -55,7 +55,7 @@ def _simplest(classify: bool) -> Any:
 
 @dataclass(frozen=True)
 class Learner:
-    """A learner that a study can name."""
+    """A learner that a study can name; ``says`` is what people call it."""
 
     name: str
     says: str
@@ -68,12 +68,12 @@ class Learner:
 LEARNERS: dict[str, Learner] = {
     learner.name: learner
     for learner in (
-        Learner("ridge", "ridge regression", _ridge),
-        Learner("knn", "5 nearest neighbours", _neighbours),
-        Learner("naive_bayes", "Gaussian naive Bayes", _naive_bayes, regression=False, sparse=False),
-        Learner("lda", "linear discriminant analysis", _discriminant, regression=False, sparse=False),
+        Learner("ridge", "ridge", _ridge),
+        Learner("knn", "nearest neighbours", _neighbours),
+        Learner("naive_bayes", "naive Bayes", _naive_bayes, regression=False, sparse=False),
+        Learner("lda", "linear discriminant", _discriminant, regression=False, sparse=False),
         Learner("forest", "random forest", _forest, slow=True),
-        Learner("svm", "support vectors with an RBF kernel", _support_vectors, slow=True),
+        Learner("svm", "SVM", _support_vectors, slow=True),
         Learner("simplest", "most frequent class, or mean", _simplest),
     )
 }

@@ -157,8 +157,14 @@ def chosen_elsewhere(tables: list[np.ndarray]) -> np.ndarray:
     return np.atleast_2d(cross_index(joined, "A").fold_scores)
 
 
-def read_scores(journal: "Journal | Mapping[str, Any]", plan: Plan, test_ratio: float) -> AllScores:
-    """Scores of all candidates, from the finished work of a journal."""
+def read_scores(
+    journal: "Journal | Mapping[str, Any]", plan: Plan, test_ratio: float, n_columns: int | None = None
+) -> AllScores:
+    """Scores of all candidates, from the finished work of a journal.
+
+    A column that is constant in the rows of a fold does not count there; ``n_columns`` is how many "all" are on all
+    rows, by default the most of any fold.
+    """
     found, failures = [], {}
     for number, candidate in enumerate(plan.candidates):
         folds = [
@@ -169,12 +175,12 @@ def read_scores(journal: "Journal | Mapping[str, Any]", plan: Plan, test_ratio: 
         if failed is not None:
             failures[candidate.name] = failed
         else:
-            found.append(_candidate_scores(number, candidate.name, folds, plan, test_ratio))
+            found.append(_candidate_scores(number, candidate.name, folds, plan, test_ratio, n_columns))
     return AllScores(plan, tuple(found), failures)
 
 
 def _candidate_scores(
-    number: int, name: str, folds: list[list[dict[str, Any]]], plan: Plan, test_ratio: float
+    number: int, name: str, folds: list[list[dict[str, Any]]], plan: Plan, test_ratio: float, n_columns: int | None
 ) -> CandidateScores:
     flat = [fold for repeat in folds for fold in repeat]
     common = sorted(set.intersection(*(set(fold["sizes"][:-1]) for fold in flat)))
@@ -185,7 +191,7 @@ def _candidate_scores(
     return CandidateScores(
         number=number,
         name=name,
-        sizes=np.array([*common, max(fold["sizes"][-1] for fold in flat)]),
+        sizes=np.array([*common, n_columns or max(fold["sizes"][-1] for fold in flat)]),
         scores=np.array(scores).reshape(plan.n_repeats, plan.n_folds, -1),
         orders=tuple(tuple(fold["names"]) for fold in flat),
         test_ratio=test_ratio,
