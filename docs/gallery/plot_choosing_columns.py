@@ -57,10 +57,10 @@ def table(seed, n_rows=300, n_noise=42):
 # are. Copies are a matter of taste: who wants a short list is glad to see them pale, who wants all genes that matter is
 # not.
 families = {
-    "F test": SelectTop("anova", k=8),
-    "Kolmogorov-Smirnov": SelectTop("kolmogorov_smirnov", k=8),
-    "mutual information (k-NN)": SelectTop("knn_mutual_information", k=8, random_state=0),
-    "ReliefF": SelectTop("relieff", k=8, random_state=0),
+    "F test": SelectTop("anova", n_features_to_select=8),
+    "Kolmogorov-Smirnov": SelectTop("kolmogorov_smirnov", n_features_to_select=8),
+    "mutual information (k-NN)": SelectTop("knn_mutual_information", n_features_to_select=8, random_state=0),
+    "ReliefF": SelectTop("relieff", n_features_to_select=8, random_state=0),
     "mRMR": MRMR(n_features_to_select=8),
     "FCBF": FCBF(),
     "CFS": CFS(),

@@ -64,7 +64,7 @@ figure.tight_layout()
 # %%
 # Why bother? A forest that draws one column for each split has no other way to avoid bad columns. Noise makes its trees
 # larger and its error higher.
-curve = irrelevant_feature_curve(X[:, :5], y, RandomColumnForestClassifier(), repeats=4, random_state=0)
+curve = irrelevant_feature_curve(X[:, :5], y, RandomColumnForestClassifier(), n_repeats=4, random_state=0)
 print(curve)
 
 # %%

@@ -43,7 +43,7 @@ groups.plot()
 # ----------------------
 # Ten columns where the number is ours to say; CFS and FCBF find it by themselves.
 selectors = {
-    "best single columns": SelectTop("mutual_information", k=10),
+    "best single columns": SelectTop("mutual_information", n_features_to_select=10),
     "MRMR": MRMR(10),
     "MRMR, F / correlation": MRMR(10, relevance="f", redundancy="correlation", scheme="quotient"),
     "CFS": CFS(),

@@ -63,7 +63,7 @@ names = [
     "likelihood_ratio",
     "relieff",
 ]
-scores = np.stack([SelectTop(name, k=1, random_state=0).fit(X, y).scores_ for name in names])
+scores = np.stack([SelectTop(name, n_features_to_select=1, random_state=0).fit(X, y).scores_ for name in names])
 shares = np.clip(scores, 0, None) / scores.max(axis=1, keepdims=True)
 
 figure, panel = plt.subplots(figsize=(8, 4.6))
@@ -77,7 +77,10 @@ figure.tight_layout()
 
 # %%
 # Two of them as selectors of their own.
-for selector in (LikelihoodRatioSelector(k=4), Relief(k=3, n_neighbors=10, random_state=0)):
+for selector in (
+    LikelihoodRatioSelector(n_features_to_select=4),
+    Relief(n_features_to_select=3, n_neighbors=10, random_state=0),
+):
     kept = selector.fit(X, y).get_support(indices=True)
     print(f"{type(selector).__name__}: {', '.join(list(columns)[column] for column in kept)}")
 

@@ -36,7 +36,7 @@ from fewer.select import EmbeddedSelector, MetricBasedSelection, SelectTop, Text
 
 X, y, truth = make_topic_words(random_state=0)
 for name in ("odds_ratio", "bns", "cross_entropy", "info_gain", "frequency"):
-    kept = TextFeatureScorer(name, k=100).fit(X, y).support_
+    kept = TextFeatureScorer(name, n_features_to_select=100).fit(X, y).support_
     of_topic, of_boilerplate = (truth[kind][kept].sum() for kind in ("topic", "boilerplate"))
     print(f"{name:>13}: {of_topic:3d} words of the topic, {of_boilerplate:3d} of boilerplate")
 
@@ -76,10 +76,10 @@ figure.tight_layout(rect=(0, 0.08, 1, 1))
 
 # %%
 # As many words as the documents on the topic have between them is a good start, says the literature:
-# ``k="pos_vocab"``. And a stricter threshold than one half trades recall for precision.
-vocabulary = TextFeatureScorer(k="pos_vocab", min_df=3).fit(X, y)
+# ``n_features_to_select="pos_vocab"``. And a stricter threshold than one half trades recall for precision.
+vocabulary = TextFeatureScorer(n_features_to_select="pos_vocab", min_df=3).fit(X, y)
 print(f"{vocabulary.support_.sum()} different words in the documents on the topic that occur at least three times")
-words = TextFeatureScorer(k=100).fit(X[::2], y[::2])
+words = TextFeatureScorer(n_features_to_select=100).fit(X[::2], y[::2])
 for threshold in (0.5, 0.95, 0.999):
     model = NaiveBayesText(threshold=threshold).fit(words.transform(X[::2]), y[::2])
     found = model.predict(words.transform(X[1::2]))

@@ -1,5 +1,5 @@
-"""What every selector of the catalogue promises beyond the contract of an estimator: it ranks, and it fits where users
-put it."""
+"""What every selector of the catalogue promises beyond the contract of an estimator: it ranks, it fits where users put
+it, and it says what it was given too much of."""
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
 from fewer.catalogue import methods
+from fewer.datasets import load
 from fewer.evaluate import selection_curve
 
 N_ROWS, N_COLUMNS = 40, 6
@@ -38,7 +39,7 @@ def frame_and_target(card):
 
 def small(selector):
     """The selector, asked for few columns where its example asks for more than there are."""
-    wanted = {"k": 2, "n_features_to_select": 2, "n_per_class": 1}
+    wanted = {"n_features_to_select": 2, "n_per_class": 1}
     known = selector.get_params(deep=False)
     return clone(selector).set_params(**{name: value for name, value in wanted.items() if known.get(name) is not None})
 
@@ -73,3 +74,41 @@ def test_a_selector_serves_a_curve_of_sizes(card, selector):
     assert curve.scores.shape[:2] == (1, 3)
     assert curve.sizes[-1] == N_COLUMNS
     assert np.isfinite(curve.scores).all()
+
+
+@pytest.mark.parametrize(("card", "selector"), selectors())
+def test_more_columns_than_there_are_means_all_and_is_said(card, selector):
+    name = next((name for name in ("n_features_to_select", "n_per_class") if name in selector.get_params()), None)
+    if name is None:
+        return
+    X, _, y = frame_and_target(card)
+    with pytest.warns(UserWarning, match=f"{name}=99 columns are asked for, and the table has 6; all of them are kept"):
+        fitted = clone(selector).set_params(**{name: 99}).fit(X, y)
+    assert fitted.get_support().all()
+
+
+def estimators_of_tables():
+    """The first example of every estimator that takes a table with no holes in it."""
+    return [
+        pytest.param(card, next(iter(card.examples())), id=card.name)
+        for room in ("select", "learn", "extract")
+        for card in methods(room=room, package="fewer")
+        if card.is_estimator
+    ]
+
+
+@pytest.mark.parametrize(("card", "estimator"), estimators_of_tables())
+def test_what_cannot_be_used_is_told_by_the_name_of_its_column(card, estimator):
+    X, names, y = frame_and_target(card)
+    holes, text = pd.DataFrame(X, columns=names), pd.DataFrame(X, columns=names).astype(object)
+    holes.iloc[5, 2], text.iloc[5, 2] = np.nan, "many"
+    with pytest.raises(ValueError, match=r"Input X contains NaN, in column 'word 2' \(row 5\)"):
+        clone(estimator).fit(holes, y)
+    with pytest.raises(ValueError, match="Column 'word 2' holds text, such as 'many'"):
+        clone(estimator).fit(text, y)
+
+
+@pytest.mark.parametrize(("card", "estimator"), estimators_of_tables())
+def test_a_dataset_is_no_table(card, estimator):
+    with pytest.raises(TypeError, match=r"X is a Dataset, .* pass data\.X and data\.y"):
+        clone(estimator).fit(load("wine"), load("wine").y)

@@ -74,7 +74,7 @@ def test_leaving_out_words_leaves_the_rates_of_the_others():
 
 def test_words_of_one_class_only_serve_it_and_not_multinomial_naive_bayes():
     X, y, _ = make_topic_words(random_state=0)
-    words = TextFeatureScorer("odds_ratio", k=100).fit(X, y).transform(X)
+    words = TextFeatureScorer("odds_ratio", n_features_to_select=100).fit(X, y).transform(X)
     topic = y == 1
     assert (NaiveBayesText().fit(words, y).predict(words)[topic] == 1).mean() > 0.9
     assert (MultinomialNB().fit(words, y).predict(words)[topic] == 1).mean() < 0.1

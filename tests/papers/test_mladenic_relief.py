@@ -14,9 +14,14 @@ def test_relief_finds_both_bits_of_a_parity(n_neighbors, figure):
         X = np.random.default_rng(seed).integers(0, 2, size=(200, 10))
         y = X[:, 0] ^ X[:, 1]
         found += set(
-            np.flatnonzero(Relief(n_neighbors=n_neighbors, k=2, random_state=seed).fit(X, y).get_support())
+            np.flatnonzero(
+                Relief(n_neighbors=n_neighbors, n_features_to_select=2, random_state=seed).fit(X, y).get_support()
+            )
         ) == {0, 1}
-        by_themselves += set(np.flatnonzero(SelectTop("fisher", k=2).fit(X, y).get_support())) == {0, 1}
+        by_themselves += set(np.flatnonzero(SelectTop("fisher", n_features_to_select=2).fit(X, y).get_support())) == {
+            0,
+            1,
+        }
     figure(f"{found} of 20 with {n_neighbors} neighbours; by Fisher's score {by_themselves} of 20")
     assert found >= 19
     assert by_themselves <= 5

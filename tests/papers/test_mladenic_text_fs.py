@@ -70,7 +70,9 @@ def topic_scores(names, n_words, seeds=(0, 1)):
         X, y, _ = make_topic_words(random_state=seed)
         for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y):
             for name in names:
-                select = TextFeatureScorer(name, k=n_words, random_state=seed).fit(X[train], y[train])
+                select = TextFeatureScorer(name, n_features_to_select=n_words, random_state=seed).fit(
+                    X[train], y[train]
+                )
                 model = NaiveBayesText().fit(select.transform(X[train]), y[train])
                 predicted = model.predict(select.transform(X[test]))
                 found[name].append(
@@ -103,7 +105,7 @@ def test_the_mean_log_ratio_is_never_positive_and_its_absolute_value_ranks(figur
 
     documents, topic, truth = make_topic_words(random_state=0)
     raw = occurrence_mutual_info_score(documents, topic, absolute=False)
-    select = TextFeatureScorer("mutual_info", k=100).fit(documents, topic)
+    select = TextFeatureScorer("mutual_info", n_features_to_select=100).fit(documents, topic)
     first_by_raw = np.argsort(-raw)[:100]
     assert np.array_equal(select.scores_[select.support_], np.abs(raw)[select.support_])
     by_raw, by_size = truth["topic"][first_by_raw].sum(), truth["topic"][select.support_].sum()

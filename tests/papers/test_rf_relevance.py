@@ -157,7 +157,7 @@ def test_noise_added_to_breast_cancer_is_dropped_again(figure):
 @pytest.mark.claim("rf-relevance", 6)
 def test_noise_makes_trees_larger(figure):
     cancer = load("breast_cancer")
-    curve = irrelevant_feature_curve(cancer.X, cancer.y, n_noise=[0, 10, 30], repeats=2, random_state=0)
+    curve = irrelevant_feature_curve(cancer.X, cancer.y, n_noise=[0, 10, 30], n_repeats=2, random_state=0)
     sizes = curve.tree_sizes.mean(axis=1)
     figure(f"nodes of a tree with 0, 10 and 30 noise columns: {sizes.round(0)}")
     assert sizes[0] < sizes[1] < sizes[2]

@@ -70,7 +70,7 @@ def test_few_sums_of_words_keep_more_than_as_many_single_words(method, figure):
     X = rng.poisson(rates[y])
     joint = np.array([X[y == label].sum(axis=0) for label in range(5)]).T / X.sum()
     clusters = WordClusters(10, method=method).fit(X, y)
-    select = TextFeatureScorer("info_gain", k=10).fit(X, y)
+    select = TextFeatureScorer("info_gain", n_features_to_select=10).fit(X, y)
     # The words that are not among the ten are one more event, that of any other word.
     kept_by_words = information(np.vstack([joint[select.support_], joint[~select.support_].sum(axis=0, keepdims=True)]))
     shares = clusters.information_kept_ / clusters.information_, kept_by_words / clusters.information_

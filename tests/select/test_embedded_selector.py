@@ -83,9 +83,9 @@ def test_threshold_and_k_keep_fewer():
     scores = EmbeddedSelector(svm).fit(X, y).scores_
     middle = np.sort(scores)[-4:-2].mean()
     assert EmbeddedSelector(svm, threshold=middle).fit(X, y).support_.sum() == 3
-    assert EmbeddedSelector(svm, k=2).fit(X, y).get_support(indices=True).tolist() == [3, 17]
-    assert EmbeddedSelector(svm, k=2, threshold=middle).fit(X, y).support_.sum() == 2
-    assert EmbeddedSelector(svm, k=99).fit(X, y).support_.sum() == 30
+    assert EmbeddedSelector(svm, max_features=2).fit(X, y).get_support(indices=True).tolist() == [3, 17]
+    assert EmbeddedSelector(svm, max_features=2, threshold=middle).fit(X, y).support_.sum() == 2
+    assert EmbeddedSelector(svm, max_features=99).fit(X, y).support_.sum() == 30
 
 
 def test_nothing_used_keeps_the_best_and_says_so():
@@ -111,7 +111,7 @@ def test_refitting_uses_the_kept_columns_and_all_rows():
     assert select.estimator_.tree_.n_node_samples[0] == 50
     assert select.learner_.n_samples_fit_ == 200
     assert select.learner_.n_features_in_ == select.support_.sum()
-    again = EmbeddedSelector(LinearSVC(random_state=0), k=2, refit=True).fit(X, y)
+    again = EmbeddedSelector(LinearSVC(random_state=0), max_features=2, refit=True).fit(X, y)
     assert again.learner_.coef_.shape == (1, 2)
     assert again.estimator_.coef_.shape == (1, 30)
     assert EmbeddedSelector(LinearSVC()).fit(X, y).learner_ is None
@@ -134,7 +134,7 @@ def test_sparse_regression_and_pipelines_inside():
     assert np.array_equal(found.ranking_, expected.ranking_)
     regressor = EmbeddedSelector(DecisionTreeRegressor(max_depth=2, random_state=0)).fit(X, X[:, 5] ** 2)
     assert regressor.ranking_[5] == 1
-    scaled = EmbeddedSelector(make_pipeline(StandardScaler(), LinearSVC(random_state=0)), k=2).fit(X, y)
+    scaled = EmbeddedSelector(make_pipeline(StandardScaler(), LinearSVC(random_state=0)), max_features=2).fit(X, y)
     assert scaled.get_support(indices=True).tolist() == [3, 17]
 
 
@@ -147,7 +147,7 @@ def test_inside_a_selection_curve():
 
 def test_parity_is_seen_by_a_deep_tree():
     X, y = parity()
-    select = EmbeddedSelector(DecisionTreeClassifier(random_state=0), k=2).fit(X, y)
+    select = EmbeddedSelector(DecisionTreeClassifier(random_state=0), max_features=2).fit(X, y)
     assert select.get_support(indices=True).tolist() == [0, 1]
 
 

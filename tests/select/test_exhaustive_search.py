@@ -70,13 +70,18 @@ def test_columns_are_scored_by_the_best_subset_that_holds_them():
         (20, 10, "n_features=20 has 184,756 subsets of 10 columns"),
         (17, "best", "n_features=17 has 131,071 subsets of any size"),
         (2000, "best", "more than 1e300 subsets"),
-        (5, 6, "n_features_to_select=6 columns cannot be kept"),
     ],
 )
 def test_too_many_subsets_are_refused_before_any_is_scored(n_columns, size, message):
     X = np.random.default_rng(0).normal(size=(10, n_columns))
     with pytest.raises(ValueError, match=message):
         ExhaustiveSearch(lambda S, y: pytest.fail("scored"), n_features_to_select=size).fit(X)
+
+
+def test_more_columns_than_there_are_means_all_with_a_warning():
+    with pytest.warns(UserWarning, match="n_features_to_select=6 columns are asked for, and the table has 4"):
+        search = ExhaustiveSearch(lambda S, y: 1.0, n_features_to_select=6).fit(np.eye(4))
+    assert (search.n_evaluations_, search.n_features_to_select_) == (1, 4)
 
 
 def test_an_objective_that_is_not_a_number_is_refused():
@@ -118,10 +123,10 @@ def test_a_callback_stops_the_search_and_keeps_what_there_is():
 
 def test_sizes_may_be_limited():
     X, y = classes(n_columns=40)
-    search = ExhaustiveSearch(NearestNeighbourObjective(), max_size=2).fit(X, y)
+    search = ExhaustiveSearch(NearestNeighbourObjective(), max_features=2).fit(X, y)
     assert search.n_evaluations_ == 40 + comb(40, 2)
     with pytest.raises(ValueError, match="subsets of up to 5 columns, more than limit"):
-        ExhaustiveSearch(NearestNeighbourObjective(), max_size=5).fit(X, y)
+        ExhaustiveSearch(NearestNeighbourObjective(), max_features=5).fit(X, y)
 
 
 def test_the_history_tells_every_improvement():

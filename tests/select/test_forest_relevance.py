@@ -15,8 +15,8 @@ from fewer._kernels._ranked_columns import ranked_columns
 from fewer.datasets import load, make_friedman_classes, make_simple_relevance
 from fewer.evaluate import selection_curve
 from fewer.select import ForestRelevanceSelector, midpoint_chance_gain
+from fewer.select._adjusted_p_values import adjusted_p_values
 from fewer.select.relevance._gain_test import (
-    adjusted,
     empty_tally,
     gain_test,
     merged,
@@ -216,9 +216,9 @@ def test_weights_with_the_exact_level_find_more_and_the_midpoint_would_not_hold(
 
 def test_corrections():
     pvalues = np.array([0.001, 0.02, 0.04, 0.9])
-    assert adjusted(pvalues, None).tolist() == pvalues.tolist()
-    np.testing.assert_allclose(adjusted(pvalues, "bonferroni"), [0.004, 0.08, 0.16, 1.0])
-    np.testing.assert_allclose(adjusted(pvalues, "fdr"), [0.004, 0.04, 0.16 / 3, 0.9])
+    assert adjusted_p_values(pvalues, None).tolist() == pvalues.tolist()
+    np.testing.assert_allclose(adjusted_p_values(pvalues, "bonferroni"), [0.004, 0.08, 0.16, 1.0])
+    np.testing.assert_allclose(adjusted_p_values(pvalues, "fdr"), [0.004, 0.04, 0.16 / 3, 0.9])
 
 
 def test_more_rules_keep_more_or_fewer_columns():

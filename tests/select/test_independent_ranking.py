@@ -47,7 +47,7 @@ def test_any_score_is_known_by_name():
     X, y, _ = make_five_classes(random_state=0)
     for name in ("fisher", "kolmogorov_smirnov", "mutual_information", "relieff"):
         ranked = IndependentRanking(name, n_features_to_select=2, random_state=0).fit(X, y)
-        expected = SelectTop(name, k=2, random_state=0).fit(X, y)
+        expected = SelectTop(name, n_features_to_select=2, random_state=0).fit(X, y)
         assert np.array_equal(ranked.scores_, expected.scores_)
         assert np.array_equal(ranked.ranking_, expected.ranking_)
     with pytest.raises(ValueError, match=r"no score 'fischer' .*; there are"):

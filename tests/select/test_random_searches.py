@@ -111,7 +111,7 @@ def test_columns_are_ranked_by_the_best_subset_that_holds_them():
 
 
 @pytest.mark.parametrize("search", [RandomMutationSearch, RandomSubsetSearch])
-def test_more_columns_than_there_are_cannot_be_kept(search):
+def test_a_bound_beyond_the_number_of_columns_is_no_bound(search):
     X, y = classes()
-    with pytest.raises(ValueError, match="max_features=11 columns cannot be kept"):
-        search(DiscriminantObjective(), max_features=11).fit(X, y)
+    free, bounded = (search(DiscriminantObjective(), max_features=n, random_state=0).fit(X, y) for n in (None, 11))
+    assert bounded.history_ == free.history_

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from fewer.datasets import load
 from fewer.evaluate import selection_curve
 from fewer.select import ColumnScores, SelectTop, column_score, fisher_score, score_names
+from fewer.select._adjusted_p_values import adjusted_p_values
 from fewer.select._ranking import n_in_first, places_in_turn
-from fewer.select._select_top import adjusted_p_values
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def class_means(X, y):
 
 def test_the_k_best_are_those_of_scikit_learn():
     X, y = load_iris(return_X_y=True)
-    ours = SelectTop(f_classif, k=2).fit(X, y)
+    ours = SelectTop(f_classif, n_features_to_select=2).fit(X, y)
     theirs = SelectKBest(f_classif, k=2).fit(X, y)
     assert np.array_equal(ours.get_support(), theirs.get_support())
     assert np.allclose(ours.scores_, theirs.scores_)
@@ -56,7 +56,7 @@ def test_holm_keeps_all_that_bonferroni_keeps():
     rng = np.random.default_rng(2)
     y = np.repeat([0, 1], 40)
     X = rng.normal(size=(80, 100)) + np.outer(y, np.r_[np.full(30, 1.0), np.zeros(70)])
-    holm = SelectTop(f_classif, alpha=0.05, correction="fwer").fit(X, y).get_support()
+    holm = SelectTop(f_classif, alpha=0.05, correction="holm").fit(X, y).get_support()
     bonferroni = SelectFwe(f_classif, alpha=0.05).fit(X, y).get_support()
     assert (holm >= bonferroni).all()
     assert holm.sum() > bonferroni.sum()
@@ -65,11 +65,11 @@ def test_holm_keeps_all_that_bonferroni_keeps():
 def test_corrections_have_their_closed_forms():
     p = np.array([0.01, 0.04, 0.03, 0.5])
     assert np.allclose(adjusted_p_values(p, "fdr"), false_discovery_control(p))
-    assert np.allclose(adjusted_p_values(p, "fwer"), [0.04, 0.09, 0.09, 0.5])
+    assert np.allclose(adjusted_p_values(p, "holm"), [0.04, 0.09, 0.09, 0.5])
     assert np.allclose(adjusted_p_values(p, None), p)
 
 
-@pytest.mark.parametrize(("correction", "bound"), [("fdr", 0.05), ("fwer", 0.05), (None, 0.99)])
+@pytest.mark.parametrize(("correction", "bound"), [("fdr", 0.05), ("holm", 0.05), (None, 0.99)])
 def test_on_noise_a_test_finds_something_at_its_level(correction, bound):
     found = 0
     for seed in range(200):
@@ -102,7 +102,7 @@ def test_without_a_rule_ten_columns_are_kept(three_classes):
 
 def test_each_class_gets_its_columns(three_classes):
     X, y = three_classes
-    select = SelectTop("fisher", k=2, per_class=True).fit(X, y)
+    select = SelectTop("fisher", n_features_to_select=2, per_class=True).fit(X, y)
     assert select.get_support(indices=True).tolist() == [0, 1, 2, 3, 4, 5]
     assert select.class_scores_.shape == (3, 36)
     for row, label in enumerate("abc"):
@@ -129,7 +129,7 @@ def test_a_score_for_each_class_is_asked_once():
         return class_means(X, y)
 
     X, y = load_iris(return_X_y=True)
-    select = SelectTop(asked_once_score, k=1, per_class=True).fit(X, y)
+    select = SelectTop(asked_once_score, n_features_to_select=1, per_class=True).fit(X, y)
     assert asked == [150]
     assert np.allclose(select.class_scores_, class_means(X, y))
     assert np.allclose(select.scores_, class_means(X, y).max(axis=0))
@@ -147,7 +147,7 @@ def test_tests_within_each_class_keep_the_union(three_classes):
 @pytest.mark.parametrize("score", ["welch", "signal_to_noise", "anova", "fold_change"])
 def test_two_classes_are_served_in_turn_by_every_kind_of_score(score):
     cancer = load("breast_cancer")
-    select = SelectTop(score, k=3, per_class=True).fit(cancer.X, cancer.y)
+    select = SelectTop(score, n_features_to_select=3, per_class=True).fit(cancer.X, cancer.y)
     assert select.class_scores_.shape == (2, 30)
     assert 3 <= select.get_support().sum() <= 6
     np.testing.assert_array_equal(select.scores_, select.class_scores_.max(axis=0))
@@ -171,7 +171,7 @@ def test_columns_for_each_class_need_a_score_that_looks_at_classes():
 def test_a_score_that_prefers_no_column_is_reported(per_class):
     wine = load("wine")  # every measurement is above zero, so that occurrence tells nothing
     with pytest.warns(UserWarning, match="All 13 columns have the same score, 0, so the first ones are kept"):
-        select = SelectTop("info_gain", k=2, per_class=per_class).fit(wine.X, wine.y)
+        select = SelectTop("info_gain", n_features_to_select=2, per_class=per_class).fit(wine.X, wine.y)
     assert select.get_support(indices=True).tolist() == [0, 1]
 
 
@@ -180,13 +180,15 @@ def test_places_in_turn_break_ties_by_index():
 
 
 def test_columns_without_a_number_come_last():
-    select = SelectTop(lambda X, y: np.array([np.nan, 1.0, -5.0, 2.0]), k=2).fit(*load_iris(return_X_y=True))
+    select = SelectTop(lambda X, y: np.array([np.nan, 1.0, -5.0, 2.0]), n_features_to_select=2).fit(
+        *load_iris(return_X_y=True)
+    )
     assert select.ranking_.tolist() == [4, 2, 3, 1]
 
 
 def test_a_sparse_table_reaches_a_function_that_takes_it():
     X, y = load_iris(return_X_y=True)
-    assert np.allclose(SelectTop(chi2, k=1).fit(sparse.csr_matrix(X), y).scores_, chi2(X, y)[0])
+    assert np.allclose(SelectTop(chi2, n_features_to_select=1).fit(sparse.csr_matrix(X), y).scores_, chi2(X, y)[0])
 
 
 def test_options_of_a_score_go_in_with_partial():
@@ -212,7 +214,7 @@ def test_chance_goes_in_with_random_state():
 def test_names_of_a_frame_come_out(three_classes):
     X, y = three_classes
     frame = pl.DataFrame({f"gene{i}": column for i, column in enumerate(X.T)})
-    select = SelectTop(k=1, per_class=True).set_output(transform="polars").fit(frame, y)
+    select = SelectTop(n_features_to_select=1, per_class=True).set_output(transform="polars").fit(frame, y)
     assert select.transform(frame).columns == ["gene0", "gene2", "gene4"]
 
 
@@ -220,13 +222,13 @@ def test_it_serves_a_curve_of_sizes_and_a_pipeline():
     sonar = load("sonar")
     curve = selection_curve(SelectTop(), KNeighborsClassifier(1), sonar.X, sonar.y, sizes=[1, 5, 60], cv=3, n_repeats=1)
     assert curve.scores.shape == (1, 3, 3)
-    pipeline = make_pipeline(SelectTop(k=5), KNeighborsClassifier(1)).fit(sonar.X, sonar.y)
+    pipeline = make_pipeline(SelectTop(n_features_to_select=5), KNeighborsClassifier(1)).fit(sonar.X, sonar.y)
     assert pipeline.score(sonar.X, sonar.y) == 1.0
 
 
 def test_two_rules_at_once_are_refused():
-    with pytest.raises(ValueError, match="Give one of k, fraction and alpha; k and alpha were given"):
-        SelectTop(k=2, alpha=0.1).fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match="n_features_to_select and alpha were given"):
+        SelectTop(n_features_to_select=2, alpha=0.1).fit(*load_iris(return_X_y=True))
 
 
 def test_a_test_needs_a_score_with_p_values():
@@ -262,7 +264,7 @@ def test_numbers_are_refused_where_classes_are_needed():
 def test_counts_that_are_taken_for_classes_are_reported():
     diabetes = load("diabetes")
     with pytest.warns(UserWarning, match=r"214 different numbers in 442 rows, and the score 'fisher' .*pearson"):
-        SelectTop(k=3).fit(diabetes.X, diabetes.y)
+        SelectTop(n_features_to_select=3).fit(diabetes.X, diabetes.y)
 
 
 def test_names_of_classes_are_shown_as_a_user_writes_them():

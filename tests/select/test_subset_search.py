@@ -98,13 +98,13 @@ def test_unknown_words_are_refused():
     X, y = classes()
     with pytest.raises(ValueError, match="strategy"):
         SubsetSearch(RIDGE, "sideways").fit(X, y)
-    with pytest.raises(ValueError, match="estimator_or_criterion"):
+    with pytest.raises(ValueError, match="objective"):
         SubsetSearch("beauty").fit(X, y)
 
 
 def test_parameters_reach_into_the_criterion():
-    search = SubsetSearch(RidgeObjective()).set_params(estimator_or_criterion__alpha=3.0)
-    assert search.estimator_or_criterion.alpha == 3.0
+    search = SubsetSearch(RidgeObjective()).set_params(objective__alpha=3.0)
+    assert search.objective.alpha == 3.0
 
 
 @pytest.mark.parametrize("strategy", ["floating", "random_mutation"])

@@ -114,7 +114,7 @@ def test_the_selector_has_the_scores_of_the_functions():
         "svm_weight": svm_weight_score(X, y, random_state=0)[1],
     }
     for name, scores in expected.items():
-        select = TextFeatureScorer(name, k=5, random_state=0).fit(X, labels)
+        select = TextFeatureScorer(name, n_features_to_select=5, random_state=0).fit(X, labels)
         assert select.scores_ == pytest.approx(scores), name
         assert select.get_support(indices=True).tolist() == sorted(np.argsort(-scores, kind="stable")[:5]), name
 
@@ -151,11 +151,11 @@ def test_how_many_are_kept():
     X[:, 30:] = 0
     X[0, 35] = 1  # row 0 may be of either class
     y[0] = 0
-    assert TextFeatureScorer(k=7).fit(X, y).support_.sum() == 7
-    assert TextFeatureScorer(k=0.25).fit(X, y).support_.sum() == 10
-    assert TextFeatureScorer(k=1.0).fit(X, y).support_.sum() == 31
-    assert TextFeatureScorer(k=1).fit(X, y).support_.sum() == 1
-    words = TextFeatureScorer(k="pos_vocab").fit(X, y)
+    assert TextFeatureScorer(n_features_to_select=7).fit(X, y).support_.sum() == 7
+    assert TextFeatureScorer(n_features_to_select=0.25).fit(X, y).support_.sum() == 10
+    assert TextFeatureScorer(n_features_to_select=1.0).fit(X, y).support_.sum() == 31
+    assert TextFeatureScorer(n_features_to_select=1).fit(X, y).support_.sum() == 1
+    words = TextFeatureScorer(n_features_to_select="pos_vocab").fit(X, y)
     assert words.support_.sum() == (X[y == 1] > 0).any(axis=0).sum() == 30
 
 
@@ -163,9 +163,9 @@ def test_rare_words_come_last_and_are_never_kept():
     X, y = word_counts()
     X[:, 3] = 0
     X[np.flatnonzero(y == 1)[:4], 3] = 1
-    kept = TextFeatureScorer(k=40).fit(X, y)
+    kept = TextFeatureScorer(n_features_to_select=40).fit(X, y)
     assert kept.support_[3]
-    pruned = TextFeatureScorer(k=40, min_df=5).fit(X, y)
+    pruned = TextFeatureScorer(n_features_to_select=40, min_df=5).fit(X, y)
     assert pruned.ranking_[3] == 40
     assert pruned.scores_[3] == -np.inf
     assert pruned.support_.tolist() == [column != 3 for column in range(40)]
@@ -187,14 +187,14 @@ def test_words_that_are_everywhere_or_nowhere_tell_nothing():
 
 def test_select_top_knows_the_scores_by_name():
     X, y = word_counts(n_classes=3)
-    select = SelectTop("odds_ratio", k=5).fit(X, y)
+    select = SelectTop("odds_ratio", n_features_to_select=5).fit(X, y)
     assert np.array_equal(select.scores_, odds_ratio_score(X, y).max(axis=0))
-    assert SelectTop("random", k=5, random_state=0).fit(X).get_support().sum() == 5
+    assert SelectTop("random", n_features_to_select=5, random_state=0).fit(X).get_support().sum() == 5
 
 
 def test_odds_find_the_words_of_a_rare_topic_and_information_gain_also_boilerplate():
     X, y, truth = make_topic_words(random_state=3)
-    odds, gain = (TextFeatureScorer(name, k=100).fit(X, y) for name in ("odds_ratio", "info_gain"))
+    odds, gain = (TextFeatureScorer(name, n_features_to_select=100).fit(X, y) for name in ("odds_ratio", "info_gain"))
     assert truth["topic"][odds.support_].mean() > 0.9
     assert truth["boilerplate"][gain.support_].mean() > 0.25
     assert not truth["boilerplate"][odds.support_].any()
@@ -208,7 +208,7 @@ def test_probabilities_are_those_of_the_truth():
 
 def test_inside_a_pipeline_and_a_selection_curve():
     X, y, _ = make_topic_words(n_samples=1500, n_neutral=300, share=0.1, random_state=0)
-    model = make_pipeline(TextFeatureScorer(k=50), LinearSVC()).fit(X, y)
+    model = make_pipeline(TextFeatureScorer(n_features_to_select=50), LinearSVC()).fit(X, y)
     assert model.score(X, y) > 0.9
     curve = selection_curve(TextFeatureScorer(), NaiveBayesText(), X, y, sizes=[10, 100], scoring="f1", random_state=0)
     assert curve.sizes.tolist() == [10, 100, 800]
@@ -218,7 +218,7 @@ def test_inside_a_pipeline_and_a_selection_curve():
 def test_names_of_a_frame_are_kept():
     X, y = word_counts(n_words=3)
     frame = pd.DataFrame(X, columns=["goal", "match", "the"])
-    select = TextFeatureScorer(k=2).fit(frame, y)
+    select = TextFeatureScorer(n_features_to_select=2).fit(frame, y)
     assert len(select.get_feature_names_out()) == 2
     assert list(select.feature_names_in_) == ["goal", "match", "the"]
 
@@ -241,7 +241,7 @@ def test_what_cannot_be_done_is_told():
     with pytest.raises(ValueError, match="'spam' is not a class of y; the classes are 0, 1, 2"):
         TextFeatureScorer(pos_label="spam").fit(X, y)
     with pytest.raises(ValueError, match="y has 3 classes; say which one by pos_label"):
-        TextFeatureScorer(k="pos_vocab").fit(X, y)
+        TextFeatureScorer(n_features_to_select="pos_vocab").fit(X, y)
     with pytest.raises(ValueError, match="one class only"):
         TextFeatureScorer().fit(X, np.ones(300))
     with pytest.raises(ValueError, match="'score_func' parameter"):
@@ -252,10 +252,10 @@ def test_wide_and_long_tables_and_a_single_column():
     rng = np.random.default_rng(0)
     wide = sparse.random_array((60, 20_000), density=0.01, rng=rng, format="csr")
     y = np.repeat([0, 1], 30)
-    assert TextFeatureScorer(k=10).fit(wide, y).support_.sum() == 10
+    assert TextFeatureScorer(n_features_to_select=10).fit(wide, y).support_.sum() == 10
     long = (rng.random((200_000, 20), dtype=np.float32) < 0.1).astype(np.float32)
     target = (long[:, 7] > 0) ^ (rng.random(200_000) < 0.2)
-    assert TextFeatureScorer(k=1).fit(long, target).ranking_[7] == 1
+    assert TextFeatureScorer(n_features_to_select=1).fit(long, target).ranking_[7] == 1
     assert TextFeatureScorer().fit(long[:, [7]], target).support_.tolist() == [True]
 
 

@@ -185,9 +185,11 @@ def test_columns_are_dropped_by_number_and_by_weight():
         np.testing.assert_allclose(rebuilt[:, :3], X[:, :3], atol=1e-10)
         np.testing.assert_allclose(rebuilt[:, 3:], np.tile(X[:, 3:].mean(axis=0), (100, 1)))
         np.testing.assert_array_equal(selector.weights_, weights)
-    assert VarianceWeightSelector(n_features_to_select=99).fit(X).get_support().all()
-    with pytest.warns(UserWarning, match="No column is kept"):
-        assert VarianceWeightSelector(threshold=1.5).fit(X).transform(X).shape == (100, 0)
+    with pytest.warns(UserWarning, match="n_features_to_select=99 columns are asked for"):
+        assert VarianceWeightSelector(n_features_to_select=99).fit(X).get_support().all()
+    with pytest.warns(UserWarning, match=r"No column reaches threshold=1.5 \(the highest weight is 0.\d+\)"):
+        heaviest = VarianceWeightSelector("iterative", threshold=1.5).fit(X).get_support(indices=True)
+    assert heaviest.tolist() == [weights.argmax()]
     with pytest.raises(ValueError, match="X has 4 columns, but transform gives 3"):
         by_number.inverse_transform(X[:, :4])
 

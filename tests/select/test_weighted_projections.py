@@ -78,7 +78,7 @@ def test_a_table_with_fewer_directions_than_asked_is_told():
     with pytest.raises(ValueError, match=r"n_components=5.*n_samples=40.*n_features=4.*at most 4"):
         WeightedPCA(5).fit(np.column_stack([X, X]))
     with pytest.raises(ValueError, match="has kept no column"):
-        WeightedPCA(selector=VarianceWeightSelector(threshold=2.0)).fit(X)
+        WeightedPCA(selector=SelectKBest(k=0)).fit(X, np.arange(40) % 2)
 
 
 def test_a_wide_table_is_not_weighted_first():

@@ -8,7 +8,6 @@ left is a rotation, and the sources' axes are the eigenvectors of
 for c sources with excess kurtoses kappa_i. Two sources of equal kurtosis share an eigenvalue: only their span is found.
 """
 
-import warnings
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -17,8 +16,9 @@ from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import validated, warn_caller
 from fewer.catalogue import method
 
 
@@ -188,7 +188,7 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self : object
             The fitted estimator.
         """
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=2)
         if self.n_components is not None and self.n_components > X.shape[1]:
             raise ValueError(
                 f"n_components={self.n_components} sources were asked of {X.shape[1]} columns; there can be at most as "
@@ -221,12 +221,10 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         shared = np.flatnonzero(~self.distinct_)
         if len(shared):
             names = ", ".join(str(i) for i in shared[:10]) + (", ..." if len(shared) > 10 else "")
-            warnings.warn(
+            warn_caller(
                 f"Components {names} have equal kurtosis as far as these rows can tell: only the space that they span "
                 "is found, not the sources themselves. Use more rows, fewer n_components, or "
-                "sklearn.decomposition.FastICA.",
-                UserWarning,
-                stacklevel=3,
+                "sklearn.decomposition.FastICA."
             )
 
     def transform(self, X):
@@ -243,7 +241,7 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             One column for each source.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], reset=False)
+        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], reset=False)
         return X @ self.components_.T - self.mean_ @ self.components_.T
 
     def inverse_transform(self, X):

@@ -15,8 +15,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.decomposition import PCA
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import validated
 from fewer.catalogue import method
 
 # Up to here the covariance matrix of a sparse table is cheaper to decompose whole than by Lanczos steps.
@@ -164,7 +165,7 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self : object
             The fitted estimator.
         """
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=2)
         most = min(X.shape[0] - 1, X.shape[1])
         if self.n_components is not None and self.n_components > most:
             raise ValueError(
@@ -232,7 +233,7 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             The coordinates.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], reset=False)
+        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], reset=False)
         # X is not centred itself, so that a sparse table stays sparse.
         return X @ self.components_.T - self.mean_ @ self.components_.T
 

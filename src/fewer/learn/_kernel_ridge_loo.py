@@ -9,7 +9,6 @@ Cawley, G. C. & Talbot, N. L. C. (2010). On over-fitting in model selection and 
 performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
 """
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import NamedTuple
@@ -21,9 +20,9 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import encoded_classes, fit_steps, validated, warn_caller
 from fewer.catalogue import method
 from fewer.learn._deleted_residuals import KernelSpectrum, bordered_solution, press_sensitivity
 
@@ -159,6 +158,7 @@ def best_regularisation(spectrum: KernelSpectrum, reg: float, penalty: float) ->
     "rows keep kernel='rbf'; one width for each column ('ard') over-fits the selection.",
     cost="O(n^3) time for each step of the search, O(n^2) memory",
     paper="selection-bias",
+    examples=lambda: [KernelRidgeClassifierLOO(tol=0.1)],
 )
 class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Kernel ridge classifier that tunes itself by exact leave-one-out residuals.
@@ -291,11 +291,8 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
         self : object
             The fitted estimator.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, copy=True)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has one class only, {self.classes_[0]!r}; a classifier needs at least two classes.")
+        X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2, copy=True)
+        self.classes_, codes = encoded_classes(y, "KernelRidgeClassifierLOO")
         targets = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         if len(self.classes_) == 2:
             targets = targets[:, 1]
@@ -303,27 +300,19 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
             X, targets, float(self.reg), self._starting_gamma(X), self.kernel == "ard", float(self.hyper_penalty)
         )
         self.X_fit_ = X
-        fitting = self._init_callback_context(max_subtasks=self.max_iter)
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def on_step(theta):
-            step = fitting.subcontext(task_name="search")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(
-                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._solved(criterion, theta)
+        with fit_steps(self, X, y, n_steps=self.max_iter) as after_step:
+            selection = self._selection(
+                criterion, lambda theta: after_step("search", lambda: self._solved(criterion, theta))
             )
-
-        selection = self._selection(criterion, on_step)
-        for name, value in self._solved(criterion, selection.theta).items():
-            setattr(self, name, value)
-        steps = [criterion.hyperparameters(theta) for theta in selection.path]
-        self.selection_path_ = {
-            "reg": np.array([reg for reg, _ in steps]),
-            "gamma": np.array([self._public_gamma(gamma) for _, gamma in steps]),
-            "press": selection.values - criterion.penalty * (selection.path**2).sum(axis=1),
-        }
-        self.n_iter_ = max(len(selection.path) - 1, 1)
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+            for name, value in self._solved(criterion, selection.theta).items():
+                setattr(self, name, value)
+            steps = [criterion.hyperparameters(theta) for theta in selection.path]
+            self.selection_path_ = {
+                "reg": np.array([reg for reg, _ in steps]),
+                "gamma": np.array([self._public_gamma(gamma) for _, gamma in steps]),
+                "press": selection.values - criterion.penalty * (selection.path**2).sum(axis=1),
+            }
+            self.n_iter_ = max(len(selection.path) - 1, 1)
         return self
 
     def _starting_gamma(self, X):
@@ -359,13 +348,12 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
         selection = minimised(criterion, self.optimizer, max_iter=limit, tol=self.tol, on_step=on_step)
         if not selection.converged and len(selection.path) > self.max_iter:
             moved = np.abs(selection.path[-1] - selection.path[-2]).max()
-            warnings.warn(
+            warn_caller(
                 f"The search for hyper-parameters has not settled after {self.max_iter} iterations: PRESS is "
                 f"{criterion.press(selection.theta):.6g}, and the last step changed a hyper-parameter by "
                 f"{np.expm1(moved):.2%}. Raise max_iter or tol"
                 + (", or use optimizer='lbfgs'." if self.optimizer == "nelder-mead" else "."),
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return selection
 
@@ -403,7 +391,7 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
             Near -1 and +1 for the two classes; with more of them, one column for each class against the rest.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validated(self, X, dtype=np.float64, reset=False)
         return gaussian_kernel(X, self.hyperparameters_["gamma"], self.X_fit_) @ self.dual_coef_ + self.intercept_
 
     def decision_path(self, X, regs):
@@ -422,7 +410,7 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
             What ``decision_function`` would give after a fit with each of them.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validated(self, X, dtype=np.float64, reset=False)
         gamma, reg = self.hyperparameters_["gamma"], self.hyperparameters_["reg"]
         K = gaussian_kernel(self.X_fit_, gamma)
         targets = np.sign(K @ self.dual_coef_ + reg * self.dual_coef_ + self.intercept_)

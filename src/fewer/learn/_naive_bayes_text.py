@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from fewer._documents import refuse_documents
+from fewer._estimators import refuse_documents, validated
 from fewer._kernels._occurrence import occurrence_counts
 from fewer.catalogue import method
 
@@ -217,7 +217,7 @@ class NaiveBayesText(ClassifierMixin, BaseEstimator):
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         refuse_documents(X, "NaiveBayesText")
-        X, y = validate_data(self, X, y, reset=reset, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        X, y = validated(self, X, y, reset=reset, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         check_classification_targets(y)
         if X.min() < 0:
             raise ValueError(
@@ -261,7 +261,7 @@ class NaiveBayesText(ClassifierMixin, BaseEstimator):
 
     def _joint_log_probabilities(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        X = validated(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         return joint_log_probabilities(X, self.class_log_prior_, self.feature_log_prob_)
 
     def __sklearn_tags__(self):

@@ -7,7 +7,6 @@ Ramaswamy, S. et al. (2001). Multiclass cancer diagnosis using tumor gene expres
 National Academy of Sciences 98, 15149-15154.
 """
 
-import warnings
 from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -17,9 +16,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import encoded_classes, validated, warn_caller
 from fewer._kernels._hinge_dual import committee_dual
 from fewer._kernels._row_products import centred_products
 from fewer.catalogue import method
@@ -60,12 +59,11 @@ def trained_machines(
         products, machine_codes(codes, n_classes), len(betas), C, tol, _MOST_STEPS, betas, intercepts
     )
     if violation >= tol:
-        warnings.warn(
+        warn_caller(
             f"The machines still break the conditions of the optimum by {violation:.2g} (tol={tol:g}) after "
             f"{_MOST_STEPS:,} steps. Bring the columns to one scale (StandardScaler), or take a "
             "smaller C.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     silence(np.ptp(betas @ products, axis=1) < 10 * tol, betas, intercepts)
     return Machines(betas, intercepts)
@@ -79,11 +77,10 @@ def interior_machines(
     found = [interior_machine(X, one, C=C, tol=_GAP_FOR_TOLERANCE * tol) for one in signs]
     violation = max(machine.violation for machine in found)
     if violation > tol:
-        warnings.warn(
+        warn_caller(
             f"The machines still break the conditions of the optimum by {violation:.2g} (tol={tol:g}). Bring the "
             "columns to one scale (StandardScaler), or take a smaller C.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     weights, intercepts = np.stack([one.weights for one in found]), np.array([one.intercept for one in found])
     silence(np.ptp(np.asarray(X @ weights.T), axis=0) < 10 * tol, weights, intercepts)
@@ -224,8 +221,8 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
         self : object
             The fitted committee.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2)
-        codes = self._codes(y)
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2)
+        self.classes_, codes = encoded_classes(y, "OVRLinearSVMCommittee")
         n_rows, n_columns = X.shape
         if n_columns <= _MOST_COLUMNS_IN_PAIRS and n_rows > min(5 * n_columns, _MOST_ROWS_IN_PAIRS):
             self.coef_, intercepts = interior_machines(X, codes, len(self.classes_), C=self.C, tol=self.tol)
@@ -237,16 +234,6 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
             return self
         self.intercept_ = intercepts - self.coef_ @ np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         return self
-
-    def _codes(self, y: Any) -> np.ndarray:
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only, '{self.classes_[0]}'; a machine tells a class from others, so it needs two "
-                "or more."
-            )
-        return codes
 
     def _fit_by_passes(self, X: Any, codes: np.ndarray) -> None:
         from sklearn.svm import LinearSVC
@@ -272,7 +259,7 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
             A column for each class; for two classes one number, positive for the second.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        X = validated(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
         decisions = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return decisions if len(self.classes_) > 2 else decisions[:, 0]
 
@@ -316,13 +303,10 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
         predictions : ndarray of shape (n_sizes, n_new)
             Classes.
         """
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, codes = encoded_classes(y, "OVRLinearSVMCommittee")
         sizes, order = list(sizes), np.asarray(order)
         if sizes != sorted(sizes) or not sizes or sizes[0] < 1 or sizes[-1] > len(order):
             raise ValueError(f"sizes must rise from 1 at least to the {len(order)} columns of order at most.")
-        if len(classes) < 2:
-            raise ValueError(f"y has one class only, '{classes[0]}'; at least two are needed.")
         if X.shape[0] > _MOST_ROWS_IN_PAIRS:
             fits = (OVRLinearSVMCommittee(self.C, self.tol).fit(X[:, order[:size]], y) for size in sizes)
             return np.stack([fit.predict(X_new[:, order[:size]]) for fit, size in zip(fits, sizes, strict=True)])

@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import encoded_classes, fit_steps, validated
 from fewer._kernels._random_column_trees import NO_CHANCE_LEVEL, GrownTree, grown_trees
 from fewer._kernels._ranked_columns import ranked_columns
 from fewer._kernels._tree_votes import add_sparse_votes, add_votes
@@ -84,6 +84,7 @@ def readable_by_rows(X: Any) -> Any:
     "It is quick to grow, and good once the irrelevant columns are gone. With many of them, choose columns first.",
     cost="O(T n log(n) depth) for T trees, whatever the number of columns; O(n p) memory for the ranks.",
     paper="rf-relevance",
+    examples=lambda: [RandomColumnForestClassifier(30)],
 )
 class RandomColumnForestClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Forest of trees that split every node on one column, drawn at random.
@@ -169,14 +170,8 @@ class RandomColumnForestClassifier(CallbackSupportMixin, ClassifierMixin, BaseEs
         self : object
             The fitted classifier.
         """
-        X, y = validate_data(self, X, y, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("y has one class only, so there is nothing to tell apart; at least two are needed.")
-        fitting = self._init_callback_context(max_subtasks=self.n_estimators)
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
+        X, y = validated(self, X, y, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32])
+        self.classes_, codes = encoded_classes(y, "RandomColumnForestClassifier")
         by_rows = readable_by_rows(X)
         trees = VotingTrees()
         sizes: list[int] = []
@@ -189,16 +184,6 @@ class RandomColumnForestClassifier(CallbackSupportMixin, ClassifierMixin, BaseEs
             trees.add_votes(len(sizes), by_rows, left_out, votes)
             sizes.append(len(tree.column))
 
-        def on_tree() -> bool:
-            step = fitting.subcontext(task_name="tree")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(
-                estimator=self,
-                X=X,
-                y=y,
-                reconstruction_attributes=lambda: self._attributes(trees, sizes, votes, codes),
-            )
-
         batches = grown_trees(
             ranked_columns(X),
             codes,
@@ -210,13 +195,13 @@ class RandomColumnForestClassifier(CallbackSupportMixin, ClassifierMixin, BaseEs
             n_jobs=self.n_jobs,
             random_state=check_random_state(self.random_state),
         )
-        for tree in (tree for batch in batches for tree in batch):
-            keep(tree)
-            if on_tree():
-                break
-        for name, value in self._attributes(trees, sizes, votes, codes).items():
-            setattr(self, name, value)
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+        with fit_steps(self, X, y, n_steps=self.n_estimators) as after_step:
+            for tree in (tree for batch in batches for tree in batch):
+                keep(tree)
+                if after_step("tree", lambda: self._attributes(trees, sizes, votes, codes)):
+                    break
+            for name, value in self._attributes(trees, sizes, votes, codes).items():
+                setattr(self, name, value)
         return self
 
     def _attributes(self, trees: VotingTrees, sizes: list[int], votes: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
@@ -247,7 +232,7 @@ class RandomColumnForestClassifier(CallbackSupportMixin, ClassifierMixin, BaseEs
             In the order of ``classes_``.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validated(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return self._trees.mean_votes(readable_by_rows(X), len(self.classes_))
 
     def predict(self, X):

@@ -3,22 +3,20 @@
 Any learner can follow on these columns, also one that cannot choose by itself, such as nearest neighbours.
 """
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone, is_classifier
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import MetaEstimatorMixin, _fit_context, clone, is_classifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._estimators import encoded_classes, warn_caller
 from fewer.catalogue import method
 from fewer.select._ranking import places_of_order
 from fewer.select._sampled_rows import sampled_rows
-from fewer.select.scores import class_codes
+from fewer.select._selector import Selector
 
 
 def columns_in_nodes(model: Any, n_columns: int) -> np.ndarray | None:
@@ -64,9 +62,11 @@ def model_scores(model: Any, n_columns: int) -> np.ndarray:
     "not, such as nearest neighbours; or a choice made on a sample of the rows should serve the whole table.",
     cost="One fit of the model: O(n p log n) for a tree, O(n p) for a linear model and iteration.",
     paper="mladenic-text-fs",
-    examples=lambda: [EmbeddedSelector(LinearSVC(random_state=0), k=3, refit=refit) for refit in (False, True)],
+    examples=lambda: [
+        EmbeddedSelector(LinearSVC(random_state=0), max_features=3, refit=refit) for refit in (False, True)
+    ],
 )
-class EmbeddedSelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
+class EmbeddedSelector(MetaEstimatorMixin, Selector):
     """Keep the columns that a model uses.
 
     Parameters
@@ -77,7 +77,7 @@ class EmbeddedSelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     threshold : float or None, default=None
         Keep columns whose score is above this. None keeps every column that the model uses: in a node of a tree, or
         with a weight that is not zero.
-    k : int or None, default=None
+    max_features : int or None, default=None
         Keep at most so many, the best ones.
     max_samples : int, float or None, default=None
         Rows to fit the model on: a number, or a share (a float up to 1.0); classes keep their shares. None for all.
@@ -115,8 +115,8 @@ class EmbeddedSelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     A tree may split on a column without any gain at that node, because the gain comes further down (parity). Such a
     column has little or no importance, but it is used, and is kept.
 
-    A linear model with a ridge penalty, as LinearSVC has by default, uses all columns a little: give ``k`` or
-    ``threshold``, or take ``penalty="l1"``.
+    A linear model with a ridge penalty, as LinearSVC has by default, uses all columns a little: give
+    ``max_features`` or ``threshold``, or take ``penalty="l1"``.
 
     References
     ----------
@@ -142,7 +142,7 @@ class EmbeddedSelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     _parameter_constraints = {
         "estimator": [HasMethods(["fit"])],
         "threshold": [Interval(Real, 0, None, closed="left"), None],
-        "k": [Interval(Integral, 1, None, closed="left"), None],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "max_samples": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="right"),
@@ -152,10 +152,12 @@ class EmbeddedSelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, estimator, *, threshold=None, k=None, max_samples=None, refit=False, random_state=None):
+    def __init__(
+        self, estimator, *, threshold=None, max_features=None, max_samples=None, refit=False, random_state=None
+    ):
         self.estimator = estimator
         self.threshold = threshold
-        self.k = k
+        self.max_features = max_features
         self.max_samples = max_samples
         self.refit = refit
         self.random_state = random_state
@@ -176,10 +178,10 @@ class EmbeddedSelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         self : object
             The fitted selector.
         """
-        X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), ensure_min_samples=2)
+        X, y = self._validated(X, y, accept_sparse=("csr", "csc"), dtype="numeric")
         classes = is_classifier(self.estimator)
         if classes:
-            class_codes(y, "EmbeddedSelector")
+            encoded_classes(y, "EmbeddedSelector")
         model = clone(self.estimator)
         if self.max_samples is None:
             self.estimator_ = model.fit(X, y)
@@ -210,24 +212,17 @@ class EmbeddedSelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         kept = used if self.threshold is None else self.scores_ > self.threshold
         n_kept = int(kept.sum())
         if n_kept == 0:
-            warnings.warn(
+            warn_caller(
                 "The model uses no column"
                 + ("" if self.threshold is None else f" with a score above threshold={self.threshold}")
-                + f" (the largest score is {self.scores_.max():.3g}); the best one is kept.",
-                UserWarning,
-                stacklevel=3,
+                + f" (the largest score is {self.scores_.max():.3g}); the best one is kept."
             )
         # Columns that a tree uses with no gain come after those with one, so a threshold cuts the order in two.
-        n_kept = min(max(n_kept, 1), self.k or n_kept or 1)
+        n_kept = min(max(n_kept, 1), self.max_features or n_kept or 1)
         self.support_ = self.ranking_ <= n_kept
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.support_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         parts = [get_tags(part) for part in (self.estimator, self._learner()) if part is not None]
         tags.input_tags.sparse = all(part.input_tags.sparse for part in parts)
         tags.input_tags.positive_only = any(part.input_tags.positive_only for part in parts)

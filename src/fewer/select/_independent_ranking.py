@@ -8,16 +8,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context, is_classifier
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import _fit_context, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._estimators import encoded_classes
 from fewer.catalogue import method
 from fewer.select._ranking import places
 from fewer.select._score_agreement import best_over_classes, score_function
-from fewer.select.scores import Score, class_codes, named_score, score_card, single_column_score
+from fewer.select._selector import Selector
+from fewer.select.scores import Score, named_score, score_card, single_column_score
 
 
 @method(
@@ -27,7 +27,7 @@ from fewer.select.scores import Score, class_codes, named_score, score_card, sin
     cost="That of the score, O(n p) for Fisher's; with an estimator, p cross-validations on one column each.",
     paper="slides",
 )
-class IndependentRanking(SelectorMixin, BaseEstimator):
+class IndependentRanking(Selector):
     """Score every column by itself, and keep the best.
 
     Parameters
@@ -36,7 +36,7 @@ class IndependentRanking(SelectorMixin, BaseEstimator):
         Name of a score (``fewer.select.score_names()`` lists them); the cross-validated score of an estimator that sees
         one column only; or a function ``(X, y) -> scores`` with one number for each column, higher for better.
     n_features_to_select : int, default=10
-        Columns to keep; all of them if the table has no more.
+        Columns to keep; all of them, with a warning, if the table has fewer.
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``score_func`` is an estimator.
     scoring : str, callable or None, default=None
@@ -50,6 +50,8 @@ class IndependentRanking(SelectorMixin, BaseEstimator):
         Score of each column; the best over the classes where there is one for each.
     ranking_ : ndarray of shape (n_features,)
         Place of each column, 1 for the best; of columns with the same score, the one with the lowest index comes first.
+    n_features_to_select_ : int
+        Columns kept.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -106,7 +108,7 @@ class IndependentRanking(SelectorMixin, BaseEstimator):
             The fitted selector.
         """
         card = self._card()
-        X, y = self._validated(X, y, card)
+        X, y = self._clean(X, y, card)
         scores = best_over_classes(self._score(X, y))
         if scores.shape != (X.shape[1],) or np.isnan(scores).any():
             raise ValueError(
@@ -114,44 +116,44 @@ class IndependentRanking(SelectorMixin, BaseEstimator):
             )
         self.scores_ = scores
         self.ranking_ = places(scores)
+        self.n_features_to_select_ = self._number_to_keep(X.shape[1])
         return self
 
     def _card(self) -> Score | None:
         """The card of the score, if it has one; a name that is not known is refused."""
         return score_card(named_score(self.score_func) if isinstance(self.score_func, str) else self.score_func)
 
-    def _validated(self, X: Any, y: Any, card: Score | None) -> tuple[Any, Any]:
+    def _known_card(self) -> Score | None:
+        try:
+            return self._card()
+        except ValueError:  # a name that is not known; fit says so
+            return None
+
+    @property
+    def _takes_sparse(self) -> bool:
+        card = self._known_card()
+        return card is not None and card.sparse
+
+    def _clean(self, X: Any, y: Any, card: Score | None) -> tuple[Any, Any]:
         if card is None:
-            return validate_data(self, X, y)
-        kind = {"accept_sparse": "csc" if card.sparse else False, "dtype": ("float64", "float32")}
-        if card.needs_y:
-            return validate_data(self, X, y, ensure_min_samples=2, **kind)
-        return validate_data(self, X, ensure_min_samples=2, **kind), None
+            return self._validated(X, y, dtype="numeric", ensure_min_samples=1)
+        return self._validated(X, y) if card.needs_y else (self._validated(X, "no_validation"), None)
 
     def _score(self, X: Any, y: Any) -> Any:
         if hasattr(self.score_func, "fit"):
             if is_classifier(self.score_func):
-                class_codes(y, f"IndependentRanking by {type(self.score_func).__name__}")
+                encoded_classes(y, f"IndependentRanking by {type(self.score_func).__name__}")
             learner = {"estimator": self.score_func, "cv": self.cv, "scoring": self.scoring}
             return single_column_score(X, y, random_state=self.random_state, **learner)
         return score_function(self.score_func, self.random_state)(X, y)
 
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.ranking_ <= self.n_features_to_select
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         if hasattr(self.score_func, "fit"):
             tags.target_tags.required = get_tags(self.score_func).target_tags.required
             return tags
-        try:
-            card = self._card()
-        except ValueError:  # a name that is not known; fit says so
-            return tags
+        card = self._known_card()
         if card is not None:
             tags.target_tags.required = card.needs_y
-            tags.input_tags.sparse = card.sparse
             tags.input_tags.positive_only = card.not_negative
         return tags

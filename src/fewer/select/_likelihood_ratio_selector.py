@@ -2,13 +2,12 @@
 
 from numbers import Integral, Real
 
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewer.catalogue import method
 from fewer.select._ranking import places
+from fewer.select._selector import Selector
 from fewer.select.scores import likelihood_ratio_feature_score
 
 
@@ -19,7 +18,7 @@ from fewer.select.scores import likelihood_ratio_feature_score
     "repeat each other are all kept.",
     cost="O(p n log n): each column is sorted, and its densities are read off a grid.",
 )
-class LikelihoodRatioSelector(SelectorMixin, BaseEstimator):
+class LikelihoodRatioSelector(Selector):
     """Keep the columns in whose distribution the classes differ most, in whatever way.
 
     A column's score is the mean over the rows of ``ln f_c(x) - ln f(x)``: the kernel density of the row's own class
@@ -27,8 +26,8 @@ class LikelihoodRatioSelector(SelectorMixin, BaseEstimator):
 
     Parameters
     ----------
-    k : int, default=10
-        Columns to keep; all of them if the table has no more.
+    n_features_to_select : int, default=10
+        Columns to keep; all of them, with a warning, if the table has fewer.
     oversmooth : float, default=1.3
         Kernel width over ``s n^(-1/5)``, with s the standard deviation of the column and n the rows of the class (or
         all); 1.06 is best for a normal density.
@@ -39,6 +38,8 @@ class LikelihoodRatioSelector(SelectorMixin, BaseEstimator):
         Score of each column, in nats for a row.
     ranking_ : ndarray of shape (n_features,)
         Place of each column, 1 for the best; of equals, the one with the lowest index comes first.
+    n_features_to_select_ : int
+        Columns kept.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -59,17 +60,17 @@ class LikelihoodRatioSelector(SelectorMixin, BaseEstimator):
     >>> from fewer.select import LikelihoodRatioSelector
     >>> X = np.random.default_rng(0).uniform(size=(200, 4))
     >>> y = abs(X[:, 2] - 0.5) < 1 / 6
-    >>> LikelihoodRatioSelector(k=1).fit(X, y).get_support()
+    >>> LikelihoodRatioSelector(1).fit(X, y).get_support()
     array([False, False,  True, False])
     """
 
     _parameter_constraints = {
-        "k": [Interval(Integral, 1, None, closed="left")],
+        "n_features_to_select": [Interval(Integral, 1, None, closed="left")],
         "oversmooth": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, k=10, *, oversmooth=1.3):
-        self.k = k
+    def __init__(self, n_features_to_select=10, *, oversmooth=1.3):
+        self.n_features_to_select = n_features_to_select
         self.oversmooth = oversmooth
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -88,16 +89,8 @@ class LikelihoodRatioSelector(SelectorMixin, BaseEstimator):
         self : object
             The fitted selector.
         """
-        X, y = validate_data(self, X, y, dtype=("float64", "float32"), ensure_min_samples=2)
+        X, y = self._validated(X, y)
         self.scores_ = likelihood_ratio_feature_score(X, y, oversmooth=self.oversmooth)
         self.ranking_ = places(self.scores_)
+        self.n_features_to_select_ = self._number_to_keep(X.shape[1])
         return self
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.ranking_ <= self.k
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

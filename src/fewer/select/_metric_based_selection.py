@@ -5,20 +5,19 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone, is_classifier
+from sklearn.base import MetaEstimatorMixin, _fit_context, clone, is_classifier
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._estimators import encoded_classes, fit_steps, validated
 from fewer.catalogue import method
 from fewer.select._metric_based import adjusted_errors, pairwise_distances, triangle_holds, trust
 from fewer.select._sampled_rows import sampled_rows
 from fewer.select._select_top import SelectTop
-from fewer.select.scores import class_codes
+from fewer.select._selector import Selector
 
 # All sizes up to here, then steps that grow with the size.
 _ALL_UP_TO = 10
@@ -73,9 +72,11 @@ def predictions_by_size(
     cost="One fit of the learner for each size, s of them, and O(s^2 n) for distances; 'hybrid' adds one for each size "
     "and fold.",
     paper="metric-selection",
-    examples=lambda: [MetricBasedSelection(GaussianNB(), rule=rule) for rule in ("adjusted", "hybrid")],
+    examples=lambda: [
+        MetricBasedSelection(GaussianNB(), rule=rule, sizes=(1, 2, 4), cv=2) for rule in ("adjusted", "hybrid")
+    ],
 )
-class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseEstimator):
+class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
     """Choose how many columns to keep by comparing models on rows without labels.
 
     A learner is fitted on the first columns of a ranking, for a series of sizes. A model that overfits agrees with
@@ -212,21 +213,13 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, SelectorMix
         self : object
             The fitted selector.
         """
-        sparse = ("csr", "csc") if self._takes_sparse() else False
-        X, y = validate_data(self, X, y, accept_sparse=sparse, ensure_min_samples=2, y_numeric=not self._classes())
+        taken: Any = {"accept_sparse": ("csr", "csc") if self._takes_sparse else False, "dtype": "numeric"}
+        X, y = self._validated(X, y, y_numeric=not self._classes(), **taken)
         if self._classes():
-            y = class_codes(y, "MetricBasedSelection")
+            y = encoded_classes(y, "MetricBasedSelection").codes
         if X_unlabelled is not None:
-            X_unlabelled = validate_data(self, X_unlabelled, accept_sparse=sparse, reset=False)
+            X_unlabelled = validated(self, X_unlabelled, reset=False, **taken)
         sizes = checked_sizes(self.sizes, X.shape[1])
-        fitting = self._init_callback_context(max_subtasks=len(sizes))
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def on_step(size):
-            step = fitting.subcontext(task_name=f"{size} columns")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(estimator=self, X=X, y=y)
-
         chooser = self._ranked(X, y)
         self.ranking_ = np.asarray(chooser.ranking_)
         self.scores_ = np.asarray(getattr(chooser, "scores_", -self.ranking_), dtype=float)
@@ -235,13 +228,20 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, SelectorMix
         else:
             train, labels, elsewhere = self._set_aside(X, y)
             order = order_of(self._ranked(train, labels))
-        found = predictions_by_size(
-            self.estimator, train, labels, elsewhere, order, sizes, classes=self._classes(), on_step=on_step
-        )
-        self.sizes_ = np.array(sizes[: len(found.training) - 1])
-        self._judge(found, labels)
-        self._choose(X, y, found)
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+        with fit_steps(self, X, y, n_steps=len(sizes)) as after_step:
+            found = predictions_by_size(
+                self.estimator,
+                train,
+                labels,
+                elsewhere,
+                order,
+                sizes,
+                classes=self._classes(),
+                on_step=lambda size: after_step(f"{size} columns"),
+            )
+            self.sizes_ = np.array(sizes[: len(found.training) - 1])
+            self._judge(found, labels)
+            self._choose(X, y, found)
         return self
 
     def _classes(self) -> bool:
@@ -326,18 +326,13 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, SelectorMix
             n_tested += len(test)
         return losses / n_tested if self._classes() else np.sqrt(losses / n_tested)
 
+    @property
     def _takes_sparse(self) -> bool:
         return all(get_tags(part).input_tags.sparse for part in (self.estimator, self._ranker()))
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.ranking_ <= self.n_features_to_select_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         parts = [get_tags(part) for part in (self.estimator, self._ranker())]
-        tags.target_tags.required = True
-        tags.input_tags.sparse = self._takes_sparse()
         tags.input_tags.positive_only = any(part.input_tags.positive_only for part in parts)
         return tags
 

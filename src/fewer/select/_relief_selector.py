@@ -2,13 +2,12 @@
 
 from numbers import Integral
 
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewer.catalogue import method
 from fewer.select._ranking import places
+from fewer.select._selector import Selector
 from fewer.select.scores import relief_score
 
 
@@ -19,7 +18,7 @@ from fewer.select.scores import relief_score
     cost="O(n^2 p), or O(n n_iter p) with n_iter rows drawn.",
     paper="mladenic-text-fs",
 )
-class Relief(SelectorMixin, BaseEstimator):
+class Relief(Selector):
     """Keep the columns that differ between near rows of different classes, and not between near rows of one.
 
     For each row drawn, its nearest rows of the same class (hits) and of other classes (misses) are found, all columns
@@ -31,8 +30,8 @@ class Relief(SelectorMixin, BaseEstimator):
         Rows drawn to look around; by default each row once.
     n_neighbors : int, default=1
         Hits, and misses, whose differences are averaged.
-    k : int, default=10
-        Columns to keep; all of them if the table has no more.
+    n_features_to_select : int, default=10
+        Columns to keep; all of them, with a warning, if the table has fewer.
     random_state : int, RandomState instance or None, default=None
         Draws the rows, and decides between equally near ones.
 
@@ -42,6 +41,8 @@ class Relief(SelectorMixin, BaseEstimator):
         Weight of each column, between -1 and 1.
     ranking_ : ndarray of shape (n_features,)
         Place of each column, 1 for the best; of equals, the one with the lowest index comes first.
+    n_features_to_select_ : int
+        Columns kept.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -65,21 +66,21 @@ class Relief(SelectorMixin, BaseEstimator):
     >>> from fewer.select import Relief
     >>> X = np.random.default_rng(0).integers(0, 2, size=(200, 5))
     >>> y = X[:, 1] ^ X[:, 3]
-    >>> Relief(k=2, random_state=0).fit(X, y).get_support()
+    >>> Relief(n_features_to_select=2, random_state=0).fit(X, y).get_support()
     array([False,  True, False,  True, False])
     """
 
     _parameter_constraints = {
         "n_iter": [Interval(Integral, 1, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "k": [Interval(Integral, 1, None, closed="left")],
+        "n_features_to_select": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, n_iter=None, n_neighbors=1, *, k=10, random_state=None):
+    def __init__(self, n_iter=None, n_neighbors=1, *, n_features_to_select=10, random_state=None):
         self.n_iter = n_iter
         self.n_neighbors = n_neighbors
-        self.k = k
+        self.n_features_to_select = n_features_to_select
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -98,18 +99,10 @@ class Relief(SelectorMixin, BaseEstimator):
         self : object
             The fitted selector.
         """
-        X, y = validate_data(self, X, y, dtype=("float64", "float32"), ensure_min_samples=2)
+        X, y = self._validated(X, y)
         self.scores_ = relief_score(
             X, y, n_iter=self.n_iter, n_neighbors=self.n_neighbors, random_state=self.random_state
         )
         self.ranking_ = places(self.scores_)
+        self.n_features_to_select_ = self._number_to_keep(X.shape[1])
         return self
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.ranking_ <= self.k
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

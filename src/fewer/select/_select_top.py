@@ -4,41 +4,23 @@ Scores and rules combine freely: any function ``(X, y) -> scores`` serves, and e
 or for one list in each class, whose union is kept.
 """
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._estimators import encoded_classes, warn_caller
 from fewer.catalogue import method
+from fewer.select._adjusted_p_values import CORRECTIONS, adjusted_p_values
 from fewer.select._ranking import n_in_first, places, places_in_turn, places_of_order
-from fewer.select.scores import Score, class_codes, named_score, score_card, score_names
+from fewer.select._selector import Selector
+from fewer.select.scores import Score, named_score, score_card, score_names
 
-
-def adjusted_p_values(p_values: np.ndarray, correction: str | None) -> np.ndarray:
-    """P-values that account for the number of columns, along the last axis.
-
-    "fdr" bounds the expected share of useless columns among those kept (Benjamini and Hochberg), "fwer" the probability
-    that any useless one is kept (Holm), None takes them as they are.
-    """
-    if correction is None:
-        return p_values
-    if correction == "fdr":
-        return false_discovery_control(p_values, axis=-1, method="bh")
-    m = p_values.shape[-1]
-    order = np.argsort(p_values, axis=-1)
-    stepped = np.take_along_axis(p_values, order, axis=-1) * np.arange(m, 0, -1)
-    stepped = np.minimum(np.maximum.accumulate(stepped, axis=-1), 1.0)
-    adjusted = np.empty_like(stepped)
-    np.put_along_axis(adjusted, order, stepped, axis=-1)
-    return adjusted
+RULES = ("n_features_to_select", "fraction", "alpha")
 
 
 def over_all_classes(p_values: np.ndarray) -> np.ndarray:
@@ -80,10 +62,10 @@ def one_versus_rest(function: Callable[..., Any], X: Any, codes: np.ndarray) -> 
     "useful only together are missed.",
     cost="That of the score, O(n p) for most, and O(p log p) to sort.",
 )
-class SelectTop(SelectorMixin, BaseEstimator):
+class SelectTop(Selector):
     """Keep the columns with the best scores: the first k, a fraction, or all that pass a test.
 
-    Give one of ``k``, ``fraction`` and ``alpha``; without any, ten columns are kept.
+    Give one of ``n_features_to_select``, ``fraction`` and ``alpha``; without any, ten columns are kept.
 
     Parameters
     ----------
@@ -91,16 +73,17 @@ class SelectTop(SelectorMixin, BaseEstimator):
         Name of a score (``fewer.select.score_names()`` lists them), or a function ``(X, y)`` that gives a number for
         each column, higher for better; or a row of numbers for each class; or either with p-values, as scikit-learn's
         score functions do. Options of a score go in with ``functools.partial``.
-    k : int or None, default=None
-        Columns to keep; all of them if the table has no more.
+    n_features_to_select : int or None, default=None
+        Columns to keep; all of them, with a warning, if the table has fewer.
     fraction : float or None, default=None
         Share of the columns to keep, at least one.
     alpha : float or None, default=None
         Keep the columns whose p-value, corrected for the number of columns, is at most this. If there is none, the best
         one is kept, with a warning.
-    correction : {"fdr", "fwer"} or None, default="fdr"
-        What ``alpha`` bounds: the expected share of useless columns among those kept (Benjamini and Hochberg), the
-        probability of keeping any useless one (Holm), or the p-value of each column by itself.
+    correction : {"fdr", "holm", "bonferroni"} or None, default="fdr"
+        What ``alpha`` bounds: the expected share of useless columns among those kept ("fdr", by Benjamini and
+        Hochberg), the probability of keeping any useless one ("holm", or "bonferroni", which keeps fewer), or the
+        p-value of each column by itself (None).
     per_class : bool, default=False
         Apply the rule to each class, against all others, and keep the union. Scores that are not for each class by
         themselves are computed for one class against the rest.
@@ -142,17 +125,17 @@ class SelectTop(SelectorMixin, BaseEstimator):
     >>> from fewer.datasets import load
     >>> from fewer.select import SelectTop
     >>> wine = load("wine")
-    >>> select = SelectTop("fisher", k=3).fit(wine.X, wine.y)
+    >>> select = SelectTop("fisher", n_features_to_select=3).fit(wine.X, wine.y)
     >>> [wine.columns[column] for column in select.get_support(indices=True)]
     ['flavanoids', 'od280/od315_of_diluted_wines', 'proline']
     """
 
     _parameter_constraints = {
         "score_func": [str, callable],
-        "k": [Interval(Integral, 1, None, closed="left"), None],
+        "n_features_to_select": [Interval(Integral, 1, None, closed="left"), None],
         "fraction": [Interval(Real, 0, 1, closed="right"), None],
         "alpha": [Interval(Real, 0, 1, closed="both"), None],
-        "correction": [StrOptions({"fdr", "fwer"}), None],
+        "correction": [StrOptions(set(CORRECTIONS)), None],
         "per_class": ["boolean"],
         "random_state": ["random_state"],
     }
@@ -161,7 +144,7 @@ class SelectTop(SelectorMixin, BaseEstimator):
         self,
         score_func="fisher",
         *,
-        k=None,
+        n_features_to_select=None,
         fraction=None,
         alpha=None,
         correction="fdr",
@@ -169,7 +152,7 @@ class SelectTop(SelectorMixin, BaseEstimator):
         random_state=None,
     ):
         self.score_func = score_func
-        self.k = k
+        self.n_features_to_select = n_features_to_select
         self.fraction = fraction
         self.alpha = alpha
         self.correction = correction
@@ -194,7 +177,7 @@ class SelectTop(SelectorMixin, BaseEstimator):
         """
         self._check_one_rule()
         function, card = self._score_function()
-        X, y = self._validated(X, y, card)
+        X, y = self._clean(X, y, card)
         given = one_versus_rest(function, X, y) if self._in_turn_by_classes(card) else function(X, y)
         scores, p_values = scores_and_p_values(given, X.shape[1])
         if self.per_class and scores.ndim == 1:  # of two classes, each is the rest of the other
@@ -204,9 +187,9 @@ class SelectTop(SelectorMixin, BaseEstimator):
         return self
 
     def _check_one_rule(self) -> None:
-        given = [name for name in ("k", "fraction", "alpha") if getattr(self, name) is not None]
+        given = [name for name in RULES if getattr(self, name) is not None]
         if len(given) > 1:
-            raise ValueError(f"Give one of k, fraction and alpha; {' and '.join(given)} were given.")
+            raise ValueError(f"Give one of {', '.join(RULES)}; {' and '.join(given)} were given.")
 
     def _score_function(self) -> tuple[Callable[..., Any], Score | None]:
         """A function that takes the table as validated here, and the card of the score if it has one."""
@@ -219,19 +202,19 @@ class SelectTop(SelectorMixin, BaseEstimator):
             options = {"random_state": self.random_state} | options
         return partial(card.function, **options), card
 
-    def _validated(self, X: Any, y: Any, card: Score | None) -> tuple[Any, Any]:
+    def _clean(self, X: Any, y: Any, card: Score | None) -> tuple[Any, Any]:
         """Table and target as the score wants them."""
         sparse: Any = ("csr", "csc") if card is None else ("csc" if card.sparse else False)
         if y is None or (card is not None and not card.needs_y):
-            X = validate_data(self, X, accept_sparse=sparse, dtype=(np.float64, np.float32), ensure_min_samples=2)
+            X = self._validated(X, "no_validation", accept_sparse=sparse)
         else:
-            X, y = validate_data(self, X, y, accept_sparse=sparse, dtype=(np.float64, np.float32), ensure_min_samples=2)
+            X, y = self._validated(X, y, accept_sparse=sparse)
         if card is not None:
             X, y = card.check_signs(X), card.clean_target(y)
         if self.per_class:
             if y is None:
                 raise ValueError(self._why_not_per_class(card))
-            y = class_codes(y, "per_class=True")
+            y = encoded_classes(y, "per_class=True").codes
         return X, y
 
     @staticmethod
@@ -255,7 +238,7 @@ class SelectTop(SelectorMixin, BaseEstimator):
         elif p_values is None:
             raise ValueError(
                 f"alpha={self.alpha} needs p-values, and this score has none; take a score with p-values "
-                f"({', '.join(score_names(p_values=True))}), or give k or fraction."
+                f"({', '.join(score_names(p_values=True))}), or give n_features_to_select or fraction."
             )
         elif self.per_class:
             self._choose_by_test(adjusted_p_values(p_values, self.correction).min(axis=0), over_all_classes(p_values))
@@ -265,16 +248,15 @@ class SelectTop(SelectorMixin, BaseEstimator):
 
     def _choose_by_number(self, scores: np.ndarray) -> None:
         n_columns = scores.shape[-1]
-        k = 10 if self.k is None else self.k
+        k = min(10, n_columns)
         if self.fraction is not None:
             k = max(1, round(self.fraction * n_columns))
-        k = min(k, n_columns)
+        elif self.n_features_to_select is not None:
+            k = self._number_to_keep(n_columns)
         if k < n_columns and (scores == scores.flat[0]).all():
-            warnings.warn(
+            warn_caller(
                 f"All {n_columns} columns have the same score, {scores.flat[0]:.3g}, so the first ones are kept: the "
-                "columns are constant, or not of the kind that the score is for.",
-                UserWarning,
-                stacklevel=5,
+                "columns are constant, or not of the kind that the score is for."
             )
         if self.per_class:
             self.ranking_ = places_in_turn(scores)
@@ -287,17 +269,11 @@ class SelectTop(SelectorMixin, BaseEstimator):
         self.ranking_ = places_of_order(np.lexsort((np.arange(len(adjusted)), -self.scores_, p_values, adjusted)))
         n_passed = int((adjusted <= self.alpha).sum())
         if n_passed == 0:
-            warnings.warn(
+            warn_caller(
                 f"No column passes alpha={self.alpha} (smallest corrected p-value: {adjusted.min():.3g}); the best one "
-                "is kept.",
-                UserWarning,
-                stacklevel=5,
+                "is kept."
             )
         self.n_features_to_select_ = max(n_passed, 1)
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.ranking_ <= self.n_features_to_select_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -4,21 +4,18 @@ A word occurs in a row when its count is above zero; all scores but the weights 
 occurrences by class, O(number of entries stored).
 """
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fewer._documents import refuse_documents
+from fewer._estimators import encoded_classes, refuse_documents, warn_caller
 from fewer.catalogue import method
 from fewer.select._ranking import places
-from fewer.select.scores import class_codes
+from fewer.select._selector import Selector
 from fewer.select.scores._occurrence import Occurrence, occurrence
 from fewer.select.scores._occurrence_controls import frequency_score, random_score, svm_weight_score
 from fewer.select.scores._occurrence_information import cross_entropy, information_gain, mean_log_ratio
@@ -41,7 +38,7 @@ WITHOUT_CLASSES = ("frequency", "random")
     cost="O(entries stored) for all scores but 'svm_weight', and O(p log p) to sort.",
     paper="mladenic-text-fs",
 )
-class TextFeatureScorer(SelectorMixin, BaseEstimator):
+class TextFeatureScorer(Selector):
     """Score words by the classes of the rows in which they occur, and keep the best.
 
     Parameters
@@ -52,9 +49,10 @@ class TextFeatureScorer(SelectorMixin, BaseEstimator):
         classes and in presence and absence, "cross_entropy" counts presence only, "mutual_info" is the absolute value
         of a mean log ratio, "fisher" the Fisher index of occurrence. "frequency" does not look at the classes,
         "svm_weight" takes the weights of a linear support vector machine on all words, and "random" is the control.
-    k : int, float or "pos_vocab", default=1000
+    n_features_to_select : int, float or "pos_vocab", default=1000
         Words to keep: a number, a share of all words (a float up to 1.0), or as many as there are different words in
-        the rows of the class of interest. All that occur often enough, if there are no more.
+        the rows of the class of interest. All of them, with a warning, if the table has fewer; and all that occur often
+        enough, if these are fewer.
     pos_label : str, int, bool or None, default=None
         The class of interest, which is compared with all others. None takes the last of two classes in sorted order
         (1 of 0 and 1, "spam" of "ham" and "spam"); with more classes, each in turn, see ``multiclass``.
@@ -114,15 +112,16 @@ class TextFeatureScorer(SelectorMixin, BaseEstimator):
     >>> from fewer.datasets import make_topic_words
     >>> from fewer.select import TextFeatureScorer
     >>> X, y, truth = make_topic_words(random_state=0)
-    >>> odds = TextFeatureScorer("odds_ratio", k=100).fit(X, y)
-    >>> gain = TextFeatureScorer("info_gain", k=100).fit(X, y)
+    >>> odds = TextFeatureScorer("odds_ratio", n_features_to_select=100).fit(X, y)
+    >>> gain = TextFeatureScorer("info_gain", n_features_to_select=100).fit(X, y)
     >>> [int(truth["topic"][selector.support_].sum()) for selector in (odds, gain)]
     [100, 64]
     """
 
+    _takes_sparse = True
     _parameter_constraints = {
         "score_func": [StrOptions({*OF_ALL_CLASSES, *OF_ONE_CLASS, *WITHOUT_CLASSES})],
-        "k": [
+        "n_features_to_select": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="right"),
             StrOptions({"pos_vocab"}),
@@ -139,7 +138,7 @@ class TextFeatureScorer(SelectorMixin, BaseEstimator):
         self,
         score_func="odds_ratio",
         *,
-        k=1000,
+        n_features_to_select=1000,
         pos_label=None,
         smoothing=1.0,
         multiclass="max",
@@ -148,7 +147,7 @@ class TextFeatureScorer(SelectorMixin, BaseEstimator):
         random_state=None,
     ):
         self.score_func = score_func
-        self.k = k
+        self.n_features_to_select = n_features_to_select
         self.pos_label = pos_label
         self.smoothing = smoothing
         self.multiclass = multiclass
@@ -173,12 +172,9 @@ class TextFeatureScorer(SelectorMixin, BaseEstimator):
             The fitted selector.
         """
         refuse_documents(X, "TextFeatureScorer")
-        X, y = validate_data(
-            self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_min_samples=2
-        )
+        X, y = self._validated(X, y, accept_sparse=("csr", "csc"))
         check_counts(X)
-        codes = class_codes(y, "TextFeatureScorer")
-        self.classes_ = np.unique(y)
+        self.classes_, codes = encoded_classes(y, "TextFeatureScorer")
         of_all = occurrence(X, codes)
         self.class_probabilities_ = of_all.probabilities(self.smoothing)
         target = self._code_of_interest()
@@ -212,11 +208,9 @@ class TextFeatureScorer(SelectorMixin, BaseEstimator):
                 f"{found.totals.max()}); lower min_df."
             )
         if not found.varies.any():
-            warnings.warn(
+            warn_caller(
                 "Every column occurs in all rows or in none, so that occurrence tells nothing about the classes. For "
-                "measurements, make columns of zeros and ones first (Binarizer, KBinsDiscretizer), or take SelectTop.",
-                UserWarning,
-                stacklevel=3,
+                "measurements, make columns of zeros and ones first (Binarizer, KBinsDiscretizer), or take SelectTop."
             )
         return frequent
 
@@ -247,25 +241,20 @@ class TextFeatureScorer(SelectorMixin, BaseEstimator):
 
     def _size(self, found: Occurrence, one_class: bool) -> int:
         """How many words to keep, if there are so many."""
-        if self.k == "pos_vocab":
+        wanted, n_columns = self.n_features_to_select, found.counts.shape[1]
+        if wanted == "pos_vocab":
             if not one_class:
                 raise ValueError(
-                    f"k='pos_vocab' counts the words of the class of interest, and y has {len(self.classes_)} classes; "
-                    "say which one by pos_label, or give k as a number."
+                    "n_features_to_select='pos_vocab' counts the words of the class of interest, and y has "
+                    f"{len(self.classes_)} classes; say which one by pos_label, or give a number."
                 )
             return max(1, int((found.counts[1] > 0).sum()))
-        if isinstance(self.k, Integral):
-            return int(self.k)
-        return max(1, round(self.k * found.counts.shape[1]))
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.support_
+        if isinstance(wanted, Integral):
+            return self._number_to_keep(n_columns)
+        return max(1, round(wanted * n_columns))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
 

@@ -1,6 +1,5 @@
 """Sums of words that tell the same about the class, as a transformer; clusterings are in ``_word_clustering.py``."""
 
-import warnings
 from numbers import Integral
 from typing import Any
 
@@ -10,9 +9,9 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from fewer._documents import refuse_documents
+from fewer._estimators import encoded_classes, fit_steps, refuse_documents, validated, warn_caller
 from fewer.catalogue import method
 from fewer.select._word_clustering import (
     agglomerative_labels,
@@ -24,7 +23,6 @@ from fewer.select._word_clustering import (
     log_distributions,
     n_reports,
 )
-from fewer.select.scores import class_codes
 
 
 def class_sums(X: Any, codes: np.ndarray) -> np.ndarray:
@@ -159,14 +157,13 @@ class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         refuse_documents(X, "WordClusters")
-        X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        X, y = validated(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         if X.min() < 0:
             raise ValueError(
                 "Negative values in data passed to WordClusters, which adds up counts; it is for columns without "
                 "negative values."
             )
-        codes = class_codes(y, "WordClusters")
-        self.classes_ = np.unique(y)
+        self.classes_, codes = encoded_classes(y, "WordClusters")
         joint = class_sums(X, codes)
         if not joint.any():
             raise ValueError("All entries of the table are zero, so there is no word to put into a cluster.")
@@ -186,28 +183,19 @@ class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Cluster of each group of words; callbacks see every step."""
         merging = self.method == "agglomerative"
         n_steps = n_reports(len(joint), self.n_clusters) if merging else self.max_iter + 1
-        fitting = self._init_callback_context(max_subtasks=n_steps)
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def on_step(labels):
-            step = fitting.subcontext(task_name="merges" if merging else "iteration")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(estimator=self, X=X, y=y)
-
-        if merging:
-            labels = agglomerative_labels(joint, self.n_clusters, window=self.window, on_step=on_step)
-            self.n_iter_ = len(joint) - int(labels.max()) - 1
-        else:
-            labels, self.n_iter_, converged = divisive_labels(
-                joint, self.n_clusters, max_iter=self.max_iter, on_step=on_step
-            )
-            if not converged and self.n_iter_ == self.max_iter:
-                warnings.warn(
-                    f"Words still changed their clusters after {self.n_iter_} iterations; raise max_iter.",
-                    ConvergenceWarning,
-                    stacklevel=3,
+        with fit_steps(self, X, y, n_steps=n_steps) as after_step:
+            if merging:
+                labels = agglomerative_labels(
+                    joint, self.n_clusters, window=self.window, on_step=lambda labels: after_step("merges")
                 )
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+                self.n_iter_ = len(joint) - int(labels.max()) - 1
+                return labels
+            labels, self.n_iter_, converged = divisive_labels(
+                joint, self.n_clusters, max_iter=self.max_iter, on_step=lambda labels: after_step("iteration")
+            )
+        if not converged and self.n_iter_ == self.max_iter:
+            told = f"Words still changed their clusters after {self.n_iter_} iterations; raise max_iter."
+            warn_caller(told, ConvergenceWarning)
         return labels
 
     def _keep(self, joint: np.ndarray, labels: np.ndarray) -> None:
@@ -241,7 +229,7 @@ class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             The sums; sparse if ``X`` is.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        X = validated(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         n_words = len(self.labels_)
         membership = sparse.csr_array(
             (np.ones(n_words, dtype=X.dtype), (np.arange(n_words), self.labels_)), shape=(n_words, self.n_clusters_)

@@ -107,7 +107,7 @@ def test_every_number_is_read_off_one_fit(selector, wine):
 
 def test_select_top_with_the_score_keeps_the_same_columns(wine):
     X, y = wine
-    top = SelectTop("fold_change", k=2, per_class=True).fit(X, y)
+    top = SelectTop("fold_change", n_features_to_select=2, per_class=True).fit(X, y)
     ours = OVEFoldChangeSelector(n_per_class=2).fit(X, y)
     np.testing.assert_array_equal(top.ranking_, ours.ranking_)
     np.testing.assert_array_equal(top.get_support(), ours.get_support())

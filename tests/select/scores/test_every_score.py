@@ -133,7 +133,7 @@ def test_a_target_of_another_length_is_refused(name):
 def test_selectors_take_it_by_name_on_a_wide_table(name):
     X, y = table(name, n_rows=40)
     wide = np.hstack([X, np.random.default_rng(1).exponential(size=(40, 2000))])
-    selector = SelectTop(name, k=5000, random_state=0).fit(wide, y)  # more than there are
+    selector = SelectTop(name, n_features_to_select=5000, random_state=0).fit(wide, y)  # more than there are
     assert sorted(selector.ranking_) == list(range(1, 2008))
     assert selector.transform(wide).shape == wide.shape
 

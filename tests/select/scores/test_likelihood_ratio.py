@@ -71,7 +71,7 @@ def test_it_sees_shifts_spreads_and_modes():
     scores = likelihood_ratio_feature_score(X, y)
     assert scores[:3].min() > 0.04
     assert np.abs(scores[3:]).max() < 0.01
-    assert LikelihoodRatioSelector(k=3).fit(X, y).get_support().tolist() == [True] * 3 + [False] * 2
+    assert LikelihoodRatioSelector(n_features_to_select=3).fit(X, y).get_support().tolist() == [True] * 3 + [False] * 2
 
 
 def test_the_scores_of_a_shift_along_the_diagonal_are_alike():

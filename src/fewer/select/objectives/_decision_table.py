@@ -5,7 +5,6 @@ groups of a function of the class counts, so a column more costs O(n): each grou
 column less is the meeting of the groups of those before it and of those after it.
 """
 
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from fewer._estimators import encoded_classes, warn_caller
 from fewer._kernels._group_counts import split_groups, split_summaries
 from fewer.select.objectives._objective import Objective, SubsetScorer
-from fewer.select.objectives._target import class_codes
 from fewer.select.objectives._threads import CandidateThreads
 
 
@@ -51,7 +50,8 @@ class DecisionTableObjective(Objective):
         scorer : DecisionTableScorer
             Holds the groups.
         """
-        return DecisionTableScorer(np.asarray(X), class_codes(np.asarray(y), self), self, CandidateThreads(n_jobs))
+        codes = encoded_classes(np.asarray(y), type(self).__name__).codes
+        return DecisionTableScorer(np.asarray(X), codes, self, CandidateThreads(n_jobs))
 
 
 class DecisionTableScorer(SubsetScorer):
@@ -120,12 +120,10 @@ def _coded(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n_codes[column] = len(values)
     nearly_unique = np.flatnonzero(n_codes > max(len(X) / 2, 10))
     if len(nearly_unique):
-        warnings.warn(
+        warn_caller(
             f"Column {nearly_unique[0]} has {n_codes[nearly_unique[0]]} different values in {len(X)} rows "
             f"({len(nearly_unique)} of {X.shape[1]} columns are like this). Hardly any rows agree in it, so that a "
             "table looks perfect and says nothing; put such columns into bins first, with "
-            "sklearn.preprocessing.KBinsDiscretizer for example.",
-            UserWarning,
-            stacklevel=2,
+            "sklearn.preprocessing.KBinsDiscretizer for example."
         )
     return codes, n_codes

@@ -13,12 +13,12 @@ import numpy as np
 from scipy import linalg
 from sklearn.model_selection import LeaveOneOut
 
+from fewer._estimators import encoded_classes
 from fewer._kernels._linear_candidates import hits_after, left_out_discriminant_hits
 from fewer.select._folds import Split, fixed_splits
 from fewer.select.objectives._linear_scorer import LeftOutScorer, LinearScorer, as_slice, places_in
 from fewer.select.objectives._objective import Objective, SubsetScorer
 from fewer.select.objectives._subset_products import Change, Fit, SubsetProducts, rows_by_fold
-from fewer.select.objectives._target import class_codes
 from fewer.select.objectives._within_classes import DETERMINED, scaled_columns, warn_of_separators
 
 
@@ -75,7 +75,7 @@ class DiscriminantObjective(Objective):
         scorer : SubsetScorer
             Holds products of columns.
         """
-        X, codes = np.asarray(X, dtype=float), class_codes(np.asarray(y), self)
+        X, codes = np.asarray(X, dtype=float), encoded_classes(np.asarray(y), type(self).__name__).codes
         X = scaled_columns(X)
         if isinstance(self.cv, LeaveOneOut) or (isinstance(self.cv, str) and self.cv == "loo"):
             if np.sort(np.bincount(codes))[-2] < 2:

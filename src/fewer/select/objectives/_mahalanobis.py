@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from fewer._estimators import encoded_classes
 from fewer.select.objectives._linear_scorer import LinearScorer
 from fewer.select.objectives._objective import Objective
 from fewer.select.objectives._subset_products import Change, Fit, SubsetProducts
-from fewer.select.objectives._target import class_codes
 from fewer.select.objectives._within_classes import DETERMINED, scaled_columns, warn_of_separators
 
 
@@ -74,7 +74,7 @@ class MahalanobisObjective(Objective):
         """
         if self.pairs not in ("mean", "smallest"):
             raise ValueError(f"pairs={self.pairs!r} must be 'mean' or 'smallest'.")
-        codes = class_codes(np.asarray(y), self)
+        codes = encoded_classes(np.asarray(y), type(self).__name__).codes
         if len(codes) <= codes.max() + 1:
             raise ValueError(
                 f"There are {len(codes)} rows in {codes.max() + 1} classes: no class varies. Give more rows."

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from fewer._estimators import encoded_classes
 from fewer._kernels._naive_bayes_candidates import fold_moments, hits_with, hits_without
 from fewer.select._folds import Split, fixed_splits
 from fewer.select.objectives._objective import Objective, SubsetScorer
-from fewer.select.objectives._target import class_codes
 from fewer.select.objectives._threads import CandidateThreads
 
 
@@ -70,7 +70,7 @@ class NaiveBayesObjective(Objective):
         """
         if not self.var_smoothing >= 0:
             raise ValueError(f"var_smoothing={self.var_smoothing} must not be negative.")
-        X, codes = np.asarray(X, dtype=float), class_codes(np.asarray(y), self)
+        X, codes = np.asarray(X, dtype=float), encoded_classes(np.asarray(y), type(self).__name__).codes
         splits = fixed_splits(self.cv, X, codes, classifier=True, random_state=random_state)
         return NaiveBayesScorer(X, codes, splits, float(self.var_smoothing), CandidateThreads(n_jobs))
 

@@ -17,14 +17,3 @@ def has_classes(y: np.ndarray, task: str = "auto") -> bool:
     if classes and len(np.unique(y)) < 2:
         raise ValueError("y has one class only, so there is nothing to tell apart; at least two classes are needed.")
     return classes
-
-
-def class_codes(y: np.ndarray, objective: object) -> np.ndarray:
-    """The classes as numbers from 0, in sorted order."""
-    if type_of_target(y) == "continuous":
-        raise ValueError(
-            f"y holds numbers with fractions (continuous), and {type(objective).__name__} needs classes; put them into "
-            "bins first."
-        )
-    has_classes(y, "classification")
-    return np.unique(y, return_inverse=True)[1].astype(np.int64)

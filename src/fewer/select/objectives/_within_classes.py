@@ -1,8 +1,8 @@
 """Columns as discriminants need them: scaled, with those named that do not vary within classes."""
 
-import warnings
-
 import numpy as np
+
+from fewer._estimators import warn_caller
 
 # scikit-learn leaves out directions whose standard deviation is below 1e-4 of the columns' own.
 DETERMINED = 1e-8
@@ -23,10 +23,8 @@ def warn_of_separators(squares: np.ndarray, centres: np.ndarray) -> None:
     """Columns that are constant within every class but differ between classes cannot be put in a covariance."""
     separators = np.flatnonzero((squares == 0) & (np.ptp(centres, axis=0) > 1e-12))
     if len(separators):
-        warnings.warn(
+        warn_caller(
             f"Column {separators[0]} is constant within every class and differs between them ({len(separators)} such "
             "columns). It has no variance to measure distances by, and is left out of account, as in scikit-learn; by "
-            "itself it tells the classes apart.",
-            UserWarning,
-            stacklevel=3,
+            "itself it tells the classes apart."
         )

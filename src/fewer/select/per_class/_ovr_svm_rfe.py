@@ -1,6 +1,5 @@
 """Recursive elimination for each class against all others; the elimination itself is in ``_elimination.py``."""
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,6 +9,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from fewer._estimators import fit_steps, warn_caller
 from fewer._kernels._row_products import centred_products
 from fewer.catalogue import method
 from fewer.select.per_class._elimination import Elimination, ProductWeights, elimination, refitted_weights
@@ -133,17 +133,9 @@ class OVRSVMRFESelector(CallbackSupportMixin, PerClassSelector):
         self : object
             The fitted selector. If a callback stops it, columns not eliminated yet are ranked by their weights.
         """
-        X, codes = self._validated(X, y)
-        fitting = self._init_callback_context(max_subtasks=None)
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def on_round(n_left):
-            step = fitting.subcontext(task_name=f"eliminate-to-{n_left}")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(estimator=self, X=X, y=y)
-
-        self._keep(self._ranked(X, codes, on_round))
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+        X, codes = self._log_table_and_codes(X, y)
+        with fit_steps(self, X, y) as after_step:
+            self._keep(self._ranked(X, codes, lambda n_left: after_step(f"eliminate-to-{n_left}")))
         return self
 
     def _ranked(self, X: Any, codes: np.ndarray, on_round: Any = lambda n_left: False) -> ClassRanking:
@@ -174,9 +166,8 @@ class OVRSVMRFESelector(CallbackSupportMixin, PerClassSelector):
 
     def _warn_if_unfinished(self, violation: float) -> None:
         if violation >= self.tol:
-            warnings.warn(
+            warn_caller(
                 f"A machine still breaks the conditions of its optimum by {violation:.2g} (tol={self.tol:g}). Bring "
                 "the columns to one scale (StandardScaler), or take a smaller C.",
                 ConvergenceWarning,
-                stacklevel=3,
             )

@@ -1,20 +1,19 @@
 """What all selectors of this folder share: the same number of columns for every class, and the union kept."""
 
-import warnings
 from abc import abstractmethod
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import encoded_classes, warn_caller
 from fewer.select._ranking import class_orders
+from fewer.select._selector import Selector
 from fewer.select.per_class._log_intensities import log_intensities
 from fewer.select.per_class._turns import class_turns, places_by_turn
-from fewer.select.scores import class_codes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,9 +31,10 @@ class ClassRanking(NamedTuple):
         return cls(scores, class_orders(scores))
 
 
-class PerClassSelector(SelectorMixin, BaseEstimator):
+class PerClassSelector(Selector):
     """Ranks the columns for each class and keeps the union of the first ``n_per_class``; subclasses rank."""
 
+    _takes_sparse = True
     _parameter_constraints: dict = {
         "n_per_class": [Interval(Integral, 1, None, closed="left")],
         "log_transform": ["boolean"],
@@ -59,7 +59,7 @@ class PerClassSelector(SelectorMixin, BaseEstimator):
         self : object
             The fitted selector.
         """
-        X, codes = self._validated(X, y)
+        X, codes = self._log_table_and_codes(X, y)
         self._keep(self._ranked(X, codes))
         return self
 
@@ -67,21 +67,12 @@ class PerClassSelector(SelectorMixin, BaseEstimator):
     def _ranked(self, X: Any, codes: np.ndarray) -> ClassRanking:
         """Scores and orders of a table on the log scale, with classes 0, 1, ..."""
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=(np.float64, np.float32), ensure_min_samples=2)
-        codes = class_codes(y, type(self).__name__)
-        self.classes_ = np.unique(y)
+    def _log_table_and_codes(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        X, y = self._validated(X, y)
+        self.classes_, codes = encoded_classes(y, type(self).__name__)
         if self.log_transform:
             X = log_intensities(X, self.floor, getattr(self, "feature_names_in_", None))
-        self.n_per_class_ = self.n_per_class
-        if self.n_per_class > X.shape[1]:
-            warnings.warn(
-                f"n_per_class={self.n_per_class} columns are asked for each class, and the table has {X.shape[1]}; "
-                "all of them are kept.",
-                UserWarning,
-                stacklevel=4,
-            )
-            self.n_per_class_ = X.shape[1]
+        self.n_per_class_ = self._number_to_keep(X.shape[1], "n_per_class")
         return X, codes
 
     def _keep(self, ranked: ClassRanking) -> None:
@@ -103,11 +94,9 @@ class PerClassSelector(SelectorMixin, BaseEstimator):
         reached = scores >= self.min_score
         if reached.any():
             return reached
-        warnings.warn(
+        warn_caller(
             f"No column reaches min_score={self.min_score} for any class (the best has {scores.max():.3g}); the best "
-            "one is kept.",
-            UserWarning,
-            stacklevel=5,
+            "one is kept."
         )
         return np.arange(scores.size).reshape(scores.shape) == scores.argmax()
 
@@ -160,13 +149,7 @@ class PerClassSelector(SelectorMixin, BaseEstimator):
         given = getattr(self, "feature_names_in_", None)
         return list(range(self.n_features_in_)) if given is None else [str(name) for name in given]
 
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.support_
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
         tags.input_tags.positive_only = bool(self.log_transform and self.floor is None)
         return tags

@@ -14,15 +14,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import encoded_classes, validated
 from fewer.catalogue import method
 from fewer.learn import OVRLinearSVMCommittee
 from fewer.select._folds import fixed_splits
 from fewer.select.per_class._log_intensities import log_intensities
 from fewer.select.per_class._ove_fold_change import OVEFoldChangeSelector
 from fewer.select.per_class._sustained import checked_grid, sustained_best
-from fewer.select.scores import class_codes
 
 
 @method(
@@ -32,6 +32,7 @@ from fewer.select.scores import class_codes
     "are served badly.",
     cost="O(n p + M p log p + n^2 k M) for M classes with k columns each; 'auto' so much for each fold",
     paper="mgs-committee",
+    examples=lambda: [PUGOVRSVM(grid=(1, 2, 3), cv=2)],
 )
 class PUGOVRSVM(ClassifierMixin, BaseEstimator):
     """Markers of each class by fold change against every other, and a committee of machines, one for each class.
@@ -165,9 +166,8 @@ class PUGOVRSVM(ClassifierMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=(np.float64, np.float32), ensure_min_samples=2)
-        codes = class_codes(y, "PUGOVRSVM")
-        self.classes_ = np.unique(y)
+        X, y = validated(self, X, y, accept_sparse="csc", dtype=(np.float64, np.float32), ensure_min_samples=2)
+        self.classes_, codes = encoded_classes(y, "PUGOVRSVM")
         X = self._on_log_scale(X)
         self.grid_, self.grid_errors_ = None, None
         self.n_per_class_ = self.n_per_class
@@ -273,7 +273,7 @@ class PUGOVRSVM(ClassifierMixin, BaseEstimator):
     def _kept(self, X: Any) -> Any:
         """The columns kept, on the log scale."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csc", dtype=(np.float64, np.float32), reset=False)
+        X = validated(self, X, accept_sparse="csc", dtype=(np.float64, np.float32), reset=False)
         return self._on_log_scale(X[:, self.selector_.support_])
 
     def __sklearn_tags__(self):

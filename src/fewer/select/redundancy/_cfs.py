@@ -11,23 +11,22 @@ correlations for numbers. Best-first search looks for the subset with the highes
 Hall, M. (2000). Correlation-based feature selection for discrete and numeric class machine learning. ICML, 359-366.
 """
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.select._correlations import Correlations
 from fewer.select._discretise import discretise
 from fewer.select._information import Information
 from fewer.select._ranking import places_of_order
+from fewer.select._selector import Selector
 from fewer.select.redundancy._best_first import BestFirst, best_first
 from fewer.select.redundancy._target import numbers, target_levels, task_of
 
@@ -98,7 +97,7 @@ class SubsetMerits:
     "columns, O(n p log n).",
     paper="cfs",
 )
-class CFS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class CFS(CallbackSupportMixin, Selector):
     """Keep the subset of columns that goes best with the target and least with itself, by best-first search.
 
     The merit of k columns is ``k r_cf / sqrt(k + k (k - 1) r_ff)``, where r_cf is the mean correlation of the columns
@@ -166,6 +165,7 @@ class CFS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     (8, 0.81)
     """
 
+    _takes_sparse = True
     _parameter_constraints = {
         "measure": [StrOptions({"auto", "symmetric_uncertainty", "pearson"})],
         "discretisation": [StrOptions({"mdl", "equal_frequency", "equal_width"})],
@@ -198,27 +198,18 @@ class CFS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self : object
             The fitted selector.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=(np.float64, np.float32), ensure_min_samples=2)
+        X, y = self._validated(X, y)
         with_target, with_column = self._measured(X, y)
         merits = SubsetMerits(with_target, with_column)
-        fitting = self._init_callback_context(max_subtasks=None)
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def on_step(found):
-            step = fitting.subcontext(task_name="expand-subset")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(
-                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._attributes(found, merits, with_target)
+        with fit_steps(self, X, y) as after_step:
+            found = best_first(
+                merits,
+                max_stale=self.max_stale,
+                on_step=lambda found: after_step("expand-subset", lambda: self._attributes(found, merits, with_target)),
             )
-
-        found = best_first(merits, max_stale=self.max_stale, on_step=on_step)
+            self._set(self._attributes(found, merits, with_target))
         if not found.subset:
-            warnings.warn(
-                "No column goes with the target by this measure; the first one is kept.", UserWarning, stacklevel=4
-            )
-        for name, value in self._attributes(found, merits, with_target).items():
-            setattr(self, name, value)
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+            warn_caller("No column goes with the target by this measure; the first one is kept.")
         return self
 
     def _measured(self, X: Any, y: np.ndarray) -> tuple[np.ndarray, Callable[[int], np.ndarray]]:
@@ -255,13 +246,3 @@ class CFS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             "n_features_to_select_": len(subset),
             "n_expansions_": found.n_expansions,
         }
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.ranking_ <= self.n_features_to_select_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags

@@ -8,22 +8,21 @@ Yu, L. and Liu, H. (2003). Feature selection for high-dimensional data: a fast c
 856-863.
 """
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.select._discretise import discretise
 from fewer.select._information import ROUNDING, Information
 from fewer.select._ranking import places_of_order
+from fewer.select._selector import Selector
 from fewer.select.redundancy._target import target_levels, task_of
 
 
@@ -81,7 +80,7 @@ def predominant_columns(
     cost="O(n p k) for k columns kept, often far less; cuts by description length sort the columns, O(n p log n).",
     paper="fcbf",
 )
-class FCBF(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class FCBF(CallbackSupportMixin, Selector):
     """Keep the columns that no better column is closer to than the target is.
 
     Parameters
@@ -134,6 +133,7 @@ class FCBF(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     ['alcohol', 'flavanoids', 'color_intensity', 'hue', 'od280/od315_of_diluted_wines', 'proline']
     """
 
+    _takes_sparse = True
     _parameter_constraints = {
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "discretisation": [StrOptions({"mdl", "equal_frequency", "equal_width"})],
@@ -164,33 +164,23 @@ class FCBF(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self : object
             The fitted selector.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=(np.float64, np.float32), ensure_min_samples=2)
+        X, y = self._validated(X, y)
         levels = target_levels(y, task_of(y, self.task), self.n_bins, "FCBF")
         information = Information(discretise(X, levels, method=self.discretisation, n_bins=self.n_bins))
         with_target = information.symmetric_uncertainty_with_target(levels)
-        fitting = self._init_callback_context(max_subtasks=None)
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def on_step(found):
-            step = fitting.subcontext(task_name="keep-column")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(
-                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._attributes(found, with_target)
+        with fit_steps(self, X, y) as after_step:
+            found = predominant_columns(
+                with_target,
+                information.symmetric_uncertainty_with_column,
+                threshold=self.threshold,
+                on_step=lambda found: after_step("keep-column", lambda: self._attributes(found, with_target)),
             )
-
-        found = predominant_columns(
-            with_target, information.symmetric_uncertainty_with_column, threshold=self.threshold, on_step=on_step
-        )
+            self._set(self._attributes(found, with_target))
         if not found.columns:
-            warnings.warn(
+            warn_caller(
                 f"No column reaches threshold={self.threshold:g} (highest symmetric uncertainty with the target: "
-                f"{with_target.max():.3g}); the best one is kept.",
-                UserWarning,
-                stacklevel=4,
+                f"{with_target.max():.3g}); the best one is kept."
             )
-        for name, value in self._attributes(found, with_target).items():
-            setattr(self, name, value)
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     def _attributes(self, found: Predominant, with_target: np.ndarray) -> dict[str, object]:
@@ -204,13 +194,3 @@ class FCBF(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             "dropped_by_": found.dropped_by.copy(),
             "n_features_to_select_": len(kept),
         }
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.ranking_ <= self.n_features_to_select_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags

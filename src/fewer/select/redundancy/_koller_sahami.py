@@ -3,16 +3,16 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._estimators import fit_steps
 from fewer.catalogue import method
 from fewer.select._discretise import discretise
 from fewer.select._information import Information
 from fewer.select._ranking import places_of_order
+from fewer.select._selector import Selector
 from fewer.select.redundancy._blanket_elimination import Elimination, blanket_elimination
 from fewer.select.redundancy._target import target_levels, task_of
 
@@ -26,7 +26,7 @@ from fewer.select.redundancy._target import target_levels, task_of
     paper="koller-sahami",
     examples=lambda: [KollerSahami(n_features_to_select=3)],
 )
-class KollerSahami(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class KollerSahami(CallbackSupportMixin, Selector):
     """Remove, one by one, the column that tells least about the target beyond the columns nearest to it.
 
     The columns nearest to column i, its approximate Markov blanket M, are the K columns j with the least
@@ -36,7 +36,7 @@ class KollerSahami(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     Parameters
     ----------
     n_features_to_select : int, default=10
-        Columns to keep; all of them if the table has no more.
+        Columns to keep; all of them, with a warning, if the table has fewer.
     blanket_size : int, default=1
         K, the columns in a blanket. With 0 each column is judged by itself, by its mutual information with the target.
         Each more divides the rows into smaller groups, so 1 or 2 is as much as most tables carry.
@@ -83,6 +83,7 @@ class KollerSahami(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     ['flavanoids', 'color_intensity', 'proline']
     """
 
+    _takes_sparse = True
     _parameter_constraints = {
         "n_features_to_select": [Interval(Integral, 1, None, closed="left")],
         "blanket_size": [Interval(Integral, 0, None, closed="left")],
@@ -123,24 +124,19 @@ class KollerSahami(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self : object
             The fitted selector.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=(np.float64, np.float32), ensure_min_samples=2)
+        X, y = self._validated(X, y)
         levels = target_levels(y, task_of(y, self.task), self.n_bins, "KollerSahami")
         information = Information(discretise(X, levels, method=self.discretisation, n_bins=self.n_bins))
         self.relevance_ = information.with_target(levels)
-        fitting = self._init_callback_context(max_subtasks=X.shape[1] - 1)
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def on_step(so_far):
-            step = fitting.subcontext(task_name="remove-column")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(
-                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._attributes(so_far)
+        self.n_features_to_select_ = self._number_to_keep(X.shape[1])
+        with fit_steps(self, X, y, n_steps=X.shape[1] - 1) as after_step:
+            found = blanket_elimination(
+                information,
+                levels,
+                blanket_size=self.blanket_size,
+                on_step=lambda so_far: after_step("remove-column", lambda: self._attributes(so_far)),
             )
-
-        found = blanket_elimination(information, levels, blanket_size=self.blanket_size, on_step=on_step)
-        for name, value in self._attributes(found).items():
-            setattr(self, name, value)
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+            self._set(self._attributes(found))
         return self
 
     def _attributes(self, found: Elimination) -> dict[str, object]:
@@ -152,15 +148,5 @@ class KollerSahami(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             "scores_": found.losses.copy(),
             "relevance_": self.relevance_,
             "ranking_": places_of_order(np.concatenate([left, removed])),
-            "n_features_to_select_": max(min(self.n_features_to_select, self.n_features_in_), 1),
+            "n_features_to_select_": self.n_features_to_select_,
         }
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.ranking_ <= self.n_features_to_select_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags

@@ -17,17 +17,17 @@ from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._estimators import fit_steps
 from fewer.catalogue import method
 from fewer.select._correlations import Correlations
 from fewer.select._discretise import discretise
 from fewer.select._information import Information
 from fewer.select._ranking import places_of_order
+from fewer.select._selector import Selector
 from fewer.select.redundancy._relevance import relevance_by_score, score_takes_sparse
 from fewer.select.redundancy._target import numbers, target_levels, task_of
 
@@ -139,7 +139,7 @@ def correlation_redundancy(correlations: Correlations, column: int) -> Redundanc
         MRMR(n_features_to_select=3, relevance="f", redundancy="correlation", scheme="quotient"),
     ],
 )
-class MRMR(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class MRMR(CallbackSupportMixin, Selector):
     """Choose columns that tell about the target and do not repeat each other, one by one.
 
     The first column is the one with the highest relevance D. Then again and again the one with the highest
@@ -149,7 +149,7 @@ class MRMR(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     Parameters
     ----------
     n_features_to_select : int, default=10
-        Columns to keep; all of them if the table has no more.
+        Columns to keep; all of them, with a warning, if the table has fewer.
     relevance : str or callable, default="mutual_information"
         What a column tells about the target: "mutual_information" of levels; "f", the F statistic of classes or of a
         regression; the name of any other score (``fewer.select.score_names()`` lists them); or a function
@@ -261,33 +261,19 @@ class MRMR(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self : object
             The fitted selector.
         """
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csc" if self._takes_sparse() else False,
-            dtype=(np.float64, np.float32),
-            ensure_min_samples=2,
-        )
-        n_columns = X.shape[1]
-        n_features = min(self.n_features_to_select, n_columns)
+        X, y = self._validated(X, y)
+        n_features = self._number_to_keep(X.shape[1])
         relevance, redundancy_with, constant = self._measures(X, y, n_features)
-        fitting = self._init_callback_context(max_subtasks=n_features)
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def on_step(path_so_far):
-            step = fitting.subcontext(task_name="add-column")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(
-                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._attributes(path_so_far(), relevance)
+        with fit_steps(self, X, y, n_steps=n_features) as after_step:
+            path = mrmr_path(
+                relevance,
+                redundancy_with,
+                constant,
+                n_features=n_features,
+                scheme=self.scheme,
+                on_step=lambda path: after_step("add-column", lambda: self._attributes(path(), relevance)),
             )
-
-        path = mrmr_path(
-            relevance, redundancy_with, constant, n_features=n_features, scheme=self.scheme, on_step=on_step
-        )
-        for name, value in self._attributes(path, relevance).items():
-            setattr(self, name, value)
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+            self._set(self._attributes(path, relevance))
         return self
 
     def _measures(
@@ -324,17 +310,6 @@ class MRMR(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             "n_features_to_select_": path.n_kept,
         }
 
+    @property
     def _takes_sparse(self) -> bool:
-        if self.relevance in ("mutual_information", "f"):
-            return True
-        return score_takes_sparse(self.relevance)
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.ranking_ <= self.n_features_to_select_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = self._takes_sparse()
-        return tags
+        return self.relevance in ("mutual_information", "f") or score_takes_sparse(self.relevance)

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from fewer._estimators import encoded_classes
 from fewer.select._discretise import discretise
-from fewer.select.scores import class_codes
 from fewer.select.scores._score import holds_numbers
 
 
@@ -34,5 +34,5 @@ def numbers(y: np.ndarray, who: str) -> np.ndarray:
 def target_levels(y: Any, task: str, n_bins: int | None, who: str) -> np.ndarray:
     """Classes as 0, 1, ...; or numbers, cut into intervals that hold equally many rows."""
     if task == "classification":
-        return class_codes(y, who)
+        return encoded_classes(y, who).codes
     return discretise(numbers(y, who)[:, None], n_bins=n_bins).column(0)

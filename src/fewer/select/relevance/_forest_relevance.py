@@ -4,30 +4,27 @@ The test itself is in ``_gain_test.py``, the chance level in ``_chance_gain.py``
 ``fewer._kernels``.
 """
 
-import warnings
-from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._estimators import encoded_classes, fit_steps, warn_caller
 from fewer._kernels._random_column_trees import FORMULA_FOR_TWO_CLASSES, FORMULA_WITHOUT_TIES, grown_trees
 from fewer._kernels._ranked_columns import ranked_columns
 from fewer.catalogue import method
 from fewer.learn import RandomColumnForestClassifier
+from fewer.select._adjusted_p_values import CORRECTIONS, adjusted_p_values
 from fewer.select._ranking import places_of_order
+from fewer.select._selector import Selector
 from fewer.select.relevance._gain_test import (
     GainTally,
     GainTest,
-    adjusted,
     empty_tally,
     gain_test,
     splits_of,
@@ -51,8 +48,9 @@ def ranking_by_relevance(test: GainTest, rule: str) -> np.ndarray:
     "significant, so let alpha='oob' choose a strict level there.",
     cost="O(T n log(n) depth) for T trees, whatever the number of columns p; O(n p) memory for the ranks.",
     paper="rf-relevance",
+    examples=lambda: [ForestRelevanceSelector(20)],
 )
-class ForestRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class ForestRelevanceSelector(CallbackSupportMixin, Selector):
     """Keep the columns whose splits in a random forest gain more information than chance.
 
     Every node of every tree is split on one random column, at the cut with the largest information gain. An irrelevant
@@ -79,9 +77,9 @@ class ForestRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
         its labels. Weights make the test far more powerful when relevant columns are few among many, because large
         nodes are the ones that tell. They need ``chance="exact"``: the errors of the midpoint would be weighted, too,
         and many irrelevant columns kept.
-    correction : {None, "bonferroni", "fdr"}, default=None
-        Correction for the number of columns. Without one, about ``alpha`` times the number of irrelevant columns are
-        kept.
+    correction : {"fdr", "holm", "bonferroni"} or None, default=None
+        Correction for the number of columns, as in :class:`SelectTop`. Without one, about ``alpha`` times the number of
+        irrelevant columns are kept.
     level : {"node", "tree"}, default="node"
         What is counted as an observation: every split on a column, or the mean of its splits in a tree.
     min_samples_leaf : int, default=1
@@ -159,13 +157,14 @@ class ForestRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
     array([0, 1])
     """
 
+    _takes_sparse = True
     _parameter_constraints = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, 1, closed="neither"), StrOptions({"oob"})],
         "method": [StrOptions({"test", "threshold"})],
         "chance": [StrOptions({"midpoint", "exact"})],
         "weight": [StrOptions({"n_samples", "log_arrangements"}), None],
-        "correction": [StrOptions({"bonferroni", "fdr"}), None],
+        "correction": [StrOptions(set(CORRECTIONS)), None],
         "level": [StrOptions({"node", "tree"})],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "refit": ["boolean"],
@@ -217,52 +216,38 @@ class ForestRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
         self : object
             The fitted selector.
         """
-        X, y = validate_data(self, X, y, accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32])
-        check_classification_targets(y)
+        X, y = self._validated(X, y, accept_sparse=("csc", "csr"), ensure_min_samples=1)
         if self.method == "threshold" and self.alpha == "oob":
             raise ValueError("alpha='oob' chooses the level of the test, and method='threshold' has none: use 'test'.")
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError("y has one class only, so no column can tell classes apart; at least two are needed.")
+        classes, codes = encoded_classes(y, "ForestRelevanceSelector")
         levels = ALPHAS if self.alpha == "oob" else (self.alpha,)
-        fitting = self._init_callback_context(max_subtasks=self.n_estimators + len(levels))
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        def on_step(name: str, attributes: Callable[[], dict[str, Any]]) -> bool:
-            step = fitting.subcontext(task_name=name)
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=attributes)
-
         random_state = check_random_state(self.random_state)
-        tally, n_trees = empty_tally(X.shape[1]), 0
-        for trees in self._trees(X, codes, len(classes), random_state):
-            tally = tally_with(tally, splits_of(trees, self.chance, self.weight))
-            n_trees += len(trees)
-            so_far = partial(self._relevance, tally, n_trees, levels[0])
-            if any(on_step("tree", so_far) for _ in trees):
-                break
-        seed = random_state.randint(np.iinfo(np.int32).max)
-        trials: dict[float, dict[str, Any]] = {}
-        for alpha in levels:
-            trial = self._relevance(tally, n_trees, alpha)
-            same = [known for known in trials.values() if np.array_equal(known["support_"], trial["support_"])]
-            forest = same[0]["forest_"] if same else self._refitted(X, y, trial["support_"], n_trees, seed)
-            trial |= {"forest_": forest, "oob_score_": forest.oob_score_ if forest is not None else float("nan")}
-            trials[alpha] = trial
-            if on_step("refit", partial(dict, trial)):
-                break
-        best = max(reversed(trials.values()), key=lambda trial: np.nan_to_num(trial["oob_score_"], nan=-1.0))
-        best["oob_errors_"] = {a: 1 - t["oob_score_"] for a, t in trials.items()} if self.alpha == "oob" else {}
-        for name, value in best.items():
-            setattr(self, name, value)
+        with fit_steps(self, X, y, n_steps=self.n_estimators + len(levels)) as after_step:
+            tally, n_trees = empty_tally(X.shape[1]), 0
+            for trees in self._trees(X, codes, len(classes), random_state):
+                tally = tally_with(tally, splits_of(trees, self.chance, self.weight))
+                n_trees += len(trees)
+                so_far = partial(self._relevance, tally, n_trees, levels[0])
+                if any(after_step("tree", so_far) for _ in trees):
+                    break
+            seed = random_state.randint(np.iinfo(np.int32).max)
+            trials: dict[float, dict[str, Any]] = {}
+            for alpha in levels:
+                trial = self._relevance(tally, n_trees, alpha)
+                same = [known for known in trials.values() if np.array_equal(known["support_"], trial["support_"])]
+                forest = same[0]["forest_"] if same else self._refitted(X, y, trial["support_"], n_trees, seed)
+                trial |= {"forest_": forest, "oob_score_": forest.oob_score_ if forest is not None else float("nan")}
+                trials[alpha] = trial
+                if after_step("refit", partial(dict, trial)):
+                    break
+            best = max(reversed(trials.values()), key=lambda trial: np.nan_to_num(trial["oob_score_"], nan=-1.0))
+            best["oob_errors_"] = {a: 1 - t["oob_score_"] for a, t in trials.items()} if self.alpha == "oob" else {}
+            self._set(best)
         if not self._passes(self.adjusted_pvalues_, self.gain_diff_, self.alpha_).any():
-            warnings.warn(
+            warn_caller(
                 "No column gains more than chance, so the one that comes nearest is kept. Either none is relevant, or "
-                "the test needs more trees: raise n_estimators, or alpha.",
-                UserWarning,
-                stacklevel=4,  # past two wrappers of scikit-learn, to the line that called fit
+                "the test needs more trees: raise n_estimators, or alpha."
             )
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     def _trees(self, X: Any, codes: np.ndarray, n_classes: int, random_state: np.random.RandomState):
@@ -281,7 +266,7 @@ class ForestRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
     def _relevance(self, tally: GainTally, n_trees: int, alpha: float) -> dict[str, Any]:
         """What the trees say at a level, as attributes."""
         test = gain_test(tally, self.level)
-        corrected = adjusted(test.pvalues, self.correction)
+        corrected = adjusted_p_values(test.pvalues, self.correction)
         ranking = ranking_by_relevance(test, self.method)
         support = self._passes(corrected, test.difference, alpha)
         if not support.any():
@@ -312,13 +297,3 @@ class ForestRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
             n_trees, min_samples_leaf=self.min_samples_leaf, n_jobs=self.n_jobs, random_state=seed
         )
         return forest.fit(X[:, support], y)
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.support_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        return tags

@@ -137,12 +137,3 @@ def gain_test(tally: GainTally, level: str) -> GainTest:
     pvalues = np.where(testable, stats.t.sf(statistic, freedom), 1.0)
     mean_gain, expected_gain = tally.gain / n_splits, tally.chance / n_splits
     return GainTest(mean_gain, expected_gain, mean_gain - expected_gain, tally.n_splits, statistic, pvalues)
-
-
-def adjusted(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
-    """P-values corrected for the number of columns."""
-    if correction == "bonferroni":
-        return np.minimum(pvalues * len(pvalues), 1.0)
-    if correction == "fdr":
-        return stats.false_discovery_control(pvalues)
-    return pvalues

@@ -49,7 +49,7 @@ def irrelevant_feature_curve(
     estimator: Any = None,
     *,
     n_noise: Iterable[int] = range(0, 31, 5),
-    repeats: int = 10,
+    n_repeats: int = 10,
     test_size: float = 0.1,
     random_state: "int | RandomState | None" = None,
 ) -> IrrelevantFeatureCurve:
@@ -65,7 +65,7 @@ def irrelevant_feature_curve(
         Learner; a :class:`fewer.learn.RandomColumnForestClassifier` by default.
     n_noise : iterable of int, default=range(0, 31, 5)
         Numbers of noise columns to add.
-    repeats : int, default=10
+    n_repeats : int, default=10
         Random splits into training and test rows, the same for every number of columns.
     test_size : float, default=0.1
         Share of the rows held out.
@@ -87,24 +87,24 @@ def irrelevant_feature_curve(
     >>> from fewer.datasets import make_simple_relevance
     >>> from fewer.select import irrelevant_feature_curve
     >>> X, y, truth = make_simple_relevance(random_state=0)
-    >>> curve = irrelevant_feature_curve(X[:, :2], y, n_noise=[0, 30], repeats=3, random_state=0)
+    >>> curve = irrelevant_feature_curve(X[:, :2], y, n_noise=[0, 30], n_repeats=3, random_state=0)
     >>> bool(curve.tree_sizes[1].mean() > 2 * curve.tree_sizes[0].mean())
     True
     """
     table, target = check_array(X, dtype=[np.float64, np.float32]), np.asarray(y)
     sizes = np.array(list(n_noise), dtype=int)
-    if len(sizes) == 0 or sizes.min() < 0 or repeats < 1:
-        raise ValueError("n_noise must hold numbers of columns, 0 or more each, and repeats must be at least 1.")
+    if len(sizes) == 0 or sizes.min() < 0 or n_repeats < 1:
+        raise ValueError("n_noise must hold numbers of columns, 0 or more each, and n_repeats must be at least 1.")
     rng = check_random_state(random_state)
     estimator = RandomColumnForestClassifier() if estimator is None else estimator
     noise = rng.uniform(size=(len(table), sizes.max())).astype(table.dtype)
     by_class = type_of_target(target) in ("binary", "multiclass")
     splitter = (StratifiedShuffleSplit if by_class else ShuffleSplit)(
-        repeats, test_size=test_size, random_state=rng.randint(np.iinfo(np.int32).max)
+        n_repeats, test_size=test_size, random_state=rng.randint(np.iinfo(np.int32).max)
     )
     splits = list(splitter.split(table, target))
-    seeds = rng.randint(np.iinfo(np.int32).max, size=repeats)
-    errors, tree_sizes = np.empty((len(sizes), repeats)), np.empty((len(sizes), repeats))
+    seeds = rng.randint(np.iinfo(np.int32).max, size=n_repeats)
+    errors, tree_sizes = np.empty((len(sizes), n_repeats)), np.empty((len(sizes), n_repeats))
     for place, size in enumerate(sizes):
         widened = np.hstack([table, noise[:, :size]])
         for repeat, (train, test) in enumerate(splits):

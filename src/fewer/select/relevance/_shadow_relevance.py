@@ -1,20 +1,18 @@
 """All columns that beat their own shuffled copies, as a selector; the rounds are in ``_shadow_rounds.py``."""
 
-import warnings
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._estimators import encoded_classes, fit_steps, warn_caller
 from fewer.catalogue import method
+from fewer.select._selector import Selector
 from fewer.select.relevance._shadow_importances import EstimatorImportances, ForestImportances
 from fewer.select.relevance._shadow_rounds import Contest, Importances, contest_rounds
 from fewer.select.scores._score import holds_numbers
@@ -27,8 +25,9 @@ from fewer.select.scores._score import holds_numbers
     "some dozens of rounds.",
     cost="O(R T n sqrt(p) depth) for R rounds of T trees; O(n p) memory, one byte for each value.",
     paper="rf-relevance",
+    examples=lambda: [ShadowRelevanceSelector(10, max_iter=20)],
 )
-class ShadowRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
     """Keep the columns that are more important to a forest than shuffled copies of the columns.
 
     In every round, each column gets a shadow, a shuffled copy that cannot be relevant, and a forest is grown on columns
@@ -186,10 +185,8 @@ class ShadowRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
         self : object
             The fitted selector.
         """
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X, y = self._validated(X, y)
         importances = self._importances(X, y, check_random_state(self.random_state))
-        fitting = self._init_callback_context(max_subtasks=self.max_iter)
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
         rounds = contest_rounds(
             importances,
             X.shape[1],
@@ -198,33 +195,24 @@ class ShadowRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
             percentile=self.percentile,
             correction=self.correction,
         )
-        for contest in rounds:
-            step = fitting.subcontext(task_name="round")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            so_far = partial(self._attributes, contest)
-            if step.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=so_far):
-                break
-        for name, value in self._attributes(contest).items():
-            setattr(self, name, value)
+        with fit_steps(self, X, y, n_steps=self.max_iter) as after_step:
+            for contest in rounds:
+                if after_step("round", partial(self._attributes, contest)):
+                    break
+            self._set(self._attributes(contest))
         if not self._wanted(contest).any():
-            warnings.warn(
+            warn_caller(
                 f"No column is confirmed after {self.n_iter_} rounds, so the first of the ranking is kept. Either none "
-                "is relevant, or more rounds (max_iter) or trees (n_estimators) are needed.",
-                UserWarning,
-                stacklevel=4,  # past two wrappers of scikit-learn, to the line that called fit
+                "is relevant, or more rounds (max_iter) or trees (n_estimators) are needed."
             )
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     def _importances(self, X: np.ndarray, y: np.ndarray, random_state: np.random.RandomState) -> Importances:
         """What tells importances of columns and shadows, after a look at the target."""
         target, n_classes = y, 0
         if self.task == "classification" or (self.task == "auto" and not holds_numbers(y)):
-            check_classification_targets(y)
-            classes, target = np.unique(y, return_inverse=True)
+            classes, target = encoded_classes(y, "ShadowRelevanceSelector")
             n_classes = len(classes)
-            if n_classes < 2:
-                raise ValueError("y has one class only, so no column can tell classes apart; at least two are needed.")
         else:
             target = np.asarray(y, dtype=float)
             if np.ptp(target) == 0:
@@ -259,12 +247,3 @@ class ShadowRelevanceSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator
             "ranking_": contest.ranking,
             "n_iter_": contest.n_rounds,
         }
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.support_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

@@ -24,7 +24,6 @@ from fewer.select.scores._relief import relief_score, relieff_score
 from fewer.select.scores._score import (
     ColumnScores,
     Score,
-    class_codes,
     column_score,
     named_score,
     score_card,
@@ -41,7 +40,6 @@ __all__ = [
     "bns_score",
     "bw_ratio_score",
     "chi2_score",
-    "class_codes",
     "column_score",
     "cross_entropy_score",
     "fisher_score",

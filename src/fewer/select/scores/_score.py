@@ -6,7 +6,6 @@ whatever a user has (frames, sparse matrices, strings as labels), and puts it on
 """
 
 import difflib
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -15,7 +14,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
+
+from fewer._estimators import columns_named, encoded_classes, warn_caller
 
 Task = Literal["classification", "regression", "unsupervised"]
 
@@ -95,16 +96,19 @@ class Score:
         y = column_or_1d(y, warn=False)
         if "classification" in self.tasks and ("regression" not in self.tasks or not holds_numbers(y)):
             if "regression" in self.tasks:
-                return class_codes(y, f"The score {self.name!r}")
+                return encoded_classes(y, f"The score {self.name!r}").codes
             _warn_of_counts(y, self.name)
-            return class_codes(y, f"The score {self.name!r}", f", or take a score for numbers ({_for_numbers()})")
+            otherwise = f", or take a score for numbers ({_for_numbers()})"
+            return encoded_classes(y, f"The score {self.name!r}", otherwise).codes
         return _numbers(y, f"The score {self.name!r}")
 
     def clean_table(self, X: Any) -> Any:
         """Floating-point array, or CSC matrix where the score takes sparse tables."""
-        X = check_array(
-            X, accept_sparse="csc" if self.sparse else False, dtype=(np.float64, np.float32), ensure_min_samples=2
-        )
+        sparse = "csc" if self.sparse else False
+        with columns_named(X, f"The score {self.name!r}"):
+            X = check_array(
+                X, accept_sparse=sparse, dtype=(np.float64, np.float32), ensure_min_samples=2, input_name="X"
+            )
         return self.check_signs(X)
 
     def check_signs(self, X: Any) -> Any:
@@ -136,30 +140,14 @@ def _warn_of_counts(y: np.ndarray, name: str) -> None:
         return
     n_kinds = len(np.unique(y))
     if _few_rows_of_each(n_kinds, len(y)):
-        warnings.warn(
+        warn_caller(
             f"y has {n_kinds:,} different numbers in {len(y):,} rows, and the score {name!r} takes each for a class. "
-            f"If y is a quantity, take a score for numbers ({_for_numbers()}).",
-            UserWarning,
-            stacklevel=2,
+            f"If y is a quantity, take a score for numbers ({_for_numbers()})."
         )
 
 
 def _for_numbers() -> str:
     return ", ".join(score_names(task="regression"))
-
-
-def class_codes(y: np.ndarray, who: str, otherwise: str = "") -> np.ndarray:
-    """Classes as 0, 1, ... in sorted order."""
-    if type_of_target(y) == "continuous":
-        raise ValueError(
-            f"Unknown label type: continuous. {who} tells classes apart, and y holds numbers with fractions; put them "
-            f"into bins first{otherwise}."
-        )
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"{who} tells classes apart, and y has one class only; at least two are needed.")
-    return codes
 
 
 def _numbers(y: np.ndarray, who: str) -> np.ndarray:
@@ -226,7 +214,7 @@ def column_score(
     ...     return X.max(axis=0) - X.min(axis=0)
     >>> spread_score([[1, 5], [2, 9]])
     array([1., 4.])
-    >>> SelectTop("spread", k=1).fit([[1, 5], [2, 9]]).get_support()
+    >>> SelectTop("spread", n_features_to_select=1).fit([[1, 5], [2, 9]]).get_support()
     array([False,  True])
     """
 

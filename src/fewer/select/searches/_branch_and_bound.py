@@ -7,18 +7,18 @@ one, and everything inside of it is skipped. The tree starts from all columns an
 large ones with low J are the first to be cut (Narendra and Fukunaga 1977).
 """
 
-import warnings
 from numbers import Integral
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from fewer._estimators import warn_caller
 from fewer.catalogue import method
 from fewer.select.objectives._mahalanobis import MahalanobisObjective
 from fewer.select.objectives._objective import Objective, SubsetScorer
-from fewer.select.searches._path import SearchPath, SearchStep, Walker, clearly_better
-from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search, places, refuse_more_than_there_are
+from fewer.select.searches._path import SearchPath, SearchStep, Walker, clearly_better, ranking_by_trials
+from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
 
 
 def branch_and_bound_path(
@@ -96,7 +96,7 @@ class BranchAndBoundSearch(Search):
     objective : objective
         What to maximise; it must never fall when a column is added (``objective.monotone``).
     n_features_to_select : int or None, default=None
-        Columns to keep; None for half of them.
+        Columns to keep; None for half of them. All of them, with a warning, if the table has fewer.
     limit : int, default=100_000
         Evaluations after which the search gives up, with a warning, and keeps the best subset so far.
     n_jobs : int or None, default=None
@@ -169,7 +169,8 @@ class BranchAndBoundSearch(Search):
         self.checkpoint = checkpoint
 
     def _check(self, objective: Objective, n_columns: int) -> None:
-        refuse_more_than_there_are(self.n_features_to_select, n_columns)
+        if self.n_features_to_select is not None:
+            self._number_to_keep(n_columns)
         if not objective.monotone:
             raise ValueError(
                 f"{type(objective).__name__} may fall when a column is added, so that no branch can be cut. Use an "
@@ -178,15 +179,14 @@ class BranchAndBoundSearch(Search):
             )
 
     def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:
-        size = max(1, n_columns // 2) if self.n_features_to_select is None else self.n_features_to_select
+        size = min(self.n_features_to_select or max(1, n_columns // 2), n_columns)
         path = branch_and_bound_path(scorer, n_columns, size=size, limit=self.limit, on_step=on_step)
         if not path.complete and path.n_evaluations >= self.limit:
-            warnings.warn(
+            warn_caller(
                 f"The search gave up after {path.n_evaluations:,} evaluations (limit={self.limit:,}); the best subset "
                 f"so far, with {path.scores[size]:.6g}, is kept, and may not be the best of all. Raise the limit, or "
                 "choose fewer columns beforehand.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return path
 
@@ -194,5 +194,4 @@ class BranchAndBoundSearch(Search):
         return super()._attributes(path) | {"complete_": path.complete}
 
     def _columns(self, path: SearchPath, kept: int) -> tuple[np.ndarray, np.ndarray]:
-        inside = np.isin(np.arange(path.n_columns), path.subsets[kept])
-        return path.tried, places(inside, path.tried)
+        return path.tried, ranking_by_trials(path, path.subsets[kept])

@@ -31,7 +31,6 @@ def fingerprint(search: Any, objective: Objective, X: Any, y: Any) -> dict[str, 
     """What must be the same for a search to go on."""
     parameters = {name: value for name, value in search.get_params(deep=False).items() if name not in _DO_NOT_MATTER}
     parameters["objective"] = (type(objective).__qualname__, objective.get_params(deep=False))
-    parameters.pop("estimator_or_criterion", None)
     _refuse_chance(parameters)
     try:
         described = joblib.hash((type(search).__qualname__, parameters))

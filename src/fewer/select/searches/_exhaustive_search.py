@@ -5,7 +5,6 @@ out how much a sequential search misses. With a J that is enough (FOCUS: no conf
 one column up until a subset reaches it.
 """
 
-import warnings
 from math import comb
 from numbers import Integral
 
@@ -13,11 +12,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from fewer._estimators import warn_caller
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, SubsetScorer
-from fewer.select.searches._path import SearchPath, SearchStep, Walker, clearly_better
-from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search, places, refuse_more_than_there_are
+from fewer.select.searches._path import SearchPath, SearchStep, Walker, clearly_better, ranking_by_trials
+from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
 
 # Callbacks are asked after all subsets that share their first columns, this many.
 _SHARED = 2
@@ -81,9 +81,9 @@ class ExhaustiveSearch(Search):
     objective : estimator, objective or callable
         What to maximise, as in :class:`SequentialSearch`.
     n_features_to_select : int or "best", default="best"
-        Columns to keep; "best" tries all sizes, and keeps the subset with the highest objective (of equals the
-        smallest).
-    max_size : int or None, default=None
+        Columns to keep (all of them, with a warning, if the table has fewer); "best" tries all sizes, and keeps the
+        subset with the highest objective (of equals the smallest).
+    max_features : int or None, default=None
         With "best", the largest size to try; None for all.
     limit : int, default=100_000
         Refuse to start when there are more subsets than this. With ``enough``, it is not known beforehand how many will
@@ -147,7 +147,7 @@ class ExhaustiveSearch(Search):
 
     _parameter_constraints = COMMON_CONSTRAINTS | {
         "n_features_to_select": [Interval(Integral, 1, None, closed="left"), StrOptions({"best"})],
-        "max_size": [Interval(Integral, 1, None, closed="left"), None],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "limit": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -156,7 +156,7 @@ class ExhaustiveSearch(Search):
         objective,
         *,
         n_features_to_select="best",
-        max_size=None,
+        max_features=None,
         limit=100_000,
         enough=None,
         cv=5,
@@ -167,7 +167,7 @@ class ExhaustiveSearch(Search):
     ):
         self.objective = objective
         self.n_features_to_select = n_features_to_select
-        self.max_size = max_size
+        self.max_features = max_features
         self.limit = limit
         self.enough = enough
         self.cv = cv
@@ -178,12 +178,13 @@ class ExhaustiveSearch(Search):
 
     def _check(self, objective: Objective, n_columns: int) -> None:
         size = self.n_features_to_select
-        refuse_more_than_there_are(None if size == "best" else size, n_columns)
+        if size != "best":
+            size = self._number_to_keep(n_columns)
         if self.enough is not None and size == "best":
             count, what = n_columns, "of one column"
         elif size == "best":
             count = sum(comb(n_columns, each) for each in self._sizes(n_columns))
-            what = "of any size" if self.max_size is None else f"of up to {self.max_size} columns"
+            what = "of any size" if self.max_features is None else f"of up to {self.max_features} columns"
         else:
             count, what = comb(n_columns, size), f"of {size} columns"
         if count > self.limit:
@@ -194,8 +195,8 @@ class ExhaustiveSearch(Search):
 
     def _sizes(self, n_columns: int) -> list[int]:
         if self.n_features_to_select != "best":
-            return [self.n_features_to_select]
-        largest = n_columns if self.max_size is None else min(self.max_size, n_columns)
+            return [min(self.n_features_to_select, n_columns)]
+        largest = n_columns if self.max_features is None else min(self.max_features, n_columns)
         return list(range(1, largest + 1))
 
     def _n_steps(self, n_columns: int) -> int | None:
@@ -208,12 +209,11 @@ class ExhaustiveSearch(Search):
         for size in self._sizes(n_columns):
             more = comb(n_columns, size)
             if walker.path.n_evaluations + more > self.limit:
-                warnings.warn(
+                warn_caller(
                     f"No subset of up to {size - 1} columns reaches enough={self.enough}; the best has "
                     f"{max(walker.path.scores.values()):.6g}. There are {_in_words(more)} subsets of {size} columns, "
                     f"which would exceed limit={self.limit:,}: raise it, or choose fewer columns beforehand.",
                     ConvergenceWarning,
-                    stacklevel=5,
                 )
                 break
             if try_all(walker, size, on_step) or walker.path.smallest_that(self.enough) is not None:
@@ -221,8 +221,7 @@ class ExhaustiveSearch(Search):
         return walker.path
 
     def _columns(self, path: SearchPath, kept: int) -> tuple[np.ndarray, np.ndarray]:
-        inside = np.isin(np.arange(path.n_columns), path.subsets[kept])
-        return path.tried, places(inside, path.tried)
+        return path.tried, ranking_by_trials(path, path.subsets[kept])
 
 
 def _in_words(count: int) -> str:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fewer.select._ranking import places_of_order
 from fewer.select.objectives._objective import Subset, SubsetScorer
 
 # Means over folds that are equal on paper differ in their last digits, and no search should turn back for that.
@@ -181,7 +182,10 @@ def column_ranking(path: SearchPath, chosen: Subset, merit: np.ndarray) -> np.nd
     times_held = np.zeros(path.n_columns, dtype=int)
     for subset in path.subsets.values():
         times_held[list(subset)] += 1
-    order = np.lexsort((np.arange(path.n_columns), -merit, -times_held, ~inside))
-    ranking = np.empty(path.n_columns, dtype=int)
-    ranking[order] = np.arange(1, path.n_columns + 1)
-    return ranking
+    return places_of_order(np.lexsort((np.arange(path.n_columns), -merit, -times_held, ~inside)))
+
+
+def ranking_by_trials(path: SearchPath, chosen: Subset) -> np.ndarray:
+    """Places from 1: the chosen columns first, and each group in the order of J of what was tried with them."""
+    inside = np.isin(np.arange(path.n_columns), chosen)
+    return places_of_order(np.lexsort((np.arange(path.n_columns), -path.tried, ~inside)))

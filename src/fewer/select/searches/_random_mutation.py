@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import Interval
 
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
-from fewer.select.objectives._objective import Objective, SubsetScorer
+from fewer.select.objectives._objective import SubsetScorer
 from fewer.select.searches._path import SearchPath, Walker, clearly_better, reaches
-from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search, refuse_more_than_there_are
+from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
 
 
 def random_mutation_path(
@@ -167,9 +167,6 @@ class RandomMutationSearch(Search):
     def _is_random(self) -> bool:
         return True
 
-    def _check(self, objective: Objective, n_columns: int) -> None:
-        refuse_more_than_there_are(self.max_features, n_columns, "max_features")
-
     def _n_steps(self, n_columns: int) -> int:
         return 10 * n_columns if self.n_iter is None else self.n_iter
 
@@ -177,7 +174,7 @@ class RandomMutationSearch(Search):
         return random_mutation_path(
             scorer,
             n_columns,
-            max_size=n_columns if self.max_features is None else self.max_features,
+            max_size=min(self.max_features or n_columns, n_columns),
             n_iter=self._n_steps(n_columns),
             seed=seed,
             enough=self.enough,

@@ -4,7 +4,6 @@ Draw a subset of at most as many columns as the best one so far has; it becomes 
 smaller, or as small and better. With the rate of inconsistency as the objective this is the Las Vegas filter.
 """
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 
@@ -12,11 +11,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from fewer._estimators import warn_caller
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
-from fewer.select.objectives._objective import Objective, SubsetScorer
-from fewer.select.searches._path import SearchPath, SearchStep, Walker, clearly_better, reaches
-from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search, places, refuse_more_than_there_are
+from fewer.select.objectives._objective import SubsetScorer
+from fewer.select.searches._path import SearchPath, SearchStep, Walker, clearly_better, ranking_by_trials, reaches
+from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
 
 
 def random_subsets_path(
@@ -155,9 +155,6 @@ class RandomSubsetSearch(Search):
     def _is_random(self) -> bool:
         return True
 
-    def _check(self, objective: Objective, n_columns: int) -> None:
-        refuse_more_than_there_are(self.max_features, n_columns, "max_features")
-
     def _n_steps(self, n_columns: int) -> int:
         return 77 * n_columns if self.n_iter is None else self.n_iter
 
@@ -166,21 +163,19 @@ class RandomSubsetSearch(Search):
         path = random_subsets_path(
             scorer,
             n_columns,
-            max_size=n_columns if self.max_features is None else self.max_features,
+            max_size=min(self.max_features or n_columns, n_columns),
             n_iter=n_iter,
             seed=seed,
             enough=self.enough,
             on_step=on_step,
         )
         if self.enough is not None and path.smallest_that(self.enough) is None:
-            warnings.warn(
+            warn_caller(
                 f"None of {path.n_evaluations} random subsets reaches enough={self.enough}; the best one, with "
                 f"{max(path.scores.values()):.6g}, is kept. Raise n_iter or max_features, or ask for less.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return path
 
     def _columns(self, path: SearchPath, kept: int) -> tuple[np.ndarray, np.ndarray]:
-        inside = np.isin(np.arange(path.n_columns), path.subsets[kept])
-        return path.tried, places(inside, path.tried)
+        return path.tried, ranking_by_trials(path, path.subsets[kept])

@@ -4,19 +4,18 @@ A search defines how it walks (``_walk``) and which size it keeps (``_kept_size`
 """
 
 import os
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewer._estimators import fit_steps, validated, warn_caller
+from fewer.select._selector import Selector
 from fewer.select.objectives._as_objective import NAMED_OBJECTIVES, as_objective
 from fewer.select.objectives._objective import Objective, SubsetScorer
 from fewer.select.searches._checkpoint import RecalledScorer, opened
@@ -35,7 +34,7 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class Search(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class Search(CallbackSupportMixin, Selector):
     """Base of all searches."""
 
     @with_callbacks
@@ -56,24 +55,24 @@ class Search(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             The fitted selector.
         """
         objective = self._objective()
-        X, y = _validated(self, objective, X, y)
+        taken: dict[str, Any] = {
+            "accept_sparse": ("csc", "csr") if objective.takes_sparse else False,
+            "ensure_all_finite": "allow-nan" if objective.takes_nan else True,
+        }
+        if y is None and not objective.needs_y:
+            X = validated(self, X, **taken)
+        else:
+            X, y = validated(self, X, y, **taken)
         self._warn_of_idle_scoring()
         self._check(objective, X.shape[1])
-        fitting = self._init_callback_context(max_subtasks=self._n_steps(X.shape[1]))
-        fitting.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        with fit_steps(self, X, y, n_steps=self._n_steps(X.shape[1])) as after_step:
 
-        def on_step(path):
-            last = path.history[-1]
-            step = fitting.subcontext(task_name=f"{last.action}-{'subset' if last.column is None else 'column'}")
-            step.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return step.call_on_fit_task_end(
-                estimator=self, X=X, y=y, reconstruction_attributes=lambda: self._attributes(path)
-            )
+            def on_step(path):
+                last = path.history[-1]
+                name = f"{last.action}-{'subset' if last.column is None else 'column'}"
+                return after_step(name, lambda: self._attributes(path))
 
-        path = self._searched(objective, X, y, on_step)
-        for name, value in self._attributes(path).items():
-            setattr(self, name, value)
-        fitting.call_on_fit_task_end(estimator=self, X=X, y=y)
+            self._set(self._attributes(self._searched(objective, X, y, on_step)))
         return self
 
     def _searched(self, objective: Objective, X: Any, y: Any, on_step: OnStep) -> SearchPath:
@@ -101,11 +100,9 @@ class Search(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         scoring = getattr(self, "scoring", None)
         if scoring is not None and not hasattr(self.objective, "fit"):
             shown = repr(scoring) if isinstance(scoring, str) else getattr(scoring, "__name__", type(scoring).__name__)
-            warnings.warn(
+            warn_caller(
                 f"scoring={shown} is not used: it is for searches by an estimator, and this objective has a measure of "
-                "its own.",
-                UserWarning,
-                stacklevel=4,
+                "its own."
             )
 
     def _is_random(self) -> bool:
@@ -146,12 +143,6 @@ class Search(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             "ranking_": ranking,
         }
 
-    def _get_support_mask(self):
-        check_is_fitted(self, "n_features_to_select_")
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[list(self.subset_path_[self.n_features_to_select_])] = True
-        return mask
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         objective = self._objective()
@@ -159,30 +150,3 @@ class Search(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         tags.input_tags.allow_nan = objective.takes_nan
         tags.target_tags.required = objective.needs_y
         return tags
-
-
-def refuse_more_than_there_are(size: int | None, n_columns: int, name: str = "n_features_to_select") -> None:
-    """Refuse to keep more columns than the table has."""
-    if size is not None and size > n_columns:
-        raise ValueError(f"{name}={size} columns cannot be kept of a table with n_features={n_columns}.")
-
-
-def places(kept: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Places from 1: the columns kept first, and each group in the order of the scores."""
-    n_columns = len(scores)
-    ranking = np.empty(n_columns, dtype=int)
-    ranking[np.lexsort((np.arange(n_columns), -scores, ~kept))] = np.arange(1, n_columns + 1)
-    return ranking
-
-
-def _validated(selector: BaseEstimator, objective: Objective, X: Any, y: Any) -> tuple[Any, Any]:
-    """X and y, checked for what the objective takes."""
-    taken: dict[str, Any] = {
-        "accept_sparse": ("csc", "csr") if objective.takes_sparse else False,
-        "ensure_all_finite": "allow-nan" if objective.takes_nan else True,
-    }
-    if y is None and not objective.needs_y:
-        X = validate_data(selector, X, **taken)
-    else:
-        X, y = validate_data(selector, X, y, **taken)
-    return X, y

@@ -10,7 +10,7 @@ from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, SubsetScorer
 from fewer.select.searches._path import SearchPath, column_ranking, column_scores
 from fewer.select.searches._plus_minus import plus_minus_path
-from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search, refuse_more_than_there_are
+from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
 from fewer.select.searches._sequential import sequential_path
 from fewer.select.searches._stepwise import stepwise_path
 
@@ -50,8 +50,8 @@ class SequentialSearch(Search):
             "plus_minus"}, default="forward"
         Where the search starts, and whether it goes back. Forward suits small subsets, backward large ones.
     n_features_to_select : int or None, default=None
-        Columns to keep; for the stepwise searches, at most that many. None searches the whole path, and keeps the
-        subset with the highest J (of equals the smallest).
+        Columns to keep (all of them, with a warning, if the table has fewer); for the stepwise searches, at most that
+        many. None searches the whole path, and keeps the subset with the highest J (of equals the smallest).
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``objective`` is an estimator; an objective brings its own.
     scoring : str, callable or None, default=None
@@ -175,7 +175,8 @@ class SequentialSearch(Search):
         self.checkpoint = checkpoint
 
     def _check(self, objective: Objective, n_columns: int) -> None:
-        refuse_more_than_there_are(self.n_features_to_select, n_columns)
+        if self.n_features_to_select is not None:
+            self._number_to_keep(n_columns)
         if self.direction == "plus_minus" and self.plus == self.minus:
             raise ValueError(
                 f"plus={self.plus} and minus={self.minus} are equal, so that the rounds lead nowhere; add more columns "
@@ -195,7 +196,7 @@ class SequentialSearch(Search):
 
     def _goal(self, n_columns: int) -> int:
         if self.n_features_to_select is not None:
-            return self.n_features_to_select
+            return min(self.n_features_to_select, n_columns)
         return n_columns if self._forward or self.direction in STEPWISE else 1
 
     def _n_steps(self, n_columns: int) -> int | None:

@@ -37,7 +37,7 @@ class SubsetSearch(Search):
 
     Parameters
     ----------
-    estimator_or_criterion : estimator, objective, callable or str
+    objective : estimator, objective, callable or str
         What to maximise: the cross-validated score of an estimator, an objective, a function ``(X, y) -> float``, or
         the name of a filter for discrete columns: "conflicts", "class_entropy", "inconsistency_rate" or "mdl".
     strategy : {"forward", "backward", "floating", "floating_backward", "forward_stepwise", "backward_stepwise", \
@@ -109,7 +109,7 @@ class SubsetSearch(Search):
     """
 
     _parameter_constraints = {
-        "estimator_or_criterion": COMMON_CONSTRAINTS["objective"],
+        "objective": COMMON_CONSTRAINTS["objective"],
         "strategy": [StrOptions(set(STRATEGIES))],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "n_iter": [Interval(Integral, 1, None, closed="left"), None],
@@ -118,7 +118,7 @@ class SubsetSearch(Search):
 
     def __init__(
         self,
-        estimator_or_criterion,
+        objective,
         strategy="forward",
         max_features=None,
         n_iter=None,
@@ -129,7 +129,7 @@ class SubsetSearch(Search):
         n_jobs=None,
         checkpoint=None,
     ):
-        self.estimator_or_criterion = estimator_or_criterion
+        self.objective = objective
         self.strategy = strategy
         self.max_features = max_features
         self.n_iter = n_iter
@@ -143,7 +143,7 @@ class SubsetSearch(Search):
         return self._search()._is_random()
 
     def _objective(self) -> Objective:
-        return as_objective(self.estimator_or_criterion, cv=self.cv, scoring=None)
+        return as_objective(self.objective, cv=self.cv, scoring=None)
 
     def _search(self) -> Search:
         """The search that the strategy stands for."""
@@ -154,10 +154,9 @@ class SubsetSearch(Search):
         if self.strategy == "lvf":
             return RandomSubsetSearch(objective, max_features=self.max_features, n_iter=self.n_iter, enough=enough)
         if self.strategy == "focus":
-            return ExhaustiveSearch(objective, max_size=self.max_features, enough=enough)
-        return SequentialSearch(
-            objective, direction=self.strategy, n_features_to_select=self.max_features, enough=enough
-        )
+            return ExhaustiveSearch(objective, max_features=self.max_features, enough=enough)
+        size = None if self.max_features is None else min(self.max_features, self.n_features_in_)
+        return SequentialSearch(objective, direction=self.strategy, n_features_to_select=size, enough=enough)
 
     def _check(self, objective: Objective, n_columns: int) -> None:
         if self.strategy in _NEED_ENOUGH and self.enough is None and objective.ideal is None:

@@ -1,16 +1,15 @@
 """Weights by Fisher's criterion as a selector; the mathematics is in ``_fisher_weights.py``."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
+from fewer._estimators import encoded_classes, warn_caller
 from fewer.catalogue import method
+from fewer.select._ranking import places_of_order
 from fewer.select.weights._blas_threads import worthwhile_threads
 from fewer.select.weights._fisher_weights import between_shares, class_offsets, fisher_weights, spanned_axes
 from fewer.select.weights._unit_columns import varying_part
@@ -42,7 +41,7 @@ class FisherWeightSelector(WeightSelector):
         Only so many directions, those with the most variance. Needed with no more columns than rows, where all
         directions are spanned and the criterion says nothing about columns together.
     n_features_to_select : int or None, default=None
-        Keep only so many columns, those with the highest weights; all of them if the table has no more.
+        Keep only so many columns, those with the highest weights; all of them, with a warning, if the table has fewer.
     with_mean : bool, default=True
         Whether ``transform`` takes off the mean.
 
@@ -54,6 +53,8 @@ class FisherWeightSelector(WeightSelector):
         The same as ``weights_``.
     ranking_ : ndarray of shape (n_features,)
         Place of each column, 1 for the highest weight. Columns with weight 0 are ranked by ``between_shares_``.
+    n_features_to_select_ : int
+        Columns kept.
     between_shares_ : ndarray of shape (n_features,)
         Share of each column's variance that lies between the classes.
     objective_ : float
@@ -127,11 +128,8 @@ class FisherWeightSelector(WeightSelector):
         self : object
             The fitted selector.
         """
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has one class only, {self.classes_[0]}; telling classes apart takes two or more.")
+        X, y = self._validated(X, y)
+        self.classes_, codes = encoded_classes(y, "FisherWeightSelector")
         scale = self._scale_of(X)
         varying, varying_scale = varying_part(X, scale)
         offsets = class_offsets(varying, codes, varying_scale)
@@ -146,11 +144,10 @@ class FisherWeightSelector(WeightSelector):
             with worthwhile_threads(X):
                 found = fisher_weights(axes, offsets, self.lam, self.projection_rank)
             if not found.converged:
-                warnings.warn(
+                warn_caller(
                     f"The weights still moved after {len(found.path)} products; several groups of columns may be "
                     "equally good. Another lam may tell them apart.",
                     ConvergenceWarning,
-                    stacklevel=2,
                 )
             weights, self.objective_ = np.maximum(found.vector, 0), found.value
         length = np.linalg.norm(weights)
@@ -159,22 +156,15 @@ class FisherWeightSelector(WeightSelector):
         self.between_shares_[scale.varies] = shares
         # Ties are many where weights are cut off at zero; constant columns have no share and stay last.
         order = np.lexsort((np.arange(X.shape[1]), ~scale.varies, -self.between_shares_, -self.weights_))
-        self.ranking_[order] = np.arange(1, X.shape[1] + 1)
+        self.ranking_ = places_of_order(order)
         return self
 
     def _warn_of_single_columns(self, n_columns: int) -> None:
         if n_columns == 1:
             return
         cure = f"Give projection_rank={max(1, n_columns // 2)} or so" if self.projection_rank is None else "Lower it"
-        warnings.warn(
+        warn_caller(
             f"The rows span all {n_columns} columns, so the criterion is degenerate: it looks at single columns, and "
             f"would put all weight on one. The weights are each column's share of variance between classes instead. "
-            f"{cure}, or use a score of single columns.",
-            UserWarning,
-            stacklevel=3,
+            f"{cure}, or use a score of single columns."
         )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

@@ -12,8 +12,9 @@ from types import ModuleType
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted
 
+from fewer._estimators import validated
 from fewer.catalogue import method
 
 MODE = "periodization"  # the only one with as many coefficients as pixels, when sides can be halved
@@ -166,7 +167,7 @@ class HaarFeatures(TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         pywavelets()
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = validated(self, X, dtype=[np.float64, np.float32])
         self.image_shape_ = self._checked_shape(X.shape[1])
         level = most_levels(self.image_shape_) if self.level is None else self.level
         if level > most_levels(self.image_shape_):
@@ -205,7 +206,7 @@ class HaarFeatures(TransformerMixin, BaseEstimator):
             Coefficients, band by band.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validated(self, X, dtype=[np.float64, np.float32], reset=False)
         bands = haar_coefficients(self._as_images(X), self.bands_[0][1])
         return np.concatenate([band.reshape(len(X), -1) for _, _, band in bands], axis=1)
 

@@ -1,6 +1,5 @@
 """Weights by variance as a selector; the mathematics is in ``_variance_weights.py``."""
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -11,8 +10,8 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
 
+from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.select.weights._blas_threads import worthwhile_threads
 from fewer.select.weights._unit_columns import ColumnScale, UnitColumns, unit_columns, varying_part
@@ -23,7 +22,7 @@ from fewer.select.weights._variance_weights import (
     q_alpha_weights,
     random_directions,
 )
-from fewer.select.weights._weight_selector import WeightSelector, spread_over
+from fewer.select.weights._weight_selector import WeightSelector
 
 
 @method(
@@ -60,9 +59,10 @@ class VarianceWeightSelector(CallbackSupportMixin, WeightSelector):
     tol : float, default=1e-9
         Stop when the objective rises by less than this share of it.
     threshold : float or None, default=None
-        Keep only columns with at least this weight. Equal weights would be ``1 / sqrt(n_features)``.
+        Keep only columns with at least this weight; if there is none, the best one, with a warning. Equal weights would
+        be ``1 / sqrt(n_features)``.
     n_features_to_select : int or None, default=None
-        Keep only so many columns, those with the highest weights; all of them if the table has no more.
+        Keep only so many columns, those with the highest weights; all of them, with a warning, if the table has fewer.
     with_mean : bool, default=True
         Whether ``transform`` takes off the mean. Without it a sparse table stays sparse, and distances are the same.
     random_state : int, RandomState instance or None, default=None
@@ -77,6 +77,8 @@ class VarianceWeightSelector(CallbackSupportMixin, WeightSelector):
         The same as ``weights_``.
     ranking_ : ndarray of shape (n_features,)
         Place of each column, 1 for the highest weight.
+    n_features_to_select_ : int
+        Columns kept.
     objective_ : float
         Sum of the squared variances along the directions.
     objective_path_ : ndarray of shape (n_iter,)
@@ -124,6 +126,7 @@ class VarianceWeightSelector(CallbackSupportMixin, WeightSelector):
     array([0.57, 0.57, 0.57, 0.  , 0.  , 0.01])
     """
 
+    _takes_sparse = True
     _parameter_constraints = {
         "method": [StrOptions({"direct", "iterative"})],
         "n_directions": [Interval(Integral, 1, None, closed="left")],
@@ -179,38 +182,24 @@ class VarianceWeightSelector(CallbackSupportMixin, WeightSelector):
         self : object
             The fitted selector.
         """
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = self._validated(X, "no_validation", accept_sparse=("csr", "csc"))
         scale = self._scale_of(X)
-        fitting = self._init_callback_context(max_subtasks=self.max_iter if self._runs_once() else None)
-        fitting.call_on_fit_task_begin(estimator=self, X=X)
-
-        def on_step(weights, objective):
-            step = fitting.subcontext(task_name=f"{self.method}-step")
-            step.call_on_fit_task_begin(estimator=self, X=X)
-            return step.call_on_fit_task_end(
-                estimator=self,
-                X=X,
-                reconstruction_attributes=lambda: {
-                    "weights_": spread_over(scale.varies, weights()),
-                    "mean_": scale.mean,
-                    "norm_": scale.norm,
-                },
-            )
-
-        stopped = Stop(on_step)
         varying, varying_scale = varying_part(X, scale)
-        with worthwhile_threads(X):
-            if self.method == "direct":
-                found = direct_weights(varying, varying_scale, stopped)
-            else:
-                found = self._iterated(varying, varying_scale, stopped)
+        with fit_steps(self, X, n_steps=self.max_iter if self._runs_once() else None) as after_step:
+            stopped = Stop(
+                lambda weights, objective: after_step(f"{self.method}-step", lambda: self._attributes(weights(), scale))
+            )
+            with worthwhile_threads(X):
+                if self.method == "direct":
+                    found = direct_weights(varying, varying_scale, stopped)
+                else:
+                    found = self._iterated(varying, varying_scale, stopped)
+            self._keep(found.weights, scale)
+            self.objective_ = found.path[-1]
+            self.objective_path_ = np.array(found.path)
+            self.n_iter_ = len(found.path)
         if not (found.converged or stopped.asked):
             self._warn_of_moving(found)
-        self._keep(found.weights, scale)
-        self.objective_ = found.path[-1]
-        self.objective_path_ = np.array(found.path)
-        self.n_iter_ = len(found.path)
-        fitting.call_on_fit_task_end(estimator=self, X=X)
         return self
 
     def _runs_once(self) -> bool:
@@ -240,16 +229,15 @@ class VarianceWeightSelector(CallbackSupportMixin, WeightSelector):
     def _warn_of_moving(self, found: Weighting) -> None:
         rise = (found.path[-1] - found.path[-2]) / found.path[-1] if len(found.path) > 1 else 1.0
         cure = "Raise max_iter, or tol" if self.method == "iterative" else "Two columns or groups may be equally good"
-        warnings.warn(
+        warn_caller(
             f"The weights still moved after {len(found.path)} iterations: the objective, {found.path[-1]:.6g}, rose by "
             f"{rise:.1g} of it in the last. {cure}.",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.target_tags.required = False
         return tags
 
 

@@ -3,20 +3,19 @@
 Column j becomes ``sqrt(a_j) (x_j - mean_j) / norm_j``, with the weight a_j, mean and norm of the training table.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from fewer._estimators import validated, warn_caller
 from fewer.select._ranking import places
+from fewer.select._selector import Selector
 from fewer.select.weights._unit_columns import ColumnScale, column_scale
 
 
-class WeightSelector(SelectorMixin, BaseEstimator):
+class WeightSelector(Selector):
     """Base of the selectors that give each column a weight."""
 
     weights_: np.ndarray
@@ -44,10 +43,8 @@ class WeightSelector(SelectorMixin, BaseEstimator):
                 f"The values of {self._told(too_wide)} are too large to be squared. Divide them by a power of ten."
             )
         if len(constant):
-            warnings.warn(
-                f"{self._told(constant)} {'is' if len(constant) == 1 else 'are'} constant: left out, with weight 0.",
-                UserWarning,
-                stacklevel=3,
+            warn_caller(
+                f"{self._told(constant)} {'is' if len(constant) == 1 else 'are'} constant: left out, with weight 0."
             )
         return scale
 
@@ -60,20 +57,30 @@ class WeightSelector(SelectorMixin, BaseEstimator):
 
     def _keep(self, weights: np.ndarray, scale: ColumnScale) -> None:
         """Set what follows from the weights of the columns that vary."""
-        self.mean_, self.norm_ = scale.mean, scale.norm
-        self.weights_ = spread_over(scale.varies, weights)
-        self.scores_ = self.weights_
-        # Constant columns come last, even after columns with a weight that rounding made negative.
-        self.ranking_ = places(np.where(scale.varies, self.weights_, -np.inf))
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        kept = self.norm_ > 0
+        self._set(self._attributes(weights, scale))
         if self.n_features_to_select is not None:
-            kept &= self.ranking_ <= self.n_features_to_select
-        if self.threshold is not None:
-            kept &= self.weights_ >= self.threshold
-        return kept
+            self._number_to_keep(len(scale.varies))
+        highest = self.weights_.max()
+        if self.threshold is not None and highest < self.threshold:
+            warn_caller(
+                f"No column reaches threshold={self.threshold:g} (the highest weight is {highest:.3g}); the best one "
+                "is kept."
+            )
+
+    def _attributes(self, weights: np.ndarray, scale: ColumnScale) -> dict[str, Any]:
+        spread = spread_over(scale.varies, weights)
+        worth = np.where(scale.varies, spread, -np.inf)  # of all weights, also those that rounding made negative
+        n_kept = int((worth >= (-np.inf if self.threshold is None else self.threshold))[scale.varies].sum())
+        if self.n_features_to_select is not None:
+            n_kept = min(n_kept, self.n_features_to_select)
+        return {
+            "mean_": scale.mean,
+            "norm_": scale.norm,
+            "weights_": spread,
+            "scores_": spread,
+            "ranking_": places(worth),
+            "n_features_to_select_": max(n_kept, 1),
+        }
 
     def _factors(self) -> np.ndarray:
         """What each kept column is multiplied by."""
@@ -95,11 +102,9 @@ class WeightSelector(SelectorMixin, BaseEstimator):
             it, times the square root of the weight. Sparse if X is and ``with_mean=False``.
         """
         check_is_fitted(self)
-        takes_sparse = ("csr", "csc") if self.__sklearn_tags__().input_tags.sparse else False
-        X = validate_data(self, X, accept_sparse=takes_sparse, dtype=[np.float64, np.float32], reset=False)
+        takes_sparse = ("csr", "csc") if self._takes_sparse else False
+        X = validated(self, X, accept_sparse=takes_sparse, dtype=[np.float64, np.float32], reset=False)
         kept = self.get_support()
-        if not kept.any():
-            warnings.warn("No column is kept: lower the threshold.", UserWarning, stacklevel=2)
         factors = self._factors().astype(X.dtype)
         columns = X if kept.all() else X[:, kept]
         if sparse.issparse(columns):

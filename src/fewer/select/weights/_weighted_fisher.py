@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import encoded_classes, validated
 from fewer.catalogue import method
 from fewer.select.weights._weighted_pca import WeightedPCA
 
@@ -105,7 +105,7 @@ class WeightedFisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         self : object
             The fitted estimator.
         """
-        table, y = validate_data(
+        table, y = validated(
             self,
             X,
             y,
@@ -113,10 +113,7 @@ class WeightedFisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
             dtype=[np.float64, np.float32],
             ensure_min_samples=2,
         )
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has one class only, {self.classes_[0]}; telling classes apart takes two or more.")
+        self.classes_ = encoded_classes(y, "WeightedFisher").classes
         n_rows, n_columns = table.shape
         size = self.n_pca_components or max(1, min(n_rows - len(self.classes_), n_columns))
         pca = WeightedPCA(size if self.n_pca_components else None, selector=self.selector)

@@ -4,7 +4,6 @@ With weights a and unit columns M, the directions are those of ``M diag(sqrt(a))
 ``M diag(a) M'`` over the rows, so that a wide table, or a sparse one, is not weighted first.
 """
 
-import warnings
 from numbers import Integral
 
 import numpy as np
@@ -12,8 +11,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context, clone
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from fewer._estimators import validated, warn_caller
 from fewer.catalogue import method
 from fewer.select.weights._blas_threads import worthwhile_threads
 from fewer.select.weights._unit_columns import ColumnScale, UnitColumns, column_scale, unit_columns
@@ -135,7 +135,7 @@ class WeightedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self : object
             The fitted estimator.
         """
-        table = validate_data(self, X, ensure_min_samples=2, **self._taken())
+        table = validated(self, X, ensure_min_samples=2, **self._taken())
         n_rows, n_columns = table.shape
         most = min(n_rows - 1, n_columns)
         if self.n_components is not None and self.n_components > most:
@@ -159,11 +159,9 @@ class WeightedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         self.n_components_ = len(squares)
         if self.n_components is not None and self.n_components_ < self.n_components:
-            warnings.warn(
+            warn_caller(
                 f"The weighted table has {self.n_components_} directions that vary, fewer than "
-                f"n_components={self.n_components}: these are all.",
-                UserWarning,
-                stacklevel=2,
+                f"n_components={self.n_components}: these are all."
             )
         self.mean_, self.norm_ = scale.mean, scale.norm
         self.components_ = np.zeros((self.n_components_, n_columns), dtype=table.dtype)
@@ -195,7 +193,7 @@ class WeightedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             The coordinates.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._taken())
+        X = validated(self, X, reset=False, **self._taken())
         loadings = self.loadings_.astype(X.dtype, copy=False)
         if sparse.issparse(X):  # the mean comes off afterwards, so that the table stays sparse
             return X @ loadings - (self.mean_ @ loadings).astype(X.dtype)

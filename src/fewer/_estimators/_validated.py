@@ -1,0 +1,112 @@
+"""A table and its target as arrays, as scikit-learn checks them; refusals name the columns that are to blame."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+
+def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    """What ``sklearn.utils.validation.validate_data`` gives; what it refuses is told with the names of columns."""
+    with columns_named(X, type(estimator).__name__):
+        return validate_data(estimator, X, y, **options)
+
+
+@contextmanager
+def columns_named(X: Any, who: str) -> Iterator[None]:
+    """Names the columns of X in what scikit-learn refuses within the block, and how to mend them for ``who``."""
+    refuse_dataset(X)
+    try:
+        yield
+    except ValueError as error:
+        told = _with_columns(str(error), X, who)
+        if told is None:
+            raise
+        raise ValueError(told) from None
+
+
+def refuse_dataset(X: Any) -> None:
+    """Say how to pass a table that comes together with its target.
+
+    >>> from fewer.datasets import load
+    >>> refuse_dataset(load("wine"))
+    Traceback (most recent call last):
+        ...
+    TypeError: X is a Dataset, which holds a table and its target; pass data.X and data.y.
+    """
+    # A frame may well have columns of these names.
+    if hasattr(X, "X") and hasattr(X, "y") and not hasattr(X, "__array__"):
+        raise TypeError(f"X is a {type(X).__name__}, which holds a table and its target; pass data.X and data.y.")
+
+
+class _Culprits(NamedTuple):
+    """Columns with entries that cannot be used: the first, how many rows and which of them first, how many columns."""
+
+    column: int
+    n_rows: int
+    first_row: int
+    n_columns: int
+
+
+def _with_columns(message: str, X: Any, who: str) -> str | None:
+    """The message of scikit-learn with the columns that it is about, and the cure; None for messages about others."""
+    if message.startswith("Input X contains NaN"):
+        cure = "fill the holes first, by SimpleImputer as the step before in a pipeline, or leave them out"
+        return _told("Input X contains NaN", _culprits(X, np.isnan), X, f"{who} needs a number everywhere: {cure}.")
+    if message.startswith("Input X contains infinity"):
+        cure = f"{who} needs numbers that can be added up: replace them, or leave them out."
+        return _told(message.removesuffix("."), _culprits(X, lambda values: ~np.isfinite(values)), X, cure)
+    if message.startswith("could not convert string to float"):
+        return _told_of_text(X, who)
+    return None
+
+
+def _told(what: str, found: _Culprits, X: Any, cure: str) -> str:
+    rows = "row" if found.n_rows == 1 else f"{found.n_rows:,} rows, the first is row"
+    more = "" if found.n_columns == 1 else f" and in {found.n_columns - 1:,} more"
+    return f"{what}, in column {_name(X, found.column)} ({rows} {found.first_row}){more}. {cure}"
+
+
+def _culprits(X: Any, wrong: Callable[[np.ndarray], np.ndarray]) -> _Culprits:
+    table = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, ensure_min_samples=0)
+    if sparse.issparse(table):
+        stored = table.tocoo()
+        spoilt = wrong(stored.data)
+        rows, columns = stored.row[spoilt], stored.col[spoilt]
+    else:
+        rows, columns = np.nonzero(wrong(table))
+    first = int(columns.min())
+    its_rows = rows[columns == first]
+    return _Culprits(first, len(its_rows), int(its_rows.min()), len(np.unique(columns)))
+
+
+def _told_of_text(X: Any, who: str) -> str | None:
+    table = np.asarray(X, dtype=object)
+    if table.ndim != 2:
+        return None
+    for column in range(table.shape[1]):
+        for value in table[:, column]:
+            if isinstance(value, str) and not _is_number(value):
+                return (
+                    f"Column {_name(X, column)} holds text, such as {value!r}. {who} needs numbers: encode it first, "
+                    "by OneHotEncoder or OrdinalEncoder as the step before in a pipeline, or leave it out."
+                )
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _name(X: Any, column: int) -> str:
+    """The column by its name, or by its position where there are no names."""
+    names = getattr(X, "columns", None)
+    return str(column) if names is None else repr(list(names)[column])

@@ -1,0 +1,94 @@
+"""What scikit-learn refuses is told with the column that is to blame, and how to mend it."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from fewer._estimators import encoded_classes, validated
+from fewer.datasets import load, make_five_classes
+from fewer.select import fisher_score
+
+
+class Taker(BaseEstimator):
+    """Takes tables of numbers, sparse ones too."""
+
+
+def taken(X):
+    return validated(Taker(), X, accept_sparse=True, dtype=(np.float64, np.float32))
+
+
+HOLES = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "height": [1.0, np.nan, 2.0, np.nan], "weight": [np.nan] * 4})
+
+
+@pytest.mark.parametrize(
+    ("X", "column"),
+    [
+        (HOLES, "'height'"),
+        (pl.DataFrame(HOLES), "'height'"),
+        (HOLES.to_numpy(), "1"),
+        (HOLES.to_numpy().tolist(), "1"),
+        (sparse.csr_array(HOLES.to_numpy()), "1"),
+        (sparse.csc_array(HOLES.to_numpy()), "1"),
+    ],
+    ids=["pandas", "polars", "array", "list", "csr", "csc"],
+)
+def test_holes_are_told_by_column_and_row(X, column):
+    expected = rf"^Input X contains NaN, in column {column} \(2 rows, the first is row 1\) and in 1 more\. Taker needs"
+    with pytest.raises(ValueError, match=expected):
+        taken(X)
+
+
+def test_infinite_numbers_are_told_by_column_and_row():
+    with pytest.raises(ValueError, match=r"^Input X contains infinity.*, in column 'b' \(row 2\)\. Taker needs"):
+        taken(pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0, -np.inf]}))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_text_is_told_by_column_with_an_example(frame):
+    X = frame({"size": [1.0, 2.0], "number": ["1", "2"], "colour": ["3", "red"]})
+    with pytest.raises(ValueError, match=r"^Column 'colour' holds text, such as 'red'\. Taker needs numbers"):
+        taken(X)
+    assert taken(X[["size", "number"]]).tolist() == [[1.0, 1.0], [2.0, 2.0]]
+
+
+def test_a_function_names_columns_too():
+    with pytest.raises(ValueError, match=r"in column 'height' .* The score 'fisher' needs a number"):
+        fisher_score(HOLES[["age", "height"]], [0, 1, 0, 1])
+
+
+def test_other_refusals_stay_as_they_are():
+    with pytest.raises(ValueError, match="Found array with 0 sample"):
+        taken(np.empty((0, 2)))
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        validated(Taker(), ["red", "blue"], dtype=float, ensure_2d=False)
+
+
+@pytest.mark.parametrize("data", [load("wine"), make_five_classes(random_state=0)], ids=["Dataset", "Problem"])
+def test_a_table_with_its_target_is_not_a_table(data):
+    with pytest.raises(TypeError, match=r"which holds a table and its target; pass data\.X"):
+        taken(data)
+
+
+def test_a_frame_may_have_columns_named_x_and_y():
+    assert taken(pd.DataFrame({"X": [1.0, 2.0], "y": [3.0, 4.0]})).tolist() == [[1.0, 3.0], [2.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.array(["a", "a"]), "Taker tells classes apart, and y has one class only, 'a'; at least two are needed"),
+        (np.array([0.5, 1.5, 2.5]), "Unknown label type: continuous. Taker tells .* put them into bins first"),
+        (np.eye(2), "y has several columns, and Taker takes one target only"),
+    ],
+)
+def test_targets_without_classes_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        encoded_classes(y, "Taker")
+
+
+def test_classes_are_coded_in_sorted_order():
+    classes, codes = encoded_classes(np.array(["spam", "ham", "spam"]), "Taker")
+    assert (classes.tolist(), codes.tolist()) == (["ham", "spam"], [1, 0, 1])
