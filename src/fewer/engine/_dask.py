@@ -17,7 +17,7 @@ from fewer.engine._engine import Engine
 from fewer.engine._outcome import Outcome, failure_from
 from fewer.engine._payload import Packed, packed, pickled
 from fewer.engine._session import MAX_ATTEMPTS, Session, Ticket
-from fewer.engine._threads import within
+from fewer.engine._threads import cores, within
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -78,13 +78,12 @@ class Cargo:
 
 def run_on_worker(task_bytes: bytes, cargo: Cargo, threads_by_host: dict[str, int]) -> tuple[str, bytes]:
     """Name of the Dask worker, and the report of the task that it ran within its share of the host."""
-    import joblib
     from distributed import get_worker
     from distributed.comm import get_address_host
 
     worker = get_worker()
     side_by_side = max(threads_by_host.get(get_address_host(worker.address), 0), worker.state.nthreads)
-    with within(max(1, joblib.cpu_count() // side_by_side)):
+    with within(max(1, cores() // side_by_side)):
         return worker.address, attempt_on_bytes(cargo.call, task_bytes)
 
 

@@ -25,6 +25,13 @@ _THREAD_VARIABLES = (
 _capped = threading.local()
 
 
+def cores() -> int:
+    """Cores that this process may use."""
+    import joblib
+
+    return joblib.cpu_count()
+
+
 def thread_environment(budget: int) -> dict[str, str]:
     """Environment of a worker whose libraries may use ``budget`` threads; a lower limit set by the user stays."""
 

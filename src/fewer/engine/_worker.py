@@ -56,11 +56,6 @@ class WorkerProcess:
     def name(self) -> str:
         return f"process {self._process.pid}"
 
-    @property
-    def ready(self) -> bool:
-        """True once the process has come up and said so."""
-        return self._ready
-
     def alive(self) -> bool:
         return self._process.is_alive()
 
