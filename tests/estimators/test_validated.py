@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from fewer._estimators import encoded_classes, validated
 from fewer.datasets import load, make_five_classes
-from fewer.select import fisher_score
+from fewer.select import fisher_score, irrelevant_feature_curve, redundancy_groups
 
 
 class Taker(BaseEstimator):
@@ -92,3 +92,9 @@ def test_targets_without_classes_are_refused(y, message):
 def test_classes_are_coded_in_sorted_order():
     classes, codes = encoded_classes(np.array(["spam", "ham", "spam"]), "Taker")
     assert (classes.tolist(), codes.tolist()) == (["ham", "spam"], [1, 0, 1])
+
+
+@pytest.mark.parametrize("function", [fisher_score, redundancy_groups, irrelevant_feature_curve])
+def test_functions_take_no_dataset_either(function):
+    with pytest.raises(TypeError, match=r"X is a Dataset, .* pass data\.X and data\.y"):
+        function(load("wine"), load("wine").y)

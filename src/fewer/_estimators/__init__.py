@@ -3,11 +3,11 @@
 from fewer._estimators._classes import encoded_classes
 from fewer._estimators._documents import refuse_documents
 from fewer._estimators._fit_steps import fit_steps
-from fewer._estimators._validated import columns_named, refuse_dataset, validated
+from fewer._estimators._validated import checked_array, refuse_dataset, validated
 from fewer._estimators._warn import warn_caller
 
 __all__ = [
-    "columns_named",
+    "checked_array",
     "encoded_classes",
     "fit_steps",
     "refuse_dataset",

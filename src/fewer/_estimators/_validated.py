@@ -12,12 +12,18 @@ from sklearn.utils.validation import validate_data
 
 def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
     """What ``sklearn.utils.validation.validate_data`` gives; what it refuses is told with the names of columns."""
-    with columns_named(X, type(estimator).__name__):
+    with _columns_named(X, type(estimator).__name__):
         return validate_data(estimator, X, y, **options)
 
 
+def checked_array(X: Any, who: str, **options: Any) -> Any:
+    """What ``sklearn.utils.check_array`` gives, for functions; what it refuses is told with the names of columns."""
+    with _columns_named(X, who):
+        return check_array(X, input_name="X", **options)
+
+
 @contextmanager
-def columns_named(X: Any, who: str) -> Iterator[None]:
+def _columns_named(X: Any, who: str) -> Iterator[None]:
     """Names the columns of X in what scikit-learn refuses within the block, and how to mend them for ``who``."""
     refuse_dataset(X)
     try:

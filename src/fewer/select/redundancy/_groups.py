@@ -15,9 +15,10 @@ import scipy.sparse as sp
 from scipy.cluster.hierarchy import fcluster
 from scipy.cluster.hierarchy import linkage as merge_tree
 from scipy.spatial.distance import squareform
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from fewer._estimators import checked_array
 from fewer._kernels._components import all_roots, join_similar
 from fewer.select._discretise import discretise
 from fewer.select._information import Information
@@ -242,7 +243,8 @@ def redundancy_groups(
     """
     names = _names(X, feature_names)
     sparse = "csc" if measure != "spearman" else False
-    X = check_array(X, accept_sparse=sparse, dtype=(np.float64, np.float32), ensure_min_samples=2)
+    taken = {"accept_sparse": sparse, "dtype": (np.float64, np.float32), "ensure_min_samples": 2}
+    X = checked_array(X, "redundancy_groups", **taken)
     names = tuple(range(X.shape[1])) if names is None else names
     if len(names) != X.shape[1]:
         raise ValueError(f"feature_names has {len(names)} names for {X.shape[1]} columns.")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
+from fewer._estimators import checked_array
 from fewer.learn import RandomColumnForestClassifier
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def irrelevant_feature_curve(
     >>> bool(curve.tree_sizes[1].mean() > 2 * curve.tree_sizes[0].mean())
     True
     """
-    table, target = check_array(X, dtype=[np.float64, np.float32]), np.asarray(y)
+    table = checked_array(X, "irrelevant_feature_curve", dtype=[np.float64, np.float32])
+    target = np.asarray(y)
     sizes = np.array(list(n_noise), dtype=int)
     if len(sizes) == 0 or sizes.min() < 0 or n_repeats < 1:
         raise ValueError("n_noise must hold numbers of columns, 0 or more each, and n_repeats must be at least 1.")

@@ -13,10 +13,10 @@ from inspect import signature
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
-from fewer._estimators import columns_named, encoded_classes, warn_caller
+from fewer._estimators import checked_array, encoded_classes, warn_caller
 
 Task = Literal["classification", "regression", "unsupervised"]
 
@@ -105,10 +105,8 @@ class Score:
     def clean_table(self, X: Any) -> Any:
         """Floating-point array, or CSC matrix where the score takes sparse tables."""
         sparse = "csc" if self.sparse else False
-        with columns_named(X, f"The score {self.name!r}"):
-            X = check_array(
-                X, accept_sparse=sparse, dtype=(np.float64, np.float32), ensure_min_samples=2, input_name="X"
-            )
+        taken = {"accept_sparse": sparse, "dtype": (np.float64, np.float32), "ensure_min_samples": 2}
+        X = checked_array(X, f"The score {self.name!r}", **taken)
         return self.check_signs(X)
 
     def check_signs(self, X: Any) -> Any:
