@@ -239,7 +239,7 @@ def _noticed(mutant: Mutant, seconds: dict[str, float], copy: Path) -> str:
         import numba
 
         numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(dir=copy)
-    floor = 60.0 if mutant.compiled else 5.0
+    floor = 60.0 if mutant.compiled else 15.0
     limits = {test: max(floor, 10 * seconds[test]) for test in mutant.tests}
     room = mutant.module.split("/")[2]
     near = {test for test in limits if test.startswith((f"src/fewer/{room}/", f"tests/{room}/"))}
@@ -247,9 +247,7 @@ def _noticed(mutant: Mutant, seconds: dict[str, float], copy: Path) -> str:
         if tests:
             chosen = _Chosen({test: limits[test] for test in tests}, seconds)
             files = sorted({test.partition("::")[0] for test in tests})
-            code = pytest.main(
-                ["-xq", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", *files], plugins=[chosen]
-            )
+            code = pytest.main(["-xq", "-p", "no:cacheprovider", "--tb=line", *files], plugins=[chosen])
             if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
                 return chosen.failed or "import"
     return ""

@@ -276,7 +276,8 @@ def test_scanning_in_chunks_finds_the_records_that_the_csv_module_wrote(rows, ch
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([["x", "y", "z"], *rows])
     data = np.frombuffer(text.getvalue().encode(), dtype=np.uint8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fewer.io._csv_scan._CHUNK", chunk)
+        patch.setattr("fewer.io._csv_scan.CHUNK", chunk)
+        patch.setattr("fewer.io._encoding.CHUNK", chunk)
         assert len(blank_records(data, ",", 3, "table")) == 0
         assert next(csv.reader(io.StringIO(first_records(data).texts[1].decode(), newline=""))) == rows[0]
         short = np.concatenate([data, np.frombuffer(b'"p","q"\n', dtype=np.uint8)])

@@ -72,7 +72,7 @@ def record_tests(root: Path, files: list[str]) -> Record:
     watcher = _Watcher(tracer)
     tracer.start()
     try:
-        pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files], plugins=[watcher])
+        pytest.main(["-q", "-p", "no:cacheprovider", *files], plugins=[watcher])
     finally:
         tracer.stop()
     record = Record()

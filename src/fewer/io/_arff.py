@@ -1,8 +1,6 @@
 """ARFF files: a header that declares the columns, then rows, dense (``1,x,?``) or sparse (``{0 1, 3 x}``)."""
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +10,7 @@ import polars as pl
 import scipy.sparse as sp
 
 from fewer.io._arff_header import Attribute, parsed_attribute, unquoted
-from fewer.io._csv_scan import decoded
+from fewer.io._encoding import decoded, is_packed, unpacked
 from fewer.io._errors import TableError, did_you_mean, shortened
 from fewer.io._formats import Options
 from fewer.io._memory import Table
@@ -50,10 +48,7 @@ def read_arff(path: Path, options: Options) -> Table:
 
 
 def _text(path: Path, encoding: str, source: str) -> str:
-    try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise TableError(f"{source}: the file cannot be unpacked by gzip ({error}).") from error
+    data = unpacked(path) if is_packed(path) else path.read_bytes()
     return decoded(np.frombuffer(data, dtype=np.uint8), encoding, source).tobytes().decode()
 
 

@@ -1,7 +1,7 @@
 """From the cells that a reader hands over to a Dataset: target out, columns dropped, missing marked, kinds found."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,10 @@ import polars as pl
 import scipy.sparse as sp
 
 from fewer.io._dataset import Dataset
-from fewer.io._errors import TableError, repeated_names, unknown_column
+from fewer.io._errors import TableError, refuse_repeated_names, unknown_column
 from fewer.io._frame import is_numeric, is_numeric_type, numeric_array, split_markers, tidy_frame, with_null_for_nan
 from fewer.io._kinds import KINDS, kinds_of, kinds_of_numbers
-from fewer.io._memory import Table
+from fewer.io._memory import Table, free_name
 from fewer.io._target import checked_task, missing_in, target_array, task_of
 
 
@@ -30,9 +30,7 @@ def assemble(
     checked_task(task)
     if missing_target not in ("drop", "error"):
         raise TableError(f"missing_target={missing_target!r} is not known. Use 'drop' or 'error'.")
-    error = repeated_names(table.source, table.columns)
-    if error is not None:
-        raise error
+    refuse_repeated_names(table.source, table.columns)
     if table.data.shape[0] == 0:
         raise TableError(f"{table.source}: the table has no rows.")
     target_name, y = _target_of(table, target, task)
@@ -95,14 +93,9 @@ def _target_of(table: Table, target: Any, task: str) -> tuple[str | None, Any]:
             )
         raise unknown_column(table.source, wanted, table.columns, "target=")
     name = getattr(target, "name", None)
-    return (name if isinstance(name, str) and name and name not in table.columns else _free_name(table.columns)), target
-
-
-def _free_name(columns: Sequence[str]) -> str:
-    name = "target"
-    while name in columns:
-        name += "_"
-    return name
+    return (
+        name if isinstance(name, str) and name and name not in table.columns else free_name("target", table.columns)
+    ), target
 
 
 def _dropped(table: Table, drop: Iterable[str], target_name: str | None) -> set[str]:

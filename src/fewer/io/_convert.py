@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from fewer.io._dataset import Dataset
 from fewer.io._errors import TableError, shortened
 from fewer.io._frame import is_numeric_type, numeric_array
+from fewer.io._memory import free_name
 from fewer.io._pandas import pandas_from_series
 
 
@@ -68,10 +69,7 @@ def dataset_to_pandas(dataset: Dataset) -> Any:
 
 def target_name(dataset: Dataset) -> str:
     """Name under which the target can stand beside the columns."""
-    name = dataset.target or "target"
-    while name in dataset.columns:
-        name += "_"
-    return name
+    return free_name(dataset.target or "target", dataset.columns)
 
 
 def _target_series(dataset: Dataset) -> pl.Series:

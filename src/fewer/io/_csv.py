@@ -1,11 +1,9 @@
 """CSV and TSV files: checked line by line, then parsed by polars."""
 
 import csv
-import gzip
 import io
 import re
 import warnings
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +11,12 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from fewer.io._csv_scan import blank_records, check_encoding, decoded, first_records
-from fewer.io._errors import TableError, repeated_names
+from fewer.io._csv_scan import blank_records, first_records
+from fewer.io._encoding import check_encoding, decoded, is_packed, unpacked
+from fewer.io._errors import TableError
 from fewer.io._formats import Options
 from fewer.io._frame import split_markers
-from fewer.io._memory import Table, default_names
+from fewer.io._memory import Table, default_names, header_names
 
 _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
@@ -59,13 +58,8 @@ def read_csv(path: Path, options: Options) -> Table:
 def _utf8_bytes(path: Path, encoding: str, source: str) -> tuple[np.ndarray, bytes | None]:
     """Bytes of the file as UTF-8 without its mark, and the same as an object when they differ from the file."""
     text: bytes | None = None
-    if path.suffix.lower() == ".gz":
-        try:
-            text = gzip.decompress(path.read_bytes())
-        except (OSError, EOFError, zlib.error) as error:
-            raise TableError(
-                f"{source}: the file cannot be unpacked by gzip ({error}). Was it written completely?"
-            ) from error
+    if is_packed(path):
+        text = unpacked(path)
         data = np.frombuffer(text, dtype=np.uint8)
     elif path.stat().st_size == 0:
         data = np.zeros(0, dtype=np.uint8)
@@ -107,11 +101,7 @@ def _names(cells: list[str], source: str, line: int) -> list[str]:
             f"{source}, line {line}: the first line looks like data ({shown}), not like column names. Use header=False "
             "(the columns are then named x0, x1, ...), or add a line of names."
         )
-    names = [cell or f"unnamed_{position}" for position, cell in enumerate(cells, start=1)]
-    error = repeated_names(f"{source}, line {line}", names)
-    if error is not None:
-        raise error
-    return names
+    return header_names(cells, f"{source}, line {line}")
 
 
 def _check_for_spaces(cells: list[str], row: bytes, source: str) -> None:

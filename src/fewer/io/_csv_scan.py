@@ -5,16 +5,15 @@ separator or a line end counts when an even number of quotes stands before it. T
 positions of quotes, separators and line ends are looked at, so that this costs a fraction of the parsing.
 """
 
-import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from fewer.io._encoding import CHUNK, NEWLINE, column_of, line_of
 from fewer.io._errors import TableError
 
-_NEWLINE, _RETURN, _QUOTE = 10, 13, 34
-_CHUNK = 1 << 24
+_RETURN, _QUOTE = 13, 34
 
 
 @dataclass
@@ -35,46 +34,13 @@ def first_records(data: np.ndarray) -> Records:
             text = head[start:end].tobytes()
             if text.strip(b"\r\n"):
                 records.texts.append(text.rstrip(b"\r"))
-                records.lines.append(1 + int(np.count_nonzero(head[:start] == _NEWLINE)))
+                records.lines.append(1 + int(np.count_nonzero(head[:start] == NEWLINE)))
             start = end + 1
             if len(records.texts) == 2:
                 return records
         if size >= len(data):
             return records
         size *= 4
-
-
-def check_encoding(data: np.ndarray, source: str) -> None:
-    """Raise at the first byte that is not UTF-8, with its line and column."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in range(0, len(data), _CHUNK):
-        chunk = data[start : start + _CHUNK]
-        if not chunk.all():
-            where = start + int(np.argmin(chunk != 0))
-            raise TableError(
-                f"{source}, line {_line_of(data, where)}: there is a NUL byte, so this is not a UTF-8 text file. If a "
-                "spreadsheet wrote it as 'Unicode text', use encoding='utf-16'; otherwise check the format."
-            )
-        pending = len(decoder.getstate()[0])
-        if chunk.max() < 128 and not pending:
-            continue
-        try:
-            decoder.decode(chunk.tobytes(), final=start + _CHUNK >= len(data))
-        except UnicodeDecodeError as error:
-            raise _undecodable(data, start - pending + error.start, "utf-8", source) from error
-
-
-def decoded(data: np.ndarray, encoding: str, source: str) -> np.ndarray:
-    """The same text as UTF-8 bytes."""
-    try:
-        text = data.tobytes().decode(encoding)
-    except LookupError as error:
-        raise TableError(
-            f"encoding={encoding!r} is not known. Use for example 'utf-8', 'cp1252' or 'utf-16'."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise _undecodable(data, error.start, encoding, source) from error
-    return np.frombuffer(text.removeprefix("\ufeff").encode(), dtype=np.uint8)
 
 
 def blank_records(data: np.ndarray, separator: str, expected: int, source: str) -> np.ndarray:
@@ -109,9 +75,9 @@ class _Chunk:
 
 def _scanned(data: np.ndarray, separator: int, source: str) -> Iterator[_Chunk]:
     in_quotes, lines, record_line, record_start, separators_before = 0, 0, 1, 0, 0
-    for offset in range(0, len(data), _CHUNK):
-        chunk = data[offset : offset + _CHUNK]
-        newlines = np.flatnonzero(chunk == _NEWLINE)
+    for offset in range(0, len(data), CHUNK):
+        chunk = data[offset : offset + CHUNK]
+        newlines = np.flatnonzero(chunk == NEWLINE)
         separators = np.flatnonzero(chunk == separator)
         quotes = np.flatnonzero(chunk == _QUOTE)
         ends = newlines
@@ -121,7 +87,7 @@ def _scanned(data: np.ndarray, separator: int, source: str) -> Iterator[_Chunk]:
             separators = separators[~_inside(separators, quotes, in_quotes)]
         in_quotes = (in_quotes + len(quotes)) % 2
         last = offset + len(chunk) == len(data)
-        if last and not in_quotes and (len(chunk) and chunk[-1] != _NEWLINE):
+        if last and not in_quotes and (len(chunk) and chunk[-1] != NEWLINE):
             ends = np.append(ends, len(chunk))  # the last line lacks its line end
         if len(ends):
             counts = np.diff(np.searchsorted(separators, ends), prepend=0)
@@ -148,7 +114,7 @@ def _inside(positions: np.ndarray, quotes: np.ndarray, in_quotes: int) -> np.nda
 
 
 def _record_ends(chunk: np.ndarray, in_quotes: int) -> np.ndarray:
-    newlines = np.flatnonzero(chunk == _NEWLINE)
+    newlines = np.flatnonzero(chunk == NEWLINE)
     return newlines[~_inside(newlines, np.flatnonzero(chunk == _QUOTE), in_quotes)]
 
 
@@ -166,14 +132,14 @@ def _check_quotes(
     """A quote opens at the start of a field and closes at its end; next to another quote it is part of the text."""
     opening, closing = offset + quotes[in_quotes::2], offset + quotes[1 - in_quotes :: 2]
     opening, closing = opening[opening > 0], closing[closing < len(data) - 1]
-    edges = np.array([separator, _NEWLINE, _RETURN, _QUOTE], dtype=np.uint8)
+    edges = np.array([separator, NEWLINE, _RETURN, _QUOTE], dtype=np.uint8)
     stray = np.concatenate(
         [opening[~np.isin(data[opening - 1], edges)], closing[~np.isin(data[closing + 1], edges)]],
     )
     if len(stray):
         where = int(stray.min())
         raise TableError(
-            f'{source}, line {_line_of(data, where)}, character {_column_of(data, where)}: there is a quote (") in the '
+            f'{source}, line {line_of(data, where)}, character {column_of(data, where)}: there is a quote (") in the '
             "middle of a field. Put the whole field in quotes, with no spaces outside them, and double the quotes that "
             'are part of the text: "5"" disk".'
         )
@@ -190,27 +156,3 @@ def _ragged(source: str, line: int, found: int, expected: int) -> TableError:
     return TableError(
         f"{source}, line {line}: {found} {noun} found, but {expected} expected from the first line. {cure}"
     )
-
-
-def _undecodable(data: np.ndarray, where: int, encoding: str, source: str) -> TableError:
-    line, column = _line_of(data, where), _column_of(data, where)
-    try:
-        data[max(0, where - 200) : where + 200].tobytes().decode("cp1252")
-        likely = "cp1252"
-    except UnicodeDecodeError:
-        likely = "latin-1"
-    return TableError(
-        f"{source}, line {line}, character {column}: byte 0x{int(data[where]):02x} is not {encoding} text. The file "
-        f"was probably written in another encoding: try encoding={likely!r}."
-    )
-
-
-def _line_of(data: np.ndarray, where: int) -> int:
-    return 1 + sum(
-        int(np.count_nonzero(data[start : min(where, start + _CHUNK)] == _NEWLINE)) for start in range(0, where, _CHUNK)
-    )
-
-
-def _column_of(data: np.ndarray, where: int) -> int:
-    before = data[max(0, where - 1_000_000) : where].tobytes()
-    return 1 + len(before[before.rfind(b"\n") + 1 :].decode("utf-8", errors="replace"))

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import polars as pl
 
-from fewer.io._errors import TableError, did_you_mean, repeated_names, shortened
+from fewer.io._errors import TableError, did_you_mean, refuse_repeated_names, shortened
 from fewer.io._formats import Options
 from fewer.io._memory import Table
 
@@ -128,9 +128,7 @@ def _fetched(cursor: sqlite3.Cursor, source: str) -> pl.DataFrame:
     if not batches:
         raise TableError(f"{source}: the query gave no rows.")
     columns = [_joined([batch[j] for batch in batches]) for j in range(len(names))]
-    error = repeated_names(source, names)
-    if error is not None:
-        raise error
+    refuse_repeated_names(source, names)
     return pl.DataFrame([series.alias(name) for series, name in zip(columns, names, strict=True)])
 
 

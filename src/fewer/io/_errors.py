@@ -69,18 +69,18 @@ def unknown_column(source: str, wanted: str, names: Sequence[str], asked_by: str
     )
 
 
-def repeated_names(source: str, names: Sequence[str]) -> TableError | None:
-    """The error for names that occur more than once, with their positions; None when all differ."""
+def refuse_repeated_names(source: str, names: Sequence[str]) -> None:
+    """Raise for names that occur more than once, with their positions."""
     positions: dict[str, list[int]] = {}
     for position, name in enumerate(names, start=1):
         positions.setdefault(name, []).append(position)
     repeats = {name: where for name, where in positions.items() if len(where) > 1}
     if not repeats:
-        return None
+        return
     shown = "; ".join(
         f"{name!r} is the name of columns {', '.join(map(str, where))}" for name, where in list(repeats.items())[:5]
     )
     more = f" (and {len(repeats) - 5} more repeated names)" if len(repeats) > 5 else ""
-    return TableError(
+    raise TableError(
         f"{source}: column names must differ, but {shown}{more}. Rename the columns so that each is unique."
     )

@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from fewer.io._errors import TableError, did_you_mean, repeated_names
+from fewer.io._errors import TableError, did_you_mean
 from fewer.io._formats import Options
-from fewer.io._memory import Table, default_names
+from fewer.io._memory import Table, default_names, header_names
 
 
 def read_excel(path: Path, options: Options) -> Table:
@@ -30,7 +30,7 @@ def read_excel(path: Path, options: Options) -> Table:
         reason = str(error).splitlines()[0]
         raise TableError(f"{path}: this cannot be read as an Excel file ({reason}).") from error
     source = f"{path}, sheet {sheet!r}" if len(workbook.sheet_names) > 1 else str(path)
-    names = _names(first_row, source) if options.header else default_names(cells.width)
+    names = _header(first_row, source) if options.header else default_names(cells.width)
     if not cells.height:
         raise TableError(f"{source}: there is a line of names, but no row below it.")
     cells.columns = names[: cells.width]
@@ -55,10 +55,5 @@ def _cells(workbook: Any, sheet: str, **rows: int) -> pl.DataFrame:
     return workbook.load_sheet(sheet, header_row=None, schema_sample_rows=None, **rows).to_polars()
 
 
-def _names(first_row: pl.DataFrame, source: str) -> list[str]:
-    cells = ["" if cell is None else str(cell).strip() for cell in first_row.row(0)]
-    names = [cell or f"unnamed_{position}" for position, cell in enumerate(cells, start=1)]
-    error = repeated_names(source, names)
-    if error is not None:
-        raise error
-    return names
+def _header(first_row: pl.DataFrame, source: str) -> list[str]:
+    return header_names(["" if cell is None else str(cell).strip() for cell in first_row.row(0)], source)

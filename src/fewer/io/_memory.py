@@ -1,5 +1,6 @@
 """Tables that are in memory already: frames, arrays and sparse matrices."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer.io._errors import TableError, shortened
+from fewer.io._errors import TableError, refuse_repeated_names, shortened
 from fewer.io._pandas import (
     data_from_pandas,
     has_sparse_columns,
@@ -60,6 +61,21 @@ def table_from_memory(thing: Any) -> Table:
 def default_names(n_columns: int) -> list[str]:
     """Names for columns that came without: x0, x1, ... as in scikit-learn."""
     return [f"x{j}" for j in range(n_columns)]
+
+
+def header_names(cells: Iterable[str], source: str) -> list[str]:
+    """Names from the cells of a header; those that are blank are called by their position."""
+    names = [cell or f"unnamed_{position}" for position, cell in enumerate(cells, start=1)]
+    refuse_repeated_names(source, names)
+    return names
+
+
+def free_name(wanted: str, taken: Iterable[str]) -> str:
+    """The name, with as many underscores as tell it from those that are taken."""
+    taken = set(taken)
+    while wanted in taken:
+        wanted += "_"
+    return wanted
 
 
 def unmasked(array: Any) -> np.ndarray:

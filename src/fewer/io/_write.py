@@ -14,7 +14,7 @@ import polars as pl
 
 from fewer.io._arff_write import write_arff
 from fewer.io._dataset import Dataset
-from fewer.io._errors import TableError, repeated_names, shortened
+from fewer.io._errors import TableError, refuse_repeated_names, shortened
 from fewer.io._formats import format_of
 from fewer.io._frame_writers import write_arrow, write_csv, write_excel, write_parquet, write_sqlite
 from fewer.io._matrix_writers import write_mat, write_npz, write_svm
@@ -109,9 +109,7 @@ def _write_and_move(place: Path, write: Callable[[Path, Dataset | pl.DataFrame],
 def _frame_or_dataset(table: Any) -> Dataset | pl.DataFrame:
     """Frames as they are, without reading numbers or dates out of strings; arrays and sparse matrices as a Dataset."""
     found = table_from_memory(table)
-    error = repeated_names(found.source, found.columns)
-    if error is not None:
-        raise error
+    refuse_repeated_names(found.source, found.columns)
     if isinstance(found.data, pl.DataFrame):
         frame = found.data.clone()
         frame.columns = found.columns
