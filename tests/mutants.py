@@ -112,13 +112,14 @@ def _import_libraries(copy: Path) -> None:
 
 
 def _test_files(room: str, root: Path) -> list[str]:
-    """The test files of the room and those that speak of it; the room's own modules, for their examples."""
+    """The examples and tests of the room, the papers' tests that speak of it, and the contract if it holds methods."""
     own = sorted((root / "src" / "fewer" / room).rglob("*.py"))
     chosen = [path for path in own if ">>>" in path.read_text(encoding="utf-8")]
     for path in sorted((root / "tests").rglob("test_*.py")):
         folder = path.relative_to(root / "tests").parts[0]
         contract = folder == "contract" and room in METHOD_ROOMS
-        if folder == room or contract or f"fewer.{room}" in path.read_text(encoding="utf-8"):
+        paper = folder == "papers" and f"fewer.{room}" in path.read_text(encoding="utf-8")
+        if folder == room or contract or paper:
             chosen.append(path)
     return [str(path.relative_to(root)) for path in chosen]
 
