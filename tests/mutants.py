@@ -17,6 +17,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -72,6 +73,8 @@ class Mutant:
 def main() -> None:
     options = _options()
     os.environ |= SETTINGS
+    # When told to stop, clean up as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.dont_write_bytecode = True
     with tempfile.TemporaryDirectory(prefix="fewer-mutants-") as scratch:
         copies = [Path(scratch) / str(number) for number in range(options.jobs)]

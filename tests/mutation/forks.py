@@ -58,6 +58,7 @@ def _fork(job: Job, copy: Path) -> int:
         return child
     try:
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         log = os.open(copy / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(log, 1)
