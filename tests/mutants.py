@@ -122,7 +122,7 @@ def _test_files(room: str, root: Path) -> list[str]:
         folder = path.relative_to(root / "tests").parts[0]
         contract = folder == "contract" and room in METHOD_ROOMS
         paper = folder == "papers" and f"fewer.{room}" in path.read_text(encoding="utf-8")
-        if folder == room or contract or paper:
+        if folder == room.strip("_") or contract or paper:
             chosen.append(path)
     return [str(path.relative_to(root)) for path in chosen]
 
@@ -177,14 +177,19 @@ def _mutant(module: str, fault: Fault, root: Path, records: list[Record], option
         for place, line in places:
             text = (root / place).read_text(encoding="utf-8")
             seconds |= {test: record.seconds[test] for test in record.tests_of(place, line, text)}
-    near = (f"src/fewer/{options.room}/", f"tests/{options.room}/")
-    order = sorted(seconds, key=lambda test: (not test.startswith(near), seconds[test]))
+    order = sorted(seconds, key=lambda test: (not _is_near(test, module), seconds[test]))
     chosen, spent = [], 0.0
     for test in order:
         if not chosen or spent + seconds[test] <= options.budget:
             chosen.append(test)
             spent += seconds[test]
     return Mutant(module, fault, tuple(chosen), spent, compiled)
+
+
+def _is_near(test: str, module: str) -> bool:
+    """Whether a test belongs to the room of the module."""
+    room = module.split("/")[2]
+    return test.startswith((f"src/fewer/{room}/", f"tests/{room.strip('_')}/"))
 
 
 def _uses_of(module: str, root: Path) -> list[tuple[str, int]]:
@@ -245,8 +250,7 @@ def _noticed(mutant: Mutant, seconds: dict[str, float], copy: Path) -> str:
         numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(dir=copy)
     floor = 60.0 if mutant.compiled else 15.0
     limits = {test: max(floor, 10 * seconds[test]) for test in mutant.tests}
-    room = mutant.module.split("/")[2]
-    near = {test for test in limits if test.startswith((f"src/fewer/{room}/", f"tests/{room}/"))}
+    near = {test for test in limits if _is_near(test, mutant.module)}
     for tests in (near, set(limits) - near):
         if tests:
             chosen = _Chosen({test: limits[test] for test in tests}, seconds)
