@@ -33,11 +33,11 @@ class Rotation(NamedTuple):
     eigenvalues: np.ndarray
 
 
-def whitening(X: np.ndarray, n_components: int | None, floor: float) -> Whitening:
+def whitening(X: np.ndarray, n_components: int | None, rank_tol: float) -> Whitening:
     """Maps to and from uncorrelated coordinates of unit variance.
 
     Columns are brought to unit variance first, so that their units make no difference. Then directions whose variance
-    is below ``floor`` times the largest are left out: dividing by it would blow up noise.
+    is below ``rank_tol`` times the largest are left out: dividing by it would blow up noise.
     """
     n_samples = X.shape[0]
     mean = np.asarray(X.mean(axis=0)).ravel()
@@ -52,7 +52,7 @@ def whitening(X: np.ndarray, n_components: int | None, floor: float) -> Whitenin
     inverse_scales = np.divide(1, scales, out=np.zeros_like(scales), where=scales > 0)
     variances, directions = linalg.eigh(covariance * np.outer(inverse_scales, inverse_scales), check_finite=False)
     variances, directions = variances[::-1], directions[:, ::-1]
-    kept = variances > floor * variances[0]
+    kept = variances > rank_tol * variances[0]
     if n_components is not None:
         kept[n_components:] = False
     sizes = np.sqrt(variances[kept])
@@ -108,9 +108,9 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     Parameters
     ----------
     n_components : int, default=None
-        Number of sources. By default as many as there are directions with variance above ``floor``; otherwise the
+        Number of sources. By default as many as there are directions with variance above ``rank_tol``; otherwise the
         sources are sought in the span of that many leading principal components of the standardised columns.
-    floor : float, default=1e-10
+    rank_tol : float, default=1e-10
         Directions whose variance, after every column was brought to unit variance, is below this share of the largest
         one are left out of the whitening.
     alpha : float, default=0.001
@@ -163,13 +163,13 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "floor": [Interval(Real, 0, 1, closed="left")],
+        "rank_tol": [Interval(Real, 0, 1, closed="left")],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    def __init__(self, n_components=None, floor=1e-10, alpha=0.001):
+    def __init__(self, n_components=None, rank_tol=1e-10, alpha=0.001):
         self.n_components = n_components
-        self.floor = floor
+        self.rank_tol = rank_tol
         self.alpha = alpha
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -195,8 +195,8 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 "many sources as columns."
             )
         # Rounding alone leaves eigenvalues of this size where there is no variance.
-        floor = max(self.floor, np.finfo(X.dtype).eps * max(X.shape))
-        white = whitening(X, self.n_components, floor)
+        rank_tol = max(self.rank_tol, np.finfo(X.dtype).eps * max(X.shape))
+        white = whitening(X, self.n_components, rank_tol)
         if white.to_white.shape[1] == 0:
             raise ValueError(
                 "All columns are constant, so there are no components to find; drop them, or check the table."

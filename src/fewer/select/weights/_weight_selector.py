@@ -69,7 +69,8 @@ class WeightSelector(Selector):
 
     def _attributes(self, weights: np.ndarray, scale: ColumnScale) -> dict[str, Any]:
         spread = spread_over(scale.varies, weights)
-        worth = np.where(scale.varies, spread, -np.inf)  # of all weights, also those that rounding made negative
+        # Constant columns come last, even after columns with a weight that rounding made negative.
+        worth = np.where(scale.varies, spread, -np.inf)
         n_kept = int((worth >= (-np.inf if self.threshold is None else self.threshold))[scale.varies].sum())
         if self.n_features_to_select is not None:
             n_kept = min(n_kept, self.n_features_to_select)
