@@ -47,7 +47,7 @@ def test_factor_models_are_recovered_from_many_rows():
     loadings, noise = rng.normal(size=(2, 8)), np.linspace(0.2, 1.0, 8)
     X = rng.normal(size=(4000, 2)) @ loadings + rng.normal(size=(4000, 8)) * np.sqrt(noise) + 3.0
     y = np.repeat([0, 1], 2000)
-    drawn = simulate_factor_classes(X, y, q=2, n_per_class=4000, random_state=0)
+    drawn = simulate_factor_classes(X, y, n_factors=2, n_per_class=4000, random_state=0)
     covariance = loadings.T @ loadings + np.diag(noise)
     for k in range(2):
         model = drawn.truth["loadings"][k].T @ drawn.truth["loadings"][k] + np.diag(drawn.truth["noise"][k])
@@ -59,7 +59,7 @@ def test_factor_models_are_recovered_from_many_rows():
 def test_wide_tables_and_small_classes_have_fewer_factors():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(10, 300)), np.repeat(["a", "b"], [3, 7])
-    drawn = simulate_factor_classes(X, y, q=5, n_per_class=6, random_state=0)
+    drawn = simulate_factor_classes(X, y, n_factors=5, n_per_class=6, random_state=0)
     assert [one.shape for one in drawn.truth["loadings"]] == [(2, 300), (5, 300)]
     assert drawn.X.shape == (12, 300)
     assert drawn.y.tolist() == ["a"] * 6 + ["b"] * 6
@@ -69,7 +69,7 @@ def test_wide_tables_and_small_classes_have_fewer_factors():
 def test_constant_columns_stay_constant():
     X, y = load_iris(return_X_y=True)
     X[:, 2] = 7.0
-    drawn = simulate_factor_classes(X, y, q=2, n_per_class=50, random_state=0)
+    drawn = simulate_factor_classes(X, y, n_factors=2, n_per_class=50, random_state=0)
     np.testing.assert_allclose(drawn.X[:, 2], 7.0, atol=1e-3)
 
 
@@ -84,5 +84,5 @@ def test_classes_of_one_row_and_no_factors_are_refused():
     X = np.eye(3)
     with pytest.raises(ValueError, match="'b' has one row"):
         simulate_factor_classes(X, ["a", "a", "b"])
-    with pytest.raises(ValueError, match="q=0"):
-        simulate_factor_classes(X, [0, 0, 0], q=0)
+    with pytest.raises(ValueError, match="n_factors=0"):
+        simulate_factor_classes(X, [0, 0, 0], n_factors=0)

@@ -48,7 +48,11 @@ def equal_noise(rows: np.ndarray, q: int) -> float:
 
 
 def simulate_factor_classes(
-    X: "ArrayLike", y: "ArrayLike", q: int = 5, n_per_class: int = 100, random_state: "int | RandomState | None" = None
+    X: "ArrayLike",
+    y: "ArrayLike",
+    n_factors: int = 5,
+    n_per_class: int = 100,
+    random_state: "int | RandomState | None" = None,
 ) -> Problem:
     """Draw rows that look like those of a table, class by class, from a factor model of each.
 
@@ -58,7 +62,7 @@ def simulate_factor_classes(
         Table to learn from.
     y : array-like of shape (n_samples,)
         Its classes, with two rows or more each.
-    q : int, default=5
+    n_factors : int, default=5
         Factors of each class; fewer for a class with no more rows than that.
     n_per_class : int, default=100
         Rows to draw for each class.
@@ -76,20 +80,20 @@ def simulate_factor_classes(
     >>> from sklearn.datasets import load_iris
     >>> from fewer.datasets import simulate_factor_classes
     >>> X, y = load_iris(return_X_y=True)
-    >>> drawn = simulate_factor_classes(X, y, q=2, n_per_class=1000, random_state=0)
+    >>> drawn = simulate_factor_classes(X, y, n_factors=2, n_per_class=1000, random_state=0)
     >>> drawn.X[drawn.y == 2].mean(axis=0).round(1), X[y == 2].mean(axis=0).round(1)
     (array([6.6, 3. , 5.6, 2. ]), array([6.6, 3. , 5.6, 2. ]))
     """
     from sklearn.utils import check_random_state, check_X_y
 
-    if q < 1 or n_per_class < 1:
-        raise ValueError(f"q={q} and n_per_class={n_per_class} must be at least 1.")
+    if n_factors < 1 or n_per_class < 1:
+        raise ValueError(f"n_factors={n_factors} and n_per_class={n_per_class} must both be at least 1.")
     table, labels = check_X_y(X, y, dtype=np.float64)
     classes, counts = np.unique(labels, return_counts=True)
     if counts.min() < 2:
         raise ValueError(f"class '{classes[counts.argmin()]}' has one row, and a spread takes two or more.")
     rng = check_random_state(random_state)
-    models = [fitted_factors(table[labels == label], q) for label in classes]
+    models = [fitted_factors(table[labels == label], n_factors) for label in classes]
     truth: dict[str, Any] = {
         "means": np.stack([model.mean for model in models]),
         "loadings": [model.loadings for model in models],
