@@ -85,6 +85,7 @@ def test_methods_may_be_scores_or_selectors(data):
         ({"n_permutations": 9}, "p is 0.100 at best.* Take 19 or more"),
         ({"preset": "quick", "confidence": 0.995}, "Take 199 or more"),
         ({"sizes": [0, 5]}, "1 or more, and 0 is not"),
+        ({"sizes": [500]}, "columns, so keeping 500 is no choice"),
         ({"confidence": 95}, "between 0 and 1"),
     ],
     ids=str,
@@ -124,6 +125,12 @@ def test_what_cannot_take_a_sparse_table_is_not_tried_on_one():
             StudyError, match=f"^{dense_only} cannot take a sparse table; take (?!.*relief).*anova.*MRMR"
         ):
             make_plan(sparse, methods=[dense_only])
+
+
+def test_one_column_leaves_nothing_to_choose():
+    alone = study_data(Dataset.from_frame(np.arange(20.0)[:, None], target=np.arange(20) % 2))
+    with pytest.raises(StudyError, match="a study needs two or more"):
+        make_plan(alone)
 
 
 def test_what_is_named_twice_is_tried_once(data):

@@ -199,3 +199,16 @@ def test_a_candidate_that_fails_does_not_stop_the_others(data, quick_plan, tmp_p
     assert "anova, nearest neighbours" not in [rival.name for rival in findings.rivals]
     assert any("no neighbours today" in caution.sentence for caution in findings.cautions)
     json.loads(findings.to_json())
+
+
+def test_folds_without_a_choice_are_told(quick_plan, tmp_path):
+    """Two columns, one of which varies in one row alone: it is constant wherever that row is held out."""
+    X = np.column_stack([np.arange(24.0), np.eye(24)[0]])
+    data = study_data(Dataset.from_frame(X, target=np.array(["ill", "well"])[np.arange(24) % 2]))
+    plan = quick_plan(data, n_permutations=0)
+    with (
+        Journal.create(tmp_path / "journal.sqlite", plan) as journal,
+        Engine.local(1) as engine,
+        pytest.raises(StudyError, match="nothing to choose among"),
+    ):
+        run_plan(plan, data, journal, engine=engine)

@@ -156,6 +156,8 @@ def candidates_for(
         if methods is not None
         else _reducers(preset, classify=classify, sparse=sparse)
     )
+    if n_columns < 2:
+        raise StudyError("There is one column to learn from, and nothing to choose among: a study needs two or more.")
     path = size_path(n_columns) if sizes is None else _checked_sizes(sizes, n_columns)
     simplest = Candidate("most frequent class" if classify else "mean", None, Recipe("simplest"))
     everything = [Candidate(f"all features, {LEARNERS[name].says}", None, Recipe(name)) for name in chosen]
@@ -174,6 +176,8 @@ def _checked_sizes(sizes: Iterable[int], n_columns: int) -> tuple[int, ...]:
     wanted = sorted(set(sizes))
     if wanted and wanted[0] < 1:
         raise StudyError(f"Sizes are numbers of columns to keep, 1 or more, and {wanted[0]} is not.")
+    if wanted and wanted[0] >= n_columns:
+        raise StudyError(f"The table has {n_columns:,} columns, so keeping {wanted[0]:,} is no choice; give less.")
     return tuple(size for size in wanted if size < n_columns)
 
 

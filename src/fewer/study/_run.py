@@ -76,6 +76,11 @@ def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:
     ratio = float(np.mean([len(fold.test) / len(fold.train) for folds in bench.repeats for fold in folds]))
     scores = read_scores(journal, plan, ratio)
     if not scores.reduced or not scores.with_everything:
+        if not scores.failures:
+            raise StudyError(
+                "In some folds one column varies and no other, so there is nothing to choose among. Give fewer folds, "
+                "or leave out columns with the same value in almost every row."
+            )
         name, reason = next(iter(scores.failures.items()))
         raise StudyError(f"No candidate could be run. The first that failed, {name}, said: {reason}")
     return scores
