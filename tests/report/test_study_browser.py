@@ -10,7 +10,7 @@ pytestmark = pytest.mark.skipif(
 )
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
 
-_PLOTS = ("first", "labels", "features_within_class", "benefit", "curve", "frequency", "comparison", "time")
+_PLOTS = ("first", "labels", "features_within_class", "benefit", "curve", "frequency", "comparison")
 _OPTIONS = (
     "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --no-first-run"
 )

@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -11,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import fewer
 from fewer.report import study_page, study_summary_html
 from fewer.report._study_figures import null_figure
 from fewer.report._study_time import duration
@@ -72,6 +74,36 @@ def test_verdict_comes_first_and_all_questions_are_answered(page, nasty_study):
     assert titles[6:] == ["What to be careful about", "What was done"]
     said = " ".join(each["text"] for each in page.all("p", class_="answer")).replace("\u00a0", " ")
     assert all(answer.sentence.split("\x07")[0] in said for answer in findings.answers)
+
+
+def test_first_screen_has_no_scores_but_those_of_the_first_line(page, nasty_study):
+    leads = " ".join(each["text"] for each in page.all("p", class_="lead"))
+    assert not re.search(r"\d\.\d{3}", leads)
+    first, below = ({trace["name"] for trace in _figure(page, name)["data"]} for name in ("first", "curve"))
+    assert {"with all features", "without features"} <= first
+    with_all = nasty_study.findings.fewer_help.evidence["with_all"]
+    assert f"with all features: {with_all:.3f}" in below
+    (line,) = [trace for trace in _figure(page, "first")["data"] if trace["name"] == "with all features"]
+    assert line["y"] == [with_all] * 2
+    assert f"all of them {with_all:.3f}" in nasty_study.findings.headline
+
+
+def test_size_of_the_table_counts_what_was_left_out():
+    rng = np.random.default_rng(0)
+    table = {"dose": rng.normal(size=41), "age": rng.normal(size=41), "batch": ["b"] * 41}
+    table["state"] = ["ill", "well"] * 20 + ["lost"]
+    effort = {"methods": ["anova"], "learners": ["knn"], "n_folds": 2, "n_repeats": 1, "n_permutations": 0}
+    study = fewer.run_study(table, "state", n_jobs=1, **effort)
+    (about,) = _Page(study_page(study.findings)).all("p", class_="about")
+    assert ": 40 of 41 rows, 2 of 3 columns, target" in about["text"]
+
+
+def test_folders_of_a_file_are_named_only_where_it_is_said_what_was_done(nasty_study):
+    plan = nasty_study.findings.plan | {"source": "/home/me/t.csv", "reading": {"table": "/home/me/t.csv"}}
+    page = _Page(study_page(replace(nasty_study.findings, plan=plan)))
+    assert page.all("p", class_="about")[0]["text"].startswith("Study of t.csv: ")
+    assert page.all("title")[0]["text"].startswith("state in t.csv")
+    assert any(each["text"].startswith("/home/me/t.csv, fingerprint") for each in page.all("dd"))
 
 
 def test_every_number_says_how_it_was_obtained(page, nasty_study):
@@ -154,7 +186,6 @@ def test_every_picture_says_its_finding_in_words(page, nasty_study):
     plots = page.all("div", class_="plot")
     names = {each["id"] for each in plots}
     assert {"plot-first", "plot-labels", "plot-benefit", "plot-curve", "plot-frequency", "plot-comparison"} <= names
-    assert "plot-time" in names
     assert all(each["role"] == "img" and re.search(r"\d", each["aria-label"]) for each in plots)
     chosen = int(nasty_study.findings.how_few.number)
     assert f"The chosen number is {chosen:,}" in page.by_id("plot-first")["aria-label"]
@@ -216,7 +247,7 @@ def test_untested_study_has_a_page_without_permutation_pictures(wide_study):
     page = _Page(study_page(wide_study.findings))
     names = {each["id"] for each in page.all("div", class_="plot")}
     assert "plot-first" in names
-    assert not names & {"plot-labels", "plot-features_within_class", "plot-time"}
+    assert not names & {"plot-labels", "plot-features_within_class"}
 
 
 def test_run_again_names_the_table_that_came_from_memory(page):

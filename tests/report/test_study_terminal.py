@@ -1,6 +1,8 @@
 """The findings of a study in the terminal."""
 
 import io
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from rich.cells import cell_len
@@ -57,3 +59,25 @@ def test_bars_mark_the_chosen_number(wide_study):
 def test_candidate_without_features_uses_no_columns(noise_study):
     (line,) = [line for line in _printed(noise_study).splitlines() if line.startswith("  most frequent class")]
     assert "none" in line
+
+
+def test_of_many_candidates_the_best_are_shown_and_all_that_they_are_compared_with(noise_study):
+    findings = noise_study.findings
+    best = next(rival for rival in findings.rivals if rival.size is not None)
+    many = [replace(best, name=f"way {place}, ridge") for place in range(30)]
+    others = [rival for rival in findings.rivals if rival.size is None]
+    text = _printed(SimpleNamespace(findings=replace(findings, rivals=(*many, *others)), seconds={}))
+    assert "way 11, ridge" in text
+    assert "way 12, ridge" not in text
+    assert "and 18 more, in the report" in text
+    assert all(rival.name in text for rival in others)
+
+
+def test_time_of_candidates_is_told_where_there_is_room(noise_study):
+    header = {width: _line(_printed(noise_study, width), "candidate ") for width in (80, 120)}
+    assert "time" not in header[80]
+    assert "time" in header[120]
+
+
+def _line(text: str, beginning: str) -> str:
+    return next(line for line in text.splitlines() if line.strip().startswith(beginning))

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 # What was shuffled, by the name of the test.
 NULL_WORDS = {"labels": "a shuffled target", "features_within_class": "columns shuffled within classes"}
 _MOST_BINS = 24
+# So few sizes are all named on the axis.
+_FEW_SIZES = 9
 
 
 def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figure":
     """Held-out score over the number of columns, with its uncertainty and what it is compared with.
 
-    With the others come the curves of all ways to reduce, and the sizes that the folds chose.
+    With the others come the curves of all ways to reduce, the sizes that the folds chose, and scores in the legend.
     """
     curve = findings.curve["winner"]
     sizes, mean = np.array(curve["sizes"]), np.array(curve["mean"])
@@ -33,10 +35,11 @@ def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figu
         _add_others(figure, findings)
     ends = [int(sizes[0]), int(sizes[-1])]
     for rank, name, height, colour, dash in (
-        (5, "best with all features", findings.curve["with_everything"], _figures.AMBER, "dash"),
+        (5, "with all features", findings.fewer_help.evidence["with_all"], _figures.AMBER, "dash"),
         (6, "without features", findings.curve["simplest"], _figures.GREY, "dot"),
     ):
-        line = _figures.line(f"{name}: {height:.3f}", ends, [height] * 2, colour, line_dash=dash, legendrank=rank)
+        label = f"{name}: {height:.3f}" if with_others else name
+        line = _figures.line(label, ends, [height] * 2, colour, line_dash=dash, legendrank=rank)
         figure.add_trace(line.update(hovertemplate=f"{name}: %{{y:.3f}}<extra></extra>"))
     name = plotly_text(curve["name"])
     winner = _figures.line(name, sizes, mean, _figures.BLUE, legendrank=1)
@@ -45,7 +48,7 @@ def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figu
     _add_marks(figure, findings)
     if with_others:
         _add_fold_sizes(figure, findings)
-    _set_curve_axes(figure, findings, ends[-1])
+    _set_curve_axes(figure, findings, curve["sizes"])
     return figure
 
 
@@ -117,15 +120,17 @@ def _heights(findings: "Findings") -> tuple[float, float]:
     curve = findings.curve["winner"]
     mean, error = np.array(curve["mean"]), np.array(curve["standard_error"])
     simplest = findings.curve["simplest"]
-    high = max(float((mean + error).max()), findings.curve["with_everything"], simplest)
-    low = min(float((mean - error).min()), findings.curve["with_everything"], simplest)
+    with_all = findings.fewer_help.evidence["with_all"]
+    high = max(float((mean + error).max()), with_all, simplest)
+    low = min(float((mean - error).min()), with_all, simplest)
     low = max(low, simplest - 0.75 * (high - simplest)) if high > simplest else low
     margin = 0.07 * (high - low or 1.0)
     return low - margin, high + margin
 
 
-def _set_curve_axes(figure: "go.Figure", findings: "Findings", largest: int) -> None:
-    wide, narrow = _ticks(largest, (1, 2, 5)), _ticks(largest, (1,))
+def _set_curve_axes(figure: "go.Figure", findings: "Findings", sizes: list[int]) -> None:
+    narrow = _ticks(_round_numbers(sizes[-1], (1,)))
+    wide = _ticks(sizes if len(sizes) <= _FEW_SIZES else _round_numbers(sizes[-1], (1, 2, 5)))
     figure.update_xaxes(type="log", **wide, tickangle=0)
     low, high = _heights(findings)
     figure.update_yaxes(range=[low - 0.04 * (high - low), high], tickformat=".2~f")
@@ -140,12 +145,14 @@ def by_width(axis: str, wide: dict[str, list], narrow: dict[str, list]) -> dict[
     }
 
 
-def _ticks(largest: int, steps: tuple[int, ...]) -> dict[str, list]:
+def _round_numbers(largest: int, steps: tuple[int, ...]) -> list[int]:
     """Round numbers up to the largest, which comes last."""
     room = 0.7 if len(steps) > 1 else 0.4
-    ticks = [step * 10**power for power in range(7) for step in steps if step * 10**power < largest * room]
-    ticks.append(largest)
-    return {"tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
+    return [*(step * 10**power for power in range(7) for step in steps if step * 10**power < largest * room), largest]
+
+
+def _ticks(numbers: list[int]) -> dict[str, list]:
+    return {"tickvals": numbers, "ticktext": [f"{number:,}" for number in numbers]}
 
 
 def null_figure(findings: "Findings", null: str, *, height: int = 300) -> "go.Figure":
@@ -154,13 +161,17 @@ def null_figure(findings: "Findings", null: str, *, height: int = 300) -> "go.Fi
 
     evidence = findings.nulls[null]
     scores, observed = np.array(evidence["scores"]), evidence["observed"]
-    figure = _figures.new_figure(x=metric_of(findings), y="randomised tables", height=height)
+    figure = _figures.new_figure(x=metric_of(findings), y="tables", height=height)
     edges, step = _bins(scores, observed)
     counts, _ = np.histogram(scores, edges)
     left, right = edges[:-1] - step / 2, edges[1:] - step / 2
     as_good = int((scores >= observed).sum())
     for name, colour, shown in (
-        (f"{NULL_WORDS[null]}, below this table: {len(scores) - as_good}", _figures.GREY, edges[:-1] < observed),
+        (
+            f"tables with {NULL_WORDS[null]}, below this one: {len(scores) - as_good}",
+            _figures.GREY,
+            edges[:-1] < observed,
+        ),
         (f"as good or better: {as_good}", _figures.AMBER, edges[:-1] >= observed),
     ):
         shown = shown & (counts > 0)

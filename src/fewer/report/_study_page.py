@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from fewer.report._study_legend import legend_html
@@ -36,7 +37,7 @@ _SECTIONS = (
 _COLUMN_HEADINGS = (
     ("Rank", "number", "Place in the order of the winner, fitted on all rows"),
     ("Column", "text", "Name of the column; of a category, column_value"),
-    ("On the list", "text", "Whether it is among the chosen"),
+    ("Listed", "text", "Whether it is among the chosen"),
     ("In folds", "number", "Share of the folds in which it was chosen without the held-out rows"),
     ("Score", "number", "What the winner's selector gave it on all rows"),
     ("Effect", "text", "Which way it goes with the target, on all rows"),
@@ -71,7 +72,7 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
     from markupsafe import Markup
 
     spent = seconds_by_candidate(findings, seconds or {})
-    pictures = pictures_of(findings, spent)
+    pictures = pictures_of(findings)
     plotly_js, plotly_hash = _plotly_js()
     script = _text("study.js")
     stand_ins = any(column.stands_in_for for column in findings.columns)
@@ -84,6 +85,8 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         sections=_SECTIONS,
         levels=_LEVELS,
         winner=findings.plan["candidates"][findings.winner]["name"],
+        source=_short_source(findings.plan),
+        size=_size_of_table(findings),
         metric=metric_of(findings),
         numbers=shown_numbers(findings),
         column_headings=_COLUMN_HEADINGS if stand_ins else _COLUMN_HEADINGS[:-1],
@@ -175,6 +178,25 @@ def _verdict(findings: "Findings") -> list[tuple[str, str]]:
         (second, told_in.get(second, "which")),
         (third, told_in.get(third, "learn" if nothing else "compared")),
     ]
+
+
+def _short_source(plan: Mapping[str, Any]) -> str:
+    """What the table is called, without the folders that it lies in."""
+    path = plan["reading"].get("table") or ""
+    return plan["source"].replace(path, PurePath(path).name) if PurePath(path).is_absolute() else plan["source"]
+
+
+def _size_of_table(findings: "Findings") -> str:
+    """Rows and columns that were learnt from, and of how many in the table."""
+    left_out = {caution.topic: caution.evidence for caution in findings.cautions}
+    rows, columns = findings.plan["n_rows"], findings.plan["n_columns"]
+    more_rows = sum(n for _, n in left_out.get("classes left out", {}).get("classes", []))
+    more_columns = len(left_out.get("left out", {}).get("columns", []))
+    return f"{_of(rows, more_rows)} rows, {_of(columns, more_columns)} columns"
+
+
+def _of(used: int, left_out: int) -> str:
+    return f"{used:,} of {used + left_out:,}" if left_out else f"{used:,}"
 
 
 def _said(sentence: str) -> str:

@@ -1,13 +1,11 @@
 """All pictures of a report, each with a caption for everyone and what it shows in words for those who cannot see it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fewer.report._study_figures import NULL_WORDS, curve_figure, null_figure
 from fewer.report._study_numbers import metric_of
-from fewer.report._study_row_figures import benefit_figure, comparison_figure, frequency_figure, time_figure
-from fewer.report._study_time import duration
+from fewer.report._study_row_figures import benefit_figure, comparison_figure, frequency_figure
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -24,12 +22,12 @@ class Picture:
     in_words: str
 
 
-def pictures_of(findings: "Findings", spent: Mapping[str, float]) -> dict[str, Picture]:
+def pictures_of(findings: "Findings") -> dict[str, Picture]:
     """Every picture that there is something to draw for, by name; "first" is the one beside the verdict."""
     found = {
         "curve": Picture(
             curve_figure(findings, with_others=True),
-            "Score on held-out rows over the number of columns, on a logarithmic axis. Triangles at the bottom: the "
+            "Scores on held-out rows over the number of columns, on a logarithmic axis. Triangles at the bottom: the "
             "numbers that the folds chose.",
             _curve_in_words(findings),
         ),
@@ -56,14 +54,13 @@ def pictures_of(findings: "Findings", spent: Mapping[str, float]) -> dict[str, P
         if findings.nulls[null]["scores"]:
             caption = f"The same procedure on tables with {words}: what it reaches by chance, and what it reached here."
             found[null] = Picture(null_figure(findings, null), caption, _null_in_words(findings, null))
-    if spent:
-        found["time"] = Picture(
-            time_figure(spent), "Time of each candidate, all folds together.", _time_in_words(spent)
-        )
     if findings.learnable.verdict == "no":
         found["first"] = replace(found["labels"], figure=null_figure(findings, "labels", height=350))
     else:
-        caption = "Score on held-out rows over the number of columns, on a logarithmic axis."
+        caption = (
+            "Score of the winner on held-out rows over the number of columns, on a logarithmic axis. The scores above "
+            "also pay for picking the winner, so they may be a little lower."
+        )
         found["first"] = Picture(curve_figure(findings), caption, _curve_in_words(findings))
     return found
 
@@ -76,8 +73,8 @@ def _curve_in_words(findings: "Findings") -> str:
     sizes = sorted({curve["sizes"][0], smallest, chosen, curve["sizes"][-1]})
     reached = ", ".join(f"{at[size]:.3f} with {size:,} column{'s' * (size > 1)}" for size in sizes)
     return (
-        f"{curve['name']} reaches {metric_of(findings)} {reached}. The best learner with all features reaches "
-        f"{findings.curve['with_everything']:.3f}, and {findings.curve['simplest']:.3f} needs no features. The chosen "
+        f"{curve['name']} reaches {metric_of(findings)} {reached}. With all features it is "
+        f"{findings.fewer_help.evidence['with_all']:.3f}, and {findings.curve['simplest']:.3f} without any. The chosen "
         f"number is {chosen:,}, the smallest good one {smallest:,}."
     )
 
@@ -105,8 +102,3 @@ def _null_in_words(findings: "Findings", null: str) -> str:
         f"{metric_of(findings)} {evidence['observed']:.3f}; they reached {min(evidence['scores']):.3f} to "
         f"{max(evidence['scores']):.3f}."
     )
-
-
-def _time_in_words(spent: Mapping[str, float]) -> str:
-    slowest, fastest = max(spent, key=lambda name: spent[name]), min(spent, key=lambda name: spent[name])
-    return f"From {duration(spent[fastest])} ({fastest}) to {duration(spent[slowest])} ({slowest})."

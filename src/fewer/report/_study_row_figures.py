@@ -1,6 +1,6 @@
 """The pictures of a study with one row for each candidate or column: labels never meet, however many or long."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +9,6 @@ from fewer import _figures
 from fewer.report._study_figures import by_width
 from fewer.report._study_names import plotly_text
 from fewer.report._study_numbers import signed
-from fewer.report._study_time import duration
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -31,6 +30,7 @@ def _rows_figure(names: Sequence[str], x: str, *, row: int = 26) -> "go.Figure":
         range=[len(names) - 0.4, -0.6],
         showgrid=False,
         ticks="",
+        ticklabelstandoff=6,
         showline=False,
     )
     figure.update_xaxes(showgrid=True, gridcolor=_figures.translucent(_figures.GREY, 0.25))
@@ -164,28 +164,4 @@ def comparison_figure(findings: "Findings") -> "go.Figure":
     figure.update_xaxes(range=[1 - gap, right + gap * max(len(comparison["cliques"]), 1)])
     figure.update_xaxes(tick0=1, dtick=1 + len(names) // 8, tickangle=0)
     figure.update_layout(showlegend=True)
-    return figure
-
-
-def time_figure(spent: Mapping[str, float]) -> "go.Figure":
-    """Time of each candidate, over all folds."""
-    import plotly.graph_objects as go
-
-    names = sorted(spent, key=lambda name: -spent[name])
-    figure = _rows_figure(names, "seconds", row=24)
-    figure.add_trace(
-        go.Bar(
-            x=[spent[name] for name in names],
-            y=list(range(len(names))),
-            orientation="h",
-            width=0.6,
-            marker={"color": _figures.GREY},
-            text=[duration(spent[name]) for name in names],
-            textposition="outside",
-            cliponaxis=False,
-            hovertemplate="%{text}<extra></extra>",
-            showlegend=False,
-        )
-    )
-    figure.update_xaxes(range=[0, 1.3 * max(spent.values())])
     return figure

@@ -14,12 +14,15 @@ from fewer.report._study_numbers import signed
 from fewer.report._study_time import duration, seconds_by_candidate
 
 if TYPE_CHECKING:
-    from fewer.study import Findings
+    from fewer.study import Findings, Rival
 
 _MOST_COLUMNS = 15
 _LONGEST_NAME = 28
 _LONGEST_EFFECT = 60
 _LONGEST_BAR = 30
+_MOST_REDUCED = 12
+# Narrower terminals go without the time of each candidate, so that names stay on one line.
+_WIDE = 100
 _LEVELS = {"grave": ("Grave", "bold red"), "mind": ("Mind", "yellow"), "note": ("Note", "dim")}
 
 
@@ -66,7 +69,7 @@ class _Printer:
             self.console.print(self._text(sentence))
         for answer in findings.answers:
             self._print_section(answer.question, self._text(answer.sentence))
-        self._print_section("Score by number of columns", self._curve())
+        self._print_section("Score of the winner by number of columns", self._curve())
         self._print_section("Columns", self._columns())
         self._print_section("Candidates", self._candidates())
         if findings.cautions:
@@ -120,27 +123,35 @@ class _Printer:
         return table
 
     def _candidates(self) -> Table:
-        without = {each["name"] for each in self.findings.plan["candidates"] if each["learner"]["name"] == "simplest"}
-        table = _table(
-            ("candidate", "left"),
-            ("score", "right"),
-            ("interval", "right"),
-            ("columns", "right"),
-            ("benefit", "right"),
-            ("time", "right"),
-        )
+        """The best ways to reduce, and all that they are compared with."""
+        reduced = [rival.name for rival in self.findings.rivals if rival.size is not None]
+        timed = self.console.width >= _WIDE
+        headers = [("score", "right"), ("interval", "right"), ("columns", "right"), ("benefit", "right")]
+        table = _table(("candidate", "left"), *headers, *([("time", "right")] if timed else []))
         for rival in self.findings.rivals:
+            if rival.name in reduced[_MOST_REDUCED:]:
+                continue
             low, high = rival.interval
-            size = "none" if rival.name in without else "all"
+            spent = duration(self.seconds[rival.name]) if rival.name in self.seconds else ""
             table.add_row(
-                self._text(rival.name, _LONGEST_NAME),
+                self._text(rival.name),
                 f"{rival.score:.3f}",
                 f"{low:.3f} to {high:.3f}",
-                size if rival.size is None else f"{rival.size:,.1f}".removesuffix(".0"),
+                self._columns_of(rival),
                 "" if rival.benefit is None else signed(rival.benefit),
-                duration(self.seconds[rival.name]) if rival.name in self.seconds else "",
+                *([spent] if timed else []),
             )
+        more = len(reduced) - _MOST_REDUCED
+        if more > 0:
+            table.add_row(Text(f"and {more:,} more, in the report", style="dim"))
         return table
+
+    def _columns_of(self, rival: "Rival") -> str:
+        """How many columns a candidate uses, on average over the folds."""
+        if rival.size is not None:
+            return f"{rival.size:,.1f}".removesuffix(".0")
+        simplest = {each["name"] for each in self.findings.plan["candidates"] if each["learner"]["name"] == "simplest"}
+        return "none" if rival.name in simplest else "all"
 
 
 def _table(*headers: tuple[str, str]) -> Table:

@@ -2,7 +2,7 @@
 
 // Figures: drawn from the data beside them, in the colours of the page.
 const NARROW = 560;
-const PAPER = { width: 660, height: 210 };
+const PAPER = { width: 660, height: 180, margins: 60, row: 17 };
 const plots = [...document.querySelectorAll(".plot")];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const inkOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -37,8 +37,9 @@ addEventListener("beforeprint", () => {
   for (const each of folded) each.open = true;
   for (const holder of plots) {
     const change = { ...fitted(holder.layout, PAPER.width), autosize: false, width: PAPER.width, "font.color": "#333" };
-    // Pictures with a row for each name need their height.
-    if (!holder.layout.yaxis.tickvals) change.height = PAPER.height;
+    // Pictures with a row for each name need room for all of them.
+    const names = holder.layout.yaxis.tickvals;
+    change.height = names ? PAPER.margins + PAPER.row * names.length : PAPER.height;
     Plotly.relayout(holder, change);
     holder.screenHeight = holder.style.height;
     holder.style.height = "auto";
