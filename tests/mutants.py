@@ -115,14 +115,13 @@ def _import_libraries(copy: Path) -> None:
 
 
 def _test_files(room: str, root: Path) -> list[str]:
-    """The examples and tests of the room, the papers' tests that speak of it, and the contract if it holds methods."""
+    """The examples and tests of the room; if it holds methods, also the contract and the papers that speak of it."""
     own = sorted((root / "src" / "fewer" / room).rglob("*.py"))
     chosen = [path for path in own if ">>>" in path.read_text(encoding="utf-8")]
     for path in sorted((root / "tests").rglob("test_*.py")):
         folder = path.relative_to(root / "tests").parts[0]
-        contract = folder == "contract" and room in METHOD_ROOMS
         paper = folder == "papers" and f"fewer.{room}" in path.read_text(encoding="utf-8")
-        if folder == room.strip("_") or contract or paper:
+        if folder == room.strip("_") or (room in METHOD_ROOMS and (paper or folder == "contract")):
             chosen.append(path)
     return [str(path.relative_to(root)) for path in chosen]
 
