@@ -64,7 +64,7 @@ def test_describe_tells_what_the_table_is_and_what_to_do(table):
     assert f"{table.name}:60rows,4columns" in "".join(done.stdout.split())
     assert "age = again" in done.stdout
     assert "code alone predicts the target almost perfectly" in " ".join(done.stdout.split())
-    assert done.stdout.rstrip().endswith("fewer methods --task classification")
+    assert done.stdout.rstrip().endswith("fewer study TABLE --target ill")
 
 
 def test_json_alone_goes_to_the_standard_output(table):

@@ -18,14 +18,23 @@ def noise(n_rows=100, n_columns=3):
     return np.random.default_rng(0).normal(size=(n_rows, n_columns))
 
 
-def test_a_sound_table_is_sent_on_to_the_methods():
+def test_a_sound_table_is_sent_on_to_a_study():
     labels = np.random.default_rng(1).permutation(np.arange(100) % 2)
-    assert advice(noise(), labels) == ("See which methods fit this table: fewer methods --task classification",)
+    assert advice(noise(), labels) == ("See whether fewer columns do: fewer study TABLE --target target",)
 
 
-def test_the_next_command_follows_the_task():
-    assert advice(noise(), noise()[:, 0] ** 2 + noise()[:, 1])[-1].endswith("--task regression")
-    assert advice(noise())[-1].endswith("--task unsupervised")
+def test_without_a_target_the_methods_come_next():
+    assert advice(noise())[-1].endswith("fewer methods --task unsupervised")
+
+
+def test_numbers_with_a_comma_are_to_be_read_again_and_not_to_be_dropped():
+    frame = {"dose": [f"{i},{i % 7}5" for i in range(40)], "id": [f"P{i:03d}" for i in range(40)], "a": np.arange(40.0)}
+    description = describe(read_table(frame | {"half": [f"{i % 3},5" for i in range(40)]}))
+    assert description.comma_numbers == ("dose", "half")
+    assert description.identifiers == ("id",)
+    assert "2 columns hold numbers with a comma (dose, half)" in description.advice[0]
+    assert "--decimal ," in description.advice[0]
+    assert not any("dose" in text for text in description.advice[1:])
 
 
 def test_what_adds_nothing_is_to_be_dropped_by_one_option():

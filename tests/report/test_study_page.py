@@ -138,7 +138,7 @@ def test_figures_hold_no_markup_from_names(page):
 
 
 def test_names_that_begin_alike_can_be_told_apart_in_figures():
-    from fewer.report._study_names import plotly_text
+    from fewer.report._shown_names import plotly_text
 
     one, other = (plotly_text(f"{'the same beginning ' * 10}{end}") for end in ("ridge", "knn"))
     assert one.endswith("ridge")

@@ -17,6 +17,7 @@ _SKEWED = 2.0
 def advice_for(description: Description) -> tuple[str, ...]:
     """Sentences for a reader who has seen the table for the first time, the most pressing first."""
     return (
+        *_about_commas(description),
         *_about_target(description),
         *_about_give_aways(description),
         *_about_columns(description),
@@ -42,6 +43,16 @@ def drop_option(names: Sequence[str]) -> str:
     csv.writer(text, lineterminator="").writerow(names[:_NAMES_IN_OPTION])
     more = f" and {len(names) - _NAMES_IN_OPTION:,} more (--json lists them)" if len(names) > _NAMES_IN_OPTION else ""
     return f"--drop {shlex.quote(text.getvalue())}{more}"
+
+
+def _about_commas(description: Description) -> Iterator[str]:
+    names = description.comma_numbers
+    if names:
+        yield (
+            f"{_count(len(names), 'column holds', 'columns hold')} numbers with a comma ({_listed(names)}), which were "
+            "read as words. If it is the decimal mark, read the table again with --decimal , (or write points, where "
+            "commas part the fields); if it parts thousands, take it out of the file."
+        )
 
 
 def _about_target(description: Description) -> Iterator[str]:
@@ -133,8 +144,8 @@ def _about_missing(description: Description) -> Iterator[str]:
         )
     if missing.cells:
         yield (
-            "Choose methods that take missing values as they are (fewer methods --handles missing), or fill them in "
-            "within each training fold, never before the split."
+            "Fill missing values in within each training fold, never before the split, as fewer study does; or choose "
+            "methods that take them as they are: fewer methods --handles missing"
         )
 
 
@@ -162,18 +173,19 @@ def _about_kinds(description: Description) -> Iterator[str]:
     kinds = description.kinds
     words = [f"{kinds[kind]:,} {kind}" for kind in ("categorical", "text", "date") if kinds.get(kind)]
     if words:
-        yield f"Turn into numbers what is none ({', '.join(words)}): most methods take numbers only."
+        yield (
+            f"Turn into numbers what is none ({', '.join(words)}): most methods take numbers only. fewer study does so "
+            "with categories, and leaves out texts and dates."
+        )
 
 
 def _next_command(description: Description) -> str:
     target = description.target
-    if target is None:
-        task = "unsupervised"
-    else:
-        task = "regression" if target.distribution is not None else "classification"
+    if target is not None:
+        return f"See whether fewer columns do: fewer study TABLE --target {shlex.quote(target.name)}"
     handles = " --handles missing" if description.missing.cells else ""
     handles += " --handles sparse" if description.stored_share is not None else ""
-    return f"See which methods fit this table: fewer methods --task {task}{handles}"
+    return f"See which methods fit this table: fewer methods --task unsupervised{handles}"
 
 
 def _repeats(number: int, one: str, many: str) -> str:

@@ -6,7 +6,14 @@ from fewer.io import KINDS, Dataset
 from fewer.overview._advice import advice_for
 from fewer.overview._description import Description
 from fewer.overview._duplicates_of_table import duplicate_columns, duplicate_rows, near_duplicates
-from fewer.overview._facts import constant_columns, infinite_cells, memory_bytes, missing_cells, target_of
+from fewer.overview._facts import (
+    constant_columns,
+    infinite_cells,
+    memory_bytes,
+    missing_cells,
+    numbers_with_commas,
+    target_of,
+)
 from fewer.overview._giveaways_of_table import give_aways
 from fewer.overview._parts import parts_of
 
@@ -58,6 +65,7 @@ def describe(dataset: Dataset) -> Description:
     parts = parts_of(dataset)
     duplicates = duplicate_columns(dataset, parts)
     found, checked = give_aways(dataset, parts)
+    comma_numbers = numbers_with_commas(dataset)
     description = Description(
         source=dataset.source,
         rows=dataset.n_rows,
@@ -69,7 +77,8 @@ def describe(dataset: Dataset) -> Description:
         constants=constant_columns(dataset),
         duplicates=tuple(tuple(dataset.columns[j] for j in group) for group in duplicates),
         near_duplicates=near_duplicates(dataset, parts, duplicates),
-        identifiers=tuple(dataset.columns_of_kind("identifier")),
+        identifiers=tuple(name for name in dataset.columns_of_kind("identifier") if name not in comma_numbers),
+        comma_numbers=comma_numbers,
         infinite=infinite_cells(dataset),
         target=target_of(dataset),
         give_aways=found,

@@ -146,6 +146,8 @@ class Description:
         Groups of columns whose absolute correlation with the first of the group is above 0.999.
     identifiers : tuple of str
         Columns that number or name the rows.
+    comma_numbers : tuple of str
+        Columns of words that are numbers with a comma in them: read with another decimal mark than they have.
     infinite : tuple of CountInColumn
         Columns with infinite values.
     target : Target or None
@@ -184,6 +186,7 @@ class Description:
     duplicates: tuple[tuple[str, ...], ...]
     near_duplicates: tuple[NearDuplicateColumns, ...]
     identifiers: tuple[str, ...]
+    comma_numbers: tuple[str, ...]
     infinite: tuple[CountInColumn, ...]
     target: Target | None
     give_aways: tuple[GiveAway, ...]

@@ -21,6 +21,7 @@ from fewer.overview._description import (
 from fewer.overview._duplicates import row_blocks
 
 _ROWS_LISTED = 10
+_COMMA_NUMBER = r"^\s*[+-]?\d+,\d+\s*$"
 
 
 def memory_bytes(X: Any) -> int:
@@ -67,6 +68,17 @@ def infinite_cells(dataset: Dataset) -> tuple[CountInColumn, ...]:
             for rows in row_blocks(*X.shape):
                 counts += np.isinf(X[rows]).sum(axis=0)
     return tuple(_in_column(dataset, int(j), counts[j]) for j in np.flatnonzero(counts))
+
+
+def numbers_with_commas(dataset: Dataset) -> tuple[str, ...]:
+    """Columns of words all of which are numbers but for a comma."""
+    if not isinstance(dataset.X, pl.DataFrame):
+        return ()
+    words = dataset.X.select(cs.string())
+    if not words.width:
+        return ()
+    all_are = words.select(pl.all().str.contains(_COMMA_NUMBER).all() & pl.all().is_not_null().any()).row(0)
+    return tuple(name for name, numbers in zip(words.columns, all_are, strict=True) if numbers)
 
 
 def constant_columns(dataset: Dataset) -> tuple[Constant, ...]:

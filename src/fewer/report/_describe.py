@@ -9,6 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from fewer.report._shown_names import printable, shortened
+
 if TYPE_CHECKING:
     from fewer.overview import Description
 
@@ -70,7 +72,7 @@ def _sections(description: "Description", bar: str) -> Iterator[Section]:
     yield "Columns", [Text(kinds or "none")]
     if description.target is not None:
         yield _target(description.target, bar)
-    parts = (_give_aways, _missing, _constants, _duplicates, _near_duplicates, _identifiers, _infinite, _rows)
+    parts = (_give_aways, _missing, _constants, _duplicates, _near_duplicates, _identifiers, _commas, _infinite, _rows)
     for part in parts:
         section = part(description)
         if section is not None:
@@ -173,6 +175,10 @@ def _identifiers(description: "Description") -> Section | None:
     return ("Identifiers", [Text(_names(description.identifiers))]) if description.identifiers else None
 
 
+def _commas(description: "Description") -> Section | None:
+    return ("Numbers read as words", [Text(_names(description.comma_numbers))]) if description.comma_numbers else None
+
+
 def _infinite(description: "Description") -> Section | None:
     if not description.infinite:
         return None
@@ -205,7 +211,7 @@ def _numbered(sentences: Iterable[str]) -> Table:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     for number, sentence in enumerate(sentences, start=1):
-        table.add_row(f"{number}.", Text(_printable(sentence)))
+        table.add_row(f"{number}.", Text(printable(sentence)))
     return table
 
 
@@ -224,13 +230,7 @@ def _listed(items: Sequence[str], between: str = ", ") -> str:
 
 def _shown(value: object, longest: int = _LONGEST_NAME) -> str:
     """A name or value from the data, on one line and not too long."""
-    text = _printable(str(value))
-    return text if len(text) <= longest else text[: longest - 3] + "..."
-
-
-def _printable(text: str) -> str:
-    """The text with line breaks and control characters written out: data must not steer the terminal."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return shortened(printable(str(value)), longest, "...")
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

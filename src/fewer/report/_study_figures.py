@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewer import _figures
-from fewer.report._study_names import plotly_text
+from fewer.report._shown_names import plotly_text
 from fewer.report._study_numbers import metric_of
 
 if TYPE_CHECKING:

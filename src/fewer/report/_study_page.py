@@ -14,8 +14,8 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from fewer.report._shown_names import printable, shortened
 from fewer.report._study_legend import legend_html
-from fewer.report._study_names import printable, shortened
 from fewer.report._study_numbers import metric_of, shown_numbers, signed
 from fewer.report._study_pictures import Picture, pictures_of
 from fewer.report._study_time import duration, seconds_by_candidate, seconds_by_kind

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewer import _figures
+from fewer.report._shown_names import plotly_text
 from fewer.report._study_figures import by_width
-from fewer.report._study_names import plotly_text
 from fewer.report._study_numbers import signed
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fewer.report._study_names import printable, shortened
+from fewer.report._shown_names import printable, shortened
 from fewer.report._study_numbers import signed
 from fewer.report._study_time import duration, seconds_by_candidate
 
