@@ -47,7 +47,7 @@ figure.tight_layout()
 # error. The criterion falls to the end, for that is what the search is for; the error on new rows turns up early.
 X, y, _ = make_twonorm(n_samples=60, random_state=0)
 many_widths = KernelRidgeClassifierLOO(kernel="ard", optimizer="lbfgs", early_stopping=40)
-curve = selection_overfit_curve(many_widths, X, y, make_twonorm, n_realisations=6, random_state=0)
+curve = selection_overfit_curve(many_widths, X, y, make_twonorm, n_repeats=6, random_state=0)
 print(curve)
 
 figure, panel = plt.subplots(figsize=(6, 3))

@@ -33,8 +33,8 @@ tables = {"each column tells": separate, "only pairs tell": together}
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.2), sharex=True, sharey=True)
 versions = {
     "as it is": (together, y),
-    "labels shuffled": randomize(together, y, "labels", rng=0),
-    "columns shuffled in classes": randomize(together, y, "features_within_class", rng=0),
+    "labels shuffled": randomize(together, y, "labels", random_state=0),
+    "columns shuffled in classes": randomize(together, y, "features_within_class", random_state=0),
 }
 for panel, (title, (X, labels)) in zip(panels, versions.items(), strict=True):
     for label, colour in (("healthy", "#2f7fb5"), ("ill", "#cf5f47")):

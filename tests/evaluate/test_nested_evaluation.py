@@ -85,7 +85,7 @@ def test_results_do_not_depend_on_the_number_of_processes():
     search = RandomizedSearchCV(
         DecisionTreeClassifier(), {"max_depth": [1, 2, 3, 4], "max_features": [1, 2, 3, 4]}, n_iter=3, cv=3
     )
-    one, two = (NestedEvaluation(search, n_repeats=2, n_jobs=n, random_state=5).run(X, y) for n in (None, 2))
+    one, two = (NestedEvaluation(search, n_repeats=2, random_state=5).run(X, y, engine=n) for n in (None, 2))
     np.testing.assert_array_equal(one.scores, two.scores)
     assert [r.parameters for r in one.realisations] == [r.parameters for r in two.realisations]
     other = NestedEvaluation(search, n_repeats=2, random_state=6).run(X, y)
@@ -131,15 +131,17 @@ def test_few_realisations_are_remarked_on():
 
 
 def test_a_failing_fit_names_the_fold():
-    with pytest.raises(RuntimeError, match="repeat 0, fold 0 failed"):
+    with pytest.raises(ValueError, match="The 'k' parameter") as caught:
         NestedEvaluation(make_pipeline(SelectKBest(k="many"), GaussianNB())).run(X, y)
+    assert caught.value.__notes__ == ["This happened in repeat 0, fold 0."]
 
 
 def test_the_result_is_drawn_and_written_down():
     table, target = load_breast_cancer(return_X_y=True, as_frame=True)
     result = NestedEvaluation(SEARCH, random_state=0).run(table.iloc[:200], target.iloc[:200])
     data = json.loads(json.dumps(result.to_dict()))
-    assert data["protocol"] == "internal"
+    assert (data["scoring"], data["mean"]) == ("accuracy", result.mean)
+    assert data["realisations"][2]["parameters"] == result.realisations[2].parameters
     assert len(data["realisations"]) == 5
     figure = result.plot()
     assert len(figure.data[0].x) == 5
@@ -155,6 +157,15 @@ def test_the_interval_is_that_of_one_repeat_however_many_there_are():
     assert f"95% interval {result.interval()[0]:.4f} to {result.interval()[1]:.4f}" in repr(result)
     with pytest.raises(ValueError, match="confidence=95"):
         result.interval(95)
+
+
+def test_scores_that_all_agree_give_no_interval():
+    table, labels = np.array([[0.0], [0.0], [9.0], [9.0]]), [0, 0, 1, 1]
+    result = NestedEvaluation(make_pipeline(SelectKBest(k=1), GaussianNB()), cv=2).run(table, labels)
+    assert (result.mean, result.corrected_se) == (1.0, 0.0)
+    assert np.isnan(result.interval()).all()
+    assert "no interval: all realisations agree" in repr(result)
+    assert {trace.name for trace in result.plot().data} == {"realisations", "mean"}
 
 
 def test_the_measure_is_called_by_its_name():

@@ -13,11 +13,11 @@ from fewer.evaluate import OverfitCurve, selection_overfit_curve
 from fewer.learn import KernelRidgeClassifierLOO
 
 
-def curve_of(mean, *, noise=0.0, n_realisations=1, seed=0):
+def curve_of(mean, *, noise=0.0, n_repeats=1, seed=0):
     rng = np.random.default_rng(seed)
     mean = np.asarray(mean, dtype=float)
-    parts = mean + noise * rng.normal(size=(n_realisations, 10, len(mean)))
-    return OverfitCurve(np.repeat(-np.arange(len(mean))[None, :], n_realisations, axis=0), parts)
+    parts = mean + noise * rng.normal(size=(n_repeats, 10, len(mean)))
+    return OverfitCurve(np.repeat(-np.arange(len(mean))[None, :], n_repeats, axis=0), parts)
 
 
 def test_the_turn_and_the_rise_after_it_are_found():
@@ -33,7 +33,7 @@ def test_a_curve_that_only_falls_does_not_overfit():
 
 def test_noise_on_a_flat_curve_is_rarely_taken_for_a_rise():
     flagged = [
-        curve_of(np.ones(30), noise=1.0, n_realisations=n, seed=seed).overfits for n in (1, 20) for seed in range(150)
+        curve_of(np.ones(30), noise=1.0, n_repeats=n, seed=seed).overfits for n in (1, 20) for seed in range(150)
     ]
     # 5% are expected, with a standard error of 1.3%.
     assert np.mean(flagged) < 0.09
@@ -53,10 +53,10 @@ def test_the_curve_starts_at_the_start_and_ends_at_the_choice():
 def test_many_widths_on_few_rows_overfit_and_one_width_does_so_less():
     X, y, _ = make_twonorm(60, random_state=0)
     many = selection_overfit_curve(
-        KernelRidgeClassifierLOO(kernel="ard", optimizer="lbfgs"), X, y, make_twonorm, n_realisations=3, random_state=0
+        KernelRidgeClassifierLOO(kernel="ard", optimizer="lbfgs"), X, y, make_twonorm, n_repeats=3, random_state=0
     )
     one = selection_overfit_curve(
-        KernelRidgeClassifierLOO(optimizer="lbfgs"), X, y, make_twonorm, n_realisations=3, random_state=0
+        KernelRidgeClassifierLOO(optimizer="lbfgs"), X, y, make_twonorm, n_repeats=3, random_state=0
     )
     assert many.overfits
     assert many.rise > 5 * max(one.rise, 0.01)
@@ -65,9 +65,9 @@ def test_many_widths_on_few_rows_overfit_and_one_width_does_so_less():
 
 def test_without_a_generator_a_part_of_the_table_is_held_out():
     X, y, _ = make_twonorm(200, random_state=0)
-    curve = selection_overfit_curve(KernelRidgeClassifierLOO(optimizer="lbfgs"), X, y, n_realisations=2, random_state=0)
+    curve = selection_overfit_curve(KernelRidgeClassifierLOO(optimizer="lbfgs"), X, y, n_repeats=2, random_state=0)
     assert curve.parts.shape[:2] == (2, 10)
-    assert json.loads(json.dumps(curve.to_dict()))["n_realisations"] == 2
+    assert json.loads(json.dumps(curve.to_dict()))["n_repeats"] == 2
 
 
 def test_candidates_of_a_search_are_its_iterations():
@@ -86,7 +86,7 @@ def test_searching_pure_noise_promises_more_than_it_holds():
     search = RandomizedSearchCV(
         DecisionTreeClassifier(), {"max_depth": range(1, 9), "min_samples_leaf": range(1, 9)}, n_iter=25, cv=4
     )
-    curve = selection_overfit_curve(search, X, y, n_realisations=8, random_state=0)
+    curve = selection_overfit_curve(search, X, y, n_repeats=8, random_state=0)
     assert -curve.criterion[:, -1].mean() > 0.53
     assert -curve.held_out[:, -1].mean() < 0.53
     assert len(curve.plot().data) == 3

@@ -39,8 +39,8 @@ def test_the_fast_rule_gives_what_fits_one_by_one_give():
 
 def test_the_mean_difference_rule_errs_as_expected():
     curve = peaking_curve("mean_difference", MU, 20, n_repeats=500, random_state=0)
-    np.testing.assert_array_less(np.abs(curve.mean - curve.expected), 4 * curve.standard_error + 1e-5)
-    np.testing.assert_allclose(curve.expected, expected_error(MU, 20, n=curve.n_grid, method="exact"))
+    np.testing.assert_array_less(np.abs(curve.mean - curve.expected), 4 * curve.se + 1e-5)
+    np.testing.assert_allclose(curve.expected, expected_error(MU, 20, n=curve.sizes, method="exact"))
 
 
 @pytest.mark.parametrize("estimator", [SVC(kernel="linear", C=0.01), LogisticRegression(), RidgeClassifier()])
@@ -76,7 +76,7 @@ def test_sparse_coefficients_and_rules_without_any_are_taken():
 
 
 def test_the_result_does_not_depend_on_where_it_runs():
-    options = {"n_grid": [1, 10, 100], "n_repeats": 4, "random_state": 0}
+    options = {"sizes": [1, 10, 100], "n_repeats": 4, "random_state": 0}
     here = peaking_curve(SVC(kernel="linear"), MU, 20, **options)
     with Engine.local(2) as engine:
         there = peaking_curve(SVC(kernel="linear"), MU, 20, engine=engine, **options)
@@ -86,7 +86,7 @@ def test_the_result_does_not_depend_on_where_it_runs():
 
 def test_the_order_of_the_means_makes_no_difference_and_the_estimator_stays_unfitted():
     learner = LinearSVC(C=1e-3)
-    options = {"n_grid": [2, 50], "n_repeats": 2, "random_state": 0}
+    options = {"sizes": [2, 50], "n_repeats": 2, "random_state": 0}
     first, again = (peaking_curve(learner, mu, 20, **options) for mu in (MU, -MU[::-1]))
     np.testing.assert_array_equal(first.errors, again.errors)
     assert not hasattr(learner, "coef_")
@@ -96,7 +96,7 @@ def test_the_result_reads_well_saves_and_plots():
     curve = peaking_curve("mean_difference", MU, 20, [1, 4, 100], n_repeats=50, random_state=0)
     assert curve.n_features == 4
     assert repr(curve).startswith("PeakingCurve: mean difference, 20 rows, 50 repeats\n  smallest error 0.1")
-    assert json.loads(json.dumps(curve.to_dict()))["n_grid"] == [1, 4, 100]
+    assert json.loads(json.dumps(curve.to_dict()))["sizes"] == [1, 4, 100]
     assert [trace.name for trace in curve.plot().data] == [
         "two standard errors",
         "mean difference",
@@ -105,15 +105,15 @@ def test_the_result_reads_well_saves_and_plots():
 
 
 def test_one_repeat_has_no_standard_error():
-    assert np.isnan(peaking_curve("mean_difference", MU, 20, [1], n_repeats=1).standard_error).all()
+    assert np.isnan(peaking_curve("mean_difference", MU, 20, [1], n_repeats=1).se).all()
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"estimator": "svm"}, "give a linear estimator or 'mean_difference'"),
-        ({"n_grid": [5, 1]}, "increasing whole numbers between 1 and the 100 features"),
-        ({"n_grid": [1, 101]}, "increasing whole numbers"),
+        ({"sizes": [5, 1]}, "increasing whole numbers between 1 and the 100 features"),
+        ({"sizes": [1, 101]}, "increasing whole numbers"),
         ({"m": 1}, "at least 2 rows"),
     ],
 )
@@ -123,5 +123,5 @@ def test_bad_input_is_named(change, message):
 
 
 def test_a_learner_that_is_not_linear_is_refused_with_the_reason():
-    with pytest.raises(RuntimeError, match="KNeighborsClassifier has no coef_ and intercept_"):
+    with pytest.raises(TypeError, match="KNeighborsClassifier has no coef_ and intercept_"):
         peaking_curve(KNeighborsClassifier(3), MU, 10, [1], n_repeats=1)

@@ -46,9 +46,10 @@ def test_the_table_has_a_row_for_each_pair(found):
     assert frame.height == 6
     assert {"dataset", "estimator", "observed", "labels_p", "features_p", "verdict"} <= set(frame.columns)
     lines = repr(found).splitlines()
-    assert len(lines) == 8
-    assert lines[1].startswith("iris")
-    assert "*" in lines[1]
+    assert lines[0] == "BatteryResult: 3 x 2 tests of each null"
+    assert len(lines) == 9
+    assert lines[2].startswith("iris")
+    assert "*" in lines[2]
 
 
 def test_an_engine_gives_the_same(battery, found):

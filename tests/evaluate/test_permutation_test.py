@@ -117,7 +117,7 @@ def test_a_longer_test_starts_like_a_shorter_one(noise):
 @pytest.mark.parametrize("learner", [GaussianNB(), DecisionTreeClassifier()])
 def test_stopping_saves_draws_and_keeps_their_order(noise, jobs, learner):
     options = {"n_repeats": 2, "random_state": 0, "n_permutations": 100, "cv": 2}
-    stopped = permutation_test(learner, *noise, sequential=5, n_jobs=jobs, **options)
+    stopped = permutation_test(learner, *noise, sequential=5, engine=jobs, **options)
     assert stopped.n_permutations_used < 60
     whole = permutation_test(learner, *noise, **options)
     np.testing.assert_array_equal(stopped.null_errors, whole.null_errors[: stopped.n_permutations_used])
@@ -295,7 +295,7 @@ def test_a_fit_that_fails_is_named(noise):
         ({"n_repeats": 0}, "n_repeats must be at least 1"),
         ({"alpha": 1}, "alpha must lie"),
         ({"random_state": "seed"}, "random_state must be"),
-        ({"n_jobs": 2, "engine": "somewhere"}, "not both"),
+        ({"sequential": -1}, "number of hits"),
     ],
 )
 def test_bad_arguments_are_refused(noise, options, complaint):

@@ -181,7 +181,7 @@ def test_a_column_that_gives_the_class_away_is_named(table):
 
 
 def test_scores_of_the_wrong_shape_are_refused(table):
-    with pytest.raises(RuntimeError, match="one number for each of the 50 columns"):
+    with pytest.raises(ValueError, match="one number for each of the 50 columns"):
         plan_n_features(*table, order=lambda rows, labels: [1.0])
 
 

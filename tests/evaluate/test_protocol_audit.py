@@ -26,7 +26,7 @@ FOLDS = StratifiedKFold(6, shuffle=True, random_state=0)
 
 @pytest.fixture(scope="module")
 def audit():
-    return protocol_audit(SEARCH, X, y, outer_cv=FOLDS, n_repeats=1)
+    return protocol_audit(SEARCH, X, y, cv=FOLDS, n_repeats=1)
 
 
 def test_internal_is_the_nested_evaluation(audit):

@@ -29,14 +29,14 @@ def frame(table):
 
 
 def test_labels_move_and_the_table_stays(table):
-    X, y = randomize(table, LABELS, "labels", rng=0)
+    X, y = randomize(table, LABELS, "labels", random_state=0)
     assert X is table
     assert sorted(y) == sorted(LABELS)
     assert (y != LABELS).any()
 
 
 def test_columns_move_inside_their_class_each_by_itself(table):
-    X, y = randomize(table, LABELS, "features_within_class", rng=0)
+    X, y = randomize(table, LABELS, "features_within_class", random_state=0)
     assert y is LABELS
     for before, after in zip(sorted_in_classes(table), sorted_in_classes(X), strict=True):
         np.testing.assert_array_equal(before, after)
@@ -45,7 +45,7 @@ def test_columns_move_inside_their_class_each_by_itself(table):
 
 
 def test_columns_over_all_rows_keep_only_the_columns(table):
-    X, _ = randomize(table, LABELS, "columns", rng=0)
+    X, _ = randomize(table, LABELS, "columns", random_state=0)
     np.testing.assert_array_equal(np.sort(X, axis=0), np.sort(table, axis=0))
     assert any(
         not np.array_equal(before, after, equal_nan=True)
@@ -54,7 +54,7 @@ def test_columns_over_all_rows_keep_only_the_columns(table):
 
 
 def test_a_pandas_frame_keeps_types_names_index_and_missing_values(frame):
-    X, _ = randomize(frame, LABELS, "features_within_class", rng=0)
+    X, _ = randomize(frame, LABELS, "features_within_class", random_state=0)
     assert X.dtypes.equals(frame.dtypes)
     assert X.columns.equals(frame.columns)
     assert X.index.equals(frame.index)
@@ -70,7 +70,7 @@ def test_a_pandas_frame_keeps_types_names_index_and_missing_values(frame):
 
 def test_a_polars_frame_stays_one(frame):
     polars = pl.from_pandas(frame)
-    X, _ = randomize(polars, LABELS, "features_within_class", rng=0)
+    X, _ = randomize(polars, LABELS, "features_within_class", random_state=0)
     assert X.schema == polars.schema
     assert not X["p"].equals(polars["p"])
     for label in "abc":
@@ -83,7 +83,7 @@ def test_a_polars_frame_stays_one(frame):
 def test_a_sparse_table_stays_sparse_and_sorted(form, null):
     dense = np.random.default_rng(0).poisson(0.5, size=(20, 30)).astype(float)
     original = getattr(sparse, form)(dense)
-    X, _ = randomize(original, LABELS, null, rng=0)
+    X, _ = randomize(original, LABELS, null, random_state=0)
     assert X.nnz == np.count_nonzero(dense)
     assert X.has_sorted_indices
     assert isinstance(X, sparse.sparray) == isinstance(original, sparse.sparray)
@@ -103,10 +103,10 @@ def test_sparse_permutations_are_uniform():
 
 def test_groups_are_never_mixed(table):
     groups = np.tile([0, 1], 10)
-    _, y = randomize(table, LABELS, "labels", rng=0, groups=groups)
+    _, y = randomize(table, LABELS, "labels", random_state=0, groups=groups)
     for group in (0, 1):
         assert sorted(y[groups == group]) == sorted(LABELS[groups == group])
-    X, _ = randomize(table, LABELS, "features_within_class", rng=0, groups=groups)
+    X, _ = randomize(table, LABELS, "features_within_class", random_state=0, groups=groups)
     both = np.char.add(LABELS, groups.astype(str))
     for before, after in zip(sorted_in_classes(table, both), sorted_in_classes(X, both), strict=True):
         np.testing.assert_array_equal(before, after)

@@ -145,7 +145,7 @@ def test_numbers_above_the_columns_are_left_out(blocks):
         ({"grid": [0]}, "grid holds 0"),
         ({"cv": "ten"}, "neither 'loo'"),
         ({"y": np.zeros(36)}, "one class only"),
-        ({"y": np.linspace(0, 1, 36)}, "Unknown label type"),
+        ({"y": np.linspace(0, 1, 36)}, "so it is a quantity"),
         ({"y": np.repeat([0, 1], [35, 1])}, "no row of class"),
         ({"y": [0, 1]}, "inconsistent numbers of samples"),
     ],

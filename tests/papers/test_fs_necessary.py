@@ -106,7 +106,7 @@ def check_peaking(learner, n_repeats, figure):
     scaled = peaking_curve(learner, mu, 100, GRID, n_repeats=n_repeats, random_state=0, prescale=True)
     assert 5 <= plain.n_features <= 20
     assert plain.mean[-1] - plain.mean.min() > 0.15
-    assert scaled.mean[-1] > plain.mean[-1] + 4 * scaled.standard_error[-1]
+    assert scaled.mean[-1] > plain.mean[-1] + 4 * scaled.se[-1]
     figure(
         f"{plain.learner}: {plain.mean.min():.3f} at {plain.n_features}, {plain.mean[-1]:.3f} at 1000, "
         f"{scaled.mean[-1]:.3f} prescaled ({n_repeats} repeats)"

@@ -138,7 +138,7 @@ def noise_audit(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(50, 2000)), rng.permutation(np.repeat([0, 1], 25))
     pipeline = make_pipeline(SelectKBest(k=20), SVC(kernel="linear"))
-    return protocol_audit(pipeline, X, y, outer_cv=10, n_repeats=1, random_state=seed)
+    return protocol_audit(pipeline, X, y, cv=10, n_repeats=1, random_state=seed)
 
 
 @pytest.mark.claim("selection-bias", 6)
@@ -224,13 +224,11 @@ def test_a_selection_step_outside_of_the_estimator_is_refused():
         protocol_audit((SelectKBest(k=5), SVC()), X, y)
 
 
-def curve_from_afar(n_realisations):
+def curve_from_afar(n_repeats):
     """From a start far from good: then there is something to gain before there is something to over-fit."""
     X, y = training_set(0)
     model = KernelRidgeClassifierLOO(kernel="ard", reg=10.0, gamma=0.1, optimizer="lbfgs")
-    return selection_overfit_curve(
-        model, X, y, make_four_gaussians, n_realisations=n_realisations, n_test=1024, random_state=0
-    )
+    return selection_overfit_curve(model, X, y, make_four_gaussians, n_repeats=n_repeats, n_test=1024, random_state=0)
 
 
 @pytest.mark.slow

@@ -13,25 +13,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fewer.catalogue import method as card
-from fewer.evaluate._checked_table import checked_table
+from fewer.evaluate._checked_table import checked_table, rows_of
 from fewer.evaluate._cross_index import cross_index
-from fewer.evaluate._fold_scores import Job, Selected, fit_selector, rows_of, size_scores
+from fewer.evaluate._fold_scores import Job, Selected, fit_selector, score_fold, size_scores
 from fewer.evaluate._honest_selector import check_selector
 from fewer.evaluate._outer_folds import Fold
-from fewer.evaluate._selection_curve import (
-    checked_sizes,
-    curve_of,
-    folds_for,
-    scored_folds,
-    scoring_name,
-)
+from fewer.evaluate._result import Result
+from fewer.evaluate._selection_curve import checked_sizes, curve_of, folds_for, scoring_name
 from fewer.evaluate._subset_path import inner_scores
+from fewer.evaluate._tasks import values_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy.random import RandomState
 
-    from fewer.engine import Engine
+    from fewer.evaluate._tasks import Where
 
 ESTIMATES = ("naive", "outer", "A", "B")
 
@@ -45,7 +41,7 @@ class Trial(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BiasExperiment:
+class BiasExperiment(Result):
     """How far four estimates of the benefit are off; made by :func:`selection_bias_experiment`.
 
     Columns of the arrays stand for the estimates: naive, outer, A and B.
@@ -69,6 +65,8 @@ class BiasExperiment:
     true: np.ndarray
     n_features: int
     scoring: str
+
+    _data = ("n_features", "scoring", "summary", "sizes", "estimated", "true")
 
     @property
     def bias(self) -> np.ndarray:
@@ -100,17 +98,6 @@ class BiasExperiment:
                 f"{row['sd']:8.3f}"
             )
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON.
-
-        Returns
-        -------
-        data : dict
-            The summary of each estimate, and what they were computed from.
-        """
-        arrays = {name: getattr(self, name).tolist() for name in ("sizes", "estimated", "true")}
-        return {"n_features": self.n_features, "scoring": self.scoring, "summary": self.summary} | arrays
 
     def plot(self) -> "go.Figure":
         """The bias of each estimate, with its standard deviation over repeats.
@@ -152,7 +139,7 @@ class BiasExperiment:
 )
 def selection_bias_experiment(
     selector: Any,
-    learner: Any,
+    estimator: Any,
     X: Any,
     y: Any,
     *,
@@ -161,7 +148,7 @@ def selection_bias_experiment(
     sizes: Iterable[int] | None = None,
     cv: Any = 5,
     scoring: Any = None,
-    engine: "Engine | None" = None,
+    engine: "Where" = None,
     random_state: "int | RandomState | None" = None,
     progress: bool = False,
 ) -> BiasExperiment:
@@ -171,7 +158,7 @@ def selection_bias_experiment(
     ----------
     selector : selector, or pipeline that ends with one
         As for :func:`selection_curve`.
-    learner : estimator
+    estimator : estimator
         Classifier, regressor or pipeline.
     X : array, pandas or polars frame, or scipy sparse of shape (n_samples, n_features)
         The table.
@@ -186,9 +173,9 @@ def selection_bias_experiment(
     cv : int, splitter or iterable of (train, test), default=5
         The outer folds, inside the rows to search on.
     scoring : str, callable or None, default=None
-        A score of scikit-learn, higher is better; None for the learner's own.
-    engine : Engine or None, default=None
-        Where the splits run; None for this process.
+        A score of scikit-learn, higher is better; None for the estimator's own.
+    engine : Engine, int or None, default=None
+        Where the splits run: an engine, a number of processes on this machine, or None for this process.
     random_state : int, RandomState instance or None, default=None
         Draws the splits and the folds.
     progress : bool, default=False
@@ -226,34 +213,22 @@ def selection_bias_experiment(
     from sklearn.utils import check_random_state
 
     check_selector(selector)
-    X, y, _ = checked_table(X, y, learner=learner)
-    job = Job(X, y, selector, learner, checked_sizes(sizes), scoring)
+    X, y, _ = checked_table(X, y, learner=estimator)
+    job = Job(X, y, selector, estimator, checked_sizes(sizes), scoring)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_repeats)
     tasks = [(int(seed), train_size, cv) for seed in seeds]
-    trials = _trials(tasks, job, engine=engine, progress=progress)
+    labels = [f"split {number}" for number in range(len(tasks))]
+    done = values_of(
+        split_trial, tasks, job, engine=engine, progress=progress, description="Bias experiment", labels=labels
+    )
+    trials = list(done.values())
     return BiasExperiment(
         sizes=np.array([trial.sizes for trial, _ in trials]),
         estimated=np.array([trial.estimated for trial, _ in trials]),
         true=np.array([trial.true for trial, _ in trials]),
         n_features=max(width for _, width in trials),
-        scoring=scoring_name(scoring, learner),
+        scoring=scoring_name(scoring, estimator),
     )
-
-
-def _trials(tasks: list, job: Job, *, engine: "Engine | None", progress: bool) -> list[tuple[Trial, int]]:
-    if engine is None and not progress:
-        return [split_trial(task, job) for task in tasks]
-    from fewer.engine import Engine
-
-    def run(where: Engine) -> list:
-        labels = [f"split {number}" for number in range(len(tasks))]
-        run = where.run(split_trial, tasks, shared=job, labels=labels, progress=progress, description="Bias experiment")
-        return [outcome.unwrap() for outcome in run.collect()]
-
-    if engine is not None:
-        return run(engine)
-    with Engine.local(1) as here:
-        return run(here)
 
 
 def split_trial(task: tuple[int, float | int, Any], job: Job) -> tuple[Trial, int]:
@@ -272,7 +247,7 @@ def split_trial(task: tuple[int, float | int, Any], job: Job) -> tuple[Trial, in
     repeats = folds_for(job.learner, X, y, cv=cv, n_repeats=1, groups=None, random_state=seed)
     inside = job._replace(X=X, y=y)
     curve = curve_of(
-        scored_folds(repeats, inside, engine=None, progress=False), repeats, learner=job.learner, scoring=job.scoring
+        [score_fold(fold, inside) for fold in repeats[0]], repeats, learner=job.learner, scoring=job.scoring
     )
     selected, table = fit_selector(job.selector, X, y)
     sizes = [int(size) for size in curve.sizes[:-1] if size < selected.path.n_features] + [selected.path.n_features]

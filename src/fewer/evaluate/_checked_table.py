@@ -1,8 +1,10 @@
-"""A table and its target, as every evaluation takes them; what does not fit together is refused in plain words."""
+"""A table and its target, as every evaluation takes them, and parts of it; what does not fit together is refused."""
 
 from typing import Any
 
 import numpy as np
+
+from fewer._estimators import refuse_dataset
 
 MOST_CLASSES = 10
 """So many different numbers may always be classes; more of them only with five rows for each, on average."""
@@ -29,8 +31,7 @@ def checked_table(X: Any, y: Any, groups: Any = None, *, learner: Any) -> tuple[
     """
     from sklearn.utils import check_consistent_length, column_or_1d
 
-    if hasattr(X, "X") and hasattr(X, "y"):
-        raise TypeError(f"X is a {type(X).__name__}, which holds a table and its target; pass data.X and data.y.")
+    refuse_dataset(X)
     if y is None:
         raise ValueError("y is None, but scores on held-out rows need a target.")
     if not hasattr(X, "shape"):
@@ -43,6 +44,20 @@ def checked_table(X: Any, y: Any, groups: Any = None, *, learner: Any) -> tuple[
     check_complete(y)
     check_suits(y, learner)
     return X, y, groups
+
+
+def rows_of(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of a table of any kind."""
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(X, rows)
+
+
+def columns_of(X: Any, columns: np.ndarray) -> Any:
+    """Some columns of a table of any kind."""
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(X, columns, axis=1)
 
 
 def check_complete(y: np.ndarray) -> None:

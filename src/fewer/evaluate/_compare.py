@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fewer.catalogue import method
+from fewer.evaluate._result import Result
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -86,7 +87,7 @@ def maximal_cliques(mean_ranks: np.ndarray, differs: np.ndarray) -> tuple[tuple[
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MethodComparison:
+class MethodComparison(Result):
     """Methods compared over data sets; made by :func:`compare_methods`.
 
     Attributes
@@ -168,17 +169,8 @@ class MethodComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        scalars = ("test", "p_value", "friedman", "friedman_p", "iman_davenport", "iman_davenport_p", "alpha")
-        return {
-            **{name: getattr(self, name) for name in scalars},
-            "critical_difference": self.critical_difference,
-            "mean_ranks": dict(zip(self.methods, self.mean_ranks.tolist(), strict=True)),
-            "wilcoxon_p": self.wilcoxon_p.tolist(),
-            "differs": self.differs.tolist(),
-            "cliques": [list(clique) for clique in self.cliques],
-            "n_data_sets": len(self.ranks),
-            "reading": self.reading,
-        }
+        ranks = dict(zip(self.methods, self.mean_ranks.tolist(), strict=True))
+        return super().to_dict() | {"mean_ranks": ranks, "n_data_sets": len(self.ranks), "reading": self.reading}
 
     def plot(self) -> "go.Figure":
         """The critical-difference picture: mean ranks on a line, methods that do not differ joined by a bar.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from fewer.catalogue import method as card
+from fewer.evaluate._result import Result
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -38,7 +39,7 @@ class Indexed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CrossIndex:
+class CrossIndex(Result):
     """Estimated best size and what it brings; made by :func:`cross_index`.
 
     Attributes
@@ -54,7 +55,8 @@ class CrossIndex:
     benefit : float
         ``score - full_score``.
     interval : tuple of two floats or None
-        Confidence interval of the benefit; None for "outer", whose estimate is biased, and for medians.
+        Confidence interval of the benefit; None for "outer", whose estimate is biased, and for medians. Without width
+        when all folds agree, which says nothing about other rows.
     confidence : float
         Its level.
     sizes : ndarray of shape (n_sizes,)
@@ -85,28 +87,26 @@ class CrossIndex:
         order = np.argsort(self.sizes, kind="stable")
         return self.sizes[order][np.argmin(np.abs(self.sizes[order] - self.size))].item()
 
+    @property
+    def benefit_in_words(self) -> str:
+        """The benefit with its interval, or that the folds do not give one."""
+        benefit = f"benefit {self.benefit:+.4f}"
+        if self.interval is None:
+            return benefit
+        low, high = self.interval
+        if low == high:
+            return f"{benefit} on every fold, which does not tell how far off it would be on other rows"
+        return f"{benefit}, {self.confidence:.0%} interval {low:+.4f} to {high:+.4f}"
+
     def __repr__(self) -> str:
         title = {"A": "cross-indexing A", "B": "cross-indexing B", "outer": "largest outer mean (optimistic)"}
         between = np.unique(self.fold_sizes)
-        interval = ""
-        if self.interval is not None:
-            interval = f", {self.confidence:.0%} interval {self.interval[0]:+.4f} to {self.interval[1]:+.4f}"
         return (
             f"CrossIndex: {title[self.method]}\n"
             f"  best size {self.size:.4g} (chosen by the folds: {between[0]:.4g} to {between[-1]:.4g})\n"
             f"  score {self.score:.4f}; with everything {self.full_score:.4f}\n"
-            f"  benefit {self.benefit:+.4f}{interval}"
+            f"  {self.benefit_in_words}"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON.
-
-        Returns
-        -------
-        data : dict
-            Every attribute, arrays as lists.
-        """
-        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(self).items()}
 
     def plot(self) -> "go.Figure":
         """The size that each fold chose, and the benefit that was measured on the fold.
@@ -299,7 +299,7 @@ def corrected_interval(benefits: np.ndarray, confidence: float, test_ratio: floa
     Returns
     -------
     low, high : float
-        The interval.
+        The interval; of no width when the benefits are all equal, which says nothing about how sure they are.
 
     Examples
     --------

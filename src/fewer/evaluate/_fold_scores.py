@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewer.evaluate._checked_table import columns_of, rows_of
 from fewer.evaluate._outer_folds import Fold
 from fewer.evaluate._path_learners import path_predictions
 from fewer.evaluate._subset_path import SubsetPath, inner_scores, subset_path
@@ -20,7 +21,7 @@ class Job(NamedTuple):
     learner: Any
     sizes: tuple[int, ...] | None
     scoring: Any
-    shared_work: bool = True
+    share_work: bool = True
 
 
 class FoldScores(NamedTuple):
@@ -74,13 +75,13 @@ def score_fold(fold: Fold, job: Job) -> FoldScores:
         job.y[fold.test],
         sizes=job.sizes,
         scoring=job.scoring,
-        shared_work=job.shared_work,
+        share_work=job.share_work,
     )
 
 
 def score_sizes(
     selector: Any,
-    learner: Any,
+    estimator: Any,
     X_train: Any,
     y_train: np.ndarray,
     X_test: Any,
@@ -88,7 +89,7 @@ def score_sizes(
     *,
     sizes: Iterable[int] | None = None,
     scoring: Any = None,
-    shared_work: bool = True,
+    share_work: bool = True,
 ) -> FoldScores:
     """Select on some rows, learn on them with every number of columns, and score on others.
 
@@ -96,7 +97,7 @@ def score_sizes(
     ----------
     selector : selector, or pipeline that ends with one
         Not fitted.
-    learner : estimator
+    estimator : estimator
         Not fitted.
     X_train, X_test : array, frame or sparse matrix
         Rows to learn from, and rows held out.
@@ -105,9 +106,9 @@ def score_sizes(
     sizes : iterable of int, default=None
         Numbers of columns to try; by default those of :func:`selection_curve`. The full set is always added.
     scoring : str, callable or None, default=None
-        A score of scikit-learn, higher is better; None for the learner's own.
-    shared_work : bool, default=True
-        Let sizes share their work where the learner allows it; the result is the same.
+        A score of scikit-learn, higher is better; None for the estimator's own.
+    share_work : bool, default=True
+        Let sizes share their work where the estimator allows it; the result is the same.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def score_sizes(
     tried = selected.path.sizes(sizes)
     X_test = selected.table(X_test)
     started = time.perf_counter()
-    scores = size_scores(learner, X_train, y_train, X_test, y_test, selected.path, tried, scoring, shared_work)
+    scores = size_scores(estimator, X_train, y_train, X_test, y_test, selected.path, tried, scoring, share_work)
     learner_seconds = time.perf_counter() - started
     return FoldScores(
         tried,
@@ -175,13 +176,13 @@ def size_scores(
     path: SubsetPath,
     sizes: list[int],
     scoring: Any,
-    shared_work: bool = True,
+    share_work: bool = True,
 ) -> np.ndarray:
     """Score of the learner for every size, by shared work where that is possible."""
     from sklearn.metrics import check_scoring
 
     scorer = check_scoring(learner, scoring=scoring)
-    if shared_work and _needs_predictions_only(scorer, scoring):
+    if share_work and _needs_predictions_only(scorer, scoring):
         predictions = path_predictions(learner, X_train, y_train, X_test, path, sizes)
         if predictions is not None:
             return _scores_of_predictions(predictions, X_test, y_test, learner, scorer, scoring)
@@ -193,20 +194,6 @@ def fitted_learner(learner: Any, X: Any, y: np.ndarray, columns: np.ndarray) -> 
     from sklearn.base import clone
 
     return clone(learner).fit(columns_of(X, columns), y)
-
-
-def rows_of(X: Any, rows: np.ndarray) -> Any:
-    """Some rows of a table of any kind."""
-    from sklearn.utils import _safe_indexing
-
-    return _safe_indexing(X, rows)
-
-
-def columns_of(X: Any, columns: np.ndarray) -> Any:
-    """Some columns of a table of any kind."""
-    from sklearn.utils import _safe_indexing
-
-    return _safe_indexing(X, columns, axis=1)
 
 
 def full_ranking(selected: Selected) -> np.ndarray | None:

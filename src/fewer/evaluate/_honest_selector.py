@@ -22,12 +22,12 @@ def check_selector(selector: Any) -> None:
             "it is fitted inside every fold, on the rows held in."
         )
     for step in _steps(selector):
-        if _frozen(step):
+        if keeps_what_it_learnt(step):
             raise ValueError(
                 f"{type(step).__name__} keeps what it learnt before, from rows that are held out here, so its scores "
                 "would be too good. Pass a selector that is fitted inside every fold."
             )
-        if _fitted(step):
+        if is_fitted(step):
             raise ValueError(
                 f"{type(step).__name__} has been fitted already. What it chose then may rest on rows that are held out "
                 "here, and is not used: it would be fitted anew inside every fold. Pass a fresh one, "
@@ -46,13 +46,19 @@ def _steps(selector: Any) -> list[Any]:
     return [selector]
 
 
-def _frozen(step: Any) -> bool:
+def keeps_what_it_learnt(step: Any) -> bool:
+    """Whether fitting it again changes nothing."""
     from sklearn.frozen import FrozenEstimator
 
-    return isinstance(step, FrozenEstimator) or getattr(step, "prefit", False) is True
+    return (
+        isinstance(step, FrozenEstimator)
+        or getattr(step, "prefit", False) is True
+        or str(getattr(step, "cv", None)) == "prefit"
+    )
 
 
-def _fitted(step: Any) -> bool:
+def is_fitted(step: Any) -> bool:
+    """Whether it has learnt something, by the attributes that ``fit`` leaves."""
     return any(name.endswith("_") and not name.startswith("_") for name in vars(step))
 
 

@@ -6,16 +6,18 @@ or positively dependent tests).
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from fewer.evaluate._result import Result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
-class Discoveries:
+class Discoveries(Result):
     """Which of many null hypotheses are rejected; made by :func:`benjamini_hochberg`.
 
     Attributes
@@ -39,15 +41,6 @@ class Discoveries:
     def n_rejected(self) -> int:
         """How many are rejected."""
         return int(self.rejected.sum())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "rejected": self.rejected.tolist(),
-            "adjusted": self.adjusted.tolist(),
-            "threshold": self.threshold,
-            "alpha": self.alpha,
-        }
 
     def __repr__(self) -> str:
         return (

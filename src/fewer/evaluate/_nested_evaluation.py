@@ -17,22 +17,17 @@ import numpy as np
 from fewer.catalogue import method
 from fewer.evaluate._checked_table import checked_table
 from fewer.evaluate._outer_folds import Fold, outer_folds
-from fewer.evaluate._realisations import (
-    Table,
-    all_folds,
-    fitted_on,
-    outcomes_of,
-    score_on,
-    scoring_of,
-)
+from fewer.evaluate._realisations import Table, all_folds, fitted_on, score_on, scoring_of
+from fewer.evaluate._result import Result, plain
 from fewer.evaluate._selection_curve import scoring_name
 from fewer.evaluate._selection_inside import check_selection_inside, is_search
 from fewer.evaluate._selection_outcome import chosen_parameters, column_names, criterion_reached, selected_columns
+from fewer.evaluate._tasks import values_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from fewer.engine import Engine
+    from fewer.evaluate._tasks import Where
 
 # With fewer realisations, the mean says little about the procedure.
 _FEW = 20
@@ -72,22 +67,21 @@ class Realisation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NestedResult:
+class NestedResult(Result):
     """Honest scores of a learner with its selection; made by :meth:`NestedEvaluation.run`.
 
     Attributes
     ----------
     realisations : tuple of Realisation
         One for each outer fold of each repeat.
-    scoring : object
-        The measure; None for the estimator's own.
-    measure : str
-        What it is called.
+    scoring : str
+        Name of the score.
     """
 
     realisations: tuple[Realisation, ...]
-    scoring: Any = None
-    measure: str = "score"
+    scoring: str = "score"
+
+    _data = ("scoring", "mean", "se", "corrected_se", "optimism")
 
     @property
     def scores(self) -> np.ndarray:
@@ -126,13 +120,14 @@ class NestedResult:
         Returns
         -------
         low, high : float
-            The interval; NaN with a single realisation.
+            The interval; NaN with a single realisation, and when all scores are equal: they do not tell how far off
+            other rows would be.
         """
         from scipy.special import stdtrit
 
         if not 0 < confidence < 1:
             raise ValueError(f"confidence={confidence} must lie between 0 and 1.")
-        if len(self.realisations) < 2:
+        if np.ptp(self.scores) == 0:
             return np.nan, np.nan
         n_folds = max(realisation.fold for realisation in self.realisations) + 1
         reach = float(stdtrit(min(n_folds, len(self.realisations)) - 1, (1 + confidence) / 2)) * self.corrected_se
@@ -157,9 +152,11 @@ class NestedResult:
 
     def __repr__(self) -> str:
         n = len(self.realisations)
-        lines = [f"NestedResult: {self.measure} {self.mean:.4f} over {n} realisation{'s' * (n > 1)}"]
-        if n > 1:
-            low, high = self.interval()
+        lines = [f"NestedResult: {self.scoring} {self.mean:.4f} over {n} realisation{'s' * (n > 1)}"]
+        low, high = self.interval()
+        if n > 1 and np.isnan(low):
+            lines.append("  no interval: all realisations agree, so they do not tell how far off other rows would be")
+        elif n > 1:
             lines.append(
                 f"  95% interval {low:.4f} to {high:.4f}; standard error {self.corrected_se:.4f}, "
                 f"{self.se:.4f} if no rows were shared"
@@ -190,23 +187,8 @@ class NestedResult:
         data : dict
             The summary, and every realisation.
         """
-        return {
-            "protocol": "internal",
-            "scoring": self.scoring if isinstance(self.scoring, str) else None,
-            "mean": self.mean,
-            "se": self.se,
-            "corrected_se": self.corrected_se,
-            "interval": list(self.interval()),
-            "optimism": self.optimism,
-            "realisations": [
-                vars(realisation)
-                | {
-                    "parameters": {name: _plain(value) for name, value in realisation.parameters.items()},
-                    "features": None if realisation.features is None else [_plain(f) for f in realisation.features],
-                }
-                for realisation in self.realisations
-            ],
-        }
+        every = [plain(vars(realisation)) for realisation in self.realisations]
+        return super().to_dict() | {"interval": plain(self.interval()), "realisations": every}
 
     def plot(self) -> "go.Figure":
         """What the search believed against what held, one point for each realisation.
@@ -224,9 +206,9 @@ class NestedResult:
         told = [_in_words(realisation.parameters) for realisation in self.realisations]
         comparable = np.isfinite([realisation.optimism for realisation in self.realisations]).all()
         figure = _figures.new_figure(
-            title=f"{self.measure} {self.mean:.3f} on rows never seen",
+            title=f"{self.scoring} {self.mean:.3f} on rows never seen",
             x="best score of the search" if comparable else "realisation",
-            y=f"{self.measure} on the rows held out",
+            y=f"{self.scoring} on the rows held out",
         )
         x = criteria if comparable else np.arange(1, len(criteria) + 1)
         ends = np.array([x.min(), x.max()])
@@ -240,8 +222,8 @@ class NestedResult:
                 marker={"color": _figures.translucent(_figures.BLUE, 0.6), "size": 8},
             )
         )
-        if len(x) > 1:
-            low, high = self.interval()
+        low, high = self.interval()
+        if np.isfinite(low):
             figure.add_trace(_figures.band("95% interval of the mean", ends, np.full(2, low), np.full(2, high)))
         figure.add_trace(_figures.line("mean", ends, [self.mean] * 2, _figures.BLUE))
         if not comparable:
@@ -270,14 +252,12 @@ class NestedEvaluation:
     search : estimator
         A predictor that makes all its choices in ``fit``: a search such as ``GridSearchCV`` around a pipeline, a
         pipeline with a selection step, an estimator that tunes itself. Anything chosen outside is refused.
-    outer_cv : int, splitter or iterable of (train, test), default=5
+    cv : int, splitter or iterable of (train, test), default=5
         Outer folds. A number makes shuffled folds, stratified for classifiers, whole groups where there are groups.
     n_repeats : int, default=1
         How often the outer folds are drawn anew. Use many: 100 realisations for small tables, 20 for large ones.
     scoring : str or callable, default=None
         Score on the rows held out, higher being better. By default that of the search.
-    n_jobs : int, default=None
-        Processes on this machine; None for one.
     random_state : int, RandomState instance or None, default=None
         Draws the folds, and seeds everything inside the search that draws and has no seed of its own.
 
@@ -309,14 +289,13 @@ class NestedEvaluation:
     """
 
     search: Any
-    outer_cv: Any = 5
+    cv: Any = 5
     n_repeats: int = 1
     scoring: Any = None
-    n_jobs: int | None = None
     random_state: Any = None
 
     def run(
-        self, X: Any, y: Any, *, groups: Any = None, engine: "Engine | None" = None, progress: bool = False
+        self, X: Any, y: Any, *, groups: Any = None, engine: "Where" = None, progress: bool = False
     ) -> NestedResult:
         """Run the whole search on every outer training set, and score what it gives on the rows held out.
 
@@ -328,8 +307,8 @@ class NestedEvaluation:
             Target.
         groups : array-like of shape (n_samples,), default=None
             Rows that belong together, for the outer folds and those of the search.
-        engine : fewer.engine.Engine or None, default=None
-            Where to run; None for ``n_jobs`` processes on this machine.
+        engine : Engine, int or None, default=None
+            Where to run: an engine, a number of processes on this machine, or None for this process.
         progress : bool, default=False
             Whether to show a progress bar.
 
@@ -346,7 +325,7 @@ class NestedEvaluation:
         random = check_random_state(self.random_state)
         folds = all_folds(
             outer_folds(
-                self.outer_cv,
+                self.cv,
                 table.X,
                 table.y,
                 classifier=is_classifier(self.search),
@@ -356,19 +335,16 @@ class NestedEvaluation:
             )
         )
         seeds = random.randint(np.iinfo(np.int32).max, size=len(folds))
-        realisations = outcomes_of(
+        done = values_of(
             realised,
             [(*fold, int(seed)) for fold, seed in zip(folds, seeds, strict=True)],
             (self.search, table, comparable_criterion(self.search, table.scoring)),
             engine=engine,
-            n_jobs=self.n_jobs,
             progress=progress,
             description="Nested evaluation",
             labels=[f"repeat {repeat}, fold {number}" for repeat, number, _ in folds],
         )
-        if not realisations:
-            raise KeyboardInterrupt
-        return NestedResult(tuple(realisations), table.scoring, scoring_name(table.scoring, self.search))
+        return NestedResult(tuple(done.values()), scoring_name(table.scoring, self.search))
 
 
 def realised(task: tuple[int, int, Fold, int], shared: tuple[Any, Table, bool]) -> Realisation:
@@ -405,10 +381,3 @@ def _in_words(parameters: dict[str, Any]) -> str:
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={' '.join(repr(value).split())}"
         for name, value in parameters.items()
     )
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON can hold."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return value if isinstance(value, int | float | str | bool | None) else repr(value)

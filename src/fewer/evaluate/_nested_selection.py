@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, is_classifier
-from sklearn.feature_selection import RFE
 from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import check_scoring
 from sklearn.pipeline import Pipeline
@@ -23,6 +22,7 @@ from fewer.evaluate._fold_scores import Job, Selected, columns_of, fit_selector,
 from fewer.evaluate._honest_selector import check_selector
 from fewer.evaluate._selection_curve import checked_sizes, curve_of, folds_for, scored_folds
 from fewer.evaluate._subset_path import inner_scores
+from fewer.select import SelectTop
 
 
 @method(
@@ -30,7 +30,7 @@ from fewer.evaluate._subset_path import inner_scores
     when="You want one object that selects, tells honestly what that gains, and predicts with the columns kept.",
     cost="O(R K + 1) fits of the selector for R repeats of K folds, whatever the number of sizes",
     paper="less-biased",
-    examples=lambda: [NestedSelectionCV(RFE(RidgeClassifier(), n_features_to_select=1), RidgeClassifier(), cv=3)],
+    examples=lambda: [NestedSelectionCV(SelectTop(), RidgeClassifier(), cv=2)],
 )
 class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
     """Choose the number of columns by nested cross-validation, and say honestly what that gains.
@@ -54,7 +54,7 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
     method : {"A", "B", "outer"}, default="A"
         How the size is chosen; see :func:`cross_index`.
     scoring : str, callable or None, default=None
-        A score of scikit-learn, higher is better; None for the learner's own.
+        A score of scikit-learn, higher is better; None for the estimator's own.
     n_jobs : int or None, default=None
         Worker processes that share the folds; None for this process alone. It never changes the result.
     random_state : int, RandomState instance or None, default=None
@@ -115,8 +115,7 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from sklearn.feature_selection import SelectKBest
-    >>> from sklearn.naive_bayes import GaussianNB
+    >>>     >>> from sklearn.naive_bayes import GaussianNB
     >>> from fewer.evaluate import NestedSelectionCV
     >>> X, y = load_wine(return_X_y=True)
     >>> model = NestedSelectionCV(SelectKBest(), GaussianNB(), n_repeats=3, random_state=0).fit(X, y)
@@ -196,7 +195,10 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
             random_state=self.random_state,
         )
         job = Job(X, y, self.selector, self.estimator, checked_sizes(self.sizes), self.scoring)
-        curve = curve_of(self._scored(repeats, job), repeats, learner=self.estimator, scoring=self.scoring)
+        engine = None if self.n_jobs == 1 else self.n_jobs
+        # A model made of half a study would not be the one asked for.
+        found = scored_folds(repeats, job, engine=engine, only_all=True)
+        curve = curve_of(found, repeats, learner=self.estimator, scoring=self.scoring)
         self.curve_, self.scores_, self.sizes_ = curve, curve.scores, curve.sizes
         self.estimates_ = {name: curve.cross_index(name) for name in ("outer", "A", "B")}
         chosen = self.estimates_[self.method]
@@ -253,17 +255,6 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
             return np.asarray(self._before.get_feature_names_out(), dtype=object)
         except (AttributeError, ValueError):  # a step that does not name what it makes
             return None
-
-    def _scored(self, repeats: list, job: Job) -> list:
-        if self.n_jobs in (None, 1):
-            return scored_folds(repeats, job, engine=None, progress=False)
-        from fewer.engine import Engine
-
-        with Engine.local(self.n_jobs) as engine:
-            found = scored_folds(repeats, job, engine=engine, progress=False)
-        if len(found) < sum(map(len, repeats)):  # a model made of half a study would not be the one asked for
-            raise KeyboardInterrupt
-        return found
 
     def _optimism(self, selected: Selected) -> dict[str, float]:
         honest = self.estimates_["A"].score

@@ -4,12 +4,13 @@ n_opt(m) = argmax_n  s_n / sqrt(n / m + s_n),    s_n = mu_1^2 + ... + mu_n^2,   
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.special import ndtr
 
 from fewer.catalogue import method as card
+from fewer.evaluate._result import Result
 from fewer.evaluate._two_gaussians import checked_rows, exact_error, separation, sorted_strengths
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OptimalSize:
+class OptimalSize(Result):
     """How many columns to use, when it is known how much each tells; made by :func:`optimal_n_features`.
 
     Attributes
@@ -52,18 +53,6 @@ class OptimalSize:
             f"OptimalSize: {self.n_features:,} of {len(self.errors):,} columns for {self.m:g} rows\n"
             f"  error {self.error:.4f}; with all columns {self.error_all:.4f}; at best {self.bayes_error:.4f}"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        return {
-            "n_features": self.n_features,
-            "error": self.error,
-            "error_all": self.error_all,
-            "bayes_error": self.bayes_error,
-            "errors": self.errors.tolist(),
-            "order": self.order.tolist(),
-            "m": self.m,
-        }
 
     def plot(self) -> "go.Figure":
         """The error over the number of columns, with the best number marked.

@@ -14,36 +14,40 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fewer.catalogue import method
-from fewer.evaluate._checked_table import checked_table
+from fewer.evaluate._checked_table import checked_table, rows_of
 from fewer.evaluate._decision_errors import squared_errors
-from fewer.evaluate._realisations import Table, outcomes_of, rows_of, scoring_of, seeded
+from fewer.evaluate._realisations import Table, scoring_of, seeded
+from fewer.evaluate._result import Result, plain
 from fewer.evaluate._selection_inside import is_search, tunes_itself
 from fewer.evaluate._selection_outcome import frozen
+from fewer.evaluate._tasks import values_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from fewer.engine import Engine
+    from fewer.evaluate._tasks import Where
 
 # With so many realisations, they are the units; with fewer, so many parts of the test rows.
 _UNITS = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OverfitCurve:
+class OverfitCurve(Result):
     """Criterion and true loss along a search; made by :func:`selection_overfit_curve`.
 
     Attributes
     ----------
-    criterion : ndarray of shape (n_realisations, n_iterations + 1)
+    criterion : ndarray of shape (n_repeats, n_iterations + 1)
         What the search minimised, before its first iteration and after each. A search that ended sooner than others
         stays where it ended.
-    parts : ndarray of shape (n_realisations, n_parts, n_iterations + 1)
+    parts : ndarray of shape (n_repeats, n_parts, n_iterations + 1)
         Loss on rows that the search has not seen, for each part of them.
     """
 
     criterion: np.ndarray
     parts: np.ndarray
+
+    _data = ("turn", "rise", "rise_se", "overfits")
 
     @property
     def held_out(self) -> np.ndarray:
@@ -109,15 +113,8 @@ class OverfitCurve:
         data : dict
             Both curves, averaged over realisations, and the turn.
         """
-        return {
-            "criterion": self.criterion.mean(axis=0).tolist(),
-            "held_out": self.held_out.mean(axis=0).tolist(),
-            "turn": self.turn,
-            "rise": self.rise,
-            "rise_se": self.rise_se,
-            "overfits": self.overfits,
-            "n_realisations": len(self.criterion),
-        }
+        means = {"criterion": self.criterion.mean(axis=0), "held_out": self.held_out.mean(axis=0)}
+        return plain(means) | super().to_dict() | {"n_repeats": len(self.criterion)}
 
     def plot(self) -> "go.Figure":
         """Both curves, averaged over realisations, with the turn marked.
@@ -168,11 +165,11 @@ def selection_overfit_curve(
     y: Any,
     generator: Callable[..., Any] | None = None,
     *,
-    n_realisations: int = 1,
+    n_repeats: int = 1,
     n_test: int = 4096,
     test_size: float = 0.5,
     scoring: Any = None,
-    engine: "Engine | None" = None,
+    engine: "Where" = None,
     random_state: Any = None,
     progress: bool = False,
 ) -> OverfitCurve:
@@ -192,7 +189,7 @@ def selection_overfit_curve(
         ``generator(n_samples, random_state=seed)`` gives (X, y, ...) from the population of the table, as the functions
         ``fewer.datasets.make_NAME`` do; it draws the test rows, and training sets of the same size for further
         realisations. Without it, a part of the table is held out, another one in each realisation.
-    n_realisations : int, default=1
+    n_repeats : int, default=1
         Training sets to average over.
     n_test : int, default=4096
         Test rows of the generator.
@@ -200,8 +197,8 @@ def selection_overfit_curve(
         Share of the rows to hold out when there is no generator.
     scoring : str or callable, default=None
         Score for a search; by default its own.
-    engine : fewer.engine.Engine or None, default=None
-        Where to run; None for this process.
+    engine : Engine, int or None, default=None
+        Where to run: an engine, a number of processes on this machine, or None for this process.
     random_state : int, RandomState instance or None, default=None
         Draws everything.
     progress : bool, default=False
@@ -234,25 +231,23 @@ def selection_overfit_curve(
             f"{type(estimator).__name__} keeps no record of its search; pass KernelRidgeClassifierLOO (with select) "
             "or a search such as RandomizedSearchCV."
         )
-    if n_realisations < 1:
-        raise ValueError(f"n_realisations={n_realisations} must be at least 1.")
+    if n_repeats < 1:
+        raise ValueError(f"n_repeats={n_repeats} must be at least 1.")
     table = Table(*checked_table(X, y, learner=estimator), scoring_of(estimator, scoring))
-    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_realisations)
-    done = outcomes_of(
+    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_repeats)
+    done = values_of(
         _curves,
         [(number, int(seed)) for number, seed in enumerate(seeds)],
         (estimator, table, generator, n_test, test_size),
         engine=engine,
         progress=progress,
         description="Searches",
-        labels=[f"realisation {number}" for number in range(n_realisations)],
+        labels=[f"repeat {number}" for number in range(n_repeats)],
     )
-    if not done:
-        raise KeyboardInterrupt
-    longest = max(len(criterion) for criterion, _ in done)
+    longest = max(len(criterion) for criterion, _ in done.values())
     return OverfitCurve(
-        np.array([_held_to(longest, criterion) for criterion, _ in done]),
-        np.array([_held_to(longest, parts) for _, parts in done]),
+        np.array([_held_to(longest, criterion) for criterion, _ in done.values()]),
+        np.array([_held_to(longest, parts) for _, parts in done.values()]),
     )
 
 

@@ -7,7 +7,6 @@ its first n columns for every n of a grid, and the error of its rule (w, b) is k
 """
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,13 +15,17 @@ from scipy.special import ndtr
 
 from fewer.catalogue import method
 from fewer.datasets import make_two_gaussians
-from fewer.engine import Engine
+from fewer.evaluate._realisations import seeded
+from fewer.evaluate._result import Result
+from fewer.evaluate._tasks import values_of
 from fewer.evaluate._two_gaussians import expected_error, linear_rule_error, sorted_strengths
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy.random import RandomState
     from numpy.typing import ArrayLike
+
+    from fewer.evaluate._tasks import Where
 
 
 class Setting(NamedTuple):
@@ -36,16 +39,16 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PeakingCurve:
+class PeakingCurve(Result):
     """Error over the number of features, for one learner and one number of rows; made by :func:`peaking_curve`.
 
     Attributes
     ----------
-    n_grid : ndarray of shape (n_sizes,)
+    sizes : ndarray of shape (n_sizes,)
         Numbers of features.
     errors : ndarray of shape (n_repeats, n_sizes)
         Exact error of each fitted rule.
-    mean, standard_error : ndarray of shape (n_sizes,)
+    mean, se : ndarray of shape (n_sizes,)
         Mean over the repeats, and its standard error.
     expected : ndarray of shape (n_sizes,)
         Exact mean error of the mean-difference rule, to compare with.
@@ -55,38 +58,33 @@ class PeakingCurve:
         Rows of each training set.
     """
 
-    n_grid: np.ndarray
+    sizes: np.ndarray
     errors: np.ndarray
     mean: np.ndarray
-    standard_error: np.ndarray
+    se: np.ndarray
     expected: np.ndarray
     learner: str
     m: int
 
+    _data = ("learner", "m", "sizes", "mean", "se", "expected", "n_features", "n_repeats")
+
+    @property
+    def n_repeats(self) -> int:
+        """How many training sets were drawn."""
+        return len(self.errors)
+
     @property
     def n_features(self) -> int:
         """The number of features of the grid with the smallest mean error."""
-        return int(self.n_grid[np.argmin(self.mean)])
+        return int(self.sizes[np.argmin(self.mean)])
 
     def __repr__(self) -> str:
         best = int(np.argmin(self.mean))
         return (
-            f"PeakingCurve: {self.learner}, {self.m} rows, {len(self.errors)} repeats\n"
-            f"  smallest error {self.mean[best]:.4f} +- {self.standard_error[best]:.4f} with {self.n_features:,}; "
-            f"{self.mean[-1]:.4f} with {self.n_grid[-1]:,}"
+            f"PeakingCurve: {self.learner}, {self.m} rows, {self.n_repeats} repeats\n"
+            f"  smallest error {self.mean[best]:.4f} +- {self.se[best]:.4f} with {self.n_features:,}; "
+            f"{self.mean[-1]:.4f} with {self.sizes[-1]:,}"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        return {
-            "learner": self.learner,
-            "m": self.m,
-            "n_grid": self.n_grid.tolist(),
-            "mean": self.mean.tolist(),
-            "standard_error": self.standard_error.tolist(),
-            "expected": self.expected.tolist(),
-            "n_repeats": len(self.errors),
-        }
 
     def plot(self) -> "go.Figure":
         """Mean error with a band of two standard errors, and the mean-difference rule beside it.
@@ -99,11 +97,11 @@ class PeakingCurve:
         from fewer import _figures
 
         figure = _figures.new_figure(title=f"{self.learner}, {self.m} training rows", x="features used", y="error")
-        width = 2 * self.standard_error
-        figure.add_trace(_figures.band("two standard errors", self.n_grid, self.mean - width, self.mean + width))
-        figure.add_trace(_figures.line(self.learner, self.n_grid, self.mean))
+        width = 2 * self.se
+        figure.add_trace(_figures.band("two standard errors", self.sizes, self.mean - width, self.mean + width))
+        figure.add_trace(_figures.line(self.learner, self.sizes, self.mean))
         figure.add_trace(
-            _figures.line("mean difference, exactly", self.n_grid, self.expected, _figures.GREY, line_dash="dot")
+            _figures.line("mean difference, exactly", self.sizes, self.expected, _figures.GREY, line_dash="dot")
         )
         figure.update_xaxes(type="log", dtick=1)
         return figure
@@ -119,12 +117,12 @@ def peaking_curve(
     estimator: Any,
     mu: "ArrayLike",
     m: int,
-    n_grid: "Sequence[int] | np.ndarray | None" = None,
+    sizes: "Sequence[int] | np.ndarray | None" = None,
     *,
     n_repeats: int = 200,
     prescale: bool = False,
     random_state: "int | RandomState | None" = None,
-    engine: Engine | None = None,
+    engine: "Where" = None,
 ) -> PeakingCurve:
     """Error of a linear learner on the first n features of two normal classes, for growing n.
 
@@ -137,7 +135,7 @@ def peaking_curve(
         Mean of the class +1; that of the class -1 is ``-mu``. Sorted by absolute value here, largest first.
     m : int
         Rows of each training set, half of each class.
-    n_grid : sequence of int, default=None
+    sizes : sequence of int, default=None
         Numbers of features, increasing. By default about 20 from 1 to all, evenly on a log scale.
     n_repeats : int, default=200
         Training sets drawn. Each serves all sizes.
@@ -146,8 +144,9 @@ def peaking_curve(
         have the largest one, so that here this does harm.
     random_state : int, RandomState instance or None, default=None
         Draws the training sets, and serves learners whose own random state is None.
-    engine : Engine, default=None
-        Where the repeats run; by default in this process, one after the other. The result does not depend on it.
+    engine : Engine, int or None, default=None
+        Where the repeats run: an engine, a number of processes on this machine, or None for this process. The result
+        does not depend on it.
 
     Returns
     -------
@@ -172,7 +171,7 @@ def peaking_curve(
     >>> from sklearn.svm import SVC
     >>> from fewer.evaluate import peaking_curve
     >>> mu = 1 / np.arange(1, 301)
-    >>> curve = peaking_curve(SVC(kernel="linear", C=1e-4), mu, m=50, n_grid=[1, 5, 300], n_repeats=20, random_state=0)
+    >>> curve = peaking_curve(SVC(kernel="linear", C=1e-4), mu, m=50, sizes=[1, 5, 300], n_repeats=20, random_state=0)
     >>> curve.n_features
     5
     """
@@ -180,7 +179,7 @@ def peaking_curve(
     from sklearn.utils import check_random_state
 
     strengths = sorted_strengths(mu)
-    sizes = _default_grid(len(strengths)) if n_grid is None else _checked_grid(n_grid, len(strengths))
+    grid = _default_sizes(len(strengths)) if sizes is None else _checked_sizes(sizes, len(strengths))
     if m < 2 or n_repeats < 1:
         raise ValueError(f"m={m} rows and n_repeats={n_repeats}: at least 2 rows, one of each class, and 1 repeat.")
     if isinstance(estimator, str):
@@ -189,20 +188,18 @@ def peaking_curve(
         name = "mean difference"
     else:
         estimator, name = clone(estimator), type(estimator).__name__
-    setting = Setting(estimator, strengths, m, sizes, prescale)
+    setting = Setting(estimator, strengths, m, grid, prescale)
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_repeats).tolist()
-    with nullcontext(engine) if engine else Engine.local(1) as running:
-        run = running.run(exact_errors, seeds, shared=setting, labels=lambda seed: f"repeat with the seed {seed}")
-        errors = np.array([outcome.unwrap() for outcome in run.collect()])
-    if len(errors) == 0:
-        raise KeyboardInterrupt("Stopped before the first repeat was done.")
-    spread = errors.std(axis=0, ddof=1) if len(errors) > 1 else np.full(len(sizes), np.nan)
+    labels = [f"repeat with the seed {seed}" for seed in seeds]
+    done = values_of(exact_errors, seeds, setting, engine=engine, description="Peaking curve", labels=labels)
+    errors = np.array(list(done.values()))
+    spread = errors.std(axis=0, ddof=1) if len(errors) > 1 else np.full(len(grid), np.nan)
     return PeakingCurve(
-        n_grid=sizes,
+        sizes=grid,
         errors=errors,
         mean=errors.mean(axis=0),
-        standard_error=spread / np.sqrt(len(errors)),
-        expected=expected_error(strengths, m, n=sizes, method="exact"),
+        se=spread / np.sqrt(len(errors)),
+        expected=expected_error(strengths, m, n=grid, method="exact"),
         learner=name,
         m=m,
     )
@@ -217,17 +214,8 @@ def exact_errors(seed: int, setting: Setting) -> np.ndarray:
         coef = (y @ X) / scales
         lengths = np.sqrt(np.cumsum(coef**2))
         return ndtr(-np.cumsum(coef * setting.mu) / lengths)[setting.sizes - 1]
-    learner = _seeded(setting.estimator, seed)
+    learner = seeded(setting.estimator, seed)
     return np.array([_error_with(learner, X[:, :size], y, scales[:size], setting.mu) for size in setting.sizes])
-
-
-def _seeded(estimator: Any, seed: int) -> Any:
-    """A clone whose random states that are None are set, so that the seed alone decides what it learns."""
-    from sklearn.base import clone
-
-    copy = clone(estimator)
-    unset = [name for name, value in copy.get_params().items() if value is None and name.endswith("random_state")]
-    return copy.set_params(**dict.fromkeys(unset, seed)) if unset else copy
 
 
 def _error_with(learner: Any, X: np.ndarray, y: np.ndarray, scales: np.ndarray, mu: np.ndarray) -> float:
@@ -244,13 +232,13 @@ def _error_with(learner: Any, X: np.ndarray, y: np.ndarray, scales: np.ndarray, 
     return linear_rule_error(coef / scales, intercept, mu[: len(scales)])
 
 
-def _default_grid(n_features: int) -> np.ndarray:
+def _default_sizes(n_features: int) -> np.ndarray:
     return np.unique(np.geomspace(1, n_features, 20).round().astype(int))
 
 
-def _checked_grid(n_grid: "Sequence[int] | np.ndarray", n_features: int) -> np.ndarray:
-    sizes = np.asarray(n_grid)
-    increasing = sizes.ndim == 1 and sizes.size > 0 and sizes.dtype.kind in "iu" and (np.diff(sizes) > 0).all()
-    if not increasing or sizes[0] < 1 or sizes[-1] > n_features:
-        raise ValueError(f"n_grid={n_grid!r} must be increasing whole numbers between 1 and the {n_features} features.")
-    return sizes
+def _checked_sizes(sizes: "Sequence[int] | np.ndarray", n_features: int) -> np.ndarray:
+    grid = np.asarray(sizes)
+    increasing = grid.ndim == 1 and grid.size > 0 and grid.dtype.kind in "iu" and (np.diff(grid) > 0).all()
+    if not increasing or grid[0] < 1 or grid[-1] > n_features:
+        raise ValueError(f"sizes={sizes!r} must be increasing whole numbers between 1 and the {n_features} features.")
+    return grid

@@ -8,23 +8,26 @@ import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fewer.catalogue import method
-from fewer.engine import Engine
 from fewer.evaluate._multiple_tests import Discoveries, benjamini_hochberg
 from fewer.evaluate._permutation_protocol import seed_sequence
 from fewer.evaluate._permutation_result import PermutationResult
 from fewer.evaluate._permutation_test import permutation_test
 from fewer.evaluate._randomize import Null
+from fewer.evaluate._result import Result, plain
+
+if TYPE_CHECKING:
+    from fewer.evaluate._tasks import Where
 
 _SHORT = {"labels": "labels", "features_within_class": "features", "columns": "columns"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatteryResult:
+class BatteryResult(Result):
     """Outcome of many permutation tests; made by :meth:`PermutationBattery.run`.
 
     Attributes
@@ -102,13 +105,23 @@ class BatteryResult:
 
         return pl.DataFrame(self.records())
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON.
+
+        Returns
+        -------
+        data : dict
+            The records.
+        """
+        return {"records": plain(self.records())}
+
     def __repr__(self) -> str:
         wide = max(len(name) for name in ("data set", *self.datasets))
         broad = max(len(name) for name in ("classifier", *self.estimators))
-        heading = f"{'data set':<{wide}}  {'classifier':<{broad}}  {'error':>6}"
+        columns = f"{'data set':<{wide}}  {'classifier':<{broad}}  {'error':>6}"
         for null in self.nulls:
-            heading += f"  {_SHORT[null] + ': mean (sd)':>20} {'p':>7} "
-        lines = [heading]
+            columns += f"  {_SHORT[null] + ': mean (sd)':>20} {'p':>7} "
+        lines = [f"BatteryResult: {len(self.datasets)} x {len(self.estimators)} tests of each null", columns.rstrip()]
         for row in self.records():
             line = f"{row['dataset']:<{wide}}  {row['estimator']:<{broad}}  {row['observed']:>6.3f}"
             for null in self.nulls:
@@ -188,13 +201,14 @@ class PermutationBattery:
         self.random_state = random_state
         self.options = options
 
-    def run(self, engine: Engine | None = None) -> BatteryResult:
+    def run(self, engine: "Where" = None) -> BatteryResult:
         """Run all tests.
 
         Parameters
         ----------
-        engine : fewer.engine.Engine or None, default=None
-            Where the randomised data sets are computed; None is here, one after the other.
+        engine : Engine, int or None, default=None
+            Where the randomised data sets are computed: an engine, a number of processes on this machine, or None for
+            this process.
 
         Returns
         -------

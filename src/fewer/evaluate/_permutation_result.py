@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.evaluate._randomize import Null
+from fewer.evaluate._result import Result
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -58,7 +59,7 @@ def p_values_of(null: np.ndarray, observed: np.ndarray, higher_is_better: bool, 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PermutationResult:
+class PermutationResult(Result):
     """Outcome of a permutation test; made by :func:`permutation_test`.
 
     Attributes
@@ -98,6 +99,22 @@ class PermutationResult:
     stop_after: int | None = None
     route: str = "plain"
     notes: tuple[str, ...] = ()
+
+    _data = (
+        "null",
+        "scoring",
+        "p_value",
+        "p_se",
+        "p_values",
+        "observed",
+        "null_mean",
+        "null_std",
+        "null_errors",
+        "n_permutations",
+        "n_permutations_used",
+        "alpha",
+        "notes",
+    )
 
     @property
     def p_value(self) -> float:
@@ -157,22 +174,7 @@ class PermutationResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return {
-            "null": self.null,
-            "scoring": self.scoring,
-            "p_value": self.p_value,
-            "p_se": self.p_se,
-            "p_values": self.p_values.tolist(),
-            "observed": self.observed.tolist(),
-            "null_mean": self.null_mean,
-            "null_std": self.null_std,
-            "null_errors": self.null_errors.tolist(),
-            "n_permutations": self.n_permutations,
-            "n_permutations_used": self.n_permutations_used,
-            "alpha": self.alpha,
-            "rejected": self.decision(),
-            "notes": list(self.notes),
-        }
+        return super().to_dict() | {"rejected": self.decision()}
 
     def __repr__(self) -> str:
         spread = f" ({len(self.observed)} repeats)" if len(self.observed) > 1 else ""

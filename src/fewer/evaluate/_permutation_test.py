@@ -7,17 +7,21 @@ data, on each of which the whole procedure runs again: ``p = (#{D' : e(D') <= e(
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fewer.catalogue import method
-from fewer.engine import Engine
 from fewer.evaluate._checked_table import checked_table, is_quantity
 from fewer.evaluate._label_permutations import SharedWork, shared_work_for
 from fewer.evaluate._permutation_protocol import PERMUTATION, REPEAT, Protocol, protocol_for, run_seeds, seed_sequence
 from fewer.evaluate._permutation_result import PermutationResult, p_values_of, stopping_times
 from fewer.evaluate._randomize import NULLS, Null, column_positions, permuted_rows, randomize, strata_of
+from fewer.evaluate._selection_curve import scoring_name
+from fewer.evaluate._tasks import engine_for
+
+if TYPE_CHECKING:
+    from fewer.evaluate._tasks import Where
 
 FEW_ROWS = 5
 """Classes smaller than this hardly change when features are permuted inside them."""
@@ -100,8 +104,7 @@ def permutation_test(
     groups: Any = None,
     permutations: Any = None,
     share_work: bool = True,
-    engine: Engine | None = None,
-    n_jobs: int | None = None,
+    engine: "Where" = None,
     progress: Any = False,
     random_state: Any = None,
 ) -> PermutationResult:
@@ -151,10 +154,9 @@ def permutation_test(
         default, change with the labels, and with them the rows that a step learns from; there only discriminants
         behind scalers and naive Bayes behind a StandardScaler share. The results are the same; False is for
         comparison.
-    engine : fewer.engine.Engine or None, default=None
-        Where the randomised data sets are computed; None is here, one after the other.
-    n_jobs : int or None, default=None
-        Instead of an engine: so many processes on this machine.
+    engine : Engine, int or None, default=None
+        Where the randomised data sets are computed: an engine, a number of processes on this machine, or None for this
+        process.
     progress : bool, "auto" or callable, default=False
         As in ``Engine.run``. Ctrl-C keeps what is done, and the p-value of that many permutations.
     random_state : int, Generator, RandomState or None, default=None
@@ -198,7 +200,7 @@ def permutation_test(
     return _tested(
         estimator, X, y, null=null, cv=cv, scoring=scoring, n_permutations=n_permutations, n_repeats=n_repeats,
         sequential=sequential, alpha=alpha, groups=groups, permutations=permutations, share_work=share_work,
-        engine=engine, n_jobs=n_jobs, progress=progress, random_state=random_state,
+        engine=engine, progress=progress, random_state=random_state,
     )  # fmt: skip
 
 
@@ -281,8 +283,7 @@ def _tested(
     groups: Any = None,
     permutations: Any = None,
     share_work: bool = True,
-    engine: Engine | None = None,
-    n_jobs: int | None = None,
+    engine: "Where" = None,
     progress: Any = False,
     random_state: Any = None,
     columns: Any = None,
@@ -308,14 +309,13 @@ def _tested(
         stop_after,
         higher_is_better,
         engine,
-        n_jobs,
         progress,
     )
     if interrupted:
         notes.append(f"interrupted: p is that of {len(null_values):,} permutations out of {n_permutations:,}")
     return PermutationResult(
         null=null,
-        scoring=scoring if isinstance(scoring, str) else getattr(scoring, "__name__", str(scoring)),
+        scoring=scoring_name(scoring, estimator),
         observed=observed,
         null_errors=null_values,
         p_values=p_values_of(null_values, observed, higher_is_better, stop_after),
@@ -334,23 +334,17 @@ def _run(
     n_repeats: int,
     stop_after: int | None,
     higher_is_better: bool,
-    engine: Engine | None,
-    n_jobs: int | None,
+    engine: "Where",
     progress: Any,
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Statistics of the repeats and of the randomised data sets, and whether Ctrl-C cut them short."""
-    if engine is not None and n_jobs is not None:
-        raise ValueError("give an engine or n_jobs, not both.")
-    own = Engine.local(n_jobs or 1) if engine is None else None
-    runner = engine or own
-    assert runner is not None
-    size = 1 if experiment.shared is None else experiment.shared.batch_size(n_permutations, runner.n_workers)
-    batches = [range(start, min(start + size, n_permutations)) for start in range(0, n_permutations, size)]
-    tasks: list[int | range] = [*range(n_repeats), *batches]
     observed = np.full(n_repeats, np.nan)
     null_values = np.full(n_permutations, np.nan)
-    try:
-        run = runner.run(
+    with engine_for(engine) as running:
+        size = 1 if experiment.shared is None else experiment.shared.batch_size(n_permutations, running.n_workers)
+        batches = [range(start, min(start + size, n_permutations)) for start in range(0, n_permutations, size)]
+        tasks: list[int | range] = [*range(n_repeats), *batches]
+        run = running.run(
             _compute, tasks, shared=experiment, labels=_label, progress=progress, description="Permutation test"
         )
         for outcome in run:
@@ -363,9 +357,6 @@ def _run(
                 run.close()
                 break
         interrupted = run.interrupted
-    finally:
-        if own is not None:
-            own.close()
     if np.isnan(observed).all() or np.isnan(null_values).all():
         raise KeyboardInterrupt("interrupted before the error on the data and one permutation were known.")
     observed = observed[~np.isnan(observed)]

@@ -7,7 +7,6 @@ and the other one estimates how much those ranked first tell. The band comes fro
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,15 +14,18 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from fewer.catalogue import method
-from fewer.engine import Engine
 from fewer.evaluate._optimal_size import mark_size
+from fewer.evaluate._result import Result
 from fewer.evaluate._split_curves import PARTS, Table, curve_of_task, ranked_columns, standardised_differences
+from fewer.evaluate._tasks import values_of
 from fewer.evaluate._two_gaussians import separation
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy.random import RandomState
     from numpy.typing import ArrayLike
+
+    from fewer.evaluate._tasks import Where
 
     Order = Literal["abs_mean"] | Callable[[Any, np.ndarray], ArrayLike]
 
@@ -34,7 +36,7 @@ _CORRELATED = 0.2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SizePlan:
+class SizePlan(Result):
     """How many ranked columns of a table are worth using; made by :func:`plan_n_features`.
 
     Attributes
@@ -42,7 +44,7 @@ class SizePlan:
     n_features : int
         Number of columns with the smallest estimated error; 0 when none tells anything.
     n_features_interval : tuple of int
-        Where the middle of the numbers chosen on bootstrap samples lies, at the level asked for.
+        Where the middle of the numbers chosen on bootstrap samples lies, at the confidence asked for.
     error : float
         Estimated error there. The minimum of an estimated curve is somewhat too low.
     error_all : float
@@ -53,8 +55,8 @@ class SizePlan:
         Columns ranked on all rows, best first; use ``order[:n_features]``.
     m : float
         Rows of a training set with equal classes that is worth as much as this table.
-    level : float
-        Confidence of the band and the interval.
+    confidence : float
+        Level of the band and the interval.
     rank_on : {"other", "same"}
         Whether the rule is to be trained on other rows than the ranking, or on the same.
     correlation : float
@@ -71,9 +73,25 @@ class SizePlan:
     upper: np.ndarray
     order: np.ndarray
     m: float
-    level: float
+    confidence: float
     rank_on: str
     correlation: float = 0.0
+
+    _data = (
+        "n_features",
+        "n_features_interval",
+        "error",
+        "error_all",
+        "errors",
+        "lower",
+        "upper",
+        "order",
+        "m",
+        "confidence",
+        "rank_on",
+        "correlation",
+        "reading",
+    )
 
     @property
     def reading(self) -> str:
@@ -99,16 +117,10 @@ class SizePlan:
     def __repr__(self) -> str:
         low, high = self.n_features_interval
         return (
-            f"SizePlan: {self.n_features:,} of {len(self.errors):,} columns ({low:,} to {high:,} at {self.level:.0%})\n"
+            f"SizePlan: {self.n_features:,} of {len(self.errors):,} columns "
+            f"({low:,} to {high:,} at {self.confidence:.0%})\n"
             f"  estimated error {self.error:.3f}; with all columns {self.error_all:.3f}"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        names = ("n_features", "error", "error_all", "m", "level", "rank_on", "correlation")
-        plain = {name: getattr(self, name) for name in names}
-        arrays = {name: getattr(self, name).tolist() for name in ("errors", "lower", "upper", "order")}
-        return plain | {"n_features_interval": list(self.n_features_interval), "reading": self.reading} | arrays
 
     def plot(self) -> "go.Figure":
         """The estimated error over the number of columns, with its band and the number chosen.
@@ -122,7 +134,7 @@ class SizePlan:
 
         sizes = np.arange(1, len(self.errors) + 1)
         figure = _figures.new_figure(title="How many columns are worth using", x="columns, best first", y="error")
-        figure.add_trace(_figures.band(f"{self.level:.0%} band", sizes, self.lower, self.upper))
+        figure.add_trace(_figures.band(f"{self.confidence:.0%} band", sizes, self.lower, self.upper))
         figure.add_trace(_figures.line("estimated error", sizes, self.errors))
         if self.n_features:
             mark_size(figure, self.n_features, self.error)
@@ -146,9 +158,9 @@ def plan_n_features(
     rank_on: Literal["other", "same"] = "other",
     n_splits: int = 20,
     n_boot: int = 100,
-    level: float = 0.9,
+    confidence: float = 0.9,
     random_state: "int | RandomState | None" = None,
-    engine: Engine | None = None,
+    engine: "Where" = None,
 ) -> SizePlan:
     """Number of columns that the rows of a table can carry, with the error to expect for each number.
 
@@ -169,12 +181,13 @@ def plan_n_features(
         Random splits that the curve is averaged over.
     n_boot : int, default=100
         Bootstrap samples for the band; at least 2.
-    level : float, default=0.9
-        Confidence of the band.
+    confidence : float, default=0.9
+        Level of the band.
     random_state : int, RandomState instance or None, default=None
         Draws the splits and the bootstrap samples.
-    engine : Engine, default=None
-        Where the splits run; by default in this process. The result does not depend on it.
+    engine : Engine, int or None, default=None
+        Where the splits run: an engine, a number of processes on this machine, or None for this process. The result
+        does not depend on it.
 
     Returns
     -------
@@ -213,19 +226,15 @@ def plan_n_features(
         raise ValueError(f"rank_on={rank_on!r} is not known; choose 'other' or 'same'.")
     if order != "abs_mean" and not callable(order):
         raise ValueError(f"order={order!r} is not known; give 'abs_mean' or a function of X and y.")
-    if n_splits < 1 or n_boot < 2 or not 0 < level < 1:
+    if n_splits < 1 or n_boot < 2 or not 0 < confidence < 1:
         raise ValueError(
-            f"n_splits={n_splits}, n_boot={n_boot}, level={level}: at least 1, at least 2, between 0 and 1."
+            f"n_splits={n_splits}, n_boot={n_boot}, confidence={confidence}: at least 1, at least 2, between 0 and 1."
         )
     table = _checked_table(X, y, order, rank_on)
     random = check_random_state(random_state)
     seeds = random.randint(2**31 - 1, size=n_splits + n_boot).tolist()
     tasks = [(seed, number >= n_splits) for number, seed in enumerate(seeds)]
-    with nullcontext(engine) if engine else Engine.local(1) as running:
-        run = running.run(curve_of_task, tasks, shared=table, description="Splitting")
-        curves = {outcome.index: outcome.unwrap() for outcome in run.collect()}
-    if len(curves) < len(tasks):
-        raise KeyboardInterrupt("Stopped before all splits were done.")
+    curves = values_of(curve_of_task, tasks, table, engine=engine, description="Splitting", only_all=True)
     every = np.ones(len(table.y), dtype=int)
     best_first = ranked_columns(table, every, standardised_differences(table, every), random)
     n_positive = int(table.positive.sum())
@@ -235,7 +244,7 @@ def plan_n_features(
     if rank_on == "other":
         sizes = np.arange(1, means.size + 1)
         means, resampled = (separation(sizes, m, np.maximum(sums, 0)) for sums in (means, resampled))
-    plan = _plan(means, resampled, best_first, m, level, rank_on)
+    plan = _plan(means, resampled, best_first, m, confidence, rank_on)
     return replace(plan, correlation=_correlation_within(table, best_first[: plan.n_features]))
 
 
@@ -257,12 +266,14 @@ def _correlation_within(table: Table, columns: np.ndarray) -> float:
     return float(np.sqrt(max(squared - 1 / (len(part) - 2), 0.0)))
 
 
-def _plan(f: np.ndarray, resampled: np.ndarray, order: np.ndarray, m: float, level: float, rank_on: str) -> SizePlan:
+def _plan(
+    f: np.ndarray, resampled: np.ndarray, order: np.ndarray, m: float, confidence: float, rank_on: str
+) -> SizePlan:
     """The plan from the curve of f and those of the bootstrap samples."""
     best = int(np.argmax(f))
-    width = ndtri((1 + level) / 2) * resampled.std(axis=0, ddof=1)
+    width = ndtri((1 + confidence) / 2) * resampled.std(axis=0, ddof=1)
     chosen = np.where(resampled.max(axis=1) > 0, resampled.argmax(axis=1) + 1, 0)
-    low, high = np.quantile(chosen, [(1 - level) / 2, (1 + level) / 2], method="nearest")
+    low, high = np.quantile(chosen, [(1 - confidence) / 2, (1 + confidence) / 2], method="nearest")
     found = best + 1 if f[best] > 0 else 0
     return SizePlan(
         n_features=found,
@@ -274,7 +285,7 @@ def _plan(f: np.ndarray, resampled: np.ndarray, order: np.ndarray, m: float, lev
         upper=ndtr(-(f - width)),
         order=order,
         m=m,
-        level=level,
+        confidence=confidence,
         rank_on=rank_on,
     )
 

@@ -20,16 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fewer.catalogue import method
-from fewer.evaluate._checked_table import checked_table
+from fewer.evaluate._checked_table import checked_table, columns_of
 from fewer.evaluate._outer_folds import Fold, outer_folds
-from fewer.evaluate._realisations import (
-    Table,
-    all_folds,
-    fitted_on,
-    outcomes_of,
-    score_on,
-    scoring_of,
-)
+from fewer.evaluate._realisations import Table, all_folds, fitted_on, score_on, scoring_of
+from fewer.evaluate._result import Result
+from fewer.evaluate._selection_curve import scoring_name
 from fewer.evaluate._selection_inside import check_selection_inside
 from fewer.evaluate._selection_outcome import (
     chosen_parameters,
@@ -39,11 +34,12 @@ from fewer.evaluate._selection_outcome import (
     selected_columns,
     without_selection,
 )
+from fewer.evaluate._tasks import values_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from fewer.engine import Engine
+    from fewer.evaluate._tasks import Where
 
 PROTOCOLS = ("internal", "external", "median", "external_selection")
 # The median protocol of the literature looks at the first five realisations.
@@ -103,7 +99,7 @@ def paired_bias(protocol: str, scores: np.ndarray, honest: np.ndarray) -> Protoc
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProtocolAudit:
+class ProtocolAudit(Result):
     """Scores of one search under several protocols, on the same realisations; made by :func:`protocol_audit`.
 
     Attributes
@@ -114,14 +110,16 @@ class ProtocolAudit:
         What the shortcuts froze: parameters, or the names of columns.
     left_out : dict of str to str
         Protocols that do not apply to this search, and why.
-    scoring : object
-        The measure; None for the estimator's own.
+    scoring : str
+        Name of the score.
     """
 
     scores: dict[str, np.ndarray]
     frozen: dict[str, Any]
     left_out: dict[str, str]
-    scoring: Any = None
+    scoring: str = "score"
+
+    _data = ("scoring", "scores", "left_out", "verdict")
 
     @property
     def errors(self) -> dict[str, np.ndarray]:
@@ -169,7 +167,7 @@ class ProtocolAudit:
     def __repr__(self) -> str:
         n = len(self.scores["internal"])
         lines = [
-            f"ProtocolAudit: {self.scoring or 'score'} over {n} realisations",
+            f"ProtocolAudit: {self.scoring} over {n} realisations",
             f"  {'protocol':<20}{'score':>8}{'bias':>10}{'se':>9}{'p':>10}",
         ]
         for row in self.table():
@@ -186,13 +184,7 @@ class ProtocolAudit:
         data : dict
             The table, the verdict, and the scores of every realisation.
         """
-        return {
-            "scoring": self.scoring if isinstance(self.scoring, str) else None,
-            "protocols": self.table(),
-            "scores": {protocol: scores.tolist() for protocol, scores in self.scores.items()},
-            "left_out": dict(self.left_out),
-            "verdict": self.verdict,
-        }
+        return super().to_dict() | {"protocols": self.table()}
 
     def plot(self) -> "go.Figure":
         """How much too good each shortcut looks, with two standard errors on either side.
@@ -252,11 +244,11 @@ def protocol_audit(
     y: Any,
     protocols: Sequence[str] | None = None,
     *,
-    outer_cv: Any = 5,
+    cv: Any = 5,
     n_repeats: int = 10,
     scoring: Any = None,
     groups: Any = None,
-    engine: "Engine | None" = None,
+    engine: "Where" = None,
     random_state: Any = None,
     progress: bool = False,
 ) -> ProtocolAudit:
@@ -274,7 +266,7 @@ def protocol_audit(
     protocols : sequence of {"internal", "external", "median", "external_selection"}, default=None
         What to compare. By default all that apply to this search; one that is asked for and does not apply is an error.
         The honest one, ``"internal"``, always runs.
-    outer_cv : int, splitter or iterable of (train, test), default=5
+    cv : int, splitter or iterable of (train, test), default=5
         Outer folds, the same for all protocols.
     n_repeats : int, default=10
         How often they are drawn anew.
@@ -282,8 +274,8 @@ def protocol_audit(
         Score on the rows held out, higher being better. By default that of the search.
     groups : array-like of shape (n_samples,), default=None
         Rows that belong together, for the outer folds and those of the search.
-    engine : fewer.engine.Engine or None, default=None
-        Where to run; None for this process.
+    engine : Engine, int or None, default=None
+        Where to run: an engine, a number of processes on this machine, or None for this process.
     random_state : int, RandomState instance or None, default=None
         Draws the folds, and seeds everything inside the search that draws and has no seed of its own.
     progress : bool, default=False
@@ -343,18 +335,16 @@ def protocol_audit(
     random = check_random_state(random_state)
     classifier = is_classifier(search)
     repeats = outer_folds(
-        outer_cv, table.X, table.y, classifier=classifier, n_repeats=n_repeats, groups=table.groups, random_state=random
+        cv, table.X, table.y, classifier=classifier, n_repeats=n_repeats, groups=table.groups, random_state=random
     )
     folds = [fold for _, _, fold in all_folds(repeats)]
     seeds = [int(seed) for seed in random.randint(np.iinfo(np.int32).max, size=len(folds) + 1)]
 
     def run(function, tasks, shared, description, labels):
-        done = outcomes_of(
-            function, tasks, shared, engine=engine, progress=progress, description=description, labels=labels
-        )
-        if len(done) < len(tasks):  # the pairs would be incomplete
-            raise KeyboardInterrupt
-        return done
+        # Ctrl-C is an interrupt here: the pairs would be incomplete.
+        options = {"engine": engine, "progress": progress, "description": description, "labels": labels}
+        done = values_of(function, tasks, shared, only_all=True, **options)
+        return [done[place] for place in range(len(tasks))]
 
     wanted = PROTOCOLS if protocols is None else ("internal", *dict.fromkeys(p for p in protocols if p != "internal"))
     rows: list[Fold | None] = [*folds]
@@ -385,7 +375,7 @@ def protocol_audit(
         scores,
         {shortcut.protocol: _what_is_frozen(shortcut, searched, table) for shortcut in shortcuts},
         left_out,
-        table.scoring,
+        scoring_name(table.scoring, search),
     )
 
 
@@ -406,9 +396,7 @@ def _searched(task: tuple[Fold | None, int], shared: tuple[Any, Table]) -> _Sear
 def _shortcut_score(task: tuple[_Frozen, Fold, int], table: Table) -> float:
     shortcut, fold, seed = task
     if shortcut.columns is not None:
-        from sklearn.utils import _safe_indexing
-
-        table = table._replace(X=_safe_indexing(table.X, shortcut.columns, axis=1))
+        table = table._replace(X=columns_of(table.X, shortcut.columns))
     return score_on(fitted_on(shortcut.learner, table, fold.train, seed), table, fold.test)
 
 

@@ -23,7 +23,7 @@ def randomize(
     X: Any,
     y: Any,
     null: Null = "labels",
-    rng: "np.random.Generator | int | None" = None,
+    random_state: "np.random.Generator | int | None" = None,
     *,
     groups: Any = None,
     columns: Any = None,
@@ -39,7 +39,7 @@ def randomize(
         Class labels (for ``null="labels"`` any target).
     null : {"labels", "features_within_class", "columns"}, default="labels"
         What is permuted: the labels; every column inside each class; or every column over all rows.
-    rng : Generator, int or None, default=None
+    random_state : Generator, int or None, default=None
         Draws the permutations.
     groups : array-like of shape (n_samples,), default=None
         Rows are permuted only among rows of their own group.
@@ -60,18 +60,18 @@ def randomize(
     >>> import numpy as np
     >>> from fewer.evaluate import randomize
     >>> X = np.array([[1, 10], [2, 20], [3, 30], [4, 40]])
-    >>> X_new, y_new = randomize(X, ["a", "a", "b", "b"], "features_within_class", rng=3)
+    >>> X_new, y_new = randomize(X, ["a", "a", "b", "b"], "features_within_class", random_state=3)
     >>> sorted(X_new[:2, 1].tolist()), sorted(X_new[2:, 1].tolist()), y_new
     ([10, 20], [30, 40], ['a', 'a', 'b', 'b'])
     """
-    rng = np.random.default_rng(rng)
+    rng = np.random.default_rng(random_state)
     if null not in NULLS:
         raise ValueError(f"null must be one of {', '.join(map(repr, NULLS))}, not {null!r}.")
     if null == "labels":
         if columns is not None or jointly:
             raise ValueError('columns and jointly choose what null="features_within_class" permutes; labels have none.')
-        return X, _taken(y, permuted_rows(_n_rows(y), groups, rng))
-    strata = strata_of(y if null == "features_within_class" else None, groups, _n_rows(y))
+        return X, _taken(y, permuted_rows(len(y), groups, rng))
+    strata = strata_of(y if null == "features_within_class" else None, groups, len(y))
     return _with_permuted_columns(X, strata, columns, jointly, rng), y
 
 
@@ -184,7 +184,3 @@ def _taken(y: Any, order: np.ndarray) -> Any:
     if isinstance(y, list | tuple):
         return type(y)(y[i] for i in order)
     return y[order]
-
-
-def _n_rows(y: Any) -> int:
-    return len(y)

@@ -1,16 +1,13 @@
 """Many fits of one learner, each on its own rows and scored on the rows held out."""
 
-from collections.abc import Callable, Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewer.evaluate._checked_table import rows_of
 from fewer.evaluate._outer_folds import Fold
 from fewer.evaluate._selection_inside import is_search
-
-if TYPE_CHECKING:
-    from fewer.engine import Engine
 
 
 class Table(NamedTuple):
@@ -49,12 +46,6 @@ def score_on(fitted: Any, table: Table, rows: np.ndarray) -> float:
     return float(check_scoring(fitted, scoring=table.scoring)(fitted, rows_of(table.X, rows), table.y[rows]))
 
 
-def rows_of(X: Any, rows: np.ndarray) -> Any:
-    from sklearn.utils import _safe_indexing
-
-    return _safe_indexing(X, rows)
-
-
 def seeded(estimator: Any, seed: int) -> Any:
     """A clone in which every unset ``random_state`` is set, those of splitters included."""
     from sklearn.base import clone
@@ -67,33 +58,7 @@ def seeded(estimator: Any, seed: int) -> Any:
         elif hasattr(value, "split") and getattr(value, "random_state", 0) is None and getattr(value, "shuffle", True):
             changes[name] = copy(value)
             changes[name].random_state = seed
-    return estimator.set_params(**changes)
-
-
-def outcomes_of(
-    function: Callable[[Any, Any], Any],
-    tasks: list[Any],
-    shared: Any,
-    *,
-    engine: "Engine | None",
-    n_jobs: int | None = None,
-    progress: bool,
-    description: str,
-    labels: Iterable[str],
-) -> list[Any]:
-    """Values of all tasks that were done, in their order; fewer than tasks only after Ctrl-C."""
-    from fewer.engine import Engine
-
-    def run(engine: Engine) -> list[Any]:
-        run = engine.run(
-            function, tasks, shared=shared, labels=list(labels), progress=progress, description=description
-        )
-        return [outcome.unwrap() for outcome in run.collect()]
-
-    if engine is not None:
-        return run(engine)
-    with Engine.local(n_jobs or 1) as own:
-        return run(own)
+    return estimator.set_params(**changes) if changes else estimator
 
 
 def all_folds(repeats: list[list[Fold]]) -> list[tuple[int, int, Fold]]:

@@ -16,17 +16,19 @@ from fewer.evaluate._cross_index import CrossIndex, Indexing, Reduce, Tie, cross
 from fewer.evaluate._fold_scores import FoldScores, Job, score_fold
 from fewer.evaluate._honest_selector import check_selector
 from fewer.evaluate._outer_folds import Fold, disjoint, outer_folds
+from fewer.evaluate._result import Result
 from fewer.evaluate._subset_path import SubsetPath
+from fewer.evaluate._tasks import values_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy.random import RandomState
 
-    from fewer.engine import Engine
+    from fewer.evaluate._tasks import Where
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SelectionCurve:
+class SelectionCurve(Result):
     """Held-out scores for every subset size; made by :func:`selection_curve`.
 
     Attributes
@@ -59,6 +61,18 @@ class SelectionCurve:
     test_ratio: float
     disjoint: bool
     paths: tuple[SubsetPath, ...]
+
+    _data = (
+        "scores",
+        "sizes",
+        "rankings",
+        "inner_scores",
+        "selector_seconds",
+        "learner_seconds",
+        "scoring",
+        "test_ratio",
+        "disjoint",
+    )
 
     @property
     def mean(self) -> np.ndarray:
@@ -136,30 +150,14 @@ class SelectionCurve:
         if not self.disjoint:
             return f"{head}\n  largest mean {self.mean.max():.4f} (optimistic); with everything {self.mean[-1]:.4f}"
         found = self.cross_index()
-        assert found.interval is not None
         if np.all(found.fold_sizes == self.sizes[-1]):
             return (
                 f"{head}\n  score {found.score:.4f}: every fold chooses all {self.sizes[-1]} columns, so none is spared"
             )
         return (
             f"{head}\n  cross-indexing A: size {found.size:.4g}, score {found.score:.4f}; with everything "
-            f"{found.full_score:.4f}\n  benefit {found.benefit:+.4f}, 95% interval {found.interval[0]:+.4f} to "
-            f"{found.interval[1]:+.4f}"
+            f"{found.full_score:.4f}\n  {found.benefit_in_words}"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON.
-
-        Returns
-        -------
-        data : dict
-            Scores, sizes, rankings and timings, arrays as lists.
-        """
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in vars(self).items()
-            if name != "paths"
-        }
 
     def plot(self, method: Indexing = "A") -> "go.Figure":
         """The mean score over the number of columns, its spread over folds, the full set and the chosen size.
@@ -219,7 +217,7 @@ class SelectionCurve:
 )
 def selection_curve(
     selector: Any,
-    learner: Any,
+    estimator: Any,
     X: Any,
     y: Any,
     *,
@@ -228,7 +226,7 @@ def selection_curve(
     n_repeats: int = 1,
     scoring: Any = None,
     groups: Any = None,
-    engine: "Engine | None" = None,
+    engine: "Where" = None,
     random_state: "int | RandomState | None" = None,
     progress: bool = False,
 ) -> SelectionCurve:
@@ -239,8 +237,8 @@ def selection_curve(
     selector : selector, or pipeline that ends with one
         Not fitted. After ``fit`` it has ``subset_path_``, ``ranking_`` or ``scores_``, or holds a model with
         coefficients or importances. The steps before it in a pipeline are fitted inside of the folds, too, and the
-        learner gets their columns.
-    learner : estimator
+        estimator gets their columns.
+    estimator : estimator
         Classifier, regressor or pipeline.
     X : array, pandas or polars frame, or scipy sparse of shape (n_samples, n_features)
         The table.
@@ -254,15 +252,15 @@ def selection_curve(
     n_repeats : int, default=1
         How often the folds are drawn anew.
     scoring : str, callable or None, default=None
-        A score of scikit-learn, higher is better; None for the learner's own.
+        A score of scikit-learn, higher is better; None for the estimator's own.
     groups : array-like of shape (n_samples,), default=None
         Rows of one group stay together.
-    engine : Engine or None, default=None
-        Where the folds run; None for this process.
+    engine : Engine, int or None, default=None
+        Where the folds run: an engine, a number of processes on this machine, or None for this process.
     random_state : int, RandomState instance or None, default=None
         Draws the folds.
     progress : bool, default=False
-        Show a bar. With it, or with an engine, Ctrl-C keeps the repeats that are done.
+        Show a bar. Ctrl-C keeps the repeats that are done.
 
     Returns
     -------
@@ -277,7 +275,7 @@ def selection_curve(
 
     Notes
     -----
-    With k-NN (Euclidean), RidgeClassifier, Ridge, LinearDiscriminantAnalysis (solver "svd") or GaussianNB as learner,
+    With k-NN (Euclidean), RidgeClassifier, Ridge, LinearDiscriminantAnalysis (solver "svd") or GaussianNB as estimator,
     alone or behind StandardScaler, MinMaxScaler, MaxAbsScaler or RobustScaler, and a score that needs predictions
     only, all sizes share their work and no model is fitted for each size; predictions are those of the fitted models.
     Only where two training rows are equally far from a row do neighbours depend on how a program breaks ties: here
@@ -302,11 +300,11 @@ def selection_curve(
     True
     """
     check_selector(selector)
-    X, y, groups = checked_table(X, y, groups, learner=learner)
-    repeats = folds_for(learner, X, y, cv=cv, n_repeats=n_repeats, groups=groups, random_state=random_state)
-    job = Job(X, y, selector, learner, checked_sizes(sizes), scoring)
+    X, y, groups = checked_table(X, y, groups, learner=estimator)
+    repeats = folds_for(estimator, X, y, cv=cv, n_repeats=n_repeats, groups=groups, random_state=random_state)
+    job = Job(X, y, selector, estimator, checked_sizes(sizes), scoring)
     found = scored_folds(repeats, job, engine=engine, progress=progress)
-    return curve_of(found, repeats, learner=learner, scoring=scoring)
+    return curve_of(found, repeats, learner=estimator, scoring=scoring)
 
 
 def folds_for(learner: Any, X: Any, y: np.ndarray, *, cv, n_repeats, groups, random_state) -> list[list[Fold]]:
@@ -318,30 +316,26 @@ def folds_for(learner: Any, X: Any, y: np.ndarray, *, cv, n_repeats, groups, ran
     )
 
 
-def scored_folds(repeats: list[list[Fold]], job: Job, *, engine: "Engine | None", progress: bool) -> list[FoldScores]:
+def scored_folds(
+    repeats: list[list[Fold]], job: Job, *, engine: "Where" = None, progress: bool = False, only_all: bool = False
+) -> list[FoldScores]:
     """Scores of every fold of every repeat, in their order; after Ctrl-C, of the first repeats that are done."""
     tasks = [fold for folds in repeats for fold in folds]
-    if engine is None and not progress:
-        return [score_fold(fold, job) for fold in tasks]
-    from fewer.engine import Engine
-
     n_folds = len(repeats[0])
-    labels = [f"repeat {place // n_folds}, fold {place % n_folds}" for place in range(len(tasks))]
-
-    def run(where: Engine) -> list[FoldScores]:
-        outcomes = where.run(
-            score_fold, tasks, shared=job, labels=labels, progress=progress, description="Selection curve"
-        ).collect()
-        done = {outcome.index: outcome.unwrap() for outcome in outcomes}
-        first_gap = next((place for place in range(len(tasks)) if place not in done), len(tasks))
-        if first_gap < n_folds:
-            raise KeyboardInterrupt("interrupted before one repeat was done.")
-        return [done[place] for place in range(first_gap - first_gap % n_folds)]
-
-    if engine is not None:
-        return run(engine)
-    with Engine.local(1) as here:
-        return run(here)
+    done = values_of(
+        score_fold,
+        tasks,
+        job,
+        engine=engine,
+        progress=progress,
+        description="Selection curve",
+        labels=[f"repeat {place // n_folds}, fold {place % n_folds}" for place in range(len(tasks))],
+        only_all=only_all,
+    )
+    first_gap = next((place for place in range(len(tasks)) if place not in done), len(tasks))
+    if first_gap < n_folds:
+        raise KeyboardInterrupt("interrupted before one repeat was done.")
+    return [done[place] for place in range(first_gap - first_gap % n_folds)]
 
 
 def curve_of(found: list[FoldScores], repeats: list[list[Fold]], *, learner: Any, scoring: Any) -> SelectionCurve:

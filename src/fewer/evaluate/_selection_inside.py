@@ -7,6 +7,8 @@ hyper-parameters, thresholds. All of it has to be one estimator, so that each ou
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fewer.evaluate._honest_selector import is_fitted, keeps_what_it_learnt
+
 _REMEDY = (
     "Put everything that is chosen into one estimator, such as "
     "GridSearchCV(make_pipeline(SelectKBest(), SVC()), {'selectkbest__k': [5, 10, 20]}), and pass that."
@@ -102,18 +104,11 @@ def chooses(estimator: Any) -> bool:
 
 
 def _refuse_if_frozen(part: Any) -> None:
-    from sklearn.frozen import FrozenEstimator
-
-    if isinstance(part, FrozenEstimator) or getattr(part, "prefit", False) is True or _is(part, "cv", "prefit"):
+    if keeps_what_it_learnt(part):
         raise ValueError(
             f"{type(part).__name__} keeps what it learnt before, perhaps from rows that are held out here, so scores "
             f"would be too good. Pass a part that is fitted on each training set. {_REMEDY}"
         )
-
-
-def _is(part: Any, name: str, word: str) -> bool:
-    value = getattr(part, name, None)
-    return isinstance(value, str) and value == word
 
 
 def _steps(pipeline: Any) -> list[tuple[str, Any]]:
@@ -122,19 +117,15 @@ def _steps(pipeline: Any) -> list[tuple[str, Any]]:
 
 def _refuse_selector_fitted_outside(pipeline: Any) -> None:
     steps = _steps(pipeline)
-    if not steps or _fitted(steps[-1][1]):
+    if not steps or is_fitted(steps[-1][1]):
         return  # fitted as a whole before: it is cloned, and that is forgotten
     for name, step in steps[:-1]:
-        if is_selector(step) and _fitted(step):
+        if is_selector(step) and is_fitted(step):
             raise ValueError(
                 f"the step {name!r} ({type(step).__name__}) was fitted before the pipeline was: what it chose then is "
                 "not used, for it is fitted anew on each training set. Pass a fresh one, sklearn.base.clone(...), to "
                 "say that this is what you want, and do not cut the table down with the fitted one."
             )
-
-
-def _fitted(estimator: Any) -> bool:
-    return any(name.endswith("_") and not name.startswith("_") for name in vars(estimator))
 
 
 def _refuse_selector_before_search(pipeline: Any) -> None:

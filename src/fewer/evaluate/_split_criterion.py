@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.catalogue import method
+from fewer.evaluate._checked_table import rows_of
 from fewer.evaluate._decision_errors import squared_distances, squared_errors
-from fewer.evaluate._realisations import rows_of
+from fewer.evaluate._result import Result
 from fewer.evaluate._selection_inside import tunes_itself
 from fewer.learn import KernelRidgeClassifierLOO
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CriterionSurface:
+class CriterionSurface(Result):
     """A criterion over a grid of hyper-parameters; made by :meth:`RepeatedSplitCriterion.surface`.
 
     Attributes

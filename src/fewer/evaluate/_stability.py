@@ -17,13 +17,14 @@ For many selections it is the paper's; for few, the paper's is far too small.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from fewer.catalogue import method
+from fewer.evaluate._result import Result, plain
 from fewer.evaluate._supports import support_matrix
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def chance_jaccard(chosen: np.ndarray) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stability:
+class Stability(Result):
     """How well selections agree; made by :func:`selection_stability`.
 
     Attributes
@@ -109,7 +110,9 @@ class Stability:
     sizes: np.ndarray
     chance: float
     feature_names: tuple[Any, ...]
-    contributions: np.ndarray = field(repr=False)
+    contributions: np.ndarray
+
+    _data = ("index", "value", "variance", "interval", "alpha", "chance", "n_selections", "sizes", "reading")
 
     @property
     def n_selections(self) -> int:
@@ -150,18 +153,7 @@ class Stability:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return {
-            "index": self.index,
-            "value": self.value,
-            "variance": self.variance,
-            "interval": list(self.interval),
-            "alpha": self.alpha,
-            "chance": self.chance,
-            "n_selections": self.n_selections,
-            "sizes": self.sizes.tolist(),
-            "frequencies": {str(n): float(f) for n, f in zip(self.feature_names, self.frequencies, strict=True)},
-            "reading": self.reading,
-        }
+        return super().to_dict() | {"frequencies": plain(dict(zip(self.feature_names, self.frequencies, strict=True)))}
 
     def plot(self, n_features: int = 50) -> "go.Figure":
         """How often each column was chosen, most often first, against what chance would do.
@@ -287,7 +279,7 @@ def selection_stability(
 
 
 @dataclass(frozen=True, repr=False)
-class StabilityDifference:
+class StabilityDifference(Result):
     """Difference of two stabilities; made by :func:`stability_difference`.
 
     Attributes

@@ -21,7 +21,7 @@ from fewer.evaluate._sustainable_result import NestedSustainableError, Sustainab
 if TYPE_CHECKING:
     from numpy.random import RandomState
 
-    from fewer.engine import Engine
+    from fewer.evaluate._tasks import Where
 
 
 @method(
@@ -41,7 +41,7 @@ def sustainable_error_curve(
     grid: Iterable[int] = range(2, 101),
     window: int = 5,
     cv: Any = "loo",
-    engine: "Engine | None" = None,
+    engine: "Where" = None,
     random_state: "int | RandomState | None" = None,
     progress: bool = False,
 ) -> SustainableErrorCurve:
@@ -62,8 +62,8 @@ def sustainable_error_curve(
         Consecutive sizes that an error is averaged over.
     cv : int, "loo", splitter or iterable of (train, test), default="loo"
         The folds; "loo" leaves out one row at a time. A number makes shuffled, stratified folds.
-    engine : Engine or None, default=None
-        Where the folds run; None for this process.
+    engine : Engine, int or None, default=None
+        Where the folds run: an engine, a number of processes on this machine, or None for this process.
     random_state : int, RandomState instance or None, default=None
         Draws the folds.
     progress : bool, default=False
@@ -118,7 +118,7 @@ def nested_sustainable_error(
     window: int = 5,
     cv: Any = "loo",
     inner_cv: Any = 5,
-    engine: "Engine | None" = None,
+    engine: "Where" = None,
     random_state: "int | RandomState | None" = None,
     progress: bool = False,
 ) -> NestedSustainableError:
@@ -143,8 +143,8 @@ def nested_sustainable_error(
         The outer folds.
     inner_cv : int, "loo" or splitter, default=5
         The folds of the rows held in, which choose the number.
-    engine : Engine or None, default=None
-        Where the outer folds run; None for this process.
+    engine : Engine, int or None, default=None
+        Where the outer folds run: an engine, a number of processes on this machine, or None for this process.
     random_state : int, RandomState instance or None, default=None
         Draws the folds; the inner ones are the same for the same number of rows.
     progress : bool, default=False

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fewer.evaluate._fold_scores import columns_of, fit_selector, fitted_learner, rows_of
+from fewer.evaluate._checked_table import checked_table, columns_of, rows_of
+from fewer.evaluate._fold_scores import fit_selector, fitted_learner
 from fewer.evaluate._honest_selector import check_selector
 from fewer.evaluate._outer_folds import Fold, outer_folds
 from fewer.evaluate._path_learners import path_predictions
 from fewer.evaluate._subset_path import SubsetPath
 from fewer.evaluate._sustainable_result import SustainableErrorCurve
+from fewer.evaluate._tasks import values_of
 from fewer.learn import OVRLinearSVMCommittee
 from fewer.select.per_class import checked_grid, sustained_best, sustained_errors
 
 if TYPE_CHECKING:
-    from fewer.engine import Engine
+    from fewer.evaluate._tasks import Where
 
 
 class Task(NamedTuple):
@@ -47,21 +49,8 @@ def new_task(estimator: Any, X: Any, y: Any, *, grid: Iterable[int], window: int
     if isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1:
         raise ValueError(f"window={window!r} must be a whole number, at least 1.")
     selector, learner = selector_and_learner(estimator)
-    X, y = table_and_classes(X, y)
+    X, y, _ = checked_table(X, y, learner=learner)
     return Task(X, y, selector, learner, checked_grid(grid, X.shape[1]), int(window))
-
-
-def table_and_classes(X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    """The table and its classes, as many rows in both."""
-    from sklearn.utils import check_consistent_length, column_or_1d
-    from sklearn.utils.multiclass import check_classification_targets
-
-    if y is None:
-        raise ValueError("y is None, but errors on held-out rows need classes.")
-    X, y = X if hasattr(X, "shape") else np.asarray(X), column_or_1d(np.asarray(y))
-    check_consistent_length(X, y)
-    check_classification_targets(y)
-    return X, y
 
 
 def selector_and_learner(estimator: Any) -> tuple[Any, Any]:
@@ -99,23 +88,20 @@ def folds_of(cv: Any, X: Any, y: np.ndarray, random_state: Any) -> list[Fold]:
     return [fold for folds in repeats for fold in folds]
 
 
-def run_folds(folds: list[Fold], task: Task, *, engine: "Engine | None", progress: bool) -> list[FoldErrors]:
+def run_folds(folds: list[Fold], task: Task, *, engine: "Where", progress: bool) -> list[FoldErrors]:
     """What came of every fold, in their order."""
-    if engine is None and not progress:
-        return [fold_errors(fold, task) for fold in folds]
-    from fewer.engine import Engine
-
-    def run(where: Engine) -> list[FoldErrors]:
-        labels = [f"fold {place}" for place in range(len(folds))]
-        outcomes = where.run(
-            fold_errors, folds, shared=task, labels=labels, progress=progress, description="Sustainable error"
-        ).collect()
-        return [outcome.unwrap() for outcome in outcomes]
-
-    if engine is not None:
-        return run(engine)
-    with Engine.local(1) as here:
-        return run(here)
+    labels = [f"fold {place}" for place in range(len(folds))]
+    done = values_of(
+        fold_errors,
+        folds,
+        task,
+        engine=engine,
+        progress=progress,
+        description="Sustainable error",
+        labels=labels,
+        only_all=True,  # an error over some of the rows would pass for that of the table
+    )
+    return [done[place] for place in range(len(folds))]
 
 
 def fold_errors(fold: Fold, task: Task) -> FoldErrors:

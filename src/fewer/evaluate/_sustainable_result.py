@@ -1,10 +1,11 @@
 """What a curve of errors over the number of columns per class says, with its pictures."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewer.evaluate._result import Result
 from fewer.select.per_class import sustained_best
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SustainableErrorCurve:
+class SustainableErrorCurve(Result):
     """Errors over the number of columns per class; made by :func:`sustainable_error_curve`.
 
     Attributes
@@ -40,6 +41,18 @@ class SustainableErrorCurve:
     wrong: np.ndarray
     held_out: np.ndarray
     window: int
+
+    _data = (
+        "grid",
+        "errors",
+        "sustained",
+        "n_columns",
+        "window",
+        "n_per_class",
+        "sustainable_error",
+        "lowest_n_per_class",
+        "lowest_error",
+    )
 
     @property
     def n_per_class(self) -> int:
@@ -69,26 +82,6 @@ class SustainableErrorCurve:
             f"{self.window}); lowest {self.lowest_error:.4f} with {self.lowest_n_per_class}\n"
             "  both are minima over the sizes, and so optimistic: see nested_sustainable_error"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON.
-
-        Returns
-        -------
-        data : dict
-            The curve and its minima, arrays as lists, and None where the average is not defined.
-        """
-        return {
-            "grid": self.grid.tolist(),
-            "errors": self.errors.tolist(),
-            "sustained": [None if np.isnan(value) else float(value) for value in self.sustained],
-            "n_columns": self.n_columns.tolist(),
-            "window": self.window,
-            "n_per_class": self.n_per_class,
-            "sustainable_error": self.sustainable_error,
-            "lowest_n_per_class": self.lowest_n_per_class,
-            "lowest_error": self.lowest_error,
-        }
 
     def plot(self) -> "go.Figure":
         """The errors over the number of columns per class, their moving average, and its minimum.
@@ -121,7 +114,7 @@ class SustainableErrorCurve:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NestedSustainableError:
+class NestedSustainableError(Result):
     """Error with the number of columns chosen inside of every fold; made by :func:`nested_sustainable_error`.
 
     Attributes
@@ -144,6 +137,8 @@ class NestedSustainableError:
     held_out: np.ndarray
     curve: SustainableErrorCurve
 
+    _data = ("error", "optimism", "n_per_class", "curve")
+
     @property
     def optimism(self) -> float:
         """By how much the minimum of the sustained curve is smaller than the nested error."""
@@ -157,21 +152,6 @@ class NestedSustainableError:
             f"  columns per class {middle:.4g} (median; {low:.4g} to {high:.4g}); minus the minimum of the curve, "
             f"{self.curve.sustainable_error:.4f}: {self.optimism:+.4f}"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON.
-
-        Returns
-        -------
-        data : dict
-            The error, the sizes chosen and the curve, arrays as lists.
-        """
-        return {
-            "error": self.error,
-            "optimism": self.optimism,
-            "n_per_class": self.n_per_class.tolist(),
-            "curve": self.curve.to_dict(),
-        }
 
     def plot(self) -> "go.Figure":
         """The curve of errors with its minimum, and the nested error as a line.
