@@ -89,28 +89,30 @@ def faults_in(source: str) -> list[Fault]:
     """
     starts = _line_starts(source)
     found = []
-    for node, after in _changes(ast.parse(source), source):
+    for node, after in _changes(ast.parse(source)):
         start, end = starts[node.lineno] + node.col_offset, starts[node.end_lineno] + node.end_col_offset
         before = source.encode()[start:end].decode()
         found.append(Fault(node.lineno, start, end, before, after))
     return found
 
 
-def _changes(node: ast.AST, source: str) -> Iterator[tuple[ast.AST, str]]:
+def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """Each node that can be changed below this one, with the text that takes its place."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         if LOOKS.fullmatch(node.name):
             return
         for statement in node.body:
             yield from _sign_changes(statement, node.returns)
-            yield from _changes(statement, source)
+            yield from _changes(statement)
         return
-    yield from _changes_here(node, source)
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    yield from _changes_here(node)
     for child in _places_below(node):
-        yield from _changes(child, source)
+        yield from _changes(child)
 
 
-def _changes_here(node: ast.AST, source: str) -> Iterator[tuple[ast.AST, str]]:
+def _changes_here(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     match node:
         case ast.Compare(left, [operator], comparators) if type(operator) in OPERATORS:
             yield node, f"({ast.unparse(ast.Compare(left, [OPERATORS[type(operator)]()], comparators))})"
@@ -164,8 +166,6 @@ def _places_below(node: ast.AST) -> Iterator[ast.AST]:
             yield from [value] if value is not None else []
         case ast.ClassDef():
             yield from [] if LOOKS.fullmatch(node.name) else node.body
-        case ast.If(ast.Name("TYPE_CHECKING")):
-            return
         case ast.Call(ast.Name("round" | "isinstance"), [value, *_]):
             yield value
         case _:
