@@ -1,10 +1,11 @@
 """The main job: plan, run (journalled, resumable), findings."""
 
+from fewer.study._answers import findings_of
 from fewer.study._apply import apply_model
 from fewer.study._candidates import PRESETS, Candidate
 from fewer.study._errors import StudyError
 from fewer.study._estimate import time_estimate
-from fewer.study._findings import Answer, Caution, Column, Findings, Rival, findings_of
+from fewer.study._findings import Answer, Caution, Column, Findings, Rival
 from fewer.study._folder import HOME, StudyFolder, StudyState, studies_in, study_state
 from fewer.study._journal import Journal
 from fewer.study._model import StudyModel, fit_model

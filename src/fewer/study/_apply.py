@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from fewer.study._errors import StudyError
+from fewer.study._wording import listed
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -31,9 +32,9 @@ def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True
     """
     lacking = [name for name in model.columns if name not in set(dataset.columns)]
     if lacking:
-        shown = ", ".join(map(repr, lacking[:5])) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
         raise StudyError(
-            f"{dataset.source} lacks {len(lacking)} of the {len(model.columns)} columns that the model needs: {shown}."
+            f"{dataset.source} lacks {len(lacking)} of the {len(model.columns)} columns that the model needs: "
+            f"{listed([repr(name) for name in lacking])}."
         )
     kept = dataset.keep(list(model.columns))
     reduced = kept.to_polars(dense=True).select(list(model.columns))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.study._scores import AllScores
+from fewer.study._wording import listed
 from fewer.study._work import Bench
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _LEVEL = 0.01
 
 
 def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
-    """All cautions, the gravest first."""
+    """All cautions that the table and the scores give rise to."""
     from fewer.overview import describe
 
     dataset = bench.data.dataset
@@ -39,18 +40,12 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
         *_hubs(dataset, bench.plan.seed),
         *_left_out(bench),
     ]
-    grave = {"grave": 0, "mind": 1, "note": 2}
-    return {"cautions": sorted(found, key=lambda each: grave[each["level"]])}
+    return {"cautions": found}
 
 
 def caution(level: str, topic: str, sentence: str, **evidence: Any) -> dict[str, Any]:
     """One caution as plain data."""
     return {"level": level, "topic": topic, "sentence": sentence, "evidence": evidence}
-
-
-def _list(names: list[str], most: int = 5) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def _giveaways(description: "Description") -> list[dict[str, Any]]:
@@ -61,7 +56,7 @@ def _giveaways(description: "Description") -> list[dict[str, Any]]:
         caution(
             "grave",
             "give-away",
-            f"{_list(names)} alone {'predicts' if len(names) == 1 else 'predict'} the target almost perfectly. If "
+            f"{listed(names)} alone {'predicts' if len(names) == 1 else 'predict'} the target almost perfectly. If "
             f"{'it is' if len(names) == 1 else 'they are'} known only after the outcome, the study means nothing: "
             f"leave {'it' if len(names) == 1 else 'them'} out and run it again.",
             columns=names,
@@ -109,7 +104,7 @@ def _classes_left_out(bench: Bench) -> list[dict[str, Any]]:
         caution(
             "mind",
             "classes left out",
-            f"{_list([f'{label} ({n})' for label, n in rare])}: too few rows to learn the class and to test it, so "
+            f"{listed([f'{label} ({n})' for label, n in rare])}: too few rows to learn the class and to test it, so "
             f"these {sum(n for _, n in rare)} rows were left out, and nothing is said about them.",
             classes=[list(pair) for pair in rare],
         )
@@ -164,7 +159,7 @@ def _repeated_columns(description: "Description") -> list[dict[str, Any]]:
         caution(
             "note",
             "repeated columns",
-            f"{len(groups)} group{'s' * (len(groups) > 1)} of columns say the same, such as {_list(groups[0], 3)}. "
+            f"{len(groups)} group{'s' * (len(groups) > 1)} of columns say the same, such as {listed(groups[0], 3)}. "
             "Which one of a group is chosen is a matter of chance.",
             groups=groups[:50],
         )
@@ -192,7 +187,7 @@ def _holes(dataset: "Dataset") -> list[dict[str, Any]]:
             caution(
                 "mind",
                 "holes that tell",
-                f"In {_list(telling)} holes come more often with some values of the target than with others. Why a "
+                f"In {listed(telling)} holes come more often with some values of the target than with others. Why a "
                 "value is missing may be the real signal, and filling it in hides that.",
                 columns=telling,
             )

@@ -8,6 +8,7 @@ import joblib
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
 from fewer.study._study_data import StudyData
+from fewer.study._wording import counted
 from fewer.study._work import Bench, FoldWork, do_fold
 
 
@@ -56,20 +57,16 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
     )
     lines = [
         f"  fits          {n_fits:,} models, or what gives the same numbers sooner",
-        f"  time          about {_words(folds / workers)} for the candidates on {_counted(workers, 'worker')}"
+        f"  time          about {_words(folds / workers)} for the candidates on {counted(workers, 'worker')}"
         f"{for_tests}",
         *(f"  fails         {each}" for each in failed),
     ]
     return "\n".join(lines)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
-
-
 def _words(seconds: float) -> str:
     if seconds < 90:
-        return _counted(max(round(seconds), 1), "second")
+        return counted(max(round(seconds), 1), "second")
     if seconds < 5400:
         return f"{seconds / 60:.0f} minutes"
     return f"{seconds / 3600:.1f} hours"

@@ -14,12 +14,6 @@ if TYPE_CHECKING:
 FINAL = "final"
 
 
-def best_size(winner: CandidateScores) -> int:
-    """The size on the path that comes nearest to the cross-indexed one."""
-    assert winner.indexed is not None
-    return int(winner.indexed.nearest_size)
-
-
 def smallest_good_size(winner: CandidateScores) -> int:
     """The smallest size that is within one standard error of the best one, fold by fold.
 
@@ -43,19 +37,22 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
 def _final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     plan, dataset = bench.plan, bench.data.dataset
     winner = scores.winner
-    size = best_size(winner)
+    assert winner.indexed is not None
     prepare = preparation(dataset)
     X = prepare.fit_transform(dataset.X)
     names = prepared_names(prepare, dataset)
     reducer = final_reducer(plan, winner).fit(X, dataset.y)
-    order = _order(reducer, X.shape[1], winner, size)[:MOST_NAMES]
     column_scores = getattr(reducer, "scores_", None)
     # All columns are more on all rows than in a fold where some are constant.
     all_of_a_fold = int(winner.sizes[-1])
-    sizes = [len(names) if each == all_of_a_fold else each for each in (size, smallest_good_size(winner))]
+    size, smallest = (
+        len(names) if each == all_of_a_fold else each
+        for each in (int(winner.indexed.nearest_size), smallest_good_size(winner))
+    )
+    order = _order(reducer, len(names), winner)[: max(size, MOST_NAMES)]
     return {
-        "size": sizes[0],
-        "smallest_size": sizes[1],
+        "size": size,
+        "smallest_size": smallest,
         "n_prepared": len(names),
         "test_ratio": scores.test_ratio,
         "columns": [
@@ -66,7 +63,7 @@ def _final(bench: Bench, scores: AllScores) -> dict[str, Any]:
             }
             for column in order
         ],
-        "groups": _redundancy(X, names, order[: max(size, 50)]),
+        "groups": _redundancy(X, names, order[: min(max(size, 50), MOST_NAMES)]),
     }
 
 
@@ -77,12 +74,14 @@ def final_reducer(plan: "Plan", winner: CandidateScores) -> Any:
     return recipe.reducer(seed=seed_of(plan, FINAL))
 
 
-def _order(reducer: Any, n_columns: int, winner: CandidateScores, size: int) -> list[int]:
+def _order(reducer: Any, n_columns: int, winner: CandidateScores) -> list[int]:
+    """All columns, best first; those that the reducer never takes come last."""
     from fewer.evaluate import subset_path
 
     path = subset_path(reducer, n_columns)
     sizes = [int(each) for each in winner.sizes[:-1] if path.order is not None or each in (path.subsets or {})]
-    return columns_in_order(path, [*sizes, n_columns])
+    order = columns_in_order(path, [*sizes, n_columns])
+    return order + sorted(set(range(n_columns)).difference(order))
 
 
 def _dense_column(X: Any, column: int) -> np.ndarray:

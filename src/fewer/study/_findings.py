@@ -7,10 +7,7 @@ however often the study was stopped on its way.
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from fewer.study._journal import Journal
+from typing import Any
 
 VERSION = 1
 
@@ -205,21 +202,3 @@ class Findings:
         if self.cautions:
             lines += ["What to be careful about", *(f"  {caution.sentence}" for caution in self.cautions)]
         return "\n".join(lines)
-
-
-def findings_of(journal: "Journal") -> Findings:
-    """The findings of a study that has run to its end, from its journal.
-
-    Parameters
-    ----------
-    journal : Journal
-        With all the work of its plan.
-
-    Returns
-    -------
-    findings : Findings
-        The answers.
-    """
-    from fewer.study._answers import compose
-
-    return compose(journal)

@@ -88,6 +88,11 @@ class Plan:
         return self.task in ("binary", "multiclass")
 
     @property
+    def level(self) -> float:
+        """Level of the tests."""
+        return 1 - self.confidence
+
+    @property
     def n_evaluations(self) -> int:
         """Candidates times folds times repeats."""
         return len(self.candidates) * self.n_folds * self.n_repeats

@@ -9,7 +9,7 @@ import numpy as np
 
 from fewer.evaluate import CrossIndex, corrected_interval, cross_index
 from fewer.study._plan import Plan
-from fewer.study._work import FoldWork
+from fewer.study._work import FoldWork, at_common_sizes
 
 if TYPE_CHECKING:
     from fewer.study._journal import Journal
@@ -62,11 +62,6 @@ class CandidateScores:
     def reduces(self) -> bool:
         """Whether it tries fewer columns than all."""
         return len(self.sizes) > 1
-
-    @property
-    def curve(self) -> np.ndarray:
-        """Mean score at each size."""
-        return self.scores.mean(axis=(0, 1))
 
     @cached_property
     def indexed(self) -> CrossIndex | None:
@@ -183,16 +178,12 @@ def _candidate_scores(
     number: int, name: str, folds: list[list[dict[str, Any]]], plan: Plan, test_ratio: float, n_columns: int | None
 ) -> CandidateScores:
     flat = [fold for repeat in folds for fold in repeat]
-    common = sorted(set.intersection(*(set(fold["sizes"][:-1]) for fold in flat)))
-    scores = [
-        [dict(zip(fold["sizes"], fold["scores"], strict=True))[size] for size in common] + [fold["scores"][-1]]
-        for fold in flat
-    ]
+    common, scores = at_common_sizes(flat)
     return CandidateScores(
         number=number,
         name=name,
         sizes=np.array([*common, n_columns or max(fold["sizes"][-1] for fold in flat)]),
-        scores=np.array(scores).reshape(plan.n_repeats, plan.n_folds, -1),
+        scores=scores.reshape(plan.n_repeats, plan.n_folds, -1),
         orders=tuple(tuple(fold["names"]) for fold in flat),
         test_ratio=test_ratio,
         confidence=plan.confidence,

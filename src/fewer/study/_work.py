@@ -120,14 +120,18 @@ def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
 
 def honest_score(found: list[dict[str, Any]]) -> float:
     """Cross-indexed score over the folds of one repeat, at the sizes that all of them have."""
-    if len(found[0]["sizes"]) == 1:
-        return float(np.mean([fold["scores"][0] for fold in found]))
+    sizes, table = at_common_sizes(found)
+    return cross_index(table, "A").score if sizes else float(table.mean())
+
+
+def at_common_sizes(found: list[dict[str, Any]]) -> tuple[list[int], np.ndarray]:
+    """Sizes below all columns that every fold has, and the scores (folds, sizes and all columns)."""
     common = sorted(set.intersection(*(set(fold["sizes"][:-1]) for fold in found)))
+    by_size = [dict(zip(fold["sizes"], fold["scores"], strict=True)) for fold in found]
     table = [
-        [dict(zip(fold["sizes"], fold["scores"], strict=True))[size] for size in common] + [fold["scores"][-1]]
-        for fold in found
+        [scores[size] for size in (*common, fold["sizes"][-1])] for scores, fold in zip(by_size, found, strict=True)
     ]
-    return cross_index(table, "A").score
+    return common, np.array(table)
 
 
 def scored(candidate: Candidate, dataset: "Dataset", y: Any, fold: Fold, plan: Plan, seed: int) -> dict[str, Any]:

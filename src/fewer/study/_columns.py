@@ -1,0 +1,111 @@
+"""Which columns: those of the winner in their order, how often the folds chose them, and how far the folds agree."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from fewer.evaluate import selection_stability
+from fewer.study._findings import Answer, Caution, Column
+from fewer.study._plan import Plan
+from fewer.study._scores import CandidateScores
+from fewer.study._wording import listed, two_digits
+
+_MOST_COLUMNS = 200
+_UNSTABLE = 0.5
+
+
+def chosen_columns(winner: CandidateScores, final: dict[str, Any], plan: Plan) -> tuple[tuple[Column, ...], Answer]:
+    """The best columns in order, and the answer to which ones."""
+    size = final["size"]
+    everything = size >= final["n_prepared"]
+    times = Counter(name for order in winner.orders for name in order[:size])
+    supports = [set(order[:size]) for order in winner.orders]
+    stability = {"value": None, "interval": None} if everything else _stability(supports, final["n_prepared"], plan)
+    groups = {name: group for group in final["groups"] for name in group}
+    columns = tuple(
+        Column(
+            rank=rank,
+            name=each["name"],
+            score=each["score"],
+            frequency=1.0 if everything else times[each["name"]] / len(winner.orders),
+            chosen=rank <= size,
+            effect=_effect(each, two_classes=plan.task == "binary"),
+            effect_size=each.get("correlation", each.get("difference")) or 0.0,
+            stands_in_for=tuple(name for name in groups.get(each["name"], []) if name != each["name"]),
+        )
+        for rank, each in enumerate(final["columns"][: max(size, _MOST_COLUMNS)], start=1)
+    )
+    names = [column.name for column in columns if column.chosen]
+    shown = listed(names, 5)
+    always = sum(column.frequency >= 0.8 for column in columns if column.chosen)
+    if everything:
+        sentence = f"All {size:,} columns; first come {shown}."
+    else:
+        sentence = f"{shown}. {always} of {len(names)} were chosen in at least 80% of the folds" + (
+            f" (stability {two_digits(stability['value'])})." if stability["value"] is not None else "."
+        )
+    how = (
+        f"Chosen by {winner.name}, fitted on all rows. The frequency is the share of the {len(winner.orders)} folds "
+        "in which a column was among the chosen; stability is Nogueira's index (1: always the same columns, 0: chance)."
+    )
+    answer = Answer(
+        "Which ones?", "yes", sentence, stability["value"], stability["interval"], how, {"stability": stability}
+    )
+    return columns, answer
+
+
+def _stability(supports: list[set[str]], n_columns: int, plan: Plan) -> dict[str, Any]:
+    """Nogueira's index of the columns that each fold chose; nothing where it is not defined."""
+    place = {name: number for number, name in enumerate(sorted(set.union(*supports)))}
+    width = max(n_columns, len(place))
+    if len(supports) < 2 or any(len(support) >= width for support in supports):
+        return {"value": None, "interval": None}
+    found = selection_stability(
+        [{place[name] for name in support} for support in supports], n_features=width, alpha=plan.level
+    )
+    interval = tuple(float(end) for end in found.interval)
+    return {
+        "value": float(found.value) if np.isfinite(found.value) else None,
+        "interval": interval if np.isfinite(interval).all() else None,
+    }
+
+
+def _effect(column: dict[str, Any], *, two_classes: bool) -> str:
+    if "correlation" in column:
+        r = column["correlation"] or 0.0
+        return "rises with the target" if r > 0 else "falls with the target" if r < 0 else "flat"
+    if two_classes:
+        return f"higher in {column['highest_in']}"
+    return f"highest in {column['highest_in']}, lowest in {column['lowest_in']}"
+
+
+def instability(which: Answer) -> list[Caution]:
+    """That other rows would give another list."""
+    value = which.number
+    if value is None or value >= _UNSTABLE:
+        return []
+    return [
+        Caution(
+            "mind",
+            "unstable",
+            f"The choice of columns is unstable (stability {two_digits(value)} of 1): other rows would give a rather "
+            "different list that does about as well. Read it as one good list among many.",
+            {"stability": value},
+        )
+    ]
+
+
+def categories(plan: Plan, final: dict[str, Any]) -> list[Caution]:
+    """Why there are more columns to choose from than the table has."""
+    if final["n_prepared"] <= plan.n_columns:
+        return []
+    return [
+        Caution(
+            "note",
+            "categories",
+            f"{plan.n_columns:,} columns of the table became {final['n_prepared']:,} to choose from: each category "
+            "of a column of words has one of its own.",
+            {"columns": plan.n_columns, "prepared": final["n_prepared"]},
+        )
+    ]
