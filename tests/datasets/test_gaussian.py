@@ -30,6 +30,12 @@ def test_a_covariance_without_full_rank_is_allowed():
     assert truth["eigenvalues"].min() == 0
 
 
+def test_an_eigenvalue_that_is_negative_by_rounding_alone_is_allowed():
+    covariance = np.outer(weights := np.array([0.1, 0.7, 0.3, 1.1]), weights)
+    assert np.linalg.eigvalsh(covariance)[0] < 0
+    assert make_gaussian(5, mean=np.zeros(4), covariance=covariance, random_state=0).truth["eigenvalues"][-1] == 0
+
+
 @pytest.mark.parametrize(
     ("mean", "covariance", "message"),
     [

@@ -15,8 +15,9 @@ def test_relevant_columns_know_the_cluster_and_the_others_do_not():
     np.testing.assert_allclose(gaps[~truth["support"]], 0.0, atol=5 * 2 * np.sqrt(1 + 1.5**2) / np.sqrt(2000))
 
 
-def test_all_columns_have_the_same_spread():
+def test_all_columns_have_the_same_centre_and_spread():
     X, _, _ = make_permuted_clusters(n_samples=5000, n_features=20, random_state=0)
+    np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=5 / np.sqrt(5000))
     np.testing.assert_allclose(X.var(axis=0), 1 + 2.0**2, rtol=0.1)
 
 

@@ -42,3 +42,11 @@ def test_impossible_wishes_are_refused():
         make_topic_words(share=0)
     with pytest.raises(ValueError, match="at least one word"):
         make_topic_words(n_boilerplate=0, n_topic=0, n_neutral=0)
+    with pytest.raises(ValueError, match="n_samples=1 must be at least 2, and share=1"):
+        make_topic_words(n_samples=1, share=1)
+
+
+def test_both_kinds_of_documents_are_there_however_small_the_share():
+    assert make_topic_words(n_samples=2, share=0.01, random_state=0).y.sum() == 1
+    assert make_topic_words(n_samples=2, share=0.99, random_state=0).y.sum() == 1
+    assert make_topic_words(n_samples=2, n_boilerplate=0, n_topic=1, n_neutral=0, random_state=0).X.shape == (2, 1)
