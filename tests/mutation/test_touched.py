@@ -1,0 +1,41 @@
+"""A line is found again in a source that has changed since the tests were watched."""
+
+import pytest
+
+from mutation.touched import Record, functions_of
+
+THEN = """\
+LIMIT = 3
+
+def small(x):
+    if x < LIMIT:
+        return True
+    return False
+
+def double(x):
+    return 2 * x
+"""
+LINES = {
+    "test_small": {"m.py": [4, 5]},
+    "test_large": {"m.py": [4, 6]},
+    "test_double": {"m.py": [9]},
+    "test_import": {"m.py": [1, 3, 8]},
+}
+ALL = {"test_small", "test_large", "test_double"}
+
+
+@pytest.mark.parametrize(
+    ("now", "line", "expected"),
+    [
+        (THEN, 5, {"test_small"}),
+        (THEN, 4, {"test_small", "test_large"}),
+        ("import os\n\n" + THEN, 7, {"test_small"}),
+        (THEN.replace("return True", "return x > 0"), 6, {"test_small", "test_large"}),
+        (THEN, 1, ALL),
+        (THEN + "\ndef half(x):\n    return x / 2\n", 12, ALL),
+    ],
+    ids=["the line", "a shared line", "moved down", "function changed", "outside of functions", "new function"],
+)
+def test_the_tests_of_a_line_are_those_that_ran_it(now, line, expected):
+    record = Record(dict.fromkeys(LINES, 0.1), LINES, {"m.py": functions_of(THEN)})
+    assert record.tests_of("m.py", line, now) == expected
