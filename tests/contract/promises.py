@@ -130,7 +130,7 @@ def card_is_complete(card, estimator):
 @promise("it is documented in full")
 def is_documented(card, estimator):
     own_methods = [
-        member
+        getattr(card.implementation, name)
         for name, member in vars(card.implementation).items()
         if inspect.isfunction(inspect.unwrap(member)) and not name.startswith("_")
     ]

@@ -4,10 +4,16 @@ from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO
 from fewer.learn._naive_bayes_text import NaiveBayesText
 from fewer.learn._ovr_committee import OVRLinearSVMCommittee
 from fewer.learn._random_column_forest import RandomColumnForestClassifier
+from fewer.learn.sparse import L1History, L1LinearClassifier, L1LinearRegressor, L1Path, l1_path
 
 __all__ = [
     "KernelRidgeClassifierLOO",
+    "L1History",
+    "L1LinearClassifier",
+    "L1LinearRegressor",
+    "L1Path",
     "NaiveBayesText",
     "OVRLinearSVMCommittee",
     "RandomColumnForestClassifier",
+    "l1_path",
 ]

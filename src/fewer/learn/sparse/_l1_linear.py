@@ -1,0 +1,414 @@
+"""Linear models whose coefficients are mostly zero, by a price on their absolute size.
+
+Classifier: ``min ||w||_1 + C sum_i loss(y_i, x_i'w + b)``; regressor: ``min alpha ||w||_1 + (1/2n) ||y - Xw - b||^2``.
+The intercept ``b`` costs nothing.
+"""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.linear_model._base import LinearClassifierMixin, LinearModel, SparseCoefMixin
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight
+
+from fewer._estimators import encoded_classes, fit_steps, validated
+from fewer.catalogue import method
+from fewer.learn.sparse._fit import L1Fit, fit_problem
+from fewer.learn.sparse._problem import L1Problem, with_fast_columns
+from fewer.learn.sparse.solvers import SOLVERS
+
+_SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "solver": [StrOptions(set(SOLVERS))],
+    "fit_intercept": ["boolean"],
+    "tol": [Interval(Real, 0, None, closed="neither")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "shrinking": ["boolean"],
+    "warm_start": ["boolean"],
+    "record": ["boolean"],
+    "random_state": ["random_state"],
+}
+_ACCEPTED = {"accept_sparse": ("csc", "csr"), "dtype": [np.float64, np.float32], "accept_large_sparse": False}
+
+
+class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
+    """What the classifier and the regressor share: targets one by one, through the same solver."""
+
+    def _fitted_to(
+        self, X, targets: list[np.ndarray], loss: str, C: float, weights: np.ndarray | None, y
+    ) -> list[L1Fit]:
+        """A fit for each target; sets the coefficients and what tells how good they are."""
+        X = with_fast_columns(X)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        starts = self._starts(len(targets), X.shape[1])
+        options = {"shrinking": self.shrinking} if self.solver == "cdn" else {}
+        fits = []
+        with fit_steps(self, X, y) as after_step:
+            for target, start in zip(targets, starts, strict=True):
+                problem = L1Problem.of(loss, X, target, C=C, sample_weight=weights, fit_intercept=self.fit_intercept)
+                fits.append(
+                    fit_problem(
+                        problem, start, solver=self.solver, tol=self.tol, max_iter=self.max_iter, rng=rng,
+                        record=self.record, on_iteration=lambda: after_step("iteration"), **options,
+                    )
+                )  # fmt: skip
+            self._keep(fits, X.shape[1])
+        return fits
+
+    def _starts(self, n_targets: int, n_columns: int) -> np.ndarray:
+        starts = np.zeros((n_targets, n_columns + self.fit_intercept))
+        if self.warm_start and hasattr(self, "coef_"):
+            coef = np.atleast_2d(self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_)
+            if coef.shape == (n_targets, n_columns):
+                starts[:, :n_columns] = coef
+                if self.fit_intercept:
+                    starts[:, -1] = self.intercept_
+        return starts
+
+    def _keep(self, fits: list[L1Fit], n_columns: int) -> None:
+        for name, value in self._attributes(fits, n_columns).items():
+            setattr(self, name, value)
+
+    def _attributes(self, fits: list[L1Fit], n_columns: int) -> dict[str, Any]:
+        """What the estimator has after the fits, one for each target."""
+        coefficients = np.array([fit.solution.coefficients for fit in fits])
+        coef = coefficients[:, :n_columns]
+        return {
+            "coef_": coef,
+            "intercept_": coefficients[:, -1] if self.fit_intercept else np.zeros(len(fits)),
+            "support_": np.flatnonzero(coef.any(axis=0)),
+            "n_iter_": np.array([fit.solution.n_iter for fit in fits]),
+            "objective_": np.array([fit.solution.objective for fit in fits]),
+            "dual_gap_": np.array([fit.duality_gap for fit in fits]),
+            "violation_": np.array([fit.scaled_violation for fit in fits]),
+            "history_": [fit.history for fit in fits] if self.record else None,
+        }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+@method(
+    tasks=["classification"],
+    when="Many columns of which few matter, in one model whose coefficients can be read: genes, words, sensors. It is "
+    "the fast way to a short list with a classifier attached. Of a group of columns that stand in for one another it "
+    "keeps one, by chance; StabilitySelection tells how much that matters.",
+    cost="O(n p) a pass over the stored entries, few of them at strong penalties; correlated columns and weak "
+    "penalties add the cube of the number of columns kept.",
+    paper="l1-comparison",
+)
+class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
+    """Sparse logistic regression or squared-hinge machine, ``min ||w||_1 + C sum_i loss(y_i, x_i'w + b)``.
+
+    Parameters
+    ----------
+    loss : {"log", "squared_hinge"}, default="log"
+        ``log(1 + exp(-y z))``, with probabilities, or ``max(1 - y z, 0)^2``.
+    C : float, default=1.0
+        Weight of the loss, summed over the rows, against the penalty, as in scikit-learn. Smaller keeps fewer columns;
+        below a smallest value (:func:`~fewer.learn.l1_path` begins there) none.
+    solver : {"auto", "cdn", "newglmnet", "tron", "owlqn", "bbr"}, default="auto"
+        How to minimise; all come to the same minimum. "auto" uses working sets of columns, and changes from passes to
+        direct solutions when passes converge slowly. The others are those of the comparison [1]_.
+    fit_intercept : bool, default=True
+        Whether to add a constant, which is not penalised.
+    tol : float, default=1e-6
+        It ends when the sum of absolute sub-gradients, over all columns, has come down to this share of its value at
+        zero, times the share of the rarer class.
+    max_iter : int, default=1000
+        Iterations at most: rounds of working sets, or passes.
+    shrinking : bool, default=True
+        For "cdn": set aside columns that look as if they stay at zero; they are looked at again before the end.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    warm_start : bool, default=False
+        Start from the coefficients of the last fit.
+    record : bool, default=False
+        Whether to keep ``history_``.
+    random_state : int, RandomState instance or None, default=None
+        Orders the columns for "cdn" and "bbr".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in sorted order.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients; with more than two classes, one row for each class against the rest.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Constants.
+    support_ : ndarray of shape (n_selected,)
+        Columns with a coefficient that is not zero, for any class.
+    n_iter_ : ndarray of shape (1,) or (n_classes,)
+        Iterations made.
+    objective_ : ndarray of shape (1,) or (n_classes,)
+        What was minimised, at the end.
+    dual_gap_ : ndarray of shape (1,) or (n_classes,)
+        The objective is above its minimum by this at most.
+    violation_ : ndarray of shape (1,) or (n_classes,)
+        The sum of absolute sub-gradients at the end, on the scale of ``tol``.
+    history_ : list of L1History or None
+        What the solver had after each iteration, with ``record=True``.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    fewer.learn.L1PathClassifierCV : Chooses the penalty.
+    fewer.select.SparsePathSelector : Ranks columns by where they enter.
+
+    Notes
+    -----
+    scikit-learn's liblinear penalises the intercept; this does not, so the two agree only without one.
+
+    References
+    ----------
+    .. [1] Yuan, G.-X., Chang, K.-W., Hsieh, C.-J. and Lin, C.-J. (2010). A comparison of optimization methods and
+    software
+       for large-scale L1-regularized linear classification. JMLR 11, 3183-3234.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from fewer.learn import L1LinearClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = L1LinearClassifier(C=0.1).fit(scale(X), y)
+    >>> len(model.support_), round(model.score(scale(X), y), 3)
+    (8, 0.974)
+    """
+
+    _parameter_constraints = {
+        "loss": [StrOptions({"log", "squared_hinge"})],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        **_SHARED_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        loss="log",
+        C=1.0,
+        *,
+        solver="auto",
+        fit_intercept=True,
+        tol=1e-6,
+        max_iter=1000,
+        shrinking=True,
+        class_weight=None,
+        warm_start=False,
+        record=False,
+        random_state=None,
+    ):
+        self.loss = loss
+        self.C = C
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.record = record
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Find the coefficients.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table. Columns should be on comparable scales, for they share one penalty.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows' losses; a row of weight zero is as if it were not there.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, y = validated(self, X, y, **_ACCEPTED)
+        weights = self._row_weights(X, y, sample_weight)
+        present = slice(None) if weights is None else weights > 0
+        self.classes_, _ = encoded_classes(y[present], type(self).__name__)
+        targets = [np.where(y == label, 1.0, -1.0) for label in self.classes_]
+        self._fitted_to(X, targets[1:] if len(targets) == 2 else targets, self.loss, self.C, weights, y)
+        return self
+
+    def _row_weights(self, X, y, sample_weight) -> np.ndarray | None:
+        if sample_weight is None and self.class_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if self.class_weight is None:
+            return weights
+        labels, codes = np.unique(y, return_inverse=True)
+        return weights * compute_class_weight(self.class_weight, classes=labels, y=y)[codes]
+
+    @available_if(lambda self: self.loss == "log")
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            With more than two classes, those of each against the rest, made to sum to one.
+        """
+        scores = expit(self.decision_function(X))
+        if scores.ndim == 1:
+            return np.column_stack([1 - scores, scores])
+        return scores / np.maximum(scores.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+
+@method(
+    tasks=["regression"],
+    when="Many columns of which few matter, and a number to predict: the Lasso, with a solver that stays fast when "
+    "columns are correlated and when the table is large, dense or sparse.",
+    cost="O(n p) a pass over the stored entries, few of them at strong penalties; correlated columns and weak "
+    "penalties add the cube of the number of columns kept.",
+    paper="l1-comparison",
+)
+class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
+    """Sparse linear regression (the Lasso), ``min alpha ||w||_1 + (1/2n) sum_i (y_i - x_i'w - b)^2``.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Price of the coefficients, as in scikit-learn's Lasso. Larger keeps fewer columns.
+    solver : {"auto", "cdn", "newglmnet", "tron", "owlqn", "bbr"}, default="auto"
+        How to minimise; all come to the same minimum.
+    fit_intercept : bool, default=True
+        Whether to add a constant, which is not penalised.
+    tol : float, default=1e-6
+        It ends when the sum of absolute sub-gradients, over all columns, has come down to this share of its value at
+        zero.
+    max_iter : int, default=1000
+        Iterations at most: rounds of working sets, or passes.
+    shrinking : bool, default=True
+        For "cdn": set aside columns that look as if they stay at zero; they are looked at again before the end.
+    warm_start : bool, default=False
+        Start from the coefficients of the last fit.
+    record : bool, default=False
+        Whether to keep ``history_``.
+    random_state : int, RandomState instance or None, default=None
+        Orders the columns for "cdn" and "bbr".
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients.
+    intercept_ : float
+        Constant.
+    support_ : ndarray of shape (n_selected,)
+        Columns with a coefficient that is not zero.
+    n_iter_ : int
+        Iterations made.
+    objective_ : float
+        What was minimised, at the end.
+    dual_gap_ : float
+        The objective is above its minimum by this at most.
+    violation_ : float
+        The sum of absolute sub-gradients at the end, on the scale of ``tol``.
+    history_ : L1History or None
+        What the solver had after each iteration, with ``record=True``.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    fewer.learn.L1PathRegressorCV : Chooses the penalty.
+    fewer.learn.DantzigSelector : The same aim by linear programming, with a penalty that theory fixes.
+
+    References
+    ----------
+    .. [1] Tibshirani, R. (1996). Regression shrinkage and selection via the lasso. Journal of the Royal Statistical
+       Society B 58, 267-288.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fewer.learn import L1LinearRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> L1LinearRegressor(alpha=0.5).fit(X, y).support_
+    array([2, 3, 6, 8])
+    """
+
+    _parameter_constraints = {"alpha": [Interval(Real, 0, None, closed="neither")], **_SHARED_CONSTRAINTS}
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        solver="auto",
+        fit_intercept=True,
+        tol=1e-6,
+        max_iter=1000,
+        shrinking=True,
+        warm_start=False,
+        record=False,
+        random_state=None,
+    ):
+        self.alpha = alpha
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.warm_start = warm_start
+        self.record = record
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Find the coefficients.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table. Columns should be on comparable scales, for they share one penalty.
+        y : array-like of shape (n_samples,)
+            Numbers to predict.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows' losses; their sum takes the place of the number of rows.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor.
+        """
+        X, y = validated(self, X, y, y_numeric=True, **_ACCEPTED)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        total = len(y) if weights is None else weights.sum()
+        self._fitted_to(X, [np.asarray(y, dtype=np.float64)], "squared", 1 / (self.alpha * total), weights, y)
+        return self
+
+    def _attributes(self, fits, n_columns):
+        several = super()._attributes(fits, n_columns)
+        one = {name: value[0] for name, value in several.items() if name not in ("support_", "history_")}
+        one |= {"support_": several["support_"], "history_": fits[0].history}
+        for name in ("intercept_", "n_iter_", "objective_", "dual_gap_", "violation_"):
+            one[name] = one[name].item()
+        # The problem is solved with the penalty at 1; on the scale of the formula above, that is alpha times as much.
+        return one | {name: self.alpha * one[name] for name in ("objective_", "dual_gap_")}

@@ -1,0 +1,253 @@
+"""The same sparse linear model at many penalties, each started from the last.
+
+From one penalty to the next the slopes of all columns are known up to a factor, and most columns that will enter are
+those whose slope comes near the new bound (the strong rule of Tibshirani et al., 2012). They are the working set; one
+look at all other columns confirms it, or adds what it missed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from fewer._estimators import checked_array, encoded_classes
+from fewer._kernels._l1_proximal_newton import violations, working_set_rounds
+from fewer.learn.sparse._problem import L1Problem, with_fast_columns
+
+Loss = Literal["log", "squared_hinge", "squared"]
+
+
+@dataclass(frozen=True, eq=False)
+class L1Path:
+    """Sparse linear models from the strongest penalty to the weakest.
+
+    Attributes
+    ----------
+    loss : str
+        The loss of the predictions.
+    Cs : ndarray of shape (n_points,)
+        Weights of the loss, increasing.
+    coefs : csr_array of shape (n_points, n_features)
+        Coefficients, a row for each weight.
+    intercepts : ndarray of shape (n_points,)
+        Constants.
+    objectives : ndarray of shape (n_points,)
+        What was minimised, ``||w||_1 + C sum of losses``.
+    violations : ndarray of shape (n_points,)
+        Sum of the absolute sub-gradients at the end. Without an intercept, an objective is above its minimum by twice
+        this share of itself at most.
+    feature_names : ndarray of str or None
+        Names of the columns, where they have any.
+    n_rows : float
+        Number of rows, or the sum of their weights.
+    """
+
+    loss: str
+    Cs: np.ndarray
+    coefs: sparse.csr_array
+    intercepts: np.ndarray
+    objectives: np.ndarray
+    violations: np.ndarray
+    feature_names: np.ndarray | None
+    n_rows: float
+
+    @property
+    def alphas(self) -> np.ndarray:
+        """The penalties on the scale of scikit-learn's Lasso, ``1 / (C n)``, decreasing."""
+        return 1 / (self.Cs * self.n_rows)
+
+    @cached_property
+    def n_nonzero(self) -> np.ndarray:
+        """Columns in the model, at each point."""
+        return np.diff(self.coefs.indptr)
+
+    @cached_property
+    def entered(self) -> np.ndarray:
+        """For each column the first point at which it is in the model; the number of points if it never is."""
+        points = np.full(self.coefs.shape[1], len(self.Cs))
+        stored = self.coefs.tocoo()
+        np.minimum.at(points, stored.col, stored.row)
+        return points
+
+    def __repr__(self) -> str:
+        return (
+            f"L1Path({self.loss} loss, {len(self.Cs)} penalties, C from {self.Cs[0]:.3g} to {self.Cs[-1]:.3g}: "
+            f"{self.n_nonzero[0]} to {self.n_nonzero[-1]} of {self.coefs.shape[1]} columns)"
+        )
+
+    def plot(self, n_columns: int = 12) -> Any:
+        """Coefficients against the penalty; the columns that enter first are named.
+
+        Parameters
+        ----------
+        n_columns : int, default=12
+            How many columns are coloured and named; the others are thin and grey.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The picture.
+        """
+        from fewer.learn.sparse._l1_path_figure import path_figure
+
+        return path_figure(self, n_columns)
+
+
+def null_start(problem: L1Problem) -> np.ndarray:
+    """Coefficients of the model without columns: zeros, and the best constant where there is one."""
+    start = np.zeros(problem.size)
+    if not problem.fit_intercept:
+        return start
+    shares = problem.weights / problem.weights.sum()
+    if problem.loss == "squared":
+        start[-1] = shares @ problem.y
+    else:
+        positive = shares[problem.y > 0].sum()
+        start[-1] = np.log(positive / (1 - positive)) if problem.loss == "log" else 2 * positive - 1
+    return start
+
+
+def smallest_weight(problem: L1Problem) -> float:
+    """The weight of the loss, in units of the problem's own, up to which every coefficient is zero."""
+    start = null_start(problem)
+    gradient = problem.gradient(start)[: problem.X.shape[1]]
+    largest = float(np.abs(gradient).max())
+    return 1 / largest if largest > 0 else np.inf
+
+
+def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | None = None):
+    """Coefficients (sparse, a row for each weight), objectives and violations at increasing multiples of the loss."""
+    everything = np.arange(problem.size)
+    w = null_start(problem)
+    z = problem.predictions(w)
+    slopes, gaps = np.empty(problem.size), np.empty(problem.size)
+    what = (problem.code, problem.columns, problem.y)
+    violations(*what, Cs[0] * problem.weights, problem.penalties, w, z, everything, slopes, gaps)
+    loss, penalty = problem.loss_of(z), 0.0
+    before = Cs[0]
+    rows, objectives, ends = [], [], []
+    for C in Cs:
+        here = (*what, C * problem.weights, problem.penalties, w, z)
+        value = C * loss + penalty
+        # The strong rule: whose slope may have grown past its bound on the way here. They come first, all others after.
+        slopes *= C / before
+        strong = np.abs(slopes) * max(2 * before / C - 1, 0.0) >= problem.penalties
+        before = C
+        for columns in (np.flatnonzero(strong | (w != 0)), everything):
+            inner = slopes if columns is everything else np.empty(columns.size)
+            inner_gaps = gaps if columns is everything else np.empty(columns.size)
+            total = violations(*here, columns, inner, inner_gaps)
+            total, value, _ = working_set_rounds(
+                *here, columns, inner, inner_gaps, total, value, tol if columns is everything else 0.3 * tol, 1000, 50,
+                1.0, True,
+            )  # fmt: skip
+        penalty = problem.penalty(w)
+        loss = (value - penalty) / C
+        rows.append(sparse.csr_array(w[None, :]))
+        objectives.append(value)
+        ends.append(total)
+        if max_features is not None and rows[-1].nnz > max_features:
+            break
+    return sparse.vstack(rows, format="csr"), np.array(objectives), np.array(ends)
+
+
+def l1_path(
+    X: Any,
+    y: Any,
+    *,
+    loss: Loss = "log",
+    Cs: Sequence[float] | None = None,
+    n_points: int = 100,
+    eps: float = 1e-2,
+    fit_intercept: bool = True,
+    sample_weight: Any = None,
+    max_features: int | None = None,
+    tol: float = 1e-4,
+) -> L1Path:
+    """Minimise ``||w||_1 + C sum_i loss(y_i, x_i'w + b)`` for many ``C``, from the empty model on.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Table; columns on comparable scales.
+    y : array-like of shape (n_samples,)
+        Two classes for "log" and "squared_hinge", numbers for "squared".
+    loss : {"log", "squared_hinge", "squared"}, default="log"
+        Loss of the predictions; "squared" is ``(y - z)^2 / 2``.
+    Cs : sequence of float or None, default=None
+        Weights of the loss; None for ``n_points`` in geometric order, from the largest that keeps every coefficient at
+        zero to ``1 / eps`` times that.
+    n_points : int, default=100
+        How many weights.
+    eps : float, default=1e-2
+        First weight over last.
+    fit_intercept : bool, default=True
+        Whether to add a constant, which is not penalised.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows.
+    max_features : int or None, default=None
+        Stop after the first model with more columns than this.
+    tol : float, default=1e-4
+        Each fit ends when the absolute sub-gradients of all columns sum to this; the bound of a column at zero is 1.
+
+    Returns
+    -------
+    path : L1Path
+        The models, with a plot.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from fewer.learn import l1_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = l1_path(scale(X), y, n_points=20)
+    >>> path.n_nonzero[[0, 5, 10, 19]]
+    array([0, 3, 6, 9], dtype=int32)
+    """
+    names = np.array(X.columns, dtype=object) if hasattr(X, "columns") else None
+    X = checked_array(
+        X, "l1_path", accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32], accept_large_sparse=False
+    )
+    check_consistent_length(X, y)
+    y = column_or_1d(y)
+    if loss == "squared":
+        target = y.astype(np.float64)
+    else:
+        classes, codes = encoded_classes(y, "l1_path")
+        if len(classes) > 2:
+            raise ValueError(
+                f"l1_path takes two classes with loss={loss!r}, and y has {len(classes)}; call it for each class "
+                "against the rest, or use L1PathClassifierCV, which does."
+            )
+        target = 2.0 * codes - 1.0
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    problem = L1Problem.of(loss, with_fast_columns(X), target, sample_weight=weights, fit_intercept=fit_intercept)
+    grid = weight_grid(problem, n_points, eps) if Cs is None else np.sort(np.asarray(Cs, dtype=float))
+    if grid.size == 0 or grid[0] <= 0 or not np.isfinite(grid).all():
+        raise ValueError(f"Cs must be positive numbers, at least one; got {Cs!r}.")
+    coefficients, objectives, ends = path_of(problem, grid, tol, max_features)
+    n_columns = X.shape[1]
+    intercepts = coefficients[:, [n_columns]].toarray().ravel() if fit_intercept else np.zeros(coefficients.shape[0])
+    return L1Path(
+        loss, grid[: coefficients.shape[0]], sparse.csr_array(coefficients[:, :n_columns]), intercepts, objectives,
+        ends, names, float(problem.weights.sum()),
+    )  # fmt: skip
+
+
+def weight_grid(problem: L1Problem, n_points: int, eps: float) -> np.ndarray:
+    """Weights in geometric order, from the largest at which every coefficient is zero."""
+    first = smallest_weight(problem)
+    if not np.isfinite(first):
+        raise ValueError(
+            "No column has anything to do with the target: every slope is zero at the empty model (constant "
+            "columns?), so there is no path."
+        )
+    return np.geomspace(first, first / eps, n_points)
