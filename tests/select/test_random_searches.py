@@ -113,5 +113,7 @@ def test_columns_are_ranked_by_the_best_subset_that_holds_them():
 @pytest.mark.parametrize("search", [RandomMutationSearch, RandomSubsetSearch])
 def test_a_bound_beyond_the_number_of_columns_is_no_bound(search):
     X, y = classes()
-    free, bounded = (search(DiscriminantObjective(), max_features=n, random_state=0).fit(X, y) for n in (None, 11))
+    free, bounded = (
+        search(DiscriminantObjective(), max_features=n, n_iter=20, random_state=0).fit(X, y) for n in (None, 11)
+    )
     assert bounded.history_ == free.history_

@@ -284,9 +284,8 @@ def test_a_callback_stops_the_search_and_keeps_what_there_is(direction):
 
 @pytest.mark.parametrize("direction", ["forward", "backward", "floating", "plus_minus"])
 def test_more_columns_than_there_are_means_all_with_a_warning(direction):
-    X, y = classes()
-    with pytest.warns(UserWarning, match="n_features_to_select=8 columns are asked for, and the table has 7"):
-        search = SequentialSearch(GaussianNB(), n_features_to_select=8, direction=direction).fit(X, y)
+    with pytest.warns(UserWarning, match="n_features_to_select=8 columns are asked for, and the table has 4"):
+        search = SequentialSearch(lambda X, y: -X.shape[1], n_features_to_select=8, direction=direction).fit(NAMED)
     assert search.get_support().all()
 
 

@@ -115,7 +115,8 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>>     >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.feature_selection import SelectKBest
+    >>> from sklearn.naive_bayes import GaussianNB
     >>> from fewer.evaluate import NestedSelectionCV
     >>> X, y = load_wine(return_X_y=True)
     >>> model = NestedSelectionCV(SelectKBest(), GaussianNB(), n_repeats=3, random_state=0).fit(X, y)

@@ -32,7 +32,7 @@ from fewer.select.per_class._sustained import checked_grid, sustained_best
     "are served badly.",
     cost="O(n p + M p log p + n^2 k M) for M classes with k columns each; 'auto' so much for each fold",
     paper="mgs-committee",
-    examples=lambda: [PUGOVRSVM(grid=(1, 2, 3), cv=2)],
+    examples=lambda: [PUGOVRSVM(grid=(1, 2), cv=2)],
 )
 class PUGOVRSVM(ClassifierMixin, BaseEstimator):
     """Markers of each class by fold change against every other, and a committee of machines, one for each class.
