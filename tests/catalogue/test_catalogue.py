@@ -166,6 +166,20 @@ def test_words_are_refused_by_a_method_for_numbers():
     table = pl.DataFrame({"x": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"]})
     with pytest.raises(UnsuitableDataError, match="takes numbers only, and colour is not"):
         check_takes(find("KurtosisICA"), read_table(table))
+    two = table.with_columns(shape=pl.Series(["round", "long", "long"]))
+    with pytest.raises(UnsuitableDataError, match="takes numbers only, and colour and 1 more are not"):
+        check_takes(find("KurtosisICA"), read_table(two))
+
+
+def test_methods_for_another_task_are_not_offered(install_guest):
+    install_guest(GUEST, "WidestColumns = guest_methods:WidestColumns\n")
+    declare = method(room="select", tasks=["regression"], when="Never, it is a test.", cost="O(1)", handles=[])
+    card = declare(type("Line", (), {"__doc__": "Fit a line."})).__fewer_method__
+    with pytest.raises(UnsuitableDataError) as caught:
+        check_takes(
+            card, read_table(TABLE_WITH_HOLES.select("age", "size", y=pl.Series([0.5, 1.25, 2.5, 7.75])), target="y")
+        )
+    assert "WidestColumns" not in str(caught.value)
 
 
 def test_a_sparse_table_is_taken_where_the_tags_say_so():
