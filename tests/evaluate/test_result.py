@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 import fewer.evaluate as evaluate
-from fewer.evaluate._result import Result, plain
+from fewer._figures import Result, plain
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(40, 6)), np.arange(40) % 2

@@ -1,12 +1,30 @@
-"""The look of every plotly figure: one template, one palette, so that all rooms draw alike.
+"""The look of every figure and result: one template, one palette, so that all rooms show alike.
 
 Light and dark pages both work: the background is transparent, and lines are chosen to be seen on either.
 """
 
 from typing import TYPE_CHECKING
 
+from fewer._figures._result import Result, plain
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+__all__ = [
+    "AMBER",
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "PALETTE",
+    "RED",
+    "VIOLET",
+    "Result",
+    "band",
+    "line",
+    "new_figure",
+    "plain",
+    "translucent",
+]
 
 BLUE = "#2f7fb5"
 RED = "#cf5f47"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fewer._figures import Result
 from fewer.catalogue import method
-from fewer.evaluate._result import Result
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from fewer._figures import Result
 from fewer.catalogue import method as card
-from fewer.evaluate._result import Result
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

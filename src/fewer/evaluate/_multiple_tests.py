@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewer.evaluate._result import Result
+from fewer._figures import Result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy.special import ndtr
 
+from fewer._figures import Result
 from fewer.catalogue import method as card
-from fewer.evaluate._result import Result
 from fewer.evaluate._two_gaussians import checked_rows, exact_error, separation, sorted_strengths
 
 if TYPE_CHECKING:

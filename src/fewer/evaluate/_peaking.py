@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from fewer._figures import Result
 from fewer.catalogue import method
 from fewer.datasets import make_two_gaussians
 from fewer.evaluate._realisations import seeded
-from fewer.evaluate._result import Result
 from fewer.evaluate._tasks import values_of
 from fewer.evaluate._two_gaussians import expected_error, linear_rule_error, sorted_strengths
 

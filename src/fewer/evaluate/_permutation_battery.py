@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._figures import Result, plain
 from fewer.catalogue import method
 from fewer.evaluate._multiple_tests import Discoveries, benjamini_hochberg
 from fewer.evaluate._permutation_protocol import seed_sequence
 from fewer.evaluate._permutation_result import PermutationResult
 from fewer.evaluate._permutation_test import permutation_test
 from fewer.evaluate._randomize import Null
-from fewer.evaluate._result import Result, plain
 
 if TYPE_CHECKING:
     from fewer.evaluate._tasks import Where

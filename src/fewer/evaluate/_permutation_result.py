@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._figures import Result
 from fewer.evaluate._randomize import Null
-from fewer.evaluate._result import Result
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from fewer._figures import Result
 from fewer.catalogue import method
 from fewer.evaluate._optimal_size import mark_size
-from fewer.evaluate._result import Result
 from fewer.evaluate._split_curves import PARTS, Table, curve_of_task, ranked_columns, standardised_differences
 from fewer.evaluate._tasks import values_of
 from fewer.evaluate._two_gaussians import separation

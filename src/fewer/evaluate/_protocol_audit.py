@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fewer._figures import Result
 from fewer.catalogue import method
 from fewer.evaluate._checked_table import checked_table, columns_of
 from fewer.evaluate._outer_folds import Fold, outer_folds
 from fewer.evaluate._realisations import Table, all_folds, fitted_on, score_on, scoring_of
-from fewer.evaluate._result import Result
 from fewer.evaluate._selection_curve import scoring_name
 from fewer.evaluate._selection_inside import check_selection_inside
 from fewer.evaluate._selection_outcome import (

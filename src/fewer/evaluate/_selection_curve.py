@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._figures import Result
 from fewer.catalogue import method as card
 from fewer.evaluate._checked_table import checked_table
 from fewer.evaluate._cross_index import CrossIndex, Indexing, Reduce, Tie, cross_index
 from fewer.evaluate._fold_scores import FoldScores, Job, score_fold
 from fewer.evaluate._honest_selector import check_selector
 from fewer.evaluate._outer_folds import Fold, disjoint, outer_folds
-from fewer.evaluate._result import Result
 from fewer.evaluate._subset_path import SubsetPath
 from fewer.evaluate._tasks import values_of
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._figures import Result
 from fewer.catalogue import method
 from fewer.evaluate._checked_table import rows_of
 from fewer.evaluate._decision_errors import squared_distances, squared_errors
-from fewer.evaluate._result import Result
 from fewer.evaluate._selection_inside import tunes_itself
 from fewer.learn import KernelRidgeClassifierLOO
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from fewer._figures import Result, plain
 from fewer.catalogue import method
-from fewer.evaluate._result import Result, plain
 from fewer.evaluate._supports import support_matrix
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewer.evaluate._result import Result
+from fewer._figures import Result
 from fewer.select.per_class import sustained_best
 
 if TYPE_CHECKING:

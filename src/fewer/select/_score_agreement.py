@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import rankdata
 
+from fewer._figures import Result
 from fewer.select.scores import named_score, score_card, single_column_score
 from fewer.select.scores._score import holds_numbers
 
@@ -25,7 +26,7 @@ USUAL_SCORES = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreAgreement:
+class ScoreAgreement(Result):
     """How alike scores order the columns; made by :func:`score_agreement`.
 
     Attributes

@@ -19,6 +19,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from fewer._estimators import checked_array
+from fewer._figures import Result
 from fewer._kernels._components import all_roots, join_similar
 from fewer.select._discretise import discretise
 from fewer.select._information import Information
@@ -86,7 +87,7 @@ class RedundancyGroup:
 
 
 @dataclass(frozen=True)
-class RedundancyGroups:
+class RedundancyGroups(Result):
     """Groups of columns that say the same; made by :func:`redundancy_groups`.
 
     Attributes

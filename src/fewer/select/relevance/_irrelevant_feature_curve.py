@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from fewer._estimators import checked_array
+from fewer._figures import Result
 from fewer.learn import RandomColumnForestClassifier
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class IrrelevantFeatureCurve:
+class IrrelevantFeatureCurve(Result):
     """Error and tree size for every number of noise columns; made by :func:`irrelevant_feature_curve`.
 
     Attributes

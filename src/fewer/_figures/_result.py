@@ -1,4 +1,4 @@
-"""What the results of this room share: words in a terminal, a picture too in a notebook, plain data for JSON."""
+"""What results share: words in a terminal, a picture too in a notebook, plain data for JSON."""
 
 from html import escape
 from typing import Any, ClassVar
