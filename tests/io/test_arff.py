@@ -102,6 +102,7 @@ def test_a_bad_row_is_named_by_its_line(arff, rows, message):
         ("{4 1}\n", r"line 7: '4 1' is not 'index value'.*from 0 to 3"),
         ("{1 1, 0 1}\n", r"line 7: ' 0 1' is not 'index value'"),
         ("{0 1}\n1,2,0,ham\n", r"line 8: the first row is sparse"),
+        ("{0 1}\n{0 1\n", r"line 8: the first row is sparse"),
     ],
 )
 def test_a_bad_sparse_row_is_named_by_its_line(arff, rows, message):

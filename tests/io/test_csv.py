@@ -208,6 +208,11 @@ def test_repeated_names_are_refused_with_their_positions(file):
         read_table(file("a,b,a\n1,2,3\n"))
 
 
+def test_the_line_of_a_header_counts_the_blank_lines_before_it(file):
+    with pytest.raises(TableError, match=r"line 3: the first line looks like data"):
+        read_table(file("\n\n5.1,3.5\n4.9,3.0\n"))
+
+
 def test_a_blank_name_is_made_up_from_its_position(file):
     dataset = read_table(file(",b,\n10,5,1\n11,7,2\n"))
     assert dataset.columns == ("unnamed_1", "b", "unnamed_3")

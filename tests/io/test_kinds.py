@@ -66,6 +66,11 @@ def test_distinct_whole_numbers_with_other_names_are_numeric(name):
     assert kind_of(SCATTERED, name) == "numeric"
 
 
+def test_an_array_of_whole_numbers_has_identifiers_that_run_on_or_are_named_so():
+    assert read_table(np.column_stack([RUNNING, SCATTERED])).kinds == ("identifier", "numeric")
+    assert read_table({"a": RUNNING, "id": SCATTERED, "b": SCATTERED}).kinds == ("identifier", "identifier", "numeric")
+
+
 def test_an_identifier_keeps_its_kind_beside_columns_with_fractions():
     dataset = read_table({"id": SCATTERED, "height": np.linspace(0, 1, N)})
     assert dataset.kinds == ("identifier", "numeric")
