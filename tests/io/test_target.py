@@ -192,3 +192,8 @@ def test_a_file_with_a_target_of_its_own_says_so_when_another_is_asked_for(tmp_p
     np.savez(tmp_path / "own.npz", X=np.arange(12.0).reshape(6, 2), y=np.array([0, 1, 0, 1, 0, 1]))
     with pytest.raises(TableError, match="no column 'Y', but the file carries a target of its own"):
         read_table(tmp_path / "own.npz", target="Y")
+
+
+def test_true_and_false_stay_what_they_are():
+    y = read_table({"x": [1.5, 2.5, 0.5, 3.5], "ill": [True, False, False, True]}, target="ill").y
+    assert (y.dtype, y.tolist()) == (bool, [True, False, False, True])

@@ -34,8 +34,22 @@ ALL = {"test_small", "test_large", "test_double"}
         (THEN, 1, ALL),
         (THEN + "\ndef half(x):\n    return x / 2\n", 12, ALL),
     ],
-    ids=["the line", "a shared line", "moved down", "function changed", "outside of functions", "new function"],
+    ids=[
+        "the line",
+        "a shared line",
+        "several lines",
+        "moved down",
+        "function changed",
+        "outside of functions",
+        "new function",
+    ],
 )
 def test_the_tests_of_a_line_are_those_that_ran_it(now, line, expected):
     record = Record(dict.fromkeys(LINES, 0.1), LINES, {"m.py": functions_of(THEN)})
     assert record.tests_of("m.py", line, now) == expected
+
+
+def test_a_statement_of_several_lines_counts_as_one():
+    source = "def double(x):\n    return (\n        2\n        * x\n    )\n"
+    record = Record({"test": 0.1}, {"test": {"m.py": [2, 4]}}, {"m.py": functions_of(source)})
+    assert record.tests_of("m.py", 3, source) == {"test"}

@@ -32,7 +32,7 @@ class Record:
         name, first, text = _function_at(line, functions_of(source))
         start, end, text_then = self.functions.get(module, {}).get(name, (0, 0, ""))
         if start and text == text_then:
-            wanted = {line - first + start}
+            wanted = {each - first + start for each in _statement_lines(line, source)}
         elif start:
             wanted = set(range(start + 1, end + 1))
         else:
@@ -44,6 +44,7 @@ class Record:
 def functions_of(source: str) -> Functions:
     """First line, last line and a digest of each function of a source text, by qualified name."""
     found: Functions = {}
+    lines = source.split("\n")
 
     def visit(node: ast.AST, prefix: str) -> None:
         for child in ast.iter_child_nodes(node):
@@ -51,8 +52,9 @@ def functions_of(source: str) -> Functions:
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 name = f"{prefix}.{child.name}"
                 if not isinstance(child, ast.ClassDef):
-                    text = ast.unparse(child).encode()
-                    found[name] = (child.lineno, child.end_lineno or child.lineno, hashlib.sha1(text).hexdigest())
+                    last = child.end_lineno or child.lineno
+                    text = "\n".join(lines[child.lineno - 1 : last])
+                    found[name] = (child.lineno, last, hashlib.sha1(text.encode()).hexdigest())
             visit(child, name)
 
     visit(ast.parse(source), "")
@@ -64,6 +66,16 @@ def _function_at(line: int, functions: Functions) -> tuple[str, int, str]:
     around = [(start, name, text) for name, (start, end, text) in functions.items() if start <= line <= end]
     start, name, text = max(around, default=(0, "", ""))
     return name, start, text
+
+
+def _statement_lines(line: int, source: str) -> range:
+    """The lines of the innermost statement around a line; of one with a block below it, those of its head."""
+    around = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.stmt) and n.lineno <= line <= n.end_lineno]
+    innermost = max(around, key=lambda node: (node.lineno, -node.end_lineno), default=None)
+    if innermost is None:
+        return range(line, line + 1)
+    body = getattr(innermost, "body", None)
+    return range(innermost.lineno, body[0].lineno if body else innermost.end_lineno + 1)
 
 
 def record_tests(root: Path, files: list[str]) -> Record:
