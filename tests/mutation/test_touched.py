@@ -37,7 +37,6 @@ ALL = {"test_small", "test_large", "test_double"}
     ids=[
         "the line",
         "a shared line",
-        "several lines",
         "moved down",
         "function changed",
         "outside of functions",
