@@ -222,3 +222,17 @@ def test_a_dataset_checks_its_parts():
         Dataset(X=np.eye(1), columns=("a",), kinds=("numeric",), y=np.arange(3), task="regression")
     with pytest.raises(TableError, match="CSR or CSC"):
         Dataset(X=sp.eye(2).tocoo(), columns=("a", "b"), kinds=("numeric",) * 2)
+
+
+def test_names_and_kinds_given_as_lists_cannot_be_changed_afterwards():
+    dataset = Dataset(np.eye(2), ["a", "b"], ["numeric", "numeric"])
+    assert (dataset.columns, dataset.kinds) == (("a", "b"), ("numeric", "numeric"))
+
+
+def test_groups_of_any_type_stay_together_in_a_split():
+    words = ["left", "right", "middle", "top"] * 5
+    for groups in (words, pl.Series(words, dtype=pl.Categorical), [len(word) for word in words]):
+        dataset = read_table(pl.DataFrame({"site": groups, "word": words, "x": np.linspace(0, 1, 20)}))
+        train, test = dataset.split(groups="site", random_state=0)
+        assert train.n_rows + test.n_rows == 20
+        assert not set(train.X["site"].to_list()) & set(test.X["site"].to_list())

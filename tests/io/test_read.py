@@ -55,3 +55,8 @@ def test_other_uris_are_refused_with_the_cure(uri):
 def test_missing_target_option_is_checked():
     with pytest.raises(TableError, match="missing_target='keep' is not known"):
         read_table({"a": [1, 2]}, missing_target="keep")
+
+
+def test_options_for_text_have_no_meaning_for_a_database():
+    with pytest.raises(TableError, match=r"A database URI: the option separator= has no meaning"):
+        read_table("postgresql://nobody@nowhere/none", query="SELECT 1", separator=";")
