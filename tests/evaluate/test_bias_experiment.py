@@ -11,7 +11,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from fewer.engine import Engine
 from fewer.evaluate import selection_bias_experiment, selection_curve
 from fewer.select import NearestNeighbourObjective, SequentialSearch
 
@@ -57,14 +56,11 @@ def test_a_filter_on_noise_fools_those_who_filter_first():
     assert abs(rows["B"]["bias"]) < 0.12
 
 
-def test_workers_regression_words_json_and_a_picture():
+def test_workers_regression_words_json_and_a_picture(workers):
     table, target = load_diabetes(return_X_y=True)
     options = {"n_repeats": 3, "random_state": 0, "train_size": 100}
     here = selection_bias_experiment(SelectKBest(f_regression), Ridge(0.1), table, target, **options)
-    with Engine.local(2) as engine:
-        there = selection_bias_experiment(
-            SelectKBest(f_regression), Ridge(0.1), table, target, engine=engine, **options
-        )
+    there = selection_bias_experiment(SelectKBest(f_regression), Ridge(0.1), table, target, engine=workers, **options)
     np.testing.assert_array_equal(here.bias, there.bias)
     assert "3 splits, 10 columns, r2" in repr(here)
     assert set(json.loads(json.dumps(here.to_dict()))["summary"]) == {"naive", "outer", "A", "B"}

@@ -81,11 +81,11 @@ def test_every_form_of_table_gives_the_same_scores(form):
     np.testing.assert_array_equal(found.scores, NestedEvaluation(search, random_state=0).run(X, y).scores)
 
 
-def test_results_do_not_depend_on_the_number_of_processes():
+def test_results_do_not_depend_on_the_number_of_processes(workers):
     search = RandomizedSearchCV(
         DecisionTreeClassifier(), {"max_depth": [1, 2, 3, 4], "max_features": [1, 2, 3, 4]}, n_iter=3, cv=3
     )
-    one, two = (NestedEvaluation(search, n_repeats=2, random_state=5).run(X, y, engine=n) for n in (None, 2))
+    one, two = (NestedEvaluation(search, n_repeats=2, random_state=5).run(X, y, engine=n) for n in (None, workers))
     np.testing.assert_array_equal(one.scores, two.scores)
     assert [r.parameters for r in one.realisations] == [r.parameters for r in two.realisations]
     other = NestedEvaluation(search, n_repeats=2, random_state=6).run(X, y)

@@ -32,11 +32,9 @@ def test_a_curve_that_only_falls_does_not_overfit():
 
 
 def test_noise_on_a_flat_curve_is_rarely_taken_for_a_rise():
-    flagged = [
-        curve_of(np.ones(30), noise=1.0, n_repeats=n, seed=seed).overfits for n in (1, 20) for seed in range(150)
-    ]
-    # 5% are expected, with a standard error of 1.3%.
-    assert np.mean(flagged) < 0.09
+    flagged = [curve_of(np.ones(30), noise=1.0, n_repeats=n, seed=seed).overfits for n in (1, 20) for seed in range(60)]
+    # 5% are expected, with a standard error of 2%.
+    assert np.mean(flagged) < 0.11
 
 
 def test_the_curve_starts_at_the_start_and_ends_at_the_choice():
@@ -84,9 +82,9 @@ def test_searching_pure_noise_promises_more_than_it_holds():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 5)), rng.permutation(np.repeat([0, 1], 60))
     search = RandomizedSearchCV(
-        DecisionTreeClassifier(), {"max_depth": range(1, 9), "min_samples_leaf": range(1, 9)}, n_iter=25, cv=4
+        DecisionTreeClassifier(), {"max_depth": range(1, 9), "min_samples_leaf": range(1, 9)}, n_iter=15, cv=4
     )
-    curve = selection_overfit_curve(search, X, y, n_repeats=8, random_state=0)
+    curve = selection_overfit_curve(search, X, y, n_repeats=6, random_state=0)
     assert -curve.criterion[:, -1].mean() > 0.53
     assert -curve.held_out[:, -1].mean() < 0.53
     assert len(curve.plot().data) == 3

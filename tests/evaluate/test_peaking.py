@@ -9,7 +9,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from fewer.datasets import make_two_gaussians
-from fewer.engine import Engine
 from fewer.evaluate import expected_error, peaking_curve
 
 MU = 1 / np.arange(1, 101)
@@ -75,12 +74,11 @@ def test_sparse_coefficients_and_rules_without_any_are_taken():
     assert peaking_curve(nothing_left, MU, 20, [5], **options).mean == 0.5
 
 
-def test_the_result_does_not_depend_on_where_it_runs():
+def test_the_result_does_not_depend_on_where_it_runs(workers):
     options = {"sizes": [1, 10, 100], "n_repeats": 4, "random_state": 0}
     here = peaking_curve(SVC(kernel="linear"), MU, 20, **options)
-    with Engine.local(2) as engine:
-        there = peaking_curve(SVC(kernel="linear"), MU, 20, engine=engine, **options)
-        assert not engine.closed
+    there = peaking_curve(SVC(kernel="linear"), MU, 20, engine=workers, **options)
+    assert not workers.closed
     np.testing.assert_array_equal(here.errors, there.errors)
 
 

@@ -6,7 +6,6 @@ from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from fewer.engine import Engine
 from fewer.evaluate import PermutationBattery, benjamini_hochberg
 
 
@@ -52,9 +51,8 @@ def test_the_table_has_a_row_for_each_pair(found):
     assert "*" in lines[2]
 
 
-def test_an_engine_gives_the_same(battery, found):
-    with Engine.local(2) as engine:
-        again = battery.run(engine)
+def test_an_engine_gives_the_same(battery, found, workers):
+    again = battery.run(workers)
     assert again.records() == found.records()
 
 
@@ -62,7 +60,8 @@ def test_classifiers_meet_the_same_randomised_data(found):
     datasets = PermutationBattery(
         {"one": GaussianNB(), "same": GaussianNB()},
         [load_iris(return_X_y=True)],
-        n_permutations=60,
+        cv=3,
+        n_permutations=39,
         n_repeats=1,
         random_state=1,
     ).run()
@@ -73,7 +72,7 @@ def test_classifiers_meet_the_same_randomised_data(found):
 def test_too_few_permutations_for_many_tests_are_warned_of():
     sets = [load_iris(return_X_y=True)] * 3
     with pytest.warns(UserWarning, match="single discovery among 3 tests cannot be made"):
-        PermutationBattery([GaussianNB()], sets, n_permutations=20, n_repeats=1, random_state=0).run()
+        PermutationBattery([GaussianNB()], sets, cv=2, n_permutations=20, n_repeats=1, random_state=0).run()
 
 
 def test_names_are_told_apart():

@@ -19,7 +19,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from fewer.engine import Engine
 from fewer.evaluate import PermutationResult, interaction_test, permutation_test, permutation_verdict
 from fewer.evaluate._permutation_result import p_values_of
 
@@ -93,14 +92,13 @@ def test_stopped_p_values_are_valid_at_every_level():
 
 
 @pytest.mark.parametrize("null", NULLS)
-def test_results_depend_on_the_seed_alone(null, product):
+def test_results_depend_on_the_seed_alone(null, product, workers):
     X, y = product
     options = {"null": null, "cv": 2, "n_permutations": 8, "n_repeats": 2, "random_state": 5, "alpha": 0.2}
     forest = RandomForestClassifier(2)
     here = permutation_test(forest, X, y, **options)
     np.testing.assert_array_equal(permutation_test(forest, X, y, **options).null_errors, here.null_errors)
-    with Engine.local(2) as engine:
-        elsewhere = permutation_test(forest, X, y, engine=engine, **options)
+    elsewhere = permutation_test(forest, X, y, engine=workers, **options)
     np.testing.assert_array_equal(elsewhere.null_errors, here.null_errors)
     np.testing.assert_array_equal(elsewhere.observed, here.observed)
     other = permutation_test(forest, X, y, **options | {"random_state": 6})
@@ -113,11 +111,13 @@ def test_a_longer_test_starts_like_a_shorter_one(noise):
     np.testing.assert_array_equal(short.null_errors, long.null_errors[:10])
 
 
-@pytest.mark.parametrize("jobs", [None, 2])
-@pytest.mark.parametrize("learner", [GaussianNB(), DecisionTreeClassifier()])
-def test_stopping_saves_draws_and_keeps_their_order(noise, jobs, learner):
+@pytest.mark.parametrize(
+    ("learner", "elsewhere"),
+    [(GaussianNB(), False), (DecisionTreeClassifier(), False), (DecisionTreeClassifier(), True)],
+)
+def test_stopping_saves_draws_and_keeps_their_order(noise, elsewhere, learner, workers):
     options = {"n_repeats": 2, "random_state": 0, "n_permutations": 100, "cv": 2}
-    stopped = permutation_test(learner, *noise, sequential=5, engine=jobs, **options)
+    stopped = permutation_test(learner, *noise, sequential=5, engine=workers if elsewhere else None, **options)
     assert stopped.n_permutations_used < 60
     whole = permutation_test(learner, *noise, **options)
     np.testing.assert_array_equal(stopped.null_errors, whole.null_errors[: stopped.n_permutations_used])
@@ -176,10 +176,10 @@ def test_a_frame_with_categories_and_gaps_is_taken_as_it_is(product):
         (OneHotEncoder(), make_column_selector(dtype_include="category")), remainder="passthrough"
     )
     tree = make_pipeline(encoder, DecisionTreeClassifier())
-    options = {"null": "features_within_class", "n_permutations": 39, "n_repeats": 2, "random_state": 0, "cv": 4}
-    assert permutation_test(tree, frame, pd.Series(y), **options).p_value == 1 / 40
+    options = {"null": "features_within_class", "n_permutations": 19, "n_repeats": 2, "random_state": 0, "cv": 4}
+    assert permutation_test(tree, frame, pd.Series(y), **options).p_value == 1 / 20
     numbers = pl.DataFrame(X, schema=["a", "b", "c"])
-    assert permutation_test(DecisionTreeClassifier(), numbers, pl.Series(y), **options).p_value == 1 / 40
+    assert permutation_test(DecisionTreeClassifier(), numbers, pl.Series(y), **options).p_value == 1 / 20
 
 
 @pytest.mark.parametrize("null", NULLS)
@@ -207,7 +207,7 @@ def test_a_regression_is_tested_with_a_score(noise):
 def test_interactions_are_found_where_they_are(product):
     X, y = product
     frame = pd.DataFrame(X, columns=["left", "right", "idle"])
-    options = {"n_permutations": 29, "n_repeats": 2, "random_state": 0, "cv": 5}
+    options = {"n_permutations": 19, "n_repeats": 2, "random_state": 0, "cv": 5}
     tree = DecisionTreeClassifier(max_depth=4)
     assert interaction_test(tree, frame, y, group=["left"], **options).decision()
     assert not interaction_test(tree, frame, y, group=["idle"], **options).decision()
@@ -359,7 +359,8 @@ def test_the_picture_shows_every_draw_and_marks_the_observed_error(noise):
 
 def test_the_iris_classes_are_real():
     X, y = load_iris(return_X_y=True)
-    tested = permutation_test(LogisticRegression(max_iter=500), X, y, n_permutations=19, n_repeats=1, random_state=0)
+    options = {"cv": 3, "n_permutations": 19, "n_repeats": 1, "random_state": 0}
+    tested = permutation_test(LogisticRegression(max_iter=500), X, y, **options)
     assert tested.decision()
     assert tested.null_mean == pytest.approx(2 / 3, abs=0.05)
 

@@ -10,7 +10,6 @@ from scipy import sparse
 from scipy.special import ndtr, ndtri
 
 from fewer.datasets import make_two_gaussians
-from fewer.engine import Engine
 from fewer.evaluate import plan_n_features
 
 MU = 1 / np.arange(1, 51)
@@ -49,16 +48,16 @@ def test_the_band_covers_the_error_of_the_ranked_rule():
     # The truth for each number of columns: the formula with the true s_n of columns ranked on half of the rows.
     mu, m, covered, sums, bands = MU, 80, [], [], []
     sizes = np.array([1, 3, 10, 50])
-    for seed in range(40):
+    for seed in range(25):
         X, y, _ = make_two_gaussians(m, mu, random_state=seed)
-        plan = plan_n_features(X, y, n_splits=5, n_boot=40, random_state=seed)
+        plan = plan_n_features(X, y, n_splits=5, n_boot=30, random_state=seed)
         bands.append((plan.lower[sizes - 1], plan.upper[sizes - 1]))
         half = np.r_[np.flatnonzero(y > 0)[:20], np.flatnonzero(y < 0)[:20]]
         sums.append(np.cumsum(mu[np.argsort(-np.abs(y[half] @ X[half]))] ** 2)[sizes - 1])
     s = np.mean(sums, axis=0)
     truth = ndtr(-s / np.sqrt(sizes / m + s))
     covered = np.mean([(low <= truth) & (truth <= high) for low, high in bands], axis=0)
-    assert (covered >= 0.9 - 3 * np.sqrt(0.9 * 0.1 / 40)).all()
+    assert (covered >= 0.9 - 3 * np.sqrt(0.9 * 0.1 / 25)).all()
 
 
 def test_where_the_rows_that_rank_also_train_fewer_columns_are_worth_using():
@@ -119,12 +118,11 @@ def test_frames_sparse_matrices_and_words_give_the_same(table, rank_on):
         np.testing.assert_allclose(plan_n_features(form, words, rank_on=rank_on, **QUICK).errors, plain.errors)
 
 
-def test_units_offsets_and_the_engine_make_no_difference(table):
+def test_units_offsets_and_the_engine_make_no_difference(table, workers):
     X, y = table
     plain = plan_n_features(X, y, **QUICK)
     np.testing.assert_allclose(plan_n_features(1e6 + X * 3, y, **QUICK).errors, plain.errors, atol=1e-6)
-    with Engine.local(2) as engine:
-        there = plan_n_features(X, y, engine=engine, **QUICK)
+    there = plan_n_features(X, y, engine=workers, **QUICK)
     np.testing.assert_array_equal(there.errors, plain.errors)
     np.testing.assert_array_equal(there.upper, plain.upper)
 

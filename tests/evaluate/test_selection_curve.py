@@ -37,7 +37,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fewer.engine import Engine
 from fewer.evaluate import selection_curve
 from fewer.select import NearestNeighbourObjective, SequentialSearch
 
@@ -239,14 +238,13 @@ def test_a_search_gives_its_path_and_what_it_believed():
         selection_curve(SearchLike(), KNeighborsClassifier(1), X, y, sizes=[4])
 
 
-def test_the_same_seed_gives_the_same_folds_here_and_on_workers():
+def test_the_same_seed_gives_the_same_folds_here_and_on_workers(workers):
     X, y = WINE
     options = {"sizes": [1, 3, 5], "n_repeats": 2, "random_state": 5}
     here = selection_curve(SelectKBest(), GaussianNB(), X, y, **options)
     assert here.scores.shape == (2, 5, 4)
     assert not np.array_equal(here.scores[0], here.scores[1])
-    with Engine.local(2) as engine:
-        there = selection_curve(SelectKBest(), GaussianNB(), X, y, engine=engine, **options)
+    there = selection_curve(SelectKBest(), GaussianNB(), X, y, engine=workers, **options)
     np.testing.assert_array_equal(here.scores, there.scores)
     np.testing.assert_array_equal(here.rankings, there.rankings)
 

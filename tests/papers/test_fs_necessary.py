@@ -190,6 +190,7 @@ def test_the_plan_finds_the_number_of_features(figure):
     assert check_plan(200, 50, figure) < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.claim("fs-necessary", 6)
 def test_the_plan_finds_the_number_of_features_among_1000(figure):
     # Ranked on the rows that train, the first 15 of 1,000 are worth less: 0.02 would be missed with exactly 15, too.

@@ -54,17 +54,31 @@ def test_lower_bound_and_exact_level_equal_enumeration(figure):
     np.testing.assert_allclose(exact, brute, atol=1e-12)
 
 
-@pytest.mark.claim("rf-relevance", 2)
-def test_two_relevant_columns_of_nine_are_found_and_the_forest_gains(figure):
+def nine_column_runs(n_runs):
+    """Which columns are kept in each run, and by how much the forest on these is better."""
     kept, gains = [], []
-    for seed in range(20):
+    for seed in range(n_runs):
         X, y, _ = make_simple_relevance(n_samples=1300, random_state=seed)
         train, test = slice(0, 300), slice(300, None)
         selector = ForestRelevanceSelector(random_state=seed).fit(X[train], y[train])
         plain = RandomColumnForestClassifier(random_state=seed).fit(X[train], y[train])
         kept.append(selector.get_support())
         gains.append(selector.forest_.score(selector.transform(X[test]), y[test]) - plain.score(X[test], y[test]))
-    kept = np.array(kept)
+    return np.array(kept), np.array(gains)
+
+
+@pytest.mark.claim("rf-relevance", 2)
+def test_two_relevant_columns_of_nine_are_found_in_a_few_runs():
+    kept, gains = nine_column_runs(5)
+    assert kept[:, :2].all()
+    assert kept[:, 2:].sum(axis=1).mean() <= 1.2
+    assert np.mean(gains) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.claim("rf-relevance", 2)
+def test_two_relevant_columns_of_nine_are_found_and_the_forest_gains(figure):
+    kept, gains = nine_column_runs(20)
     figure(f"noise columns kept {kept[:, 2:].sum(axis=1).mean():.2f} of 7, error lower by {np.mean(gains):.3f}")
     assert kept[:, :2].all()
     assert kept[:, 2:].sum(axis=1).mean() <= 0.8
