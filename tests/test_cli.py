@@ -141,6 +141,12 @@ def test_a_data_set_by_name_brings_its_own_target():
     assert dropped["columns"] == 3
 
 
+def test_a_column_of_a_data_set_by_name_may_be_the_target():
+    facts = json.loads(run("describe", "dataset:iris", "--target", "petal width (cm)", "--json").stdout)
+    assert (facts["columns"], facts["target"]["name"]) == (4, "petal width (cm)")
+    assert facts["source"] == "data set iris (scikit-learn)"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "arguments", "cure", "then"),
     [
@@ -198,6 +204,7 @@ def test_a_table_of_a_database_is_asked_for_by_its_name(tmp_path):
         (["TABLE", "-o", "no/such/folder/out.txt"], "no/such/folder/out.txt"),
         (["dataset:irsi"], "Did you mean 'iris'"),
         (["dataset:iris", "--drop", "petal"], "there is no column 'petal'"),
+        (["dataset:iris", "--target", "petal width"], "(asked for by --target). Did you mean 'petal width (cm)'"),
         (["dataset:iris", "--separator", ";"], "--separator has no meaning"),
         (["dataset:iris", "--task", "regression"], "--task has no meaning"),
     ],

@@ -113,7 +113,9 @@ def test_a_dry_run_shows_the_plan_and_runs_nothing(table, tmp_path):
     result = fewer("study", table, "-t", "state", *EFFORT, "--dry-run", "--out", tmp_path / "study")
     assert result.exit_code == 0
     assert "candidates" in result.stdout
-    assert "on 1 worker, and up to " in result.stdout
+    assert "5: all features, anova, each with ridge, nearest neighbours; and the" in " ".join(result.stdout.split())
+    assert "on 1 worker, and up to " in " ".join(result.stdout.split())
+    assert max(map(len, result.stdout.splitlines())) <= 120
     assert not (tmp_path / "study").exists()
 
 
@@ -183,11 +185,18 @@ def test_a_model_from_a_stranger_is_not_loaded(finished, tmp_path):
         (["--target", "state", "--time", "sampel_id"], "(asked for by --time). Did you mean 'sample_id'?"),
         (["--target", "state", "--keep", "sampel_id"], "(asked for by --keep). Did you mean 'sample_id'?"),
         (["--target", "state", "--groups", "state"], "'state' is the target"),
+        (["--target", "state", "--jobs", "0"], "'--jobs'"),
+        (["--target", "state", "--seed", "-1"], "'--seed'"),
+        (["--target", "state", "--confidence", "95"], "The confidence must be between 0 and 1"),
+        (["--target", "state", "--plan", "none.json"], "The plan none.json cannot be read: No such file or directory."),
+        (["--target", "state", "--plan", "TABLE"], "holds no plan; give the report.html or the plan.json of a study."),
+        (["--target", "state", "--drop", ",".join(f"gene {i}" for i in range(12)) + ",colour"], "name it by --keep."),
         ([], "needs a target: name the column to predict with --target."),
     ],
     ids=str,
 )
 def test_what_is_wrong_is_said_in_a_paragraph(table, tmp_path, words, said):
+    words = [table if word == "TABLE" else word for word in words]
     result = fewer("study", table, *words, "--out", tmp_path / "study")
     assert result.exit_code == 2
     assert said in result.stderr

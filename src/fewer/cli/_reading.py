@@ -8,7 +8,7 @@ import csv
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -107,7 +107,6 @@ def read(table: str, target: str | None, drop: list[str], task: str, given: dict
 
 def _read_by_name(table: str, target: str | None, drop: list[str], task: str, given: dict[str, Any]) -> "Dataset":
     """A data set that carries its own target and needs no reading options."""
-    from fewer.datasets import load
     from fewer.io import TableError, unknown_column
 
     if task != "auto":
@@ -116,8 +115,24 @@ def _read_by_name(table: str, target: str | None, drop: list[str], task: str, gi
         raise TableError(
             f"{table}: the option {next(iter(given))}= has no meaning for a data set by name. Leave it out."
         )
-    dataset = load(table.removeprefix(_BY_NAME), **({} if target is None else {"target": target}))
+    dataset = _loaded(table.removeprefix(_BY_NAME), target)
     for name in drop:
         if name not in dataset.columns:
             raise unknown_column(table, name, dataset.columns, "drop=")
     return dataset.keep([name for name in dataset.columns if name not in drop]) if drop else dataset
+
+
+def _loaded(name: str, target: str | None) -> "Dataset":
+    """A data set with its own target, or with one of its columns as the target."""
+    from fewer.datasets import DatasetError, load
+    from fewer.io import Dataset, unknown_column
+
+    try:
+        return load(name, **({} if target is None else {"target": target}))
+    except DatasetError:
+        dataset = load(name)
+    if target == dataset.target:
+        return dataset
+    if target not in dataset.columns:
+        raise unknown_column(f"{_BY_NAME}{name}", str(target), (*dataset.columns, str(dataset.target)), "target=")
+    return replace(Dataset.from_frame(dataset.to_polars(dense=True), target=target), source=dataset.source)

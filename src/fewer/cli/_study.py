@@ -1,6 +1,8 @@
 """``fewer study`` and what goes with it: ``resume``, ``show``, ``studies``, ``rm``."""
 
 import re
+import shutil
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +15,13 @@ if TYPE_CHECKING:
     from fewer.engine import Engine
     from fewer.study import Plan, StudyData, StudyFolder, StudyState
 
+# Where facts begin in the lines of a plan.
+_PLAN_INDENT = 16
+
 Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.", show_default=False)]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", metavar="N", help="Workers on this machine; one for each core by default.")
+    int | None,
+    typer.Option("--jobs", "-j", min=1, metavar="N", help="Workers on this machine; one for each core by default."),
 ]
 EngineName = Annotated[str, typer.Option("--engine", help="Where the work runs: local or dask.")]
 Scheduler = Annotated[
@@ -68,7 +74,7 @@ def study(
         int | None, typer.Option("--permutations", metavar="N", help="Permutations of each test; 0 for no tests.")
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Level of intervals and tests.")] = 0.95,
-    seed: Annotated[int, typer.Option("--seed", help="From which all chance comes.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="From which all chance comes.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the study.", show_default=False)
     ] = None,
@@ -295,8 +301,10 @@ def _foreseen(plan: "Plan", data: "StudyData", jobs: int | None) -> str:
     """The plan, and about how long it takes."""
     from fewer.study import time_estimate
 
-    estimate = time_estimate(plan, data, n_workers=jobs)
-    return f"{plan}\n{estimate}\n"
+    lines = f"{plan}\n{time_estimate(plan, data, n_workers=jobs)}".splitlines()
+    width = max(60, min(120, shutil.get_terminal_size().columns))
+    wrapped = (textwrap.fill(line, width, subsequent_indent=" " * _PLAN_INDENT) for line in lines)
+    return "\n".join(wrapped) + "\n"
 
 
 def _show(folder: "StudyFolder", *, as_json: bool) -> None:

@@ -201,6 +201,7 @@ def _reducer_named(name: str, *, classify: bool, sparse: bool) -> tuple[str, Rec
     from fewer.select import score_names
 
     task: Any = "classification" if classify else "regression"
+    name = name.lower() if name.lower() in score_names() else name
     if name in score_names():
         if name not in score_names(task=task) and name not in score_names(task="unsupervised"):
             raise StudyError(f"The score {name!r} is not for {task}; take one of {', '.join(score_names(task=task))}.")

@@ -13,8 +13,10 @@ def plan_text(path: Path) -> str:
     """JSON of the plan in a file: the file itself, or the plan that a report carries."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(f"The plan {path} cannot be read: {error}.") from None
+    except OSError as error:
+        raise StudyError(f"The plan {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise StudyError(f"{path} holds no plan; give the report.html or the plan.json of a study.") from None
     if path.suffix.lower() not in (".html", ".htm"):
         return text
     found = _ELEMENT.search(text)

@@ -144,8 +144,8 @@ class Plan:
 
         try:
             data = json.loads(plan_text(Path(path)))
-        except json.JSONDecodeError as error:
-            raise StudyError(f"{path} holds no plan: {error}.") from None
+        except json.JSONDecodeError:
+            raise StudyError(f"{path} holds no plan; give the report.html or the plan.json of a study.") from None
         return cls.from_dict(data)
 
     def differences(self, other: "Plan") -> list[str]:
@@ -167,12 +167,19 @@ class Plan:
             f"Plan of a study of {self.source}: {self.n_rows:,} rows, {self.n_columns:,} columns",
             f"  target        {self.target} ({self.task}), scored by {self.scoring}",
             f"  folds         {self.n_folds}, {self.splitting}{repeats}",
-            f"  candidates    {len(self.candidates)}: {'; '.join(candidate.name for candidate in self.candidates)}",
+            f"  candidates    {len(self.candidates)}: {self._candidates_in_words()}",
             f"  evaluations   {self.n_evaluations:,}",
             f"  permutations  {self.n_permutations} for each test",
             f"  seed          {self.seed}",
         ]
         return "\n".join(lines)
+
+    def _candidates_in_words(self) -> str:
+        """Each way to reduce and each learner once: all are combined with all."""
+        parts = [candidate.name.rpartition(", ") for candidate in self.candidates]
+        reducers, learners = (list(dict.fromkeys(part[place] for part in parts if part[0])) for place in (0, 2))
+        simplest = next(candidate.name for candidate in self.candidates if candidate.is_simplest)
+        return f"{', '.join(reducers)}, each with {', '.join(learners)}; and the {simplest}"
 
 
 def make_plan(
@@ -325,7 +332,7 @@ def _check_plan(plan: Plan) -> None:
     if plan.n_permutations < 0:
         raise StudyError("The number of permutations cannot be negative; 0 leaves the tests out.")
     if not 0 < plan.confidence < 1:
-        raise StudyError(f"confidence={plan.confidence} must be between 0 and 1, 0.95 for example.")
+        raise StudyError(f"The confidence must be between 0 and 1, 0.95 for example, and {plan.confidence} is not.")
     fewest = fewest_permutations(plan.confidence)
     if 0 < plan.n_permutations < fewest:
         raise StudyError(

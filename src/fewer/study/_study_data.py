@@ -106,8 +106,10 @@ def study_data(
     dropped = {name for name, _ in left_out}
     kept = [name for name in dataset.columns if name not in dropped]
     if not kept:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out[:5])
+        more = f"; and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
         raise StudyError(
-            f"No column is left to learn from: {'; '.join(f'{name}: {why}' for name, why in left_out[:5])}."
+            f"No column is left to learn from ({reasons}{more}). To learn from a column all the same, name it by keep=."
         )
     return StudyData(
         dataset=learnable(dataset if len(kept) == dataset.n_columns else dataset.keep(kept)),

@@ -49,7 +49,7 @@ def in_short(which: Answer, how_few: Answer, columns: tuple[Column, ...], final:
     """Which columns and how few, in one sentence for the top of the page."""
     names = [column.name for column in columns if column.chosen]
     first = listed(names[:4], 4)
-    shown = f"First come {first}" if len(names) > 4 else f"{'They are' if len(names) > 1 else 'It is'} {first}"
+    shown = f"First come {first}" if len(names) > 4 else f"The column{'s are' if len(names) > 1 else ' is'} {first}"
     smallest = how_few.evidence["smallest"]
     enough = f"; the first {smallest:,} nearly suffice" if smallest < len(names) else ""
     agree = ""
