@@ -22,6 +22,7 @@ from fewer.datasets._five_classes import make_five_classes
 from fewer.datasets._four_gaussians import make_four_gaussians
 from fewer.datasets._friedman_classes import make_friedman_classes
 from fewer.datasets._gaussian import make_gaussian
+from fewer.datasets._gaussian_design import make_gaussian_design
 from fewer.datasets._gene_blocks import make_gene_blocks
 from fewer.datasets._independent_sources import make_independent_sources
 from fewer.datasets._load import available, load
@@ -29,6 +30,7 @@ from fewer.datasets._permuted_clusters import make_permuted_clusters
 from fewer.datasets._problem import Problem
 from fewer.datasets._record import Record
 from fewer.datasets._simple_relevance import make_simple_relevance
+from fewer.datasets._sparsified_gaussian import make_sparsified_gaussian
 from fewer.datasets._topic_words import make_topic_words
 from fewer.datasets._two_gaussians import make_two_gaussians
 from fewer.datasets._twonorm import make_twonorm
@@ -45,10 +47,12 @@ __all__ = [
     "make_four_gaussians",
     "make_friedman_classes",
     "make_gaussian",
+    "make_gaussian_design",
     "make_gene_blocks",
     "make_independent_sources",
     "make_permuted_clusters",
     "make_simple_relevance",
+    "make_sparsified_gaussian",
     "make_topic_words",
     "make_two_gaussians",
     "make_twonorm",

@@ -2,5 +2,10 @@
 
 from fewer.extract._kurtosis_ica import KurtosisICA
 from fewer.extract._reconstruction_pca import ReconstructionPCA
+from fewer.extract._sparsified_random_projection import SparsifiedRandomProjection
 
-__all__ = ["KurtosisICA", "ReconstructionPCA"]
+__all__ = [
+    "KurtosisICA",
+    "ReconstructionPCA",
+    "SparsifiedRandomProjection",
+]

@@ -4,6 +4,18 @@ from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO
 from fewer.learn._naive_bayes_text import NaiveBayesText
 from fewer.learn._ovr_committee import OVRLinearSVMCommittee
 from fewer.learn._random_column_forest import RandomColumnForestClassifier
+from fewer.learn.dantzig import (
+    RecoveryConditions,
+    RecoveryCurve,
+    SupportCertificate,
+    density_schedule,
+    irrepresentability,
+    lasso_sample_size,
+    lasso_support_certificate,
+    recovery_conditions,
+    rho_schedule,
+    support_recovery_curve,
+)
 from fewer.learn.sparse import L1History, L1LinearClassifier, L1LinearRegressor, L1Path, l1_path
 
 __all__ = [
@@ -15,5 +27,15 @@ __all__ = [
     "NaiveBayesText",
     "OVRLinearSVMCommittee",
     "RandomColumnForestClassifier",
+    "RecoveryConditions",
+    "RecoveryCurve",
+    "SupportCertificate",
+    "density_schedule",
+    "irrepresentability",
     "l1_path",
+    "lasso_sample_size",
+    "lasso_support_certificate",
+    "recovery_conditions",
+    "rho_schedule",
+    "support_recovery_curve",
 ]

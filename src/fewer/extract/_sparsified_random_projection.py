@@ -1,0 +1,153 @@
+"""Random projection by a matrix of which most entries are zero and the others normal: ``X R' / sqrt(m)``."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.random_projection import johnson_lindenstrauss_min_dim
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import validated
+from fewer.catalogue import method
+from fewer.datasets import make_sparsified_gaussian
+
+
+@method(
+    tasks=["unsupervised"],
+    when="Very many columns, and distances between rows are all that is needed of them: measurements that each touch "
+    "few columns, with entries that can be normal, from which the Lasso can still find a sparse signal again.",
+    cost="O(d n p m) time for m components of density d; O(d p m) memory",
+    paper="sparse-random-projections",
+    examples=lambda: [SparsifiedRandomProjection(n_components=3, density=0.5)],
+)
+class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Projection on random directions with few entries that are not zero.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        Number of directions; "auto" for as many as keep all distances within ``eps`` by the Johnson-Lindenstrauss
+        bound.
+    density : float or "auto", default="auto"
+        Share of entries that are not zero; "auto" for ``1 / sqrt(n_features)``.
+    distribution : {"normal", "sign"}, default="normal"
+        What these entries are. With "sign" this is scikit-learn's SparseRandomProjection.
+    eps : float, default=0.1
+        Distortion of distances that "auto" allows.
+    random_state : int, RandomState instance or None, default=None
+        Draws the directions.
+
+    Attributes
+    ----------
+    components_ : csr_array of shape (n_components, n_features)
+        The directions: entries of variance ``1 / n_components``.
+    density_ : float
+        Share of entries that may differ from zero.
+    n_components_ : int
+        Number of directions.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    fewer.learn.support_recovery_curve : How few measurements still give the exact support.
+    sklearn.random_projection.SparseRandomProjection : Entries of two values.
+
+    References
+    ----------
+    .. [1] Omidiran, D. and Wainwright, M. J. (2010). High-dimensional variable selection with sparse random
+       projections: measurement sparsity and statistical efficiency. JMLR 11, 2361-2386.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.extract import SparsifiedRandomProjection
+    >>> X = np.random.default_rng(0).normal(size=(20, 2000))
+    >>> project = SparsifiedRandomProjection(n_components=500, density=0.1, random_state=0)
+    >>> shorter = project.fit_transform(X)
+    >>> lengths = np.linalg.norm(shorter, axis=1) / np.linalg.norm(X, axis=1)
+    >>> bool(np.abs(lengths - 1).max() < 0.1)
+    True
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "density": [Interval(Real, 0.0, 1.0, closed="right"), StrOptions({"auto"})],
+        "distribution": [StrOptions({"normal", "sign"})],
+        "eps": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, n_components="auto", *, density="auto", distribution="normal", eps=0.1, random_state=None):
+        self.n_components = n_components
+        self.density = density
+        self.distribution = distribution
+        self.eps = eps
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Draw the directions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table; only its shape is used.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
+        n_samples, n_features = X.shape
+        self.n_components_ = self.n_components
+        if self.n_components == "auto":
+            self.n_components_ = int(johnson_lindenstrauss_min_dim(n_samples, eps=self.eps))
+            if self.n_components_ > n_features:
+                raise ValueError(
+                    f"Distances between {n_samples:,} rows are kept within eps={self.eps:g} by {self.n_components_:,} "
+                    f"directions, more than the {n_features:,} columns there are; raise eps or give n_components."
+                )
+        self.density_ = float(1 / np.sqrt(n_features) if self.density == "auto" else self.density)
+        drawn = make_sparsified_gaussian(
+            self.n_components_,
+            n_features,
+            self.density_,
+            distribution=self.distribution,
+            random_state=self.random_state,
+        )
+        self.components_ = (drawn.X / np.sqrt(self.n_components_)).astype(X.dtype)
+        return self
+
+    def transform(self, X):
+        """Project rows on the directions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
+
+        Returns
+        -------
+        X_new : {ndarray, sparse matrix} of shape (n_samples, n_components)
+            Coordinates; sparse for a sparse table.
+        """
+        check_is_fitted(self)
+        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], reset=False)
+        return X @ self.components_.T
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = True
+        return tags
