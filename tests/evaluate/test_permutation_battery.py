@@ -45,7 +45,7 @@ def test_the_table_has_a_row_for_each_pair(found):
     assert frame.height == 6
     assert {"dataset", "estimator", "observed", "labels_p", "features_p", "verdict"} <= set(frame.columns)
     lines = repr(found).splitlines()
-    assert lines[0] == "BatteryResult: 3 x 2 tests of each null"
+    assert lines[0] == "BatteryResult: 6 tests of each null hypothesis"
     assert len(lines) == 9
     assert lines[2].startswith("iris")
     assert "*" in lines[2]

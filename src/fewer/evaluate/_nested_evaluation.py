@@ -174,7 +174,7 @@ class NestedResult(Result):
                 lines.append(f"  {len(choices)} different choices; the most frequent, {count} of {n}: {words}")
         if self.feature_frequencies:
             always = sum(share == 1 for share in self.feature_frequencies.values())
-            lines.append(f"  {len(self.feature_frequencies)} columns kept at least once, {always} of them always")
+            lines.append(f"  columns kept at least once: {len(self.feature_frequencies)}; always: {always}")
         if n < _FEW:
             lines.append(f"  few realisations: raise n_repeats for {_FEW} or more, 100 for small tables")
         return "\n".join(lines)

@@ -95,7 +95,7 @@ class OverfitCurve(Result):
         mean, criterion = self.held_out.mean(axis=0), self.criterion.mean(axis=0)
         n, last = self.criterion.shape[0], self.criterion.shape[1] - 1
         lines = [
-            f"OverfitCurve: {n} realisation{'s' if n > 1 else ''}, {last} iterations",
+            f"OverfitCurve: {n} repeat{'s' * (n > 1)}, {last} iteration{'s' * (last > 1)}",
             f"  criterion {criterion[0]:.4f} -> {criterion[-1]:.4f}",
             f"  unseen rows {mean[0]:.4f} -> {mean[self.turn]:.4f} after iteration {self.turn} -> {mean[-1]:.4f}",
         ]

@@ -82,8 +82,8 @@ class PeakingCurve(Result):
         best = int(np.argmin(self.mean))
         return (
             f"PeakingCurve: {self.learner}, {self.m} rows, {self.n_repeats} repeats\n"
-            f"  smallest error {self.mean[best]:.4f} +- {self.se[best]:.4f} with {self.n_features:,}; "
-            f"{self.mean[-1]:.4f} with {self.sizes[-1]:,}"
+            f"  smallest error {self.mean[best]:.4f} +- {self.se[best]:.4f} with {self.n_features:,} of "
+            f"{self.sizes[-1]:,} features; {self.mean[-1]:.4f} with all of these"
         )
 
     def plot(self) -> "go.Figure":

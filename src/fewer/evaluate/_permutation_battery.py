@@ -121,7 +121,8 @@ class BatteryResult(Result):
         columns = f"{'data set':<{wide}}  {'classifier':<{broad}}  {'error':>6}"
         for null in self.nulls:
             columns += f"  {_SHORT[null] + ': mean (sd)':>20} {'p':>7} "
-        lines = [f"BatteryResult: {len(self.datasets)} x {len(self.estimators)} tests of each null", columns.rstrip()]
+        count = len(self.datasets) * len(self.estimators)
+        lines = [f"BatteryResult: {count} tests of each null hypothesis", columns.rstrip()]
         for row in self.records():
             line = f"{row['dataset']:<{wide}}  {row['estimator']:<{broad}}  {row['observed']:>6.3f}"
             for null in self.nulls:

@@ -149,8 +149,9 @@ class NestedSustainableError(Result):
         return (
             f"NestedSustainableError: {self.error:.4f} over {len(self.held_out):,} rows held out in "
             f"{len(self.n_per_class)} folds\n"
-            f"  columns per class {middle:.4g} (median; {low:.4g} to {high:.4g}); minus the minimum of the curve, "
-            f"{self.curve.sustainable_error:.4f}: {self.optimism:+.4f}"
+            f"  columns per class {middle:.4g} (median; {low:.4g} to {high:.4g})\n"
+            f"  the minimum of the curve, which is not nested, is {self.curve.sustainable_error:.4f}: optimism "
+            f"{self.optimism:+.4f}"
         )
 
     def plot(self) -> "go.Figure":
