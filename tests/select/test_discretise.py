@@ -100,8 +100,10 @@ def test_few_values_are_kept_as_they_are():
 
 def test_equal_width_cuts_the_range():
     X = np.linspace(0, 10, 101)[:, None]
-    codes = discretise(X, method="equal_width", n_bins=5).codes[0]
-    assert np.array_equal(codes, np.clip(np.ceil(X[:, 0] / 2 - 1e-9) - 1, 0, 4))
+    for table in (X, sparse.csc_array(X)):
+        levels = discretise(table, method="equal_width", n_bins=5)
+        assert levels.n_levels.tolist() == [5]
+        assert np.array_equal(levels.column(0), np.clip(np.ceil(X[:, 0] / 2 - 1e-9) - 1, 0, 4))
 
 
 @pytest.mark.parametrize("method", ["mdl", "equal_frequency", "equal_width"])
