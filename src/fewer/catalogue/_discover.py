@@ -77,9 +77,11 @@ def find(name: str) -> Method:
     >>> find("kurtosisica").room
     'extract'
     """
-    cards = {card.name.lower(): card for card in _catalogue().values()}
-    if name.lower() in cards:
-        return cards[name.lower()]
+    # Our own come first: a study asks for them thousands of times, and a look at all installed packages is slow.
+    for catalogue in (_own, _catalogue):
+        cards = {card.name.lower(): card for card in catalogue().values()}
+        if name.lower() in cards:
+            return cards[name.lower()]
     close = [cards[key].name for key in difflib.get_close_matches(name.lower(), cards, n=3, cutoff=0.5)]
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
     raise CatalogueError(f"There is no method {name!r} in the catalogue.{hint} `fewer methods` lists them all.")
@@ -106,11 +108,12 @@ def undeclared_estimators() -> list[str]:
     ]
 
 
+def _own() -> dict[str, Method]:
+    return {found.__name__: vars(found)[CARD] for _, found in public_objects() if CARD in vars(found)}
+
+
 def _catalogue() -> dict[str, Method]:
-    cards: dict[str, Method] = {}
-    for _, found in public_objects():
-        if CARD in vars(found):
-            cards[found.__name__] = vars(found)[CARD]
+    cards = _own()
     for entry in entry_points(group=GROUP):
         card = _card_of_guest(entry)
         if card is None:
