@@ -16,8 +16,8 @@ judged on the same rows: put the model into :func:`~fewer.evaluate.selection_cur
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
-from fewer._figures import PALETTE, line, new_figure
-from fewer.learn import L1LinearClassifier, l1_path
+from fewer.learn import L1LinearClassifier, L1PathClassifierCV, compare_l1_solvers, l1_path
+from fewer.select import StabilitySelection
 
 data = load_breast_cancer(as_frame=True)
 X = data.data.copy()
@@ -33,16 +33,23 @@ for column in model.support_:
     print(f"{model.coef_[0, column]:+.2f}  {X.columns[column]}")
 
 # %%
-# All solvers come to the same minimum; how fast depends on the table. ``record=True`` keeps what happened. Columns that
-# go together and a weak price are hard for passes over single columns, which is why ``"auto"`` goes over to direct
-# solutions there.
-figure = new_figure(x="iteration", y="objective above its minimum", title="Cancer, C = 10: one minimum, six ways")
-best = L1LinearClassifier(C=10, tol=1e-10, fit_intercept=False).fit(X, data.target).objective_[0]
-for solver, colour in zip(("auto", "newglmnet", "tron", "owlqn", "cdn", "bbr"), PALETTE, strict=True):
-    fitted = L1LinearClassifier(
-        C=10, solver=solver, tol=1e-5, max_iter=3000, fit_intercept=False, record=True, random_state=0
-    ).fit(X, data.target)
-    gaps = [max(value - best, 1e-8) for value in fitted.history_[0].objective]
-    figure.add_trace(line(solver, list(range(1, len(gaps) + 1)), gaps, colour))
-figure.update_xaxes(type="log")
-figure.update_yaxes(type="log")
+# How strong should the price be? :class:`~fewer.learn.L1PathClassifierCV` follows a path in each fold, and takes the
+# strongest price whose score is within one standard error of the best (:class:`~fewer.learn.L1PathRegressorCV` for
+# numbers).
+chosen = L1PathClassifierCV(eps=1e-3).fit(X, data.target)
+chosen.plot()
+
+# %%
+# Which columns enter first is a ranking, :class:`~fewer.select.SparsePathSelector`; which come back when the model sees
+# other halves of the rows is a harder question, :class:`~fewer.select.StabilitySelection`. It bounds how many useless
+# columns are kept on average.
+stable = StabilitySelection(n_features_each=6, random_state=0).fit(X, data.target)
+print(f"at most {stable.expected_false_:.1f} useless columns are expected among {stable.support_.sum()}")
+stable.plot()
+
+# %%
+# All solvers come to the same minimum; how fast depends on the table. Columns that go together and a weak price are
+# hard for passes over single columns, which is why ``"auto"`` goes over to direct solutions there.
+compared = compare_l1_solvers(X, data.target, C=10, budget=2)
+print(compared)
+compared.plot()

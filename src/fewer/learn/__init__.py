@@ -16,7 +16,18 @@ from fewer.learn.dantzig import (
     rho_schedule,
     support_recovery_curve,
 )
-from fewer.learn.sparse import L1History, L1LinearClassifier, L1LinearRegressor, L1Path, l1_path
+from fewer.learn.online import RDAClassifier, RDARegressor, RegretCurve, regret_monitor
+from fewer.learn.sparse import (
+    L1History,
+    L1LinearClassifier,
+    L1LinearRegressor,
+    L1Path,
+    L1PathClassifierCV,
+    L1PathRegressorCV,
+    SolverComparison,
+    compare_l1_solvers,
+    l1_path,
+)
 
 __all__ = [
     "KernelRidgeClassifierLOO",
@@ -24,18 +35,26 @@ __all__ = [
     "L1LinearClassifier",
     "L1LinearRegressor",
     "L1Path",
+    "L1PathClassifierCV",
+    "L1PathRegressorCV",
     "NaiveBayesText",
     "OVRLinearSVMCommittee",
+    "RDAClassifier",
+    "RDARegressor",
     "RandomColumnForestClassifier",
     "RecoveryConditions",
     "RecoveryCurve",
+    "RegretCurve",
+    "SolverComparison",
     "SupportCertificate",
+    "compare_l1_solvers",
     "density_schedule",
     "irrepresentability",
     "l1_path",
     "lasso_sample_size",
     "lasso_support_certificate",
     "recovery_conditions",
+    "regret_monitor",
     "rho_schedule",
     "support_recovery_curve",
 ]

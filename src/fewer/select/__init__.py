@@ -83,6 +83,7 @@ from fewer.select.searches._random_mutation import RandomMutationSearch
 from fewer.select.searches._random_subsets import RandomSubsetSearch
 from fewer.select.searches._sequential_search import SequentialSearch
 from fewer.select.searches._subset_search import SubsetSearch
+from fewer.select.sparse import SparsePathSelector, StabilitySelection
 from fewer.select.weights import (
     FisherWeightSelector,
     HaarFeatures,
@@ -135,6 +136,8 @@ __all__ = [
     "SelectTop",
     "SequentialSearch",
     "ShadowRelevanceSelector",
+    "SparsePathSelector",
+    "StabilitySelection",
     "SubsetScorer",
     "SubsetSearch",
     "TextFeatureScorer",

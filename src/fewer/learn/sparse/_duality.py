@@ -18,7 +18,7 @@ def duality_gap(problem: L1Problem, coefficients: np.ndarray, predictions: np.nd
     priced = problem.penalties > 0
     excess = float((products[priced] / problem.penalties[priced]).max(initial=0.0))
     dual = dual / max(excess, 1.0)
-    return problem.objective(coefficients, predictions) - _dual_value(problem, dual)
+    return max(problem.objective(coefficients, predictions) - _dual_value(problem, dual), 0.0)
 
 
 def _summing_to_zero(dual: np.ndarray, problem: L1Problem) -> np.ndarray:

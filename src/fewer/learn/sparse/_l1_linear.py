@@ -34,11 +34,14 @@ _SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "record": ["boolean"],
     "random_state": ["random_state"],
 }
-_ACCEPTED = {"accept_sparse": ("csc", "csr"), "dtype": [np.float64, np.float32], "accept_large_sparse": False}
+ACCEPTED = {"accept_sparse": ("csc", "csr"), "dtype": [np.float64, np.float32], "accept_large_sparse": False}
 
 
 class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
     """What the classifier and the regressor share: targets one by one, through the same solver."""
+
+    # SelectFromModel of scikit-learn asks this, and then keeps every column with a coefficient.
+    penalty = "l1"
 
     def _fitted_to(
         self, X, targets: list[np.ndarray], loss: str, C: float, weights: np.ndarray | None, y
@@ -240,7 +243,7 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
         self : object
             The fitted classifier.
         """
-        X, y = validated(self, X, y, **_ACCEPTED)
+        X, y = validated(self, X, y, **ACCEPTED)
         weights = self._row_weights(X, y, sample_weight)
         present = slice(None) if weights is None else weights > 0
         self.classes_, _ = encoded_classes(y[present], type(self).__name__)
@@ -396,7 +399,7 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
         self : object
             The fitted regressor.
         """
-        X, y = validated(self, X, y, y_numeric=True, **_ACCEPTED)
+        X, y = validated(self, X, y, y_numeric=True, **ACCEPTED)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

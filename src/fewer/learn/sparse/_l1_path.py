@@ -8,7 +8,7 @@ look at all other columns confirms it, or adds what it missed.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,14 +16,13 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from fewer._estimators import checked_array, encoded_classes
+from fewer._figures import Result
 from fewer._kernels._l1_proximal_newton import violations, working_set_rounds
-from fewer.learn.sparse._problem import L1Problem, with_fast_columns
-
-Loss = Literal["log", "squared_hinge", "squared"]
+from fewer.learn.sparse._problem import LOSSES, L1Problem, with_fast_columns
 
 
-@dataclass(frozen=True, eq=False)
-class L1Path:
+@dataclass(frozen=True, eq=False, repr=False)
+class L1Path(Result):
     """Sparse linear models from the strongest penalty to the weakest.
 
     Attributes
@@ -41,6 +40,8 @@ class L1Path:
     violations : ndarray of shape (n_points,)
         Sum of the absolute sub-gradients at the end. Without an intercept, an objective is above its minimum by twice
         this share of itself at most.
+    last_slopes : ndarray of shape (n_features,)
+        Absolute slopes of the loss at the last point; a column at zero stays there while its slope is at most 1.
     feature_names : ndarray of str or None
         Names of the columns, where they have any.
     n_rows : float
@@ -53,6 +54,7 @@ class L1Path:
     intercepts: np.ndarray
     objectives: np.ndarray
     violations: np.ndarray
+    last_slopes: np.ndarray
     feature_names: np.ndarray | None
     n_rows: float
 
@@ -121,7 +123,7 @@ def smallest_weight(problem: L1Problem) -> float:
 
 
 def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | None = None):
-    """Coefficients (sparse, a row for each weight), objectives and violations at increasing multiples of the loss."""
+    """Coefficients (sparse, a row for each weight), objectives, violations, and the last absolute slopes."""
     everything = np.arange(problem.size)
     w = null_start(problem)
     z = problem.predictions(w)
@@ -151,16 +153,16 @@ def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | 
         rows.append(sparse.csr_array(w[None, :]))
         objectives.append(value)
         ends.append(total)
-        if max_features is not None and rows[-1].nnz > max_features:
+        if max_features is not None and np.count_nonzero(w[: problem.X.shape[1]]) > max_features:
             break
-    return sparse.vstack(rows, format="csr"), np.array(objectives), np.array(ends)
+    return sparse.vstack(rows, format="csr"), np.array(objectives), np.array(ends), np.abs(slopes)
 
 
 def l1_path(
     X: Any,
     y: Any,
     *,
-    loss: Loss = "log",
+    loss: str = "log",
     Cs: Sequence[float] | None = None,
     n_points: int = 100,
     eps: float = 1e-2,
@@ -207,13 +209,15 @@ def l1_path(
     >>> from fewer.learn import l1_path
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> path = l1_path(scale(X), y, n_points=20)
-    >>> path.n_nonzero[[0, 5, 10, 19]]
-    array([0, 3, 6, 9], dtype=int32)
+    >>> path.n_nonzero[[0, 5, 10, 19]].tolist()
+    [0, 3, 6, 13]
     """
     names = np.array(X.columns, dtype=object) if hasattr(X, "columns") else None
     X = checked_array(
         X, "l1_path", accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32], accept_large_sparse=False
     )
+    if loss not in LOSSES:
+        raise ValueError(f"Unknown loss {loss!r}; there are {', '.join(LOSSES)}.")
     check_consistent_length(X, y)
     y = column_or_1d(y)
     if loss == "squared":
@@ -233,12 +237,12 @@ def l1_path(
     grid = weight_grid(problem, n_points, eps) if Cs is None else np.sort(np.asarray(Cs, dtype=float))
     if grid.size == 0 or grid[0] <= 0 or not np.isfinite(grid).all():
         raise ValueError(f"Cs must be positive numbers, at least one; got {Cs!r}.")
-    coefficients, objectives, ends = path_of(problem, grid, tol, max_features)
+    coefficients, objectives, ends, slopes = path_of(problem, grid, tol, max_features)
     n_columns = X.shape[1]
     intercepts = coefficients[:, [n_columns]].toarray().ravel() if fit_intercept else np.zeros(coefficients.shape[0])
     return L1Path(
         loss, grid[: coefficients.shape[0]], sparse.csr_array(coefficients[:, :n_columns]), intercepts, objectives,
-        ends, names, float(problem.weights.sum()),
+        ends, slopes[:n_columns], names, float(problem.weights.sum()),
     )  # fmt: skip
 
 

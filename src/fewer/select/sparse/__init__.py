@@ -1,0 +1,6 @@
+"""Columns by sparse models: where they enter a path of penalties, and how often they come back on parts of the rows."""
+
+from fewer.select.sparse._sparse_path_selector import SparsePathSelector
+from fewer.select.sparse._stability_selection import StabilitySelection
+
+__all__ = ["SparsePathSelector", "StabilitySelection"]

@@ -1,0 +1,248 @@
+"""Columns that a sparse model keeps choosing when it sees other halves of the rows.
+
+Each half of the rows gives the first q columns of a sparse model; a column's frequency is the share of halves in which
+it is among them. Keeping those above a threshold bounds how many useless columns come along on average:
+``E[V] <= q^2 / ((2 threshold - 1) p)``, when useless columns are as likely to be chosen as one another, and less likely
+than useful ones. Halves come in pairs that share no row (complementary pairs), which makes the frequencies steadier.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import MetaEstimatorMixin, _fit_context, clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval
+
+from fewer._estimators import warn_caller
+from fewer.catalogue import method
+from fewer.select._embedded_selector import model_scores
+from fewer.select._ranking import places
+from fewer.select._selector import Selector
+from fewer.select.scores._score import holds_numbers
+from fewer.select.sparse._sparse_path_selector import SparsePathSelector
+
+
+def expected_false_bound(n_chosen: float, threshold: float, n_columns: int) -> float:
+    """Bound on the mean number of useless columns kept, when ``n_chosen`` columns are chosen on each half.
+
+    Examples
+    --------
+    >>> expected_false_bound(10, 0.75, 1000)
+    0.2
+    """
+    return n_chosen**2 / ((2 * threshold - 1) * n_columns)
+
+
+def paired_halves(y: np.ndarray, n_pairs: int, rng, classes: bool) -> list[np.ndarray]:
+    """Pairs of halves of the rows, no row in both; each class is halved where there are classes."""
+    groups = [np.flatnonzero(y == label) for label in np.unique(y)] if classes else [np.arange(len(y))]
+    halves = []
+    for _ in range(n_pairs):
+        first, second = [], []
+        for group in groups:
+            shuffled = rng.permutation(group)
+            middle = len(shuffled) // 2
+            first.append(shuffled[:middle])
+            second.append(shuffled[middle : 2 * middle])
+        halves += [np.concatenate(first), np.concatenate(second)]
+    return halves
+
+
+@method(
+    tasks=["classification", "regression"],
+    when="A list of columns that must not change with the next few rows, with a bound on how many of them are there by "
+    "chance. It is cautious: with few rows it keeps few columns, and of alike columns perhaps none, because they take "
+    "turns; look at redundancy_groups then.",
+    cost="Two sparse models for each pair of halves: O(n p) a pass each.",
+    examples=lambda: [StabilitySelection(n_pairs=5, n_features_each=3)],
+)
+class StabilitySelection(MetaEstimatorMixin, Selector):
+    """Keep the columns that a sparse model chooses on most halves of the rows.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What chooses on each half: a selector with ``ranking_``, or a model with ``coef_`` or ``feature_importances_``,
+        whose zeros are columns not chosen. None for :class:`SparsePathSelector`.
+    threshold : float, default=0.7
+        Share of the halves in which a column must be chosen; above one half.
+    n_features_each : int or None, default=None
+        Columns chosen on each half at most; None for the number with which the bound is ``max_false``.
+    max_false : float, default=1.0
+        The bound on the mean number of useless columns, when ``n_features_each`` is None.
+    n_pairs : int, default=50
+        Pairs of halves; two fits for each.
+    n_jobs : int or None, default=None
+        Halves at the same time, in threads.
+    random_state : int, RandomState instance or None, default=None
+        Draws the halves.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Share of the halves in which each column is chosen.
+    ranking_ : ndarray of shape (n_features,)
+        Place of each column, 1 for the most often chosen; of equals, the one with the lowest index comes first.
+    support_ : ndarray of bool of shape (n_features,)
+        Which columns are kept.
+    stability_path_ : ndarray of shape (n_features_each, n_features)
+        Row q - 1 has the share of halves in which each column is among the first q.
+    n_features_each_ : int
+        Columns chosen on each half at most.
+    n_chosen_ : float
+        Columns chosen on a half on average; fewer than ``n_features_each_`` where a model had fewer.
+    expected_false_ : float
+        Bound on the mean number of useless columns among those kept.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    SparsePathSelector : One path on all rows.
+    fewer.evaluate.selection_stability : Whether any selector's choices agree.
+
+    References
+    ----------
+    .. [1] Meinshausen, N. and Buhlmann, P. (2010). Stability selection. Journal of the Royal Statistical Society B 72,
+       417-473.
+    .. [2] Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability
+       selection. Journal of the Royal Statistical Society B 75, 55-80.
+
+    Examples
+    --------
+    >>> from fewer.datasets import load
+    >>> from fewer.select import StabilitySelection
+    >>> wine = load("wine")
+    >>> select = StabilitySelection(n_pairs=10, n_features_each=4, random_state=0).fit(wine.X, wine.y)
+    >>> [wine.columns[column] for column in select.get_support(indices=True)]
+    ['alcohol', 'color_intensity', 'od280/od315_of_diluted_wines', 'proline']
+    """
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit"]), None],
+        "threshold": [Interval(Real, 0.5, 1, closed="right")],
+        "n_features_each": [Interval(Integral, 1, None, closed="left"), None],
+        "max_false": [Interval(Real, 0, None, closed="neither")],
+        "n_pairs": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        threshold=0.7,
+        n_features_each=None,
+        max_false=1.0,
+        n_pairs=50,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.threshold = threshold
+        self.n_features_each = n_features_each
+        self.max_false = max_false
+        self.n_pairs = n_pairs
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def _takes_sparse(self):
+        return True
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Choose on each half, and count.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes or numbers.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        X, y = self._validated(X, y, accept_sparse="csr", ensure_min_samples=4)
+        n_columns = X.shape[1]
+        self.n_features_each_ = min(self._asked_of_each(n_columns), n_columns)
+        chooser = SparsePathSelector() if self.estimator is None else self.estimator
+        rng = check_random_state(self.random_state)
+        halves = paired_halves(y, self.n_pairs, rng, classes=not holds_numbers(y))
+        chosen = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(first_columns)(clone(chooser), X[rows], y[rows], self.n_features_each_) for rows in halves
+        )
+        path = np.zeros((self.n_features_each_, n_columns))
+        for columns in chosen:
+            for place, column in enumerate(columns):
+                path[place:, column] += 1 / len(chosen)
+        self.stability_path_ = path
+        self.scores_ = path[-1]
+        self.ranking_ = places(self.scores_)
+        # Shares are sums of 1/halves: a hair below the threshold is the threshold.
+        self.support_ = self.scores_ >= self.threshold - 1e-9
+        self.n_chosen_ = float(np.mean([len(columns) for columns in chosen]))
+        self.expected_false_ = expected_false_bound(self.n_chosen_, self.threshold, n_columns)
+        if not self.support_.any():
+            warn_caller(
+                f"No column is chosen on {self.threshold:.0%} of the halves; the most frequent one is on "
+                f"{self.scores_.max():.0%}. There may be nothing to find, or alike columns take turns: see "
+                "redundancy_groups, or lower threshold."
+            )
+        return self
+
+    def _asked_of_each(self, n_columns: int) -> int:
+        if self.n_features_each is not None:
+            return self.n_features_each
+        return max(1, int(np.sqrt(self.max_false * (2 * self.threshold - 1) * n_columns)))
+
+    def plot(self, n_columns=10):
+        """Frequencies against how many columns are chosen on each half; columns that are kept are named.
+
+        Parameters
+        ----------
+        n_columns : int, default=10
+            How many of the most frequent columns are coloured and named.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The picture.
+        """
+        from fewer._figures import GREY, new_figure, translucent
+
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        figure = new_figure(
+            title=f"{int(self.support_.sum())} columns come back on {self.threshold:.0%} of the halves",
+            x="columns chosen on each half",
+            y="share of halves",
+        )
+        counts = np.arange(1, self.n_features_each_ + 1)
+        ever = np.flatnonzero(self.scores_)
+        for column in ever[np.argsort(self.ranking_[ever])]:
+            named = self.ranking_[column] <= n_columns
+            figure.add_scatter(
+                x=counts, y=self.stability_path_[:, column], mode="lines", name=str(names[column]),
+                showlegend=bool(named), line={"width": 2} if named else {"width": 0.7, "color": translucent(GREY, 0.4)},
+            )  # fmt: skip
+        figure.add_hline(y=self.threshold, line={"color": GREY, "dash": "dot"}, annotation_text="threshold")
+        return figure
+
+
+def first_columns(chooser, X, y, n_most: int) -> np.ndarray:
+    """The columns that a selector ranks first, or that a model uses most; no more than ``n_most``."""
+    chooser.fit(X, y)
+    if hasattr(chooser, "ranking_"):
+        order = np.argsort(chooser.ranking_, kind="stable")
+        scores = getattr(chooser, "scores_", None)
+        return order[:n_most] if scores is None else order[:n_most][np.asarray(scores)[order[:n_most]] != 0]
+    scores = model_scores(chooser, X.shape[1])
+    order = np.argsort(-scores, kind="stable")[:n_most]
+    return order[scores[order] != 0]

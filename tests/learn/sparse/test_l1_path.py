@@ -1,0 +1,129 @@
+"""Paths of penalties, and the choice of one."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
+from sklearn.linear_model import lasso_path
+from sklearn.preprocessing import scale
+
+from fewer.learn import (
+    L1LinearClassifier,
+    L1PathClassifierCV,
+    L1PathRegressorCV,
+    compare_l1_solvers,
+    l1_path,
+)
+from fewer.learn.sparse._l1_path_cv import chosen_point
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return scale(X), y
+
+
+def test_a_path_is_the_single_fits_one_after_the_other(cancer):
+    X, y = cancer
+    path = l1_path(X, y, n_points=12, eps=1e-3, tol=1e-7)
+    assert path.n_nonzero[0] == 0
+    for at in (3, 7, 11):
+        alone = L1LinearClassifier(C=path.Cs[at], tol=1e-9).fit(X, y)
+        np.testing.assert_allclose(path.coefs[[at]].toarray()[0], alone.coef_[0], atol=1e-4)
+        assert path.intercepts[at] == pytest.approx(alone.intercept_[0], abs=1e-4)
+        assert path.objectives[at] == pytest.approx(alone.objective_[0], rel=1e-9)
+
+
+def test_the_squared_path_is_the_lasso_path():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X - X.mean(axis=0), y - y.mean()
+    path = l1_path(X, y, loss="squared", n_points=20, fit_intercept=False, tol=1e-8)
+    alphas, coefs, _ = lasso_path(X, y, alphas=path.alphas, tol=1e-12, max_iter=100_000)
+    np.testing.assert_allclose(alphas, path.alphas)
+    np.testing.assert_allclose(path.coefs.toarray().T, coefs, atol=1e-3)
+
+
+def test_columns_that_the_strong_rule_misses_are_found():
+    # Few points, far apart: the rule has little to go by, and the look at all columns must make up for it.
+    X, y = make_classification(60, 400, n_informative=10, random_state=1)
+    path = l1_path(X, y, n_points=4, eps=1e-2, tol=1e-6)
+    for at in range(4):
+        alone = L1LinearClassifier(C=path.Cs[at], tol=1e-9).fit(X, y)
+        assert path.objectives[at] == pytest.approx(alone.objective_[0], rel=1e-6)
+
+
+def test_entered_is_the_first_point_with_a_coefficient(cancer):
+    X, y = cancer
+    path = l1_path(X, y, n_points=15)
+    dense = path.coefs.toarray() != 0
+    for column in range(X.shape[1]):
+        expected = np.argmax(dense[:, column]) if dense[:, column].any() else 15
+        assert path.entered[column] == expected
+
+
+def test_a_path_ends_when_enough_columns_are_in(cancer):
+    X, y = cancer
+    path = l1_path(X, y, eps=1e-3, max_features=4)
+    assert path.n_nonzero[-1] > 4
+    assert (path.n_nonzero[:-1] <= 4).all()
+
+
+def test_a_path_without_anything_to_enter_is_refused():
+    with pytest.raises(ValueError, match="No column has anything to do with the target"):
+        l1_path(np.ones((10, 3)), np.arange(10) % 2)
+
+
+def test_three_classes_are_sent_elsewhere():
+    with pytest.raises(ValueError, match=r"two classes.*L1PathClassifierCV"):
+        l1_path(np.eye(6), [0, 1, 2, 0, 1, 2])
+
+
+def test_one_standard_error_takes_the_strongest_penalty_as_good():
+    scores = np.array([[0.5, 0.7, 0.75, 0.7], [0.5, 0.8, 0.85, 0.8], [0.5, 0.75, 0.8, 0.75]])
+    # The best mean is .8 with a standard error of .029; .75 is further away than that.
+    assert chosen_point(scores, "one_se") == (2, 2)
+    noisy = scores + np.array([[0.2], [-0.2], [0.0]])
+    assert chosen_point(noisy, "one_se") == (1, 2)
+    assert chosen_point(noisy, "best") == (2, 2)
+
+
+def test_cross_validation_never_fits_on_the_rows_it_scores():
+    # Noise: on rows that were seen, weak penalties look perfect; held out, none is better than the empty model.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 300)), rng.integers(0, 2, 60)
+    model = L1PathClassifierCV(n_points=12, scoring="accuracy").fit(X, y)
+    assert model.scores_.mean(axis=0).max() < 0.75
+    assert model.scores_.shape == (5, 12)
+
+
+def test_the_chosen_model_is_the_one_fit_at_its_penalty(cancer):
+    X, y = cancer
+    model = L1PathClassifierCV(n_points=15, eps=1e-3, tol=1e-7, n_jobs=2).fit(X, y)
+    assert model.C_ in model.Cs_
+    alone = L1LinearClassifier(C=model.C_, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-4)
+
+
+def test_the_regressor_chooses_as_scikit_learn_does_when_asked_for_the_best():
+    from sklearn.linear_model import LassoCV
+
+    X, y = load_diabetes(return_X_y=True)
+    model = L1PathRegressorCV(rule="best", tol=1e-7).fit(X, y)
+    peer = LassoCV(alphas=model.alphas_, cv=5, tol=1e-8, max_iter=100_000).fit(X, y)
+    assert model.alpha_ == pytest.approx(peer.alpha_)
+    np.testing.assert_allclose(-model.scores_.T, peer.mse_path_, rtol=1e-4)
+
+
+def test_solvers_are_compared_on_the_same_minimum(cancer):
+    X, y = cancer
+    compared = compare_l1_solvers(X, y, solvers=["auto", "tron"], budget=5, test=(X, y))
+    assert compared.minimum == pytest.approx(46.08174, rel=1e-6)
+    assert np.isfinite(list(compared.seconds_to(1e-8).values())).all()
+    record = compared.table[-1]
+    assert record["solver"] == "tron"
+    assert record["accuracy"] > 0.98
+    assert compared.plot().data[0].name == "auto"
+
+
+def test_an_unknown_solver_is_named(cancer):
+    with pytest.raises(ValueError, match=r"Unknown solvers newton; there are auto, cdn"):
+        compare_l1_solvers(*cancer, solvers=["newton"])
