@@ -162,6 +162,11 @@ def test_discriminants_go_on_when_there_are_more_columns_than_rows(objective):
     assert all(0 <= score <= 1 for score in [*forward.path_scores_.values(), *backward.path_scores_.values()])
 
 
+def test_two_classes_of_two_rows_are_enough_to_leave_one_out():
+    with DiscriminantObjective(cv="loo").start(table(2, n_rows=4)[0], np.array([0, 0, 1, 1])) as scorer:
+        assert 0 <= scorer.score_added(np.array([1]))[0] <= 1
+
+
 def test_huge_and_tiny_numbers_make_no_difference_to_discriminants():
     X, y, _ = table(3)
     scales = np.array([1e200, 1e-200, 1.0, 1e-9, 1e30])
