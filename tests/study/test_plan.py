@@ -165,6 +165,19 @@ def test_folds_are_as_many_as_the_rarest_class_allows(make_table):
     assert make_plan(study_data(few)).n_folds == 3
 
 
+def test_of_very_many_rows_presets_try_nothing_that_compares_all_pairs_of_them():
+    rng = np.random.default_rng(0)
+    many = study_data(Dataset.from_frame(rng.normal(size=(20_001, 3)), target=np.arange(20_001) % 2))
+    plan = make_plan(many, preset="thorough")
+    assert {candidate.learner.name for candidate in plan.candidates}.isdisjoint({"knn", "svm"})
+    assert not any(candidate.name.startswith("ReliefF") for candidate in plan.candidates)
+    assert (plan.n_folds, plan.n_repeats, plan.n_permutations) == (10, 1, 199)
+    assert make_plan(many, preset="quick", confidence=0.99).n_permutations == 99
+    asked = make_plan(many, preset="quick", learners=["knn"], n_repeats=2, n_permutations=99)
+    assert {candidate.learner.name for candidate in asked.candidates} == {"simplest", "knn"}
+    assert (asked.n_repeats, asked.n_permutations) == (2, 99)
+
+
 def test_sizes_grow_and_stay_below_all():
     for n_columns in (1, 2, 3, 10, 100, 20_000):
         sizes = size_path(n_columns)

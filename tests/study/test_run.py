@@ -6,11 +6,25 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fewer.engine import Engine
+from fewer.engine import Engine, Failure, Outcome
 from fewer.io import Dataset
 from fewer.study import Journal, StudyError, findings_of, make_plan, run_plan, study_data
 from fewer.study._run import StudyInterruptedError
-from fewer.study._work import Bench, FoldWork, NullWork, do_fold, do_null, randomised
+from fewer.study._work import Bench, FoldWork, NullWork, do_fold, do_null, randomised, randomised_with_folds
+
+
+class Outcomes(list):
+    """Outcomes of a run that was, or was not, interrupted."""
+
+    interrupted = False
+
+
+class DeadlyEngine:
+    """An engine whose workers die of every task."""
+
+    def run(self, function, tasks, **options):
+        dead = Failure("WorkerDied", "the worker died 3 times")
+        return Outcomes(Outcome(index, task, failure=dead) for index, task in enumerate(tasks))
 
 
 class StoppingEngine:
@@ -52,10 +66,6 @@ def undisturbed(data, quick_plan, tmp_path_factory):
         return plan, findings_of(journal), {key: journal[key] for key in journal.keys()}  # noqa: SIM118 - not a dict
 
 
-def without_times(payload):
-    return {name: value for name, value in payload.items() if not name.endswith("seconds")}
-
-
 @pytest.mark.parametrize("after", [0, 30, 50])
 def test_a_stopped_run_goes_on_and_finds_the_same(data, undisturbed, tmp_path, after):
     plan, findings, work = undisturbed
@@ -68,9 +78,20 @@ def test_a_stopped_run_goes_on_and_finds_the_same(data, undisturbed, tmp_path, a
         with Engine.local(1) as engine:
             run_plan(plan, data, journal, engine=engine)
         assert findings_of(journal).to_json() == findings.to_json()
-        assert {key: without_times(journal[key]) for key in journal.keys()} == {  # noqa: SIM118 - not a dict
-            key: without_times(payload) for key, payload in work.items()
-        }
+        assert {key: journal[key] for key in journal.keys()} == work  # noqa: SIM118 - not a dict
+
+
+def test_a_piece_that_no_worker_survives_is_no_failure_of_its_candidate(data, undisturbed, tmp_path):
+    """It is left to do, for a machine with more memory, and the findings will be those of an undisturbed run."""
+    plan, findings, _ = undisturbed
+
+    with Journal.create(tmp_path / "journal.sqlite", plan) as journal:
+        with pytest.raises(StudyError, match=r"^40 pieces of work .* died 3 times\..*--jobs 1"):
+            run_plan(plan, data, journal, engine=DeadlyEngine())
+        assert len(journal) == 0
+        with Engine.local(1) as engine:
+            run_plan(plan, data, journal, engine=engine)
+        assert findings_of(journal).to_json() == findings.to_json()
 
 
 def test_finished_work_is_not_done_again(data, undisturbed, tmp_path):
@@ -164,17 +185,18 @@ def test_groups_are_never_parted_and_time_never_runs_backwards():
     frame = pl.DataFrame(
         {
             "x": rng.normal(size=60),
+            "z": rng.normal(size=60),
             "patient": [f"p{i}" for i in rng.integers(0, 15, size=60)],
             "day": rng.permutation(60) + 0.5,
             "y": rng.normal(size=60),
         }
     )
     table = Dataset.from_frame(frame, target="y")
-    grouped = study_data(table.keep(["x", "patient"]), groups="patient")
+    grouped = study_data(table.keep(["x", "z", "patient"]), groups="patient")
     for folds in Bench(make_plan(grouped, preset="quick", methods=["pearson"]), grouped).repeats:
         for fold in folds:
             assert not set(grouped.groups[fold.train]) & set(grouped.groups[fold.test])
-    timed = study_data(table.keep(["x", "day"]), time="day")
+    timed = study_data(table.keep(["x", "z", "day"]), time="day")
     plan = make_plan(timed, preset="quick", methods=["pearson"])
     assert plan.n_repeats == 1
     for fold in Bench(plan, timed).repeats[0]:
@@ -212,3 +234,17 @@ def test_folds_without_a_choice_are_told(quick_plan, tmp_path):
         pytest.raises(StudyError, match="nothing to choose among"),
     ):
         run_plan(plan, data, journal, engine=engine)
+
+
+def test_a_rare_class_that_is_shuffled_to_the_end_of_time_is_drawn_again():
+    """Of rows in order of time, the first fold learns from a few: no permutation may leave it without a class."""
+    rng = np.random.default_rng(0)
+    rare = np.isin(np.arange(60), [0, 3, 30, 45])
+    frame = {f"x{i}": rng.normal(size=60) for i in range(4)} | {"day": np.arange(60.0), "y": np.where(rare, "b", "a")}
+    timed = study_data(Dataset.from_frame(pl.DataFrame(frame), target="y"), time="day")
+    bench = Bench(make_plan(timed, preset="quick", n_folds=5, methods=["anova"], learners=["knn"]), timed)
+    for number in range(10):
+        _, y, folds = randomised_with_folds(bench, "labels", number)
+        assert sorted(y) == sorted(timed.dataset.y)
+        assert all(set(y[fold.train]) == {"a", "b"} for fold in folds)
+        assert np.isfinite(do_null(NullWork("labels", number, 2), bench)["score"])

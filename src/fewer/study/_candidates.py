@@ -17,6 +17,9 @@ PRESETS: tuple[Preset, ...] = get_args(Preset)
 
 _MOST_COLUMNS_KEPT = 1000
 _GROWTH = 2**0.5
+# From here on, presets leave out what compares all pairs of rows, and folds are drawn once.
+MANY_ROWS = 20_000
+_PAIRWISE_REDUCERS = frozenset({"ReliefF"})
 # Learners that are fitted anew for every size get one size in so many.
 _COARSE = 3
 
@@ -83,7 +86,7 @@ def size_path(n_columns: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _reducers(preset: Preset, *, classify: bool, sparse: bool) -> list[tuple[str, Recipe]]:
+def _reducers(preset: Preset, *, classify: bool, sparse: bool, many_rows: bool) -> list[tuple[str, Recipe]]:
     """Reducers of a preset, each with its name in tables."""
     by_strength = ("F test", Recipe("SelectTop", {"score_func": "anova"}))
     if not classify:
@@ -100,22 +103,32 @@ def _reducers(preset: Preset, *, classify: bool, sparse: bool) -> list[tuple[str
     if classify:
         thorough.append(("SVM-RFE", Recipe("OVRSVMRFESelector")))
     found = {"quick": quick, "standard": standard, "thorough": thorough}[preset]
-    return [(name, recipe) for name, recipe in found if _objection(recipe, sparse=sparse) is None]
+    return [
+        (name, recipe)
+        for name, recipe in found
+        if _objection(recipe, sparse=sparse) is None and not (many_rows and name in _PAIRWISE_REDUCERS)
+    ]
 
 
-def _learners(preset: Preset, *, classify: bool, sparse: bool) -> list[str]:
+def _learners(preset: Preset, *, classify: bool, sparse: bool, many_rows: bool) -> list[str]:
     names = {
         "quick": ["ridge", "naive_bayes", "knn"],
         "standard": ["ridge", "naive_bayes", "knn", "forest"],
         "thorough": ["ridge", "naive_bayes", "knn", "lda", "svm", "forest"],
     }[preset]
-    return [name for name in names if (classify or LEARNERS[name].regression) and (LEARNERS[name].sparse or not sparse)]
+    cards = [LEARNERS[name] for name in names]
+    return [
+        card.name
+        for card in cards
+        if (card.regression or classify) and (card.sparse or not sparse) and not (card.pairwise and many_rows)
+    ]
 
 
 def candidates_for(
     *,
     classify: bool,
     n_columns: int,
+    n_rows: int = 0,
     sparse: bool = False,
     preset: Preset = "standard",
     methods: Iterable[str] | None = None,
@@ -130,6 +143,8 @@ def candidates_for(
         Whether the target holds classes.
     n_columns : int
         Columns to choose from.
+    n_rows : int, default=0
+        Rows; of very many, presets leave out methods whose time grows with their square.
     sparse : bool, default=False
         Whether the table is sparse: what cannot take it is left out of the presets.
     preset : {"quick", "standard", "thorough"}, default="standard"
@@ -148,13 +163,14 @@ def candidates_for(
     """
     if preset not in PRESETS:
         raise StudyError(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
-    chosen = _learners(preset, classify=classify, sparse=sparse) if learners is None else list(dict.fromkeys(learners))
+    preset_for = {"classify": classify, "sparse": sparse, "many_rows": n_rows > MANY_ROWS}
+    chosen = _learners(preset, **preset_for) if learners is None else list(dict.fromkeys(learners))
     for name in chosen:
         _check_learner(name, classify=classify, sparse=sparse)
     reducers = (
         [_reducer_named(name, classify=classify, sparse=sparse) for name in dict.fromkeys(methods)]
         if methods is not None
-        else _reducers(preset, classify=classify, sparse=sparse)
+        else _reducers(preset, **preset_for)
     )
     if n_columns < 2:
         raise StudyError("There is one column to learn from, and nothing to choose among: a study needs two or more.")

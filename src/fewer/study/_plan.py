@@ -8,11 +8,11 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fewer.study._candidates import Candidate, Preset, candidates_for
+from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
 from fewer.study._errors import StudyError
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 
 # Folds, repeats and permutations: quick for a first look, thorough for a paper.
 _EFFORT: dict[str, tuple[int, int, int]] = {"quick": (5, 2, 99), "standard": (5, 5, 199), "thorough": (10, 10, 999)}
+# Of very many rows, folds drawn again say the same again, and each permutation takes long: one in so many is made.
+_MANY_ROWS_SHARE = 5
 _FEW_OF_A_CLASS = 0.2
 
 
@@ -226,13 +228,14 @@ def make_plan(
     candidates = candidates_for(
         classify=data.is_classification,
         n_columns=data.dataset.n_columns,
+        n_rows=data.dataset.n_rows,
         sparse=data.dataset.is_sparse,
         preset=preset,
         methods=methods,
         learners=learners,
         sizes=sizes,
     )
-    folds, repeats, permutations = _EFFORT[preset]
+    folds, repeats, permutations = _effort(preset, data, confidence)
     plan = Plan(
         source=data.dataset.source,
         fingerprint=data.fingerprint,
@@ -241,7 +244,7 @@ def make_plan(
         n_rows=data.dataset.n_rows,
         n_columns=data.dataset.n_columns,
         splitting=_splitting(data),
-        n_folds=_folds_there_can_be(data, folds) if n_folds is None else n_folds,
+        n_folds=folds if n_folds is None else n_folds,
         n_repeats=repeats if n_repeats is None else n_repeats,
         scoring=_default_scoring(data) if scoring is None else _checked_scoring(scoring, data),
         candidates=candidates,
@@ -251,10 +254,17 @@ def make_plan(
         preset=preset,
         reading=dict(reading or {}),
     )
-    if data.in_order_of_time and n_repeats is None:
-        plan = replace(plan, n_repeats=1)
     _check_plan(plan)
     return plan
+
+
+def _effort(preset: Preset, data: "StudyData", confidence: float) -> tuple[int, int, int]:
+    """Folds, repeats and permutations of a preset for this table."""
+    folds, repeats, permutations = _EFFORT[preset]
+    if data.dataset.n_rows > MANY_ROWS:
+        repeats = 1
+        permutations = max(permutations // _MANY_ROWS_SHARE, min(permutations, fewest_permutations(confidence)))
+    return _folds_there_can_be(data, folds), 1 if data.in_order_of_time else repeats, permutations
 
 
 def _splitting(data: "StudyData") -> Splitting:

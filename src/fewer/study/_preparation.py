@@ -53,7 +53,9 @@ def preparation(dataset: "Dataset", *, holes: bool | None = None) -> Any:
         steps.append(("numbers", _numbers(dataset)))
     elif holes:
         steps.append(("fill", _filled("median")))
-    steps += [("vary", VarianceThreshold()), ("scale", MaxAbsScaler() if dataset.is_sparse else StandardScaler())]
+    scaler = MaxAbsScaler if dataset.is_sparse else StandardScaler
+    # In place, because the step before has made a copy: a large table is in memory once less.
+    steps += [("vary", VarianceThreshold()), ("scale", scaler(copy=False))]
     return Pipeline(steps)
 
 

@@ -55,13 +55,18 @@ def _simplest(classify: bool) -> Any:
 
 @dataclass(frozen=True)
 class Learner:
-    """A learner that a study can name; ``says`` is what people call it."""
+    """A learner that a study can name; ``says`` is what people call it.
+
+    A ``slow`` one is fitted anew for every size. A ``pairwise`` one looks at all pairs of rows, so that its time grows
+    with their square.
+    """
 
     name: str
     says: str
     build: Callable[[bool], Any]
     regression: bool = True
     slow: bool = False
+    pairwise: bool = False
     sparse: bool = True
 
 
@@ -69,11 +74,11 @@ LEARNERS: dict[str, Learner] = {
     learner.name: learner
     for learner in (
         Learner("ridge", "ridge", _ridge),
-        Learner("knn", "nearest neighbours", _neighbours),
+        Learner("knn", "nearest neighbours", _neighbours, pairwise=True),
         Learner("naive_bayes", "naive Bayes", _naive_bayes, regression=False, sparse=False),
         Learner("lda", "linear discriminant", _discriminant, regression=False, sparse=False),
         Learner("forest", "random forest", _forest, slow=True),
-        Learner("svm", "SVM", _support_vectors, slow=True),
+        Learner("svm", "SVM", _support_vectors, slow=True, pairwise=True),
         Learner("simplest", "most frequent class, or mean", _simplest),
     )
 }

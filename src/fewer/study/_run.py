@@ -10,10 +10,11 @@ from fewer.study._cautions import CAUTIONS, do_cautions
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL, do_final
 from fewer.study._scores import AllScores, read_scores
+from fewer.study._wording import counted
 from fewer.study._work import Bench, FoldWork, Null, NullWork, do_fold, do_null
 
 if TYPE_CHECKING:
-    from fewer.engine import Engine
+    from fewer.engine import Engine, Failure
     from fewer.study._journal import Journal
     from fewer.study._plan import Plan
     from fewer.study._study_data import StudyData
@@ -109,16 +110,25 @@ def _do(
         progress=progress,
         description=description,
     )
+    lost: list[Failure] = []
     for outcome in run:
         key = lacking[outcome.index].key
-        if outcome.ok:
+        if outcome.failure is None:
             journal.add(key, outcome.value, outcome.seconds)
+        elif outcome.failure.kind == "WorkerDied":
+            lost.append(outcome.failure)
         else:
             # What fails once fails again, as all pieces are pure; a candidate that cannot be run must not stop others.
             journal.add(key, {"failure": str(outcome.failure)}, outcome.seconds)
     if run.interrupted:
         raise StudyInterruptedError(
             f"Stopped; {len(journal):,} pieces of work are finished and kept. Run the same command again to go on."
+        )
+    if lost:
+        # Not the candidate's own failure, and not written down as one: with more memory it may well be run.
+        raise StudyError(
+            f"{counted(len(lost), 'piece')} of work could not be finished: {lost[0].message}. If memory ran "
+            "out, run the same command again with fewer workers (--jobs 1). Everything finished is kept."
         )
 
 
