@@ -1,0 +1,62 @@
+"""
+One pass, truly sparse: online learning by dual averaging
+==========================================================
+
+Rows that come as a stream, or are too many to hold, are met once and forgotten. Descent with small steps and a price on
+the weights should give a sparse model, and does not: each row pushes nearly all weights away from zero again, and the
+little shrinking of one step does not bring them back. :class:`~fewer.learn.RDAClassifier` and
+:class:`~fewer.learn.RDARegressor` hold the *average* of all gradients against the price instead. Where that average is
+small, the weight is exactly zero, at every moment.
+
+Use them for streams and for very many sparse rows. Where all rows fit into memory,
+:class:`~fewer.learn.L1LinearClassifier` finds the exact minimum. And scale the columns: they share one price, and
+``gamma``, which says how slowly weights move, depends on their scale.
+"""
+
+# %%
+# Of 200 columns, 10 matter. Beside dual averaging, descent that shrinks the weights after each row by the same price
+# (FOBOS), and the exact minimum for all rows:
+import numpy as np
+from scipy.special import expit
+
+from fewer._figures import BLUE, GREY, RED, line, new_figure
+from fewer.learn import L1LinearClassifier, RDAClassifier, regret_monitor
+
+rng = np.random.default_rng(0)
+truth = np.zeros(200)
+truth[:10] = [1, -1] * 5
+X = rng.normal(size=(12_000, 200))
+y = np.where(rng.random(len(X)) < expit(X @ truth), 1, -1)
+
+price, gamma = 0.03, 5.0
+model = RDAClassifier(alpha=price, gamma=gamma, fit_intercept=False, shuffle=False, record=True).fit(X, y)
+batch = L1LinearClassifier(C=1 / (price * len(X)), fit_intercept=False).fit(X, y)
+
+step = np.sqrt(2 / len(X)) / gamma
+weights, n_shrunk = np.zeros(200), []
+for row, label in zip(X, y, strict=True):
+    weights += step * label * expit(-label * (row @ weights)) * row
+    weights = np.sign(weights) * np.maximum(np.abs(weights) - step * price, 0)
+    n_shrunk.append(np.count_nonzero(weights))
+
+steps, n_nonzero = zip(*model.nnz_history_, strict=True)
+figure = new_figure(x="rows met", y="weights that are not zero", title="Ten columns matter")
+figure.add_trace(line("dual averaging", steps, n_nonzero, BLUE))
+figure.add_trace(line("descent with shrinking", [*range(100, 12_001, 100)], n_shrunk[99::100], RED))
+figure.add_trace(line("all rows at once", [0, 12_000], [len(batch.support_)] * 2, GREY, line_dash="dot"))
+figure.update_yaxes(type="log")
+
+# %%
+# Learning goes on where it stopped: pieces give what all rows at once give. The state is one number for each column,
+# however many rows there were.
+pieces = RDAClassifier(alpha=price, gamma=gamma, fit_intercept=False)
+for rows in np.array_split(np.arange(len(X)), 7):
+    pieces.partial_fit(X[rows], y[rows], classes=[-1, 1])
+print("the same weights:", np.array_equal(pieces.coef_, model.coef_), "- columns kept:", pieces.support_)
+
+# %%
+# What does it cost not to have seen all rows before? Theory bounds the regret, here against the best weights for the
+# rows so far, which are not known until then; in practice it is far below the bound.
+regret = regret_monitor(model, X, y)
+print(regret)
+regret.plot()

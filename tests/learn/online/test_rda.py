@@ -1,0 +1,275 @@
+"""Online sparse linear models: penalties, averages, going on, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import expit
+from sklearn.datasets import load_iris, make_classification
+
+from fewer._kernels import _dual_averaging as kernels
+from fewer.learn import L1LinearClassifier, L1LinearRegressor, RDAClassifier, RDARegressor
+from fewer.learn.online._dual_averaging import (
+    l1_ball_weights,
+    l1_weights,
+    p_norm_weights,
+    sparse_truth_norm,
+    strongly_convex_weights,
+)
+
+FORMS = {
+    "l1": lambda mean, t: l1_weights(mean, t, 0.003, 1.5),
+    "none": lambda mean, t: l1_weights(mean, t, 0.0, 1.5),
+    "l1l2": lambda mean, t: strongly_convex_weights(mean, 0.1, 0.003),
+    "l2": lambda mean, t: strongly_convex_weights(mean, 0.1),
+    "l1_ball": lambda mean, t: l1_ball_weights(mean, t, 1.5, 2.0),
+    "p_norm": lambda mean, t: p_norm_weights(mean, t, 0.003, 1.5, 1.3),
+}
+SLOPES = {
+    "log": lambda y, z: -y * expit(-y * z),
+    "hinge": lambda y, z: np.where(y * z < 1, -y, 0.0),
+    "squared": lambda y, z: 2 * (z - y),
+}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Rows with 3 of 100 entries stored, and two classes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 60)) * (rng.random((1500, 60)) < 0.03)
+    y = np.where(X[:, :3] @ [1, 1, -1] + 0.1 * rng.normal(size=1500) > 0, 1.0, -1.0)
+    return X, y
+
+
+def by_the_book(X, y, form, slope, batch_size, fit_intercept):
+    """Algorithm 1, word by word: last weights and their average."""
+    table = np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
+    n_columns = X.shape[1]
+    total, w, met = np.zeros(table.shape[1]), np.zeros(table.shape[1]), []
+    for t, start in enumerate(range(0, len(X), batch_size), 1):
+        batch, target = table[start : start + batch_size], y[start : start + batch_size]
+        met.append(w)
+        total += batch.T @ slope(target, batch @ w) / len(target)
+        w = np.append(form(total[:n_columns] / t, t), -(np.sqrt(t) / 1.5) * total[n_columns:] / t)
+    return w, np.mean(met, axis=0)
+
+
+@pytest.mark.parametrize("penalty", FORMS)
+@pytest.mark.parametrize(("loss", "batch_size", "fit_intercept"), [("log", 1, True), ("hinge", 7, False)])
+def test_every_penalty_follows_the_algorithm_and_so_does_the_average(rows, penalty, loss, batch_size, fit_intercept):
+    X, y = rows
+    last, average = by_the_book(X, y, FORMS[penalty], SLOPES[loss], batch_size, fit_intercept)
+    own = {"penalty": "l1", "p_norm": 1.3} if penalty == "p_norm" else {"penalty": penalty}
+    model = RDAClassifier(
+        loss, alpha=0.003, l2=0.1, radius=2.0, gamma=1.5, batch_size=batch_size, fit_intercept=fit_intercept,
+        shuffle=False, **own,
+    )  # fmt: skip
+    for output, expected in (("last", last), ("average", average)):
+        for form in (np.asarray, sparse.csr_array):
+            fitted = model.set_params(output=output).fit(form(X), y)
+            assert fitted.coef_[0] == pytest.approx(expected[:60], abs=1e-12)
+            if fit_intercept:
+                assert fitted.intercept_[0] == pytest.approx(expected[60], abs=1e-12)
+
+
+def test_rho_makes_the_average_sparser_steps_and_counts_them_right(rows):
+    X, y = rows
+    form = lambda mean, t: l1_weights(mean, t, 0.001, 1.5, 0.02)  # noqa: E731
+    last, average = by_the_book(X, y, form, SLOPES["log"], 1, True)
+    model = RDAClassifier(alpha=0.001, gamma=1.5, rho=0.02, shuffle=False)
+    assert model.fit(X, y).coef_[0] == pytest.approx(last[:60], abs=1e-12)
+    assert model.set_params(output="average").fit(X, y).coef_[0] == pytest.approx(average[:60], abs=1e-12)
+
+
+def test_the_average_counts_weights_from_before_gamma_grew(rows):
+    X, y = rows
+    X = X * np.linspace(0.1, 3, 1500)[:, None]  # the longest of the first rows come late
+    model = RDAClassifier(alpha=0.001, shuffle=False, fit_intercept=False, output="average").fit(X[:300], y[:300])
+    total, gamma, w, met = np.zeros(60), 0.0, np.zeros(60), []
+    for t, (row, label) in enumerate(zip(X[:300], y[:300], strict=True), 1):
+        met.append(w)
+        total += row * SLOPES["log"](label, row @ w)
+        gamma = max(gamma, np.linalg.norm(row)) if t <= 100 else gamma
+        w = l1_weights(total / t, t, 0.001, gamma) if gamma > 0 else w
+    assert model.gamma_ == pytest.approx(gamma)
+    assert model.coef_[0] == pytest.approx(np.mean(met, axis=0), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("short", "plain"),
+    [
+        (kernels.sum_of_inverse_roots, lambda k: 1 / np.sqrt(k)),
+        (kernels.sum_of_roots, np.sqrt),
+        (kernels.sum_of_inverses, lambda k: 1 / k),
+    ],
+)
+def test_sums_over_steps_are_right_at_any_length(short, plain):
+    sums = np.cumsum(plain(np.arange(1, 100_001).astype(np.longdouble)))
+    for t in (1, 2, 10, 63, 64, 65, 1000, 99_999):
+        assert short(t) == pytest.approx(float(sums[t - 1]), rel=1e-13)
+    assert short(0) == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"output": "average"},
+        {"penalty": "l1l2"},
+        {"p_norm": 1.5},
+        {"accelerated": True, "batch_size": 10},
+        {"batch_size": 10, "loss": "squared"},
+    ],
+    ids=str,
+)
+def test_pieces_are_the_whole_also_when_saved_between(rows, options):
+    import pickle
+
+    X, y = rows
+    whole = RDAClassifier(alpha=0.002, shuffle=False, **options).fit(sparse.csr_array(X), y)
+    pieces = RDAClassifier(alpha=0.002, **options)
+    for start in range(0, 1500, 50):  # gamma is still measured in the second piece
+        pieces.partial_fit(sparse.csr_array(X[start : start + 50]), y[start : start + 50], classes=[-1, 1])
+        pieces = pickle.loads(pickle.dumps(pieces))
+    assert np.array_equal(pieces.coef_, whole.coef_)
+    assert np.array_equal(pieces.intercept_, whole.intercept_)
+    assert (pieces.t_, pieces.gamma_) == (whole.t_, whole.gamma_)
+
+
+def test_the_accelerated_method_on_the_whole_table_finds_the_batch_minimum():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 20))
+    y = np.where(rng.random(200) < expit(X[:, 0] - X[:, 1] + 0.5), 1, -1)
+    batch = L1LinearClassifier(C=1 / (0.02 * 200), tol=1e-10).fit(X, y)
+    for form in (np.asarray, sparse.csr_array):
+        model = RDAClassifier(alpha=0.02, accelerated=True, batch_size=200, n_epochs=1500).fit(form(X), y)
+        assert model.coef_ == pytest.approx(batch.coef_, abs=1e-3)
+        assert model.intercept_ == pytest.approx(batch.intercept_, abs=1e-3)
+
+
+def test_regression_comes_near_the_batch_minimum():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 30))
+    y = X[:, 0] - 2 * X[:, 3] + 0.5 + rng.normal(size=5000)
+    batch = L1LinearRegressor(alpha=0.1).fit(X, y)
+    model = RDARegressor(alpha=0.2, gamma=10.0, n_epochs=5, random_state=0).fit(X, y)
+    assert model.support_.tolist() == batch.support_.tolist() == [0, 3]
+    assert model.coef_ == pytest.approx(batch.coef_, abs=0.1)
+    assert model.intercept_ == pytest.approx(batch.intercept_, abs=0.1)
+
+
+def test_gamma_of_regression_follows_the_scales_of_table_and_target():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = X[:, 0] + 0.1 * rng.normal(size=300)
+    options = {"alpha": 0, "fit_intercept": False, "random_state": 0}
+    plain = RDARegressor(**options).fit(X, y).predict(X)
+    scaled = RDARegressor(**options).fit(1000 * X, 1e-3 * y).predict(1000 * X)
+    assert scaled == pytest.approx(1e-3 * plain)
+
+
+def test_columns_that_never_occur_are_never_touched():
+    X = sparse.csr_array(([1.0, 2.0], ([0, 1], [5, 5])), shape=(2, 1_000_000))
+    model = RDAClassifier(output="average", shuffle=False, fit_intercept=False, gamma=1.0).fit(X, [0, 1])
+    touched = model._learners[0].counted_to > 0
+    assert np.flatnonzero(touched).tolist() == [5]
+
+
+def test_several_classes_are_learnt_one_against_the_rest():
+    X, y = load_iris(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = RDAClassifier(random_state=0, n_epochs=5).fit(X, y)
+    assert model.coef_.shape == (3, 4)
+    alone = RDAClassifier(random_state=0, n_epochs=5).fit(X, y == 2)
+    assert np.array_equal(model.coef_[2], alone.coef_[0])
+    assert model.predict_proba(X).sum(axis=1) == pytest.approx(1)
+    assert model.score(X, y) > 0.8
+
+
+def test_the_ball_holds_the_weights():
+    X, y = make_classification(n_samples=500, random_state=0)
+    model = RDAClassifier(penalty="l1_ball", radius=0.7, random_state=0).fit(X, y)
+    assert np.abs(model.coef_).sum() == pytest.approx(0.7)
+    assert 0 < len(model.support_) < 20
+
+
+def test_sparsified_models_predict_the_same_and_go_on(rows):
+    X, y = rows
+    model = RDAClassifier(alpha=0.003, random_state=0).fit(X, y)
+    dense = model.decision_function(X)
+    assert sparse.issparse(model.sparsify().coef_)
+    assert model.decision_function(X) == pytest.approx(dense)
+    assert not sparse.issparse(model.partial_fit(X, y).coef_)
+
+
+def test_the_history_tells_how_many_weights_there_were(rows):
+    X, y = rows
+    model = RDAClassifier(alpha=0.003, shuffle=False, record=True, n_epochs=2).fit(X, y)
+    assert model.nnz_history_[-1] == (3000, np.count_nonzero(model.coef_))
+    assert len(model.nnz_history_) == 40
+    until = RDAClassifier(alpha=0.003, shuffle=False).fit(X[:75], y[:75])
+    assert model.nnz_history_[0] == (75, len(until.support_))
+    assert RDAClassifier().fit(X, y).nnz_history_ is None
+
+
+def test_a_callback_stops_between_blocks(rows):
+    class StopAfterThree:
+        n_blocks = 0
+
+        def setup(self, estimator, context): ...
+
+        def teardown(self, estimator, context): ...
+
+        def on_fit_task_begin(self, estimator, context): ...
+
+        def on_fit_task_end(self, estimator, context):
+            self.n_blocks += context.parent is not None
+            return self.n_blocks >= 3
+
+    X, y = rows
+    model = RDAClassifier(shuffle=False, n_epochs=4).set_callbacks(StopAfterThree()).fit(X, y)
+    assert model.t_ == 225
+    assert np.array_equal(model.coef_, RDAClassifier(shuffle=False).fit(X[:225], y[:225]).coef_)
+
+
+def test_huge_and_tiny_numbers_stay_finite():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    for scale in (1e-150, 1e100):
+        X = scale * (rng.normal(size=(200, 3)) + y[:, None])
+        for options in ({}, {"p_norm": 1.01}, {"output": "average"}, {"penalty": "l1_ball"}):
+            assert np.isfinite(RDAClassifier(**options).fit(X, y).coef_).all()
+
+
+def test_rows_without_entries_change_nothing():
+    X = np.zeros((10, 3))
+    for options in ({}, {"p_norm": 1.5}, {"accelerated": True}, {"penalty": "l2"}):
+        model = RDAClassifier(fit_intercept=False, **options).fit(X, np.arange(10) % 2)
+        assert not model.coef_.any()
+
+
+def test_the_suggested_norm_goes_to_one_with_the_number_of_columns():
+    assert sparse_truth_norm(2) == 2
+    assert sparse_truth_norm(10**6) == pytest.approx(np.log(10**6) / (np.log(10**6) - 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"accelerated": True, "loss": "hinge"}, "kink"),
+        ({"gamma": 0}, "gamma=0"),
+        ({"rho": 0.1, "penalty": "l2"}, "rho=0.1 is for penalty='l1'"),
+        ({"p_norm": 1.5, "penalty": "l1_ball"}, "p_norm=1.5 is for penalty='l1'"),
+        ({"p_norm": 1.5, "accelerated": True}, "without acceleration"),
+    ],
+)
+def test_what_has_no_meaning_together_is_refused(options, told):
+    with pytest.raises(ValueError, match=told):
+        RDAClassifier(**options).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_classes_that_were_not_named_are_refused(rows):
+    X, y = rows
+    with pytest.raises(ValueError, match=r"class 1\.0, which is not one of classes="):
+        RDAClassifier().partial_fit(X, y, classes=[-1.0, 0.0])
+    with pytest.raises(ValueError, match="one class only"):
+        RDAClassifier().partial_fit(X, np.ones(len(X)), classes=[1.0])
