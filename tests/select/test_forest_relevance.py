@@ -395,3 +395,12 @@ def test_its_ranking_gives_a_selection_curve():
     assert curve.scores.shape == (1, 3, 3)
     assert np.mean(np.sort(curve.rankings, axis=-1)[..., 0]) == 1
     assert curve.scores[..., 1].mean() > 0.9
+
+
+def test_scores_are_what_the_columns_are_judged_by():
+    X, y, _ = make_simple_relevance(100, random_state=0)
+    test = ForestRelevanceSelector(20, refit=False, random_state=0).fit(X, y)
+    assert test.scores_ == pytest.approx(-np.log10(test.pvalues_))
+    threshold = ForestRelevanceSelector(20, refit=False, method="threshold", random_state=0).fit(X, y)
+    assert threshold.scores_ is threshold.gain_diff_
+    assert np.array_equal(threshold.get_support(), threshold.gain_diff_ > 0)

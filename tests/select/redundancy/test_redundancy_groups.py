@@ -158,3 +158,13 @@ def test_bad_input_is_refused_in_plain_words(monkeypatch):
     monkeypatch.setattr("fewer.select.redundancy._groups._LONGEST_CHAIN", 4)
     with pytest.raises(ValueError, match=r"5 columns hang together in one chain.*linkage='single'"):
         redundancy_groups(X[:, :1] + 1e-3 * X)
+
+
+def test_of_equally_relevant_columns_the_one_most_like_the_others_stands_for_them():
+    rng = np.random.default_rng(0)
+    middle = rng.normal(size=200)
+    X = np.column_stack([middle + 0.2 * rng.normal(size=200), middle, middle + 0.2 * rng.normal(size=200)])
+    (group,) = redundancy_groups(X, middle > 0, relevance=lambda X, y: np.ones(3), threshold=0.8).groups
+    assert group.representative == 1
+    (group,) = redundancy_groups(X, middle > 0, relevance=lambda X, y: np.array([1, 1, 2.0]), threshold=0.8).groups
+    assert group.representative == 2
