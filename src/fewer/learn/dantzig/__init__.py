@@ -1,5 +1,12 @@
 """What theory can certify: the Dantzig selector, penalties that theory fixes, and what a design is good for."""
 
+from fewer.learn.dantzig._basis_pursuit import BasisPursuit
+from fewer.learn.dantzig._cone_invertibility import ConeInvertibility, cone_invertibility
+from fewer.learn.dantzig._dantzig_path import DantzigPath, dantzig_path
+from fewer.learn.dantzig._dantzig_problem import DantzigSolution
+from fewer.learn.dantzig._dantzig_selector import DantzigSelector, solve_dantzig
+from fewer.learn.dantzig._error_bounds import ErrorBound, SelectionCertificate, lq_error_bound, selection_certificate
+from fewer.learn.dantzig._penalty_level import minimax_lq, penalty_level
 from fewer.learn.dantzig._recovery_curve import RecoveryCurve, support_recovery_curve
 from fewer.learn.dantzig._recovery_plan import (
     RecoveryConditions,
@@ -15,14 +22,28 @@ from fewer.learn.dantzig._support_certificate import (
 )
 
 __all__ = [
+    "BasisPursuit",
+    "ConeInvertibility",
+    "DantzigPath",
+    "DantzigSelector",
+    "DantzigSolution",
+    "ErrorBound",
     "RecoveryConditions",
     "RecoveryCurve",
+    "SelectionCertificate",
     "SupportCertificate",
+    "cone_invertibility",
+    "dantzig_path",
     "density_schedule",
     "irrepresentability",
     "lasso_sample_size",
     "lasso_support_certificate",
+    "lq_error_bound",
+    "minimax_lq",
+    "penalty_level",
     "recovery_conditions",
     "rho_schedule",
+    "selection_certificate",
+    "solve_dantzig",
     "support_recovery_curve",
 ]

@@ -1,0 +1,272 @@
+"""The Dantzig selector: the smallest coefficients that leave no column correlated with the residuals.
+
+``min ||b||_1  subject to  ||X'(y - Xb) / n||_inf <= alpha``, for columns of mean square 1.
+"""
+
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.linear_model._base import LinearModel
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fewer._estimators import checked_array, fit_steps, validated, warn_caller
+from fewer.catalogue import method
+from fewer.learn.dantzig._cone_invertibility import cone_invertibility
+from fewer.learn.dantzig._dantzig_lp import solve_problem
+from fewer.learn.dantzig._dantzig_problem import DantzigProblem, DantzigSolution, Moments, moments
+from fewer.learn.dantzig._dantzig_walk import DantzigWalk, StuckError
+from fewer.learn.dantzig._noise_level import noise_level
+from fewer.learn.dantzig._penalty_level import penalty_level
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+@method(
+    tasks=["regression"],
+    when="Many columns of which few matter, and you want the penalty to come from theory, not from cross-validation, "
+    "with bounds on the error of the coefficients and a check of the columns found.",
+    cost="O(n p^2) for the inner products, then O(p k) for each of the few breakpoints on the way to the penalty; "
+    "O(p^2) memory",
+    paper="lasso-dantzig",
+)
+class DantzigSelector(CallbackSupportMixin, RegressorMixin, LinearModel, BaseEstimator):
+    """Sparse linear regression by linear programming, with a penalty that theory fixes.
+
+    Parameters
+    ----------
+    alpha : "universal" or float, default="universal"
+        Largest mean product of a column with the residuals that is allowed; "universal" for
+        ``sigma sqrt(2 log(p) / n)``, which noise alone rarely exceeds. See :func:`penalty_level` for others.
+    sigma : float or None, default=None
+        Standard deviation of the noise, for "universal"; estimated when None.
+    fit_intercept : bool, default=True
+        Whether to centre the columns and the target.
+    standardize : bool, default=True
+        Whether to scale columns to mean square 1, which the theory is about. ``coef_`` is for the columns as given.
+    threshold : float, "theory" or None, default=None
+        Set coefficients (of scaled columns) up to this to zero. "theory" for ``2 alpha / CIF`` with the cone
+        invertibility factor of the columns found, which stand in for the true ones.
+    threshold_kind : {"hard", "soft"}, default="hard"
+        Leave the others as they are, or shrink them by the threshold.
+    refit : bool, default=False
+        Fit the columns that are left by least squares (Gauss-Dantzig).
+    solver : {"auto", "path", "cg", "highs"}, default="auto"
+        A walk down the penalties ("path"), linear programs over growing sets of rows and columns ("cg"), or one whole
+        program ("highs"). "auto" walks, and solves a program where ties between columns stop it.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients.
+    intercept_ : float
+        Constant.
+    alpha_ : float
+        The penalty.
+    sigma_ : float or None
+        Standard deviation of the noise, given or estimated; None where ``alpha`` is a number and ``sigma`` None.
+    threshold_ : float
+        The threshold; 0 for none.
+    support_ : ndarray of shape (n_selected,)
+        Columns with a coefficient that is not zero.
+    dual_ : ndarray of shape (n_features,)
+        Dual solution for the scaled columns, before any threshold: it proves that no smaller coefficients are allowed.
+    dual_gap_ : float
+        The sum of absolute coefficients, before any threshold, is above the minimum by this at most.
+    n_iter_ : int
+        Breakpoints passed, or programs solved.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    dantzig_path : All penalties at once.
+    L1LinearRegressor : The Lasso.
+    lq_error_bound : How far the coefficients can be from the truth.
+
+    Notes
+    -----
+    The universal penalty shrinks much; for predictions set ``refit=True``.
+
+    References
+    ----------
+    .. [1] Ye, F. and Zhang, C.-H. (2010). Rate minimaxity of the Lasso and Dantzig selector for the l_q loss in l_r
+       balls. JMLR 11, 3519-3540.
+    .. [2] Candes, E. and Tao, T. (2007). The Dantzig selector: statistical estimation when p is much larger than n.
+       Annals of Statistics 35, 2313-2351.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.learn import DantzigSelector
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 300))
+    >>> y = 2 * X[:, 3] - X[:, 7] + 0.5 * rng.normal(size=100)
+    >>> model = DantzigSelector(refit=True).fit(X, y)
+    >>> model.support_, model.coef_[model.support_].round(1), round(model.sigma_, 1)
+    (array([3, 7]), array([ 1.9, -1.1]), 0.5)
+    """
+
+    _parameter_constraints = {
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"universal"})],
+        "sigma": [Interval(Real, 0, None, closed="left"), None],
+        "fit_intercept": ["boolean"],
+        "standardize": ["boolean"],
+        "threshold": [Interval(Real, 0, None, closed="left"), StrOptions({"theory"}), None],
+        "threshold_kind": [StrOptions({"hard", "soft"})],
+        "refit": ["boolean"],
+        "solver": [StrOptions({"auto", "path", "cg", "highs"})],
+    }
+
+    def __init__(
+        self,
+        alpha="universal",
+        *,
+        sigma=None,
+        fit_intercept=True,
+        standardize=True,
+        threshold=None,
+        threshold_kind="hard",
+        refit=False,
+        solver="auto",
+    ):
+        self.alpha = alpha
+        self.sigma = sigma
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.threshold = threshold
+        self.threshold_kind = threshold_kind
+        self.refit = refit
+        self.solver = solver
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Find the coefficients.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Numbers to predict.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor.
+        """
+        X, y = validated(self, X, y, y_numeric=True, accept_sparse=("csr", "csc"), dtype=np.float64)
+        table = moments(X, np.asarray(y, dtype=float), self.fit_intercept, self.standardize)
+        if table.kept.size < X.shape[1]:
+            warn_caller(
+                f"{X.shape[1] - table.kept.size} columns are constant, and get no coefficient: they cannot be scaled."
+            )
+        with fit_steps(self, X, y) as after_step:
+            solution = self._solution(table, X.shape[0], lambda: after_step("breakpoint"))
+            self.alpha_, self.n_iter_ = float(solution.alpha), solution.n_iter
+            self.dual_ = np.zeros(X.shape[1])
+            self.dual_[table.kept] = solution.dual
+            self.dual_gap_ = table.problem.gap(solution.coef, solution.dual, solution.alpha)
+            coef = self._thresholded(solution.coef, table.problem)
+            self.coef_, self.intercept_ = table.original_coef(coef)
+            self.support_ = np.flatnonzero(self.coef_)
+        return self
+
+    def _solution(self, table: Moments, n_rows: int, after_step) -> DantzigSolution:
+        problem = table.problem
+        walk = _walk_of(problem) if self.solver in ("auto", "path") else None
+        self.sigma_, alpha = self.sigma, self.alpha
+        stopped = False
+
+        def after() -> bool:
+            nonlocal stopped
+            stopped = stopped or bool(after_step())
+            return stopped
+
+        def solve(level: float) -> DantzigSolution:
+            return solve_problem(problem, level, self.solver, after, walk)
+
+        if alpha == "universal":
+            if self.sigma is None:
+                self.sigma_ = noise_level(lambda level: solve(level).coef, table, n_rows, self.fit_intercept)
+            alpha = penalty_level("universal", n_rows, max(problem.products.size, 1), self.sigma_)
+        if walk is not None and walk.alpha < alpha < problem.largest_alpha:
+            walk = _walk_of(problem)  # the estimate of the noise went further down than its own penalty
+        return solve(alpha)
+
+    def _thresholded(self, coef: np.ndarray, problem: DantzigProblem) -> np.ndarray:
+        found = np.flatnonzero(coef)
+        self.threshold_ = 0.0
+        if self.threshold == "theory" and found.size:
+            factor = cone_invertibility(problem.gram, found, precomputed=True).value
+            if factor > 0:
+                self.threshold_ = 2 * self.alpha_ / factor
+            else:
+                warn_caller(
+                    f"No threshold is certified for the {found.size} columns found (their cone invertibility factor is "
+                    "not known to be above 0), so none is used. Give threshold= a number."
+                )
+        elif isinstance(self.threshold, Real):
+            self.threshold_ = float(self.threshold)
+        left = np.abs(coef) > self.threshold_
+        if self.refit:
+            columns, coef = np.flatnonzero(left), np.zeros_like(coef)
+            coef[columns] = np.linalg.lstsq(
+                problem.gram[np.ix_(columns, columns)], problem.products[columns], rcond=None
+            )[0]
+            return coef
+        shrunk = coef if self.threshold_kind == "hard" else np.sign(coef) * (np.abs(coef) - self.threshold_)
+        return np.where(left, shrunk, 0.0)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _walk_of(problem: DantzigProblem) -> DantzigWalk | None:
+    try:
+        return DantzigWalk(problem)
+    except StuckError:
+        return None
+
+
+def solve_dantzig(gram: "ArrayLike", products: "ArrayLike", alpha: float, *, solver: str = "auto") -> DantzigSolution:
+    """Minimise ``||b||_1`` subject to ``||products - gram b||_inf <= alpha``, from inner products alone.
+
+    Parameters
+    ----------
+    gram : array-like of shape (n_features, n_features)
+        ``X'X / n``, or any covariance.
+    products : array-like of shape (n_features,)
+        ``X'y / n``.
+    alpha : float
+        Largest difference allowed.
+    solver : {"auto", "path", "cg", "highs"}, default="auto"
+        As in :class:`DantzigSelector`.
+
+    Returns
+    -------
+    solution : DantzigSolution
+        ``coef``, ``dual``, ``alpha`` and ``n_iter``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.learn import solve_dantzig
+    >>> solve_dantzig(np.eye(3), [3.0, -0.5, -2.0], alpha=1.0).coef
+    array([ 2.,  0., -1.])
+    """
+    sigma = checked_array(gram, "solve_dantzig", dtype=np.float64)
+    products = np.asarray(products, dtype=float)
+    if sigma.shape != (products.size, products.size) or not np.allclose(sigma, sigma.T):
+        raise ValueError(f"gram must be symmetric, {products.size} x {products.size} as products has entries.")
+    if not alpha >= 0:
+        raise ValueError(f"alpha={alpha} must not be negative.")
+    return solve_problem(DantzigProblem(sigma, products), float(alpha), solver)
