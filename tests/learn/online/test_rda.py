@@ -146,6 +146,13 @@ def test_the_accelerated_method_on_the_whole_table_finds_the_batch_minimum():
         assert model.intercept_ == pytest.approx(batch.intercept_, abs=1e-3)
 
 
+def test_exact_gradients_of_one_table_do_not_go_on_with_another(rows):
+    X, y = rows
+    model = RDAClassifier(accelerated=True, batch_size=2000).fit(X, y)
+    with pytest.raises(ValueError, match="smaller than the table"):
+        model.partial_fit(X, y)
+
+
 def test_regression_comes_near_the_batch_minimum():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 30))

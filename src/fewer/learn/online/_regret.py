@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from fewer._estimators import checked_array, encoded_classes
 from fewer._figures import Result
 from fewer._kernels._dual_averaging import row_losses, row_slopes
-from fewer.learn.online._rda import RDAClassifier, RDARegressor
+from fewer.learn.online._rda_classifier import RDAClassifier
+from fewer.learn.online._rda_regressor import RDARegressor
 from fewer.learn.online._recipe import N_MEASURED, Recipe
 from fewer.learn.sparse import L1LinearClassifier, L1LinearRegressor
 

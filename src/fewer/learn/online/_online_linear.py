@@ -1,0 +1,150 @@
+"""What online classifiers and regressors share: learners, the order of rows, and what is kept for users.
+
+A linear model for each target; all meet the same rows in the same order, and know nothing of one another.
+"""
+
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.linear_model._base import SparseCoefMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fewer._estimators import fit_steps
+from fewer.learn.online._dense_learners import AcceleratedLearner, DenseLearner
+from fewer.learn.online._lazy_learner import LazyLearner
+from fewer.learn.online._recipe import Learner, Recipe
+
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "penalty": [StrOptions({"l1", "l1l2", "l2", "l1_ball", "none"})],
+    "alpha": [Interval(Real, 0, None, closed="left")],
+    "l2": [Interval(Real, 0, None, closed="neither")],
+    "radius": [Interval(Real, 0, None, closed="neither")],
+    "gamma": [Interval(Real, 0, None, closed="left"), None],
+    "rho": [Interval(Real, 0, None, closed="left")],
+    "p_norm": [Interval(Real, 1, 2, closed="right")],
+    "accelerated": ["boolean"],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "n_epochs": [Interval(Integral, 1, None, closed="left")],
+    "shuffle": ["boolean"],
+    "fit_intercept": ["boolean"],
+    "output": [StrOptions({"last", "average"})],
+    "record": ["boolean"],
+    "random_state": ["random_state"],
+}
+ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+_BLOCKS_OF_A_PASS = 20
+
+
+class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
+    """What the classifier and the regressor share: a learner for each target, and the order in which it meets rows."""
+
+    def _learners_for(self, n_targets: int, X: Any, *, whole_table: bool = False) -> list[Learner]:
+        self._refuse_combinations()
+        names = Recipe.__dataclass_fields__.keys() - {"loss"}
+        recipe = Recipe(loss=getattr(self, "loss", "squared"), **{name: getattr(self, name) for name in names})
+        size = X.shape[1] + self.fit_intercept
+        if self.accelerated:
+            return [AcceleratedLearner(recipe, size, whole_table=whole_table) for _ in range(n_targets)]
+        together = self.penalty == "l1_ball" or self.p_norm != 2
+        return [DenseLearner(recipe, size) if together else LazyLearner(recipe, size) for _ in range(n_targets)]
+
+    def _refuse_combinations(self) -> None:
+        """Say which parameters have no meaning together."""
+        if self.accelerated and getattr(self, "loss", None) == "hinge":
+            raise ValueError("accelerated=True is for losses without a kink, and the hinge has one; use loss='log'.")
+        if self.gamma == 0 and not self.accelerated:
+            raise ValueError("gamma=0 is for accelerated=True with the whole table as a batch; here it must be above.")
+        for name, plain in (("rho", 0), ("p_norm", 2)):
+            if getattr(self, name) != plain and (self.accelerated or self.penalty not in ("l1", "none")):
+                raise ValueError(
+                    f"{name}={getattr(self, name)} is for penalty='l1' or 'none' without acceleration; leave it at "
+                    f"{plain} with penalty={self.penalty!r} and accelerated={self.accelerated}."
+                )
+
+    def _start(self, n_targets: int, X: Any, *, whole_table: bool = False) -> None:
+        """Forget all rows."""
+        self._learners = self._learners_for(n_targets, X, whole_table=whole_table)
+        self.nnz_history_: list[tuple[int, int]] | None = [] if self.record else None
+
+    def _fitted_to(self, X: Any, targets: list[np.ndarray], y: Any) -> None:
+        """Start anew, and meet the rows ``n_epochs`` times."""
+        n_rows = X.shape[0]
+        self._start(len(targets), X, whole_table=self.batch_size >= n_rows)
+        rng = check_random_state(self.random_state)
+        blocks_of_a_pass = len(list(_blocks(np.arange(n_rows), self.batch_size)))
+        with fit_steps(self, X, y, n_steps=self.n_epochs * blocks_of_a_pass) as after_step:
+            for _ in range(self.n_epochs):
+                order = rng.permutation(n_rows) if self.shuffle else np.arange(n_rows)
+                if self._learn(X, targets, order, lambda: after_step("block of rows", self._attributes)):
+                    break
+            self._keep()
+
+    def _gone_on_with(self, X: Any, targets: list[np.ndarray]) -> None:
+        """Meet more rows, once, in the order in which they come."""
+        if any(getattr(learner, "whole_table", False) for learner in self._learners):
+            raise ValueError(
+                "This model was fitted with all rows as one batch, and took its gradients for exact; to go on with "
+                "other rows, fit it with a batch_size that is smaller than the table."
+            )
+        self._learn(X, targets, np.arange(X.shape[0]), lambda: False)
+        self._keep()
+
+    def _learn(self, X: Any, targets: list[np.ndarray], order: np.ndarray, stopped: Callable[[], bool]) -> bool:
+        """Meet the rows in this order; returns whether a callback said stop."""
+        for block in _blocks(order, self.batch_size):
+            for learner, target in zip(self._learners, targets, strict=True):
+                learner.learn(X, target, block)
+            if self.nnz_history_ is not None:
+                n_nonzero = sum(np.count_nonzero(learner.weights[: X.shape[1]]) for learner in self._learners)
+                self.nnz_history_.append((self._learners[0].t, int(n_nonzero)))
+            if stopped():
+                return True
+        return False
+
+    def _keep(self) -> None:
+        for name, value in self._attributes().items():
+            setattr(self, name, value)
+
+    def _attributes(self) -> dict[str, Any]:
+        """What the estimator has after the rows so far."""
+        # Of the first call, for the average cannot be had afterwards.
+        averaged = self._learners[0].recipe.output == "average"
+        coef, intercept = self._split([learner.average if averaged else learner.weights for learner in self._learners])
+        return {
+            "coef_": coef,
+            "intercept_": intercept,
+            "gbar_": self._split([learner.mean_gradient for learner in self._learners])[0],
+            "t_": self._learners[0].t,
+            "gamma_": max(learner.gamma for learner in self._learners),
+        }
+
+    def _split(self, vectors: list[np.ndarray]) -> tuple[Any, Any]:
+        """Columns and intercepts, a row for each target."""
+        stacked = np.array(vectors)
+        if not self.fit_intercept:
+            return stacked, np.zeros(len(stacked))
+        return np.ascontiguousarray(stacked[:, :-1]), stacked[:, -1].copy()
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Columns whose last weight is not zero, for any class."""
+        n_columns = self.n_features_in_
+        return np.flatnonzero(np.any([learner.weights[:n_columns] != 0 for learner in self._learners], axis=0))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _blocks(order: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
+    """Parts of a pass, of whole batches, after which callbacks are asked."""
+    n_batches = -(-len(order) // batch_size)
+    size = batch_size * -(-n_batches // _BLOCKS_OF_A_PASS)
+    for start in range(0, len(order), size):
+        yield order[start : start + size]

@@ -1,0 +1,244 @@
+"""Sparse linear classification by regularised dual averaging, from rows as they come.
+
+After ``t`` rows, ``w = argmin_w <gbar_t, w> + Psi(w) + (beta_t / t) h(w)``: the penalty ``Psi`` meets the average of
+all gradients so far, not the last weights, and so the weights are truly sparse at every moment.
+"""
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.callback import with_callbacks
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
+
+from fewer._estimators import encoded_classes, validated
+from fewer.catalogue import method
+from fewer.learn.online._online_linear import ACCEPTED, SHARED_CONSTRAINTS, OnlineLinear
+
+
+@method(
+    tasks=["classification"],
+    when="Rows that come as a stream, or are too many to hold, and few of very many columns matter: one pass, memory "
+    "for the columns only, and weights that are truly sparse at every moment. Where all rows fit into memory, "
+    "L1LinearClassifier is more exact.",
+    cost="O(entries stored) a pass; O(p) a step with an l1 ball, a p-norm or acceleration. Memory O(p x classes).",
+    paper="dual-averaging",
+)
+class RDAClassifier(LinearClassifierMixin, ClassifierMixin, OnlineLinear):
+    """Sparse linear classifier that learns online, by regularised dual averaging.
+
+    Parameters
+    ----------
+    loss : {"log", "hinge", "squared"}, default="log"
+        ``ln(1 + exp(-y z))``, with probabilities, ``max(1 - y z, 0)`` or ``(y - z)^2``, for ``y`` -1 or +1.
+    penalty : {"l1", "l1l2", "l2", "l1_ball", "none"}, default="l1"
+        ``alpha ||w||_1``, ``alpha ||w||_1 + l2 ||w||^2 / 2``, ``l2 ||w||^2 / 2``, or weights with
+        ``||w||_1 <= radius``.
+    alpha : float, default=0.001
+        Price of the weights against the *mean* loss of the rows, as in SGDClassifier; ``1 / (C n)`` of
+        L1LinearClassifier. Larger keeps fewer columns.
+    l2 : float, default=0.001
+        Price of the squared weights, for "l1l2" and "l2".
+    radius : float, default=1.0
+        Largest sum of absolute weights, for "l1_ball".
+    gamma : float or None, default=None
+        How slowly weights move: they are ``sqrt(t) / gamma`` times the average gradient, after the threshold. Best is
+        ``G / D``, with G the largest length of a gradient and D that of the weights looked for, over ``sqrt(2)``. None
+        takes D as 1, and G from the first 100 rows; so scale columns, or try several. With "l1l2" and "l2" it holds
+        the intercept only.
+    rho : float, default=0.0
+        Makes "l1" sparser early on: adds ``gamma rho / sqrt(t)`` to the threshold.
+    p_norm : float, default=2.0
+        Distances between weights by this norm, above 1; near 1 suits many dense columns of which few matter.
+    accelerated : bool, default=False
+        The accelerated method, for losses without a kink and batches of many rows. With a batch of all rows, in
+        ``fit``, it is a fast method for the whole table.
+    batch_size : int, default=1
+        Rows of a step, which takes their mean gradient.
+    n_epochs : int, default=1
+        How often ``fit`` meets all rows. The guarantees are for one pass.
+    shuffle : bool, default=True
+        Whether ``fit`` shuffles the rows, anew for each pass. ``partial_fit`` never does.
+    fit_intercept : bool, default=True
+        Whether to add a constant, which is not penalised.
+    output : {"last", "average"}, default="last"
+        Which weights become ``coef_``: the last, which are sparse, or the mean over all steps, which are not, and for
+        which most of the theory is; it takes several times as long. ``support_`` is always of the last.
+    record : bool, default=False
+        Whether to keep ``nnz_history_``.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles the rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in sorted order.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients; with more than two classes, one row for each class against the rest.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Constants.
+    support_ : ndarray of shape (n_selected,)
+        Columns whose last weight is not zero, for any class.
+    gbar_ : ndarray of the shape of ``coef_``
+        Average gradient over all steps.
+    t_ : int
+        Steps made.
+    gamma_ : float
+        The gamma in use.
+    nnz_history_ : list of (int, int) or None
+        Steps made, and coefficients that were not zero then; 20 times a pass, with ``record=True``.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    fewer.learn.L1LinearClassifier : The exact minimum, for rows that fit into memory.
+    fewer.learn.regret_monitor : What learning online costs, against the best fixed weights.
+
+    Notes
+    -----
+    Learning goes on from the average gradient, never from ``coef_``; parameters are those of the first call of
+    ``partial_fit``. Rows in pieces give what all rows at once give, if ``shuffle=False`` and the pieces are of whole
+    batches.
+
+    References
+    ----------
+    .. [1] Xiao, L. (2010). Dual averaging methods for regularized stochastic learning and online optimization. JMLR 11,
+       2543-2596.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from fewer.learn import RDAClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RDAClassifier(alpha=0.1, gamma=3.0, random_state=0).fit(scale(X), y)
+    >>> len(model.support_), round(model.score(scale(X), y), 2)
+    (13, 0.95)
+    """
+
+    _parameter_constraints = {"loss": [StrOptions({"log", "hinge", "squared"})], **SHARED_CONSTRAINTS}
+
+    def __init__(
+        self,
+        loss="log",
+        penalty="l1",
+        alpha=0.001,
+        *,
+        l2=0.001,
+        radius=1.0,
+        gamma=None,
+        rho=0.0,
+        p_norm=2.0,
+        accelerated=False,
+        batch_size=1,
+        n_epochs=1,
+        shuffle=True,
+        fit_intercept=True,
+        output="last",
+        record=False,
+        random_state=None,
+    ):
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l2 = l2
+        self.radius = radius
+        self.gamma = gamma
+        self.rho = rho
+        self.p_norm = p_norm
+        self.accelerated = accelerated
+        self.batch_size = batch_size
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.fit_intercept = fit_intercept
+        self.output = output
+        self.record = record
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Start anew, and learn from all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table. Columns should be on comparable scales, for they share one penalty.
+        y : array-like of shape (n_samples,)
+            Classes.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, y = validated(self, X, y, **ACCEPTED)
+        self.classes_, _ = encoded_classes(y, type(self).__name__)
+        self._fitted_to(X, self._targets(y), y)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None):
+        """Learn from more rows, once each, in the order in which they come.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            More rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that will ever come; needed in the first call.
+
+        Returns
+        -------
+        self : object
+            The classifier.
+        """
+        first = _check_partial_fit_first_call(self, classes)
+        X, y = validated(self, X, y, reset=first, **ACCEPTED)
+        check_classification_targets(y)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"classes={self.classes_.tolist()} is one class only, and RDAClassifier tells classes apart."
+            )
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown) > 0:
+            raise ValueError(
+                f"y holds the class {unknown.tolist()[0]!r}, which is not one of classes={self.classes_.tolist()}; "
+                "name all classes in the first call of partial_fit."
+            )
+        targets = self._targets(y)
+        if first:
+            self._start(len(targets), X)
+        self._gone_on_with(X, targets)
+        return self
+
+    def _targets(self, y: np.ndarray) -> list[np.ndarray]:
+        """+1 for a class and -1 for the rest, for each class; only for the second if there are two."""
+        told_apart = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        return [np.where(y == label, 1.0, -1.0) for label in told_apart]
+
+    @available_if(lambda self: self.loss == "log")
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            With more than two classes, those of each against the rest, made to sum to one.
+        """
+        scores = expit(self.decision_function(X))
+        if scores.ndim == 1:
+            return np.column_stack([1 - scores, scores])
+        return scores / np.maximum(scores.sum(axis=1, keepdims=True), np.finfo(float).tiny)
