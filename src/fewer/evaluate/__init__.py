@@ -18,7 +18,8 @@ from fewer.evaluate._permutation_power import power_test1, power_test2
 from fewer.evaluate._permutation_result import PermutationResult, permutation_verdict
 from fewer.evaluate._permutation_test import interaction_test, permutation_test
 from fewer.evaluate._plan import SizePlan, plan_n_features
-from fewer.evaluate._protocol_audit import ProtocolAudit, ProtocolBias, protocol_audit
+from fewer.evaluate._protocol_audit import protocol_audit
+from fewer.evaluate._protocol_audit_result import ProtocolAudit, ProtocolBias
 from fewer.evaluate._randomize import randomize
 from fewer.evaluate._selection_curve import SelectionCurve, selection_curve
 from fewer.evaluate._split_criterion import CriterionSurface, RepeatedSplitCriterion

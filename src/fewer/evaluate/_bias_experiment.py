@@ -19,7 +19,8 @@ from fewer.evaluate._cross_index import cross_index
 from fewer.evaluate._fold_scores import Job, Selected, fit_selector, score_fold, size_scores
 from fewer.evaluate._honest_selector import check_selector
 from fewer.evaluate._outer_folds import Fold
-from fewer.evaluate._selection_curve import checked_sizes, curve_of, folds_for, scoring_name
+from fewer.evaluate._scoring import scoring_name
+from fewer.evaluate._selection_curve import checked_sizes, curve_of, folds_for
 from fewer.evaluate._subset_path import inner_scores
 from fewer.evaluate._tasks import values_of
 

@@ -18,8 +18,8 @@ from fewer._figures import Result, plain
 from fewer.catalogue import method
 from fewer.evaluate._checked_table import checked_table
 from fewer.evaluate._outer_folds import Fold, outer_folds
-from fewer.evaluate._realisations import Table, all_folds, fitted_on, score_on, scoring_of
-from fewer.evaluate._selection_curve import scoring_name
+from fewer.evaluate._realisations import Table, all_folds, fitted_on, score_on
+from fewer.evaluate._scoring import scoring_name, scoring_of
 from fewer.evaluate._selection_inside import check_selection_inside, is_search
 from fewer.evaluate._selection_outcome import chosen_parameters, column_names, criterion_reached, selected_columns
 from fewer.evaluate._tasks import values_of

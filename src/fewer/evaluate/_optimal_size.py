@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from fewer._figures import Result
 from fewer.catalogue import method as card
+from fewer.evaluate._marked_point import mark_point
 from fewer.evaluate._two_gaussians import checked_rows, exact_error, separation, sorted_strengths
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class OptimalSize(Result):
             _figures.line("best possible", sizes[[0, -1]], [self.bayes_error] * 2, _figures.GREY, line_dash="dot")
         )
         if self.n_features:
-            mark_size(figure, self.n_features, self.error)
+            mark_point(figure, self.n_features, self.error, f"{self.n_features:,}", name="best")
         figure.update_xaxes(type="log", dtick=1)
         return figure
 
@@ -151,24 +152,4 @@ def optimal_n_features(mu: "ArrayLike", m: float, *, method: Literal["approx", "
         errors=errors,
         order=np.argsort(-np.abs(np.asarray(mu, dtype=float)), kind="stable"),
         m=m,
-    )
-
-
-def mark_size(figure: "go.Figure", n_features: int, error: float) -> None:
-    """Mark a chosen number of columns on a curve over sizes."""
-    import plotly.graph_objects as go
-
-    from fewer import _figures
-
-    figure.add_trace(
-        go.Scatter(
-            x=[n_features],
-            y=[error],
-            mode="markers+text",
-            marker={"color": _figures.RED, "size": 10},
-            text=[f"{n_features:,}"],
-            textposition="top center",
-            name="best",
-            cliponaxis=False,
-        )
     )

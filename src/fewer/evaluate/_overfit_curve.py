@@ -17,7 +17,8 @@ from fewer._figures import Result, plain
 from fewer.catalogue import method
 from fewer.evaluate._checked_table import checked_table, rows_of
 from fewer.evaluate._decision_errors import squared_errors
-from fewer.evaluate._realisations import Table, scoring_of, seeded
+from fewer.evaluate._realisations import Table, seeded
+from fewer.evaluate._scoring import scoring_of
 from fewer.evaluate._selection_inside import is_search, tunes_itself
 from fewer.evaluate._selection_outcome import frozen
 from fewer.evaluate._tasks import values_of

@@ -6,19 +6,18 @@ data, on each of which the whole procedure runs again: ``p = (#{D' : e(D') <= e(
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fewer.catalogue import method
 from fewer.evaluate._checked_table import checked_table, is_quantity
-from fewer.evaluate._label_permutations import SharedWork, shared_work_for
-from fewer.evaluate._permutation_protocol import PERMUTATION, REPEAT, Protocol, protocol_for, run_seeds, seed_sequence
-from fewer.evaluate._permutation_result import PermutationResult, p_values_of, stopping_times
-from fewer.evaluate._randomize import NULLS, Null, column_positions, permuted_rows, randomize, strata_of
-from fewer.evaluate._selection_curve import scoring_name
-from fewer.evaluate._tasks import engine_for
+from fewer.evaluate._label_permutations import shared_work_for
+from fewer.evaluate._permutation_experiment import Experiment, statistics_of
+from fewer.evaluate._permutation_protocol import protocol_for, seed_sequence
+from fewer.evaluate._permutation_result import PermutationResult, p_values_of
+from fewer.evaluate._randomize import NULLS, Null, column_positions, strata_of
+from fewer.evaluate._scoring import scoring_name
 
 if TYPE_CHECKING:
     from fewer.evaluate._tasks import Where
@@ -28,56 +27,6 @@ FEW_ROWS = 5
 
 HITS = 10
 """Hits after which ``sequential=True`` stops."""
-
-
-@dataclass(frozen=True)
-class _Experiment:
-    """All that a worker needs to compute the statistic of any randomised data set by its number."""
-
-    protocol: Protocol
-    X: Any
-    y: np.ndarray
-    null: Null
-    root: np.random.SeedSequence
-    permutations: np.ndarray | None = None
-    columns: Any = None
-    jointly: bool = False
-    shared: SharedWork | None = None
-
-    def repeat(self, index: int) -> float:
-        """Statistic of the data as they are."""
-        _, seeds = run_seeds(self.root, REPEAT, index)
-        return self.protocol.statistic(self.X, self.y, seeds)
-
-    def draws(self, indices: range) -> np.ndarray:
-        """Statistics of the randomised data sets with these numbers."""
-        if self.shared is None:
-            return np.array([self._draw(index) for index in indices])
-        orders, seeds = [], []
-        for index in indices:
-            draw, run = run_seeds(self.root, PERMUTATION, index)
-            orders.append(self._order(index, draw))
-            seeds.append(run)
-        return self.shared.statistics(self.protocol, self.X, self.y, np.array(orders), np.array(seeds))
-
-    def _draw(self, index: int) -> float:
-        draw, seeds = run_seeds(self.root, PERMUTATION, index)
-        if self.null == "labels":
-            return self.protocol.statistic(self.X, self.y[self._order(index, draw)], seeds)
-        rng = np.random.default_rng(draw)
-        groups, columns, jointly = self.protocol.groups, self.columns, self.jointly
-        X, y = randomize(self.X, self.y, self.null, rng, groups=groups, columns=columns, jointly=jointly)
-        return self.protocol.statistic(X, y, seeds)
-
-    def _order(self, index: int, draw: np.random.SeedSequence) -> np.ndarray:
-        if self.permutations is not None:
-            return self.permutations[index]
-        return permuted_rows(len(self.y), self.protocol.groups, np.random.default_rng(draw))
-
-
-def _compute(task: "int | range", experiment: _Experiment) -> "float | np.ndarray":
-    """A repeat by its number, or some randomised data sets by theirs."""
-    return experiment.repeat(task) if isinstance(task, int) else experiment.draws(task)
 
 
 @method(
@@ -299,10 +248,10 @@ def _tested(
     notes = _resolution_notes(n_permutations, alpha)
     protocol = protocol_for(estimator, y, cv, scoring, groups)
     shared = shared_work_for(protocol, X, y) if share_work and null == "labels" else None
-    experiment = _Experiment(protocol, X, y, null, seed_sequence(random_state), orders, columns, jointly, shared)
+    experiment = Experiment(protocol, X, y, null, seed_sequence(random_state), orders, columns, jointly, shared)
     stop_after = None if not sequential else HITS if sequential is True else int(sequential)
     higher_is_better = not protocol.as_error
-    observed, null_values, interrupted = _run(
+    observed, null_values, interrupted = statistics_of(
         experiment,
         n_permutations,
         n_repeats if protocol.is_random else 1,
@@ -326,68 +275,6 @@ def _tested(
         route="plain" if shared is None else shared.name,
         notes=tuple(notes),
     )
-
-
-def _run(
-    experiment: _Experiment,
-    n_permutations: int,
-    n_repeats: int,
-    stop_after: int | None,
-    higher_is_better: bool,
-    engine: "Where",
-    progress: Any,
-) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Statistics of the repeats and of the randomised data sets, and whether Ctrl-C cut them short."""
-    observed = np.full(n_repeats, np.nan)
-    null_values = np.full(n_permutations, np.nan)
-    with engine_for(engine) as running:
-        size = 1 if experiment.shared is None else experiment.shared.batch_size(n_permutations, running.n_workers)
-        batches = [range(start, min(start + size, n_permutations)) for start in range(0, n_permutations, size)]
-        tasks: list[int | range] = [*range(n_repeats), *batches]
-        run = running.run(
-            _compute, tasks, shared=experiment, labels=_label, progress=progress, description="Permutation test"
-        )
-        for outcome in run:
-            value = outcome.unwrap()
-            if isinstance(outcome.task, int):
-                observed[outcome.task] = value
-            else:
-                null_values[outcome.task.start : outcome.task.stop] = value
-            if stop_after is not None and _seen_enough(observed, null_values, higher_is_better, stop_after):
-                run.close()
-                break
-        interrupted = run.interrupted
-    if np.isnan(observed).all() or np.isnan(null_values).all():
-        raise KeyboardInterrupt("interrupted before the error on the data and one permutation were known.")
-    observed = observed[~np.isnan(observed)]
-    if stop_after is not None:
-        null_values = _up_to_stop(observed, _first_gap_cut(null_values), higher_is_better, stop_after)
-    return observed, null_values[~np.isnan(null_values)], interrupted
-
-
-def _first_gap_cut(values: np.ndarray) -> np.ndarray:
-    """The values before the first that is not known yet: what was drawn in order, whoever was faster."""
-    gaps = np.flatnonzero(np.isnan(values))
-    return values[: gaps[0]] if len(gaps) else values
-
-
-def _seen_enough(observed: np.ndarray, null_values: np.ndarray, higher_is_better: bool, hits: int) -> bool:
-    if np.isnan(observed).any():
-        return False
-    return bool(np.all(stopping_times(_first_gap_cut(null_values), observed, higher_is_better, hits) > 0))
-
-
-def _up_to_stop(observed: np.ndarray, null_values: np.ndarray, higher_is_better: bool, hits: int) -> np.ndarray:
-    times = stopping_times(null_values, observed, higher_is_better, hits)
-    return null_values[: times.max()] if np.all(times > 0) else null_values
-
-
-def _label(task: "int | range") -> str:
-    if isinstance(task, int):
-        return f"the error on the data, repeat {task + 1}"
-    if len(task) == 1:
-        return f"permutation {task.start + 1}"
-    return f"permutations {task.start + 1} to {task.stop}"
 
 
 def _checked_permutations(permutations: Any, null: Null, n_rows: int) -> np.ndarray | None:

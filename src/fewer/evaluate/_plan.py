@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 
 from fewer._figures import Result
 from fewer.catalogue import method
-from fewer.evaluate._optimal_size import mark_size
+from fewer.evaluate._marked_point import mark_point
 from fewer.evaluate._split_curves import PARTS, Table, curve_of_task, ranked_columns, standardised_differences
 from fewer.evaluate._tasks import values_of
 from fewer.evaluate._two_gaussians import separation
@@ -137,7 +137,7 @@ class SizePlan(Result):
         figure.add_trace(_figures.band(f"{self.confidence:.0%} band", sizes, self.lower, self.upper))
         figure.add_trace(_figures.line("estimated error", sizes, self.errors))
         if self.n_features:
-            mark_size(figure, self.n_features, self.error)
+            mark_point(figure, self.n_features, self.error, f"{self.n_features:,}", name="best")
         figure.update_xaxes(type="log", dtick=1)
         return figure
 

@@ -19,18 +19,6 @@ class Table(NamedTuple):
     scoring: Any
 
 
-def scoring_of(search: Any, scoring: Any) -> Any:
-    """The scoring to use: the one given, else the search's own, so that inner and outer scores compare."""
-    if scoring is not None or not is_search(search):
-        return scoring
-    own = search.scoring
-    if isinstance(own, str) or callable(own) or own is None:
-        return own
-    if not isinstance(search.refit, str):
-        raise ValueError("the search has several scorings; say by scoring=... which one to evaluate.")
-    return own[search.refit] if isinstance(own, dict) else search.refit
-
-
 def fitted_on(estimator: Any, table: Table, rows: np.ndarray | None, seed: int) -> Any:
     """The estimator, fitted on some rows or all; what draws in it, and has no seed yet, draws by ``seed``."""
     estimator = seeded(estimator, seed)

@@ -16,7 +16,9 @@ from fewer.evaluate._checked_table import checked_table
 from fewer.evaluate._cross_index import CrossIndex, Indexing, Reduce, Tie, cross_index
 from fewer.evaluate._fold_scores import FoldScores, Job, score_fold
 from fewer.evaluate._honest_selector import check_selector
+from fewer.evaluate._marked_point import mark_point
 from fewer.evaluate._outer_folds import Fold, disjoint, outer_folds
+from fewer.evaluate._scoring import scoring_name
 from fewer.evaluate._subset_path import SubsetPath
 from fewer.evaluate._tasks import values_of
 
@@ -172,8 +174,6 @@ class SelectionCurve(Result):
         figure : plotly.graph_objects.Figure
             The picture.
         """
-        import plotly.graph_objects as go
-
         from fewer import _figures
 
         folds = self.scores.reshape(-1, len(self.sizes))
@@ -189,18 +189,8 @@ class SelectionCurve(Result):
         ends = self.sizes[[0, -1]]
         figure.add_trace(_figures.line("all columns", ends, [mean[-1]] * 2, _figures.GREY, line_dash="dot"))
         found = self.cross_index(method if self.disjoint else "outer")
-        figure.add_trace(
-            go.Scatter(
-                x=[found.size],
-                y=[found.score],
-                mode="markers+text",
-                marker={"color": _figures.RED, "size": 11},
-                text=[f"{found.size:.3g}"],
-                textposition="top center",
-                name=f"chosen ({'cross-indexing ' if found.method != 'outer' else ''}{found.method})",
-                cliponaxis=False,
-            )
-        )
+        by = "outer" if found.method == "outer" else f"cross-indexing {found.method}"
+        mark_point(figure, found.size, found.score, f"{found.size:.3g}", name=f"chosen ({by})")
         if self.sizes[-1] > 100:
             figure.update_xaxes(type="log")
         return figure
@@ -368,15 +358,6 @@ def curve_of(found: list[FoldScores], repeats: list[list[Fold]], *, learner: Any
         disjoint=disjoint(repeats),
         paths=tuple(fold.path for fold in found),
     )
-
-
-def scoring_name(scoring: Any, learner: Any) -> str:
-    """What the score is called."""
-    from sklearn.base import is_classifier
-
-    if scoring is None:
-        return "accuracy" if is_classifier(learner) else "r2"
-    return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
 
 
 def checked_sizes(sizes: Iterable[int] | None) -> tuple[int, ...] | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewer._figures import Result
+from fewer.evaluate._marked_point import mark_point
 from fewer.select.per_class import sustained_best
 
 if TYPE_CHECKING:
@@ -91,25 +92,13 @@ class SustainableErrorCurve(Result):
         figure : plotly.graph_objects.Figure
             The picture.
         """
-        import plotly.graph_objects as go
-
         from fewer import _figures
 
         figure = _figures.new_figure(title="Error by number of columns", x="columns per class", y="error held out")
         figure.add_trace(_figures.line("error", self.grid, self.errors, _figures.GREY))
         figure.add_trace(_figures.line(f"mean of {self.window} sizes", self.grid, self.sustained))
-        figure.add_trace(
-            go.Scatter(
-                x=[self.n_per_class],
-                y=[self.sustainable_error],
-                mode="markers+text",
-                marker={"color": _figures.RED, "size": 11},
-                text=[f"{self.sustainable_error:.3f}"],
-                textposition="bottom center",
-                name="sustainable error (optimistic)",
-                cliponaxis=False,
-            )
-        )
+        error, name = self.sustainable_error, "sustainable error (optimistic)"
+        mark_point(figure, self.n_per_class, error, f"{error:.3f}", name=name, position="bottom center")
         return figure
 
 
