@@ -118,7 +118,6 @@ class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
         return {
             "coef_": coef,
             "intercept_": intercept,
-            "gbar_": self._split([learner.mean_gradient for learner in self._learners])[0],
             "t_": self._learners[0].t,
             "gamma_": max(learner.gamma for learner in self._learners),
         }
@@ -129,6 +128,11 @@ class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
         if not self.fit_intercept:
             return stacked, np.zeros(len(stacked))
         return np.ascontiguousarray(stacked[:, :-1]), stacked[:, -1].copy()
+
+    @property
+    def gbar_(self) -> np.ndarray:
+        """Average gradient over all steps."""
+        return self._split([learner.mean_gradient for learner in self._learners])[0]
 
     @property
     def support_(self) -> np.ndarray:
