@@ -56,14 +56,20 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
             return learners != "tree"
         return not any(isinstance(learner, TreeLearner) for learner in learners)
 
-    def _training(self, X: Any, targets: list[np.ndarray], sample_weight: Any) -> Training:
+    def _targets(self, y: np.ndarray) -> list[np.ndarray]:
+        """A target for each path."""
+        raise NotImplementedError
+
+    def _training(self, X: Any, y: np.ndarray, sample_weight: Any) -> Training:
         """Without the rows that have no weight."""
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=False
+        )
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         if not (weights > 0).all():
             rows = np.flatnonzero(weights > 0)
-            X, weights, targets = X[rows], weights[rows], [target[rows] for target in targets]
-        return Training(X, targets, weights, seed)
+            X, y, weights = X[rows], y[rows], weights[rows]
+        return Training(X, self._targets(y), weights, seed)
 
     def _fitted_to(self, training: Training, X: Any, y: Any) -> None:
         """Make the steps, watched by callbacks, and keep them."""

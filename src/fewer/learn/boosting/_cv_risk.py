@@ -185,7 +185,8 @@ def cv_risk(
     """
     steps = _checked_grid(grid, model.n_iter)
     model = clone(model)
-    table, targets = model._table_and_targets(X, y)
+    table, target = model._table_and_target(X, y)
+    targets = model._targets(target)
     weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
     table = sparse.csr_array(table) if sparse.issparse(table) else table
     draws = _draws(folds, n_folds, len(weights), np.random.default_rng(check_random_state(random_state).randint(2**31)))

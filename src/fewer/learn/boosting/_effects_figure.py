@@ -27,7 +27,7 @@ def effects_figure(effects: "list[PartialEffect]", shares: np.ndarray, n_left_ou
         subplot_titles=[f"{effect.name}: {shares[effect.learner]:.0%}" for effect in effects],
         vertical_spacing=0.35 / n_rows,
     )
-    style = _figures.new_figure(height=60 + 240 * n_rows).layout
+    style = _figures.new_figure(height=120 + 240 * n_rows).layout
     more = f"; {n_left_out} more not shown" if n_left_out else ""
     figure.update_layout(
         template=style.template, height=style.height, paper_bgcolor=style.paper_bgcolor,
@@ -54,7 +54,7 @@ def effects_figure(effects: "list[PartialEffect]", shares: np.ndarray, n_left_ou
         else:
             trace = go.Heatmap(
                 x=effect.points[0], y=effect.points[1], z=effect.effect.T, colorscale="RdBu_r", zmid=0,
-                showscale=False, hovertemplate="%{x:.4g}, %{y:.4g}: %{z:.4g}<extra></extra>",
+                showscale=len(effects) == 1, hovertemplate="%{x:.4g}, %{y:.4g}: %{z:.4g}<extra></extra>",
             )  # fmt: skip
             figure.update_yaxes(axis | {"title": {"text": effect.columns[1], "standoff": 4}}, row=row, col=column)
         figure.add_trace(trace, row=row, col=column)

@@ -103,7 +103,7 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = ComponentwiseBoostingRegressor(n_iter=30).fit(X, y)
     >>> np.flatnonzero(model.coef_)
-    array([2, 3, 8])
+    array([2, 3, 6, 8])
     >>> model.set_n_iter(100).n_iter_, len(np.flatnonzero(model.coef_))
     (100, 7)
     """
@@ -151,11 +151,11 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
         self : object
             The fitted model.
         """
-        X, targets = self._table_and_targets(X, y)
-        self._fitted_to(self._training(X, targets, sample_weight), X, y)
+        X, y = self._table_and_target(X, y)
+        self._fitted_to(self._training(X, y, sample_weight), X, y)
         return self
 
-    def _table_and_targets(self, X: Any, y: Any) -> tuple[Any, list[np.ndarray]]:
+    def _table_and_target(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         family = self._family()
         if family.task == "survival":
             X = self._checked_table(X, copy=True, ensure_min_samples=2)
@@ -164,7 +164,10 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
         else:
             X, target = self._checked_table(X, y=y, y_numeric=True, copy=True, ensure_min_samples=2)
             target = family.checked(np.asarray(target, dtype=np.float64))
-        return X, [target]
+        return X, target
+
+    def _targets(self, y: np.ndarray) -> list[np.ndarray]:
+        return [y]
 
     def predict(self, X):
         """Predictions, on the scale of the target.

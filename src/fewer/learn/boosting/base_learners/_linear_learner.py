@@ -41,7 +41,7 @@ class LinearLearner(BaseLearner):
     >>> from sklearn.datasets import load_diabetes
     >>> from fewer.learn import ComponentwiseBoostingRegressor, LinearLearner
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> learners = [LinearLearner(2), LinearLearner(8), LinearLearner((4, 5), df=2)]
+    >>> learners = [LinearLearner(2), LinearLearner(8), LinearLearner((4, 5), df=1)]
     >>> ComponentwiseBoostingRegressor(learners, n_iter=20).fit(X, y).learner_names_
     ['linear(x2)', 'linear(x8)', 'linear(x4, x5)']
     """

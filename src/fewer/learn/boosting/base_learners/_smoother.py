@@ -16,6 +16,7 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 _LARGEST_PENALTY = 1e15
+_FREE = 1e-9  # share of c K in a direction below which it is free of penalty
 _NOTHING = 1e-10  # share of G in a direction below which the rows do not determine it
 
 
@@ -35,7 +36,9 @@ class Spectrum:
         # A hair of the identity: a direction in neither (two equal columns) is then left at zero, not an error.
         both[np.diag_indices_from(both)] += 1e-13 * np.trace(both) / len(both)
         shares, directions = eigh(gram, both)
-        return cls(directions, np.clip(shares, 0, 1), scale)
+        # What is free of penalty must be so exactly, for penalties may be huge.
+        shares[shares > 1 - _FREE] = 1
+        return cls(directions, np.maximum(shares, 0), scale)
 
     @property
     def rank(self) -> int:

@@ -56,7 +56,7 @@ def concordance(y: np.ndarray, risk: np.ndarray, weights: np.ndarray | None = No
         pair = weights[row] * weights[later]
         total += pair.sum()
         agreeing += pair @ np.where(risk[row] > risk[later], 1.0, np.where(risk[row] == risk[later], 0.5, 0.0))
-    return agreeing / total if total else np.nan
+    return float(agreeing / total) if total else np.nan
 
 
 @dataclass(frozen=True)
