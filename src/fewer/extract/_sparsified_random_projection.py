@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.random_projection import johnson_lindenstrauss_min_dim
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -40,7 +41,7 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     Attributes
     ----------
-    components_ : csr_array of shape (n_components, n_features)
+    components_ : csr_matrix of shape (n_components, n_features)
         The directions: entries of variance ``1 / n_components``.
     density_ : float
         Share of entries that may differ from zero.
@@ -64,6 +65,7 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Examples
     --------
     >>> import numpy as np
+from scipy import sparse
     >>> from fewer.extract import SparsifiedRandomProjection
     >>> X = np.random.default_rng(0).normal(size=(20, 2000))
     >>> project = SparsifiedRandomProjection(n_components=500, density=0.1, random_state=0)
@@ -122,7 +124,7 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
             distribution=self.distribution,
             random_state=self.random_state,
         )
-        self.components_ = (drawn.X / np.sqrt(self.n_components_)).astype(X.dtype)
+        self.components_ = sparse.csr_matrix(drawn.X / np.sqrt(self.n_components_), dtype=X.dtype)
         return self
 
     def transform(self, X):

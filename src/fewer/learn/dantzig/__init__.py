@@ -5,7 +5,9 @@ from fewer.learn.dantzig._cone_invertibility import ConeInvertibility, cone_inve
 from fewer.learn.dantzig._dantzig_path import DantzigPath, dantzig_path
 from fewer.learn.dantzig._dantzig_problem import DantzigSolution
 from fewer.learn.dantzig._dantzig_selector import DantzigSelector, solve_dantzig
+from fewer.learn.dantzig._design_report import DesignReport, design_report
 from fewer.learn.dantzig._error_bounds import ErrorBound, SelectionCertificate, lq_error_bound, selection_certificate
+from fewer.learn.dantzig._gaussian_guarantee import TheoremCheck, check_theorem1, re_sample_size, theorem1_lower_bound
 from fewer.learn.dantzig._penalty_level import minimax_lq, penalty_level
 from fewer.learn.dantzig._recovery_curve import RecoveryCurve, support_recovery_curve
 from fewer.learn.dantzig._recovery_plan import (
@@ -15,6 +17,8 @@ from fewer.learn.dantzig._recovery_plan import (
     recovery_conditions,
     rho_schedule,
 )
+from fewer.learn.dantzig._restricted_eigenvalue import RestrictedEigenvalue, restricted_eigenvalue
+from fewer.learn.dantzig._restricted_nullspace import RestrictedNullspace, restricted_nullspace
 from fewer.learn.dantzig._support_certificate import (
     SupportCertificate,
     irrepresentability,
@@ -27,23 +31,33 @@ __all__ = [
     "DantzigPath",
     "DantzigSelector",
     "DantzigSolution",
+    "DesignReport",
     "ErrorBound",
     "RecoveryConditions",
     "RecoveryCurve",
+    "RestrictedEigenvalue",
+    "RestrictedNullspace",
     "SelectionCertificate",
     "SupportCertificate",
+    "TheoremCheck",
+    "check_theorem1",
     "cone_invertibility",
     "dantzig_path",
     "density_schedule",
+    "design_report",
     "irrepresentability",
     "lasso_sample_size",
     "lasso_support_certificate",
     "lq_error_bound",
     "minimax_lq",
     "penalty_level",
+    "re_sample_size",
     "recovery_conditions",
+    "restricted_eigenvalue",
+    "restricted_nullspace",
     "rho_schedule",
     "selection_certificate",
     "solve_dantzig",
     "support_recovery_curve",
+    "theorem1_lower_bound",
 ]

@@ -25,8 +25,8 @@ def eigenvalue_lower_bound(
     mu = coherence(sigma)
     bounds.append(float(np.diag(sigma).min()) + mu - mu * width)
     if phi2 is not None:
-        # ||u||_2^2 <= ||u_S||_1^2 + a^2 ||u_S||_1^2.
-        bounds.append(phi2 / (size * (1 + a**2)))
+        # ||u||_2^2 <= ||u_S||_1^2 + a^2 ||u_S||_1^2. Least squares find phi^2 to about 1e-5, from above.
+        bounds.append(0.999 * phi2 / (size * (1 + a**2)))
     if len(sigma) <= _MANY_COLUMNS:
         bounds.append(semidefinite_bound(sigma, width))
     return max(bounds)
