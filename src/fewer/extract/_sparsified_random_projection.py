@@ -65,7 +65,6 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Examples
     --------
     >>> import numpy as np
-from scipy import sparse
     >>> from fewer.extract import SparsifiedRandomProjection
     >>> X = np.random.default_rng(0).normal(size=(20, 2000))
     >>> project = SparsifiedRandomProjection(n_components=500, density=0.1, random_state=0)
