@@ -44,7 +44,7 @@ figure = new_figure(x="rows met", y="weights that are not zero", title="Ten colu
 figure.add_trace(line("dual averaging", steps, n_nonzero, BLUE))
 figure.add_trace(line("descent with shrinking", [*range(100, 12_001, 100)], n_shrunk[99::100], RED))
 figure.add_trace(line("all rows at once", [0, 12_000], [len(batch.support_)] * 2, GREY, line_dash="dot"))
-figure.update_yaxes(type="log")
+figure.update_yaxes(rangemode="tozero")
 
 # %%
 # Learning goes on where it stopped: pieces give what all rows at once give. The state is one number for each column,

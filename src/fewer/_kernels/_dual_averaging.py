@@ -277,7 +277,7 @@ def lazy_pass(
     ``gamma`` grows to what the first ``n_to_measure`` rows ask for; none if it is fixed. ``weight_sums`` and
     ``counted_to`` are empty where no average is wanted.
     """
-    slopes = np.empty(batch_size)
+    slopes = np.empty(min(batch_size, order.size))
     averaging = counted_to.size > 0
     n_columns = sums.size - fit_intercept
     for start in range(0, order.size, batch_size):

@@ -247,6 +247,13 @@ def test_huge_and_tiny_numbers_stay_finite():
             assert np.isfinite(RDAClassifier(**options).fit(X, y).coef_).all()
 
 
+def test_a_batch_may_be_larger_than_the_table(rows):
+    X, y = rows
+    whole, larger = (RDAClassifier(batch_size=size, shuffle=False).fit(X, y) for size in (1500, 10**12))
+    assert whole.t_ == larger.t_ == 1
+    assert np.array_equal(whole.coef_, larger.coef_)
+
+
 def test_rows_without_entries_change_nothing():
     X = np.zeros((10, 3))
     for options in ({}, {"p_norm": 1.5}, {"accelerated": True}, {"penalty": "l2"}):

@@ -46,8 +46,8 @@ class RDAClassifier(LinearClassifierMixin, ClassifierMixin, OnlineLinear):
     gamma : float or None, default=None
         How slowly weights move: they are ``sqrt(t) / gamma`` times the average gradient, after the threshold. Best is
         ``G / D``, with G the largest length of a gradient and D that of the weights looked for, over ``sqrt(2)``. None
-        takes D as 1, and G from the first 100 rows; so scale columns, or try several. With "l1l2" and "l2" it holds
-        the intercept only.
+        takes D as 1, and G from the first 100 rows, which is safe and often slow: rows of words, of length one, with
+        hundreds of columns at work want a hundredth of it. With "l1l2" and "l2" it holds the intercept only.
     rho : float, default=0.0
         Makes "l1" sparser early on: adds ``gamma rho / sqrt(t)`` to the threshold.
     p_norm : float, default=2.0
