@@ -41,7 +41,7 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     Attributes
     ----------
-    components_ : csr_matrix of shape (n_components, n_features)
+    components_ : csr_array of shape (n_components, n_features)
         The directions: entries of variance ``1 / n_components``.
     density_ : float
         Share of entries that may differ from zero.
@@ -123,7 +123,9 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
             distribution=self.distribution,
             random_state=self.random_state,
         )
-        self.components_ = sparse.csr_matrix(drawn.X / np.sqrt(self.n_components_), dtype=X.dtype)
+        entries = (drawn.X.data / np.sqrt(self.n_components_)).astype(X.dtype)
+        # Plain arrays, because skops does not trust a sparse matrix that it is to load.
+        self._stored = (entries, drawn.X.indices, drawn.X.indptr)
         return self
 
     def transform(self, X):
@@ -144,8 +146,13 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return X @ self.components_.T
 
     @property
+    def components_(self):
+        """The directions."""
+        return sparse.csr_array(self._stored, shape=(self.n_components_, self.n_features_in_))
+
+    @property
     def _n_features_out(self):
-        return self.components_.shape[0]
+        return self.n_components_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
