@@ -6,7 +6,6 @@ rows outside, divided by their number:
     R_b(m) = sum_{i outside b} rho(y_i, f_b^(m)(x_i)) / #outside,      best = argmin_m mean_b R_b(m).
 """
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +21,7 @@ from sklearn.utils.validation import _check_sample_weight
 from fewer._estimators import warn_caller
 from fewer._figures import Result
 from fewer.catalogue import method
+from fewer.learn.boosting._out_of_sample import risks_and_selections
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -186,9 +186,10 @@ def cv_risk(
     steps = _checked_grid(grid, model.n_iter)
     model = clone(model)
     table, target = model._table_and_target(X, y)
-    targets = model._targets(target)
     weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
-    table = sparse.csr_array(table) if sparse.issparse(table) else table
+    rows = np.flatnonzero(weights > 0)
+    table = (sparse.csr_array(table) if sparse.issparse(table) else table)[rows]
+    targets, weights = model._targets(target[rows]), weights[rows]
     draws = _draws(folds, n_folds, len(weights), np.random.default_rng(check_random_state(random_state).randint(2**31)))
     while True:
         parts = Parallel(n_jobs=n_jobs)(
@@ -236,14 +237,8 @@ def _fold_risks(
     model: Any, X: Any, targets: list[np.ndarray], weights: np.ndarray, draw: np.ndarray, steps: np.ndarray
 ) -> tuple[np.ndarray, list[np.ndarray], list[str]]:
     """Risk of the rows outside after each number of steps; the learner of each step, by path; their names."""
-    from fewer.learn.boosting._out_of_sample import risks_and_selections
-
-    inside, outside = np.flatnonzero(draw * weights > 0), np.flatnonzero((draw == 0) & (weights > 0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # constant columns and the like are the resample's, not the user's
-        return risks_and_selections(
-            model, X, targets, (draw * weights)[inside], weights[outside], inside, outside, steps
-        )
+    inside, outside = np.flatnonzero(draw), np.flatnonzero(draw == 0)
+    return risks_and_selections(model, X, targets, (draw * weights)[inside], weights[outside], inside, outside, steps)
 
 
 def _curve(parts: list[tuple[np.ndarray, list[np.ndarray], list[str]]], steps: np.ndarray, folds: str) -> RiskCurve:
