@@ -115,10 +115,12 @@ def test_a_give_away_comes_first_among_the_cautions(studied, make_table):
     assert findings.verdict[2] == findings.cautions[0].sentence
 
 
+@pytest.mark.filterwarnings("error:Found unknown categories")
 def test_holes_categories_and_identifiers_are_handled(studied):
     rng = np.random.default_rng(0)
     dose = rng.normal(size=90)
     colour = rng.choice(["red", "blue", "green"], size=90)
+    colour[7] = "mauve"
     y = np.where(dose + 2 * (colour == "red") + 0.3 * rng.normal(size=90) > 0.7, "ill", "well")
     frame = pl.DataFrame(
         {

@@ -65,13 +65,14 @@ def test_groups_and_time_count_for_the_fingerprint(frame):
     ("table", "options", "words"),
     [
         ({"a": [1.0, 2.5, 3.0, 4.0]}, {}, "needs a target"),
-        ({"a": [1.0, 2.5], "y": ["b", "c"]}, {}, "identifier|2 rows"),
+        ({"a": [1.0, 2.5], "y": ["b", "c"]}, {}, "has 2 rows"),
         ({"a": [1.0, 2.5, 3.5], "y": [1.5, 2.5, 3.5]}, {}, "3 rows"),
+        ({"a": [1.0, 2.5, 3.5, 4.5], "y": ["b", "c", "d", "e"]}, {}, "is it an identifier"),
         ({"a": [1.0, 1.0, 1.0, 1.0], "y": ["b", "c", "b", "c"]}, {}, "No column is left"),
         ({"a": [1.0, 2.5, 3.0, 4.0], "g": [1, 1, 1, 1], "y": ["b", "c", "b", "c"]}, {"groups": "g"}, "one group"),
         ({"a": [1.0, 2.5, 3.0, 4.0], "y": ["b", "c", "b", "c"]}, {"groups": "a", "time": "a"}, "not both"),
     ],
-    ids=["no target", "two rows", "three rows", "nothing left", "one group", "groups and time"],
+    ids=["no target", "two rows", "three rows", "an identifier", "nothing left", "one group", "groups and time"],
 )
 def test_tables_that_cannot_be_studied_are_refused_with_the_reason(table, options, words):
     dataset = Dataset.from_frame(pl.DataFrame(table), target="y" if "y" in table else None)

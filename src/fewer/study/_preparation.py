@@ -3,6 +3,7 @@
 It is a pipeline of scikit-learn, fitted on the rows held in like everything else.
 """
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,13 @@ def preparation(dataset: "Dataset", *, holes: bool | None = None) -> Any:
     # In place, because the step before has made a copy: a large table is in memory once less.
     steps += [("vary", VarianceThreshold()), ("scale", scaler(copy=False))]
     return Pipeline(steps)
+
+
+def prepared_rows(fitted: Any, X: Any) -> Any:
+    """Rows held out, through a fitted preparation; a category that they alone have counts as a rare one."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Found unknown categories")
+        return fitted.transform(X)
 
 
 def prepared_names(fitted: Any, dataset: "Dataset") -> list[str]:

@@ -135,6 +135,8 @@ def _without_rare_classes(dataset: "Dataset") -> tuple["Dataset", tuple[tuple[st
 def _check_target(dataset: "Dataset") -> None:
     if dataset.y is None:
         raise StudyError("A study needs a target: name the column to predict with target=.")
+    if dataset.n_rows < 4:
+        raise StudyError(f"The table has {dataset.n_rows} rows; no fold can be held out of fewer than 4.")
     if dataset.classes is not None:
         labels, counts = np.unique(np.asarray(dataset.y), return_counts=True)
         if len(labels) < 2:
@@ -147,8 +149,6 @@ def _check_target(dataset: "Dataset") -> None:
         raise StudyError(
             f"The target {dataset.target!r} is {dataset.y[0]} in every row, so there is nothing to predict."
         )
-    if dataset.n_rows < 4:
-        raise StudyError(f"The table has {dataset.n_rows} rows; no fold can be held out of fewer than 4.")
 
 
 def _column(dataset: "Dataset", name: str, role: str) -> np.ndarray:

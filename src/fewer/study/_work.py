@@ -13,7 +13,7 @@ import numpy as np
 from fewer.evaluate import Fold, cross_index, outer_folds, randomize, score_sizes
 from fewer.study._candidates import Candidate
 from fewer.study._plan import Plan
-from fewer.study._preparation import preparation, prepared_names
+from fewer.study._preparation import preparation, prepared_names, prepared_rows
 from fewer.study._study_data import StudyData
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def scored(candidate: Candidate, dataset: "Dataset", y: Any, fold: Fold, plan: P
 
     prepare = preparation(dataset)
     X_train = prepare.fit_transform(dataset.take(fold.train).X)
-    X_test = prepare.transform(dataset.take(fold.test).X)
+    X_test = prepared_rows(prepare, dataset.take(fold.test).X)
     learner = candidate.learner.learner(classify=plan.classify, seed=seed)
     if candidate.reducer is None:
         score = get_scorer(plan.scoring)(learner.fit(X_train, y[fold.train]), X_test, y[fold.test])
