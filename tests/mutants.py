@@ -137,14 +137,16 @@ def _records(room: str, copies: list[Path]) -> list[Record]:
     for done, (part, _, result) in enumerate(outcomes(jobs, copies), 1):
         if result is None:
             sys.exit(f"The tests of {', '.join(part)} cannot be run here; mend them first.")
-        print(f"noted what the tests run: {done} of {len(parts)} parts ({result} tests)", flush=True)
+        print(f"noted what the tests run: {done} of {len(parts)} parts ({result['passed']} tests)", flush=True)
+        for test in result["failed"]:
+            print(f"  fails without any fault, and is left out: {test}", flush=True)
     return [archive.record_of(file) for file in files]
 
 
-def _recorded(files: list[str], folder: Path, copy: Path) -> int:
+def _recorded(files: list[str], folder: Path, copy: Path) -> dict:
     record = record_tests(copy, files)
     Archive(folder, copy).keep(record, files)
-    return len(record.seconds)
+    return {"passed": len(record.seconds), "failed": record.failed}
 
 
 def _mutants(options: argparse.Namespace, root: Path, records: list[Record]) -> list[Mutant]:
@@ -286,6 +288,9 @@ def _print_score(results: list[dict]) -> None:
     for name in [*sorted(by_module.keys() - {"in total"}), "in total"]:
         score = by_module[name]
         print(f"{score.noticed / score.all:5.0%}  {score.noticed:4d} of {score.all:4d}  {name}")
+    late = sum(result["noticed"] == "time" for result in results)
+    if late:
+        print(f"{late} of those noticed only died or ran out of time, which a busy machine can cause by itself")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mutation.touched import Record, functions_of
+from mutation.touched import Archive, Record, functions_of
 
 THEN = """\
 LIMIT = 3
@@ -52,3 +52,14 @@ def test_a_statement_of_several_lines_counts_as_one():
     source = "def double(x):\n    return (\n        2\n        * x\n    )\n"
     record = Record({"test": 0.1}, {"test": {"m.py": [2, 4]}}, {"m.py": functions_of(source)})
     assert record.tests_of("m.py", 3, source) == {"test"}
+
+
+def test_a_file_with_a_failing_test_is_recorded_again_next_time(tmp_path):
+    for name in ("test_a.py", "test_b.py"):
+        (tmp_path / name).write_text("")
+    tests = {"test_a.py::one": 0.1, "test_b.py::two": 0.2}
+    record = Record(tests, {test: {} for test in tests}, failed=["test_b.py::three"])
+    archive = Archive(tmp_path / "records", tmp_path)
+    archive.keep(record, ["test_a.py", "test_b.py"])
+    assert archive.stale(["test_a.py", "test_b.py"]) == ["test_b.py"]
+    assert archive.record_of("test_b.py").seconds == {"test_b.py::two": 0.2}

@@ -26,6 +26,7 @@ class Record:
     seconds: dict[str, float] = field(default_factory=dict)
     lines: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     functions: dict[str, Functions] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
 
     def tests_of(self, module: str, line: int, source: str) -> set[str]:
         """The tests that run a line of the source as it is now; for a line outside of functions, those that run any."""
@@ -87,7 +88,7 @@ def record_tests(root: Path, files: list[str]) -> Record:
         pytest.main(["-q", "-p", "no:cacheprovider", *files], plugins=[watcher])
     finally:
         tracer.stop()
-    record = Record()
+    record = Record(failed=sorted(watcher.failed))
     data = tracer.get_data()
     lines_of: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for path in data.measured_files():
@@ -96,7 +97,7 @@ def record_tests(root: Path, files: list[str]) -> Record:
         for line, contexts in data.contexts_by_lineno(path).items():
             for context in contexts:
                 lines_of[context][module].append(line)
-    for test in watcher.passed:
+    for test in [test for test in watcher.passed if test not in watcher.failed]:
         record.seconds[test] = watcher.seconds[test]
         merged: dict[str, set[int]] = defaultdict(set)
         for context in (test, *watcher.shared[test]):
@@ -115,6 +116,7 @@ class _Watcher:
         self.seconds: dict[str, float] = defaultdict(float)
         self.shared: dict[str, set[str]] = defaultdict(set)
         self.passed: list[str] = []
+        self.failed: set[str] = set()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):
@@ -143,8 +145,14 @@ class _Watcher:
                 self._leave()
 
     def pytest_runtest_logreport(self, report):
-        if report.when == "call" and report.passed:
+        if report.failed:
+            self.failed.add(report.nodeid)
+        elif report.when == "call" and report.passed:
             self.passed.append(report.nodeid)
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.failed.add(report.nodeid)
 
     def _watched(self, function, name):
         """A cached function of a test file: what it ran counts for every test that called it."""
@@ -173,7 +181,10 @@ def _fixture_name(definition) -> str:
 
 
 class Archive:
-    """Records on disk, one for each test file, valid as long as the file is what it was."""
+    """Records on disk, one for each test file, valid as long as the file is what it was.
+
+    The record of a file with a test that failed serves for one run only: what that test reaches is not known.
+    """
 
     def __init__(self, folder: Path, root: Path):
         self.folder, self.root = folder, root
@@ -193,12 +204,15 @@ class Archive:
                 "lines": {test: record.lines[test] for test in tests},
                 "functions": {module: record.functions[module] for module in modules},
             }
-            self._path(file).write_text(json.dumps(part), encoding="utf-8")
+            whole = not any(test.partition("::")[0] == file for test in record.failed)
+            self._path(file, whole=whole).write_text(json.dumps(part), encoding="utf-8")
 
     def record_of(self, file: str) -> Record:
         """What is on record for a test file."""
-        return Record(**json.loads(self._path(file).read_text(encoding="utf-8")))
+        path = self._path(file)
+        path = path if path.exists() else self._path(file, whole=False)
+        return Record(**json.loads(path.read_text(encoding="utf-8")))
 
-    def _path(self, file: str) -> Path:
+    def _path(self, file: str, *, whole: bool = True) -> Path:
         digest = hashlib.sha1((self.root / file).read_bytes()).hexdigest()[:16]
-        return self.folder / f"{file.replace('/', '__')}.{digest}.json"
+        return self.folder / f"{file.replace('/', '__')}.{digest}{'' if whole else '.with-failures'}.json"
