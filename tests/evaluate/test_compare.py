@@ -161,6 +161,7 @@ def test_every_form_of_input_gives_the_same():
         ({"results": [[1.0, 2.0]]}, "at least 2 data sets"),
         ({"results": {"a": [1, 2], "b": [1]}}, "different numbers of scores"),
         ({"results": {"a": {"x": 1, "y": 2}, "b": {"x": 1, "z": 2}}}, r"same data sets: \['y', 'z'\]"),
+        ({"results": {"a": {"x": 1, "y": 2}, "b": [1, 2]}}, "some methods have their scores by data set"),
         ({"results": {"a": [1, 2], "b": [1, np.nan]}}, "score of 'b' on data set 1 is nan"),
         ({"results": np.ones((3, 2)), "methods": ["a"]}, "1 names for 2 methods"),
         ({"results": np.ones((3, 2)), "test": "t"}, "'friedman' or 'wilcoxon'"),

@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import RidgeClassifier
+from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.model_selection import KFold, LeaveOneOut, RepeatedKFold, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -19,6 +19,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from fewer.evaluate import permutation_test
 from fewer.evaluate._label_permutations import stratified_folds
+from fewer.evaluate._label_permutations_ridge import LeftOutFits, _normal_equations, residual_matrix
 from fewer.evaluate._permutation_protocol import Protocol
 
 LEARNERS = {
@@ -199,6 +200,41 @@ def test_scores_that_need_probabilities_go_the_plain_way():
     X, y = synthetic(40, 5, 2)
     tested = permutation_test(GaussianNB(), X, y, scoring="roc_auc", n_permutations=3, alpha=0.3, random_state=0)
     assert tested.route == "plain"
+
+
+@pytest.mark.parametrize("folds", [StratifiedKFold(3), KFold(3)], ids=["stratified", "label-free"])
+@pytest.mark.parametrize(
+    "learner",
+    [GaussianNB(var_smoothing=0.3), GaussianNB(priors=[0.2, 0.8]), LinearDiscriminantAnalysis(priors=[0.2, 0.8])],
+)
+def test_smoothing_and_priors_are_shared_too(learner, folds):
+    shared, plain = both_routes(learner, *synthetic(40, 4, 2), cv=folds, n_permutations=15)
+    assert shared.route != "plain"
+    np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
+
+
+def test_three_priors_of_a_discriminant_go_the_plain_way():
+    shared, plain = both_routes(LinearDiscriminantAnalysis(priors=[0.2, 0.2, 0.6]), *synthetic(45, 4, 3))
+    assert shared.route == "plain"
+    np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("form", ["residuals", "normal equations"])
+def test_fits_without_a_fold_are_those_of_the_other_rows(form, intercept):
+    rng = np.random.default_rng(0)
+    X, Y, alpha = rng.normal(size=(12, 3)) + 1, rng.normal(size=(2, 12, 2)), 0.7
+    folds = np.array([rng.permutation(np.arange(12) % 3 - 1) for _ in range(2)])  # -1 is never left out
+    if form == "residuals":
+        fits = LeftOutFits(residual_matrix(X, alpha, intercept)[0], None, None)
+    else:
+        fits, _ = _normal_equations(X, alpha, intercept)
+    fitted, explained, _ = fits(Y, folds, 2)
+    for labelling, fold in itertools.product(range(2), range(2)):
+        out = folds[labelling] == fold
+        model = Ridge(alpha=alpha, fit_intercept=intercept).fit(X[~out], Y[labelling][~out])
+        np.testing.assert_allclose(fitted[labelling][out], model.predict(X[out]))
+        np.testing.assert_allclose(explained[labelling, fold], Y[labelling][~out].T @ model.predict(X[~out]))
 
 
 def test_overlapping_folds_go_the_right_way():

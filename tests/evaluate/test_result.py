@@ -1,7 +1,6 @@
 """Results: words in a terminal, words and the picture in a notebook, plain data for JSON."""
 
 import json
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 import fewer.evaluate as evaluate
-from fewer._figures import Result, plain
+from fewer._figures import Result
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(40, 6)), np.arange(40) % 2
@@ -70,42 +69,5 @@ def test_a_result_prints_its_name_shows_its_picture_and_gives_plain_data(name):
     assert repr(made).startswith(f"{name}: ")
     shown = made._repr_html_()
     assert f"<strong>{name}: " in shown
-    assert ("plotly" in shown) == hasattr(made, "plot")
+    assert not hasattr(made, "plot") or made.plot().data
     json.loads(json.dumps(made.to_dict()), parse_constant=pytest.fail)
-
-
-@dataclass(frozen=True, repr=False)
-class Toy(Result):
-    value: object
-    hidden: int = 0
-    reading: str = "a < b & c"
-
-    _data = ("value",)
-
-    def __repr__(self):
-        return "Toy: <1>\n  two & three"
-
-
-def test_words_are_escaped_and_the_reading_comes_last():
-    assert Toy(1)._repr_html_() == (
-        "<div><strong>Toy: &lt;1&gt;</strong>"
-        '<pre style="margin: 0.3em 0; white-space: pre-wrap">  two &amp; three</pre>'
-        '<p style="margin: 0.3em 0; max-width: 60em">a &lt; b &amp; c</p></div>'
-    )
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (np.array([[1.5, np.nan], [np.inf, 2]]), [[1.5, None], [None, 2.0]]),
-        (np.float64(0.5), 0.5),
-        (np.array([True, False]), [True, False]),
-        ({2: (1, "a")}, {"2": [1, "a"]}),
-        (Toy(3), {"value": 3}),
-        (None, None),
-        (len, repr(len)),
-    ],
-)
-def test_plain_data_is_what_json_can_hold(value, expected):
-    assert plain(value) == expected
-    assert Toy(value).to_dict() == {"value": expected}

@@ -306,7 +306,10 @@ def _score_matrix(results: Any, methods: Sequence[str] | None) -> tuple[np.ndarr
     if isinstance(results, Mapping):
         names = [str(name) for name in results]
         columns = list(results.values())
-        if columns and all(isinstance(column, Mapping) for column in columns):
+        by_set = [isinstance(column, Mapping) for column in columns]
+        if any(by_set) and not all(by_set):
+            raise ValueError("some methods have their scores by data set, others in a list; give all alike.")
+        if any(by_set):
             sets = list(columns[0])
             for name, column in zip(names, columns, strict=True):
                 if set(column) != set(sets):
