@@ -33,13 +33,16 @@ class Result:
         reading = getattr(self, "reading", "")
         if reading:
             parts.append(f'<p style="margin: 0.3em 0; max-width: 60em">{escape(reading)}</p>')
-        return f"<div>{''.join(parts)}{self._picture()}</div>"
+        return f"<div>{''.join(parts)}</div>"
 
-    def _picture(self) -> str:
+    def _ipython_display_(self) -> None:
+        """The words, then the picture as plotly shows figures by itself: nothing is fetched from elsewhere."""
+        from IPython.display import HTML, display
+
+        display(HTML(self._repr_html_()))
         draw = getattr(self, "plot", None)
-        if draw is None:
-            return ""
-        return draw().to_html(full_html=False, include_plotlyjs="cdn", config={"displayModeBar": False})
+        if draw is not None:
+            display(draw())
 
 
 def plain(value: Any) -> Any:

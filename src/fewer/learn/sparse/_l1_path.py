@@ -5,7 +5,6 @@ those whose slope comes near the new bound (the strong rule of Tibshirani et al.
 look at all other columns confirms it, or adds what it missed.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -163,7 +162,7 @@ def l1_path(
     y: Any,
     *,
     loss: str = "log",
-    Cs: Sequence[float] | None = None,
+    Cs: Any = None,
     n_points: int = 100,
     eps: float = 1e-2,
     fit_intercept: bool = True,
@@ -181,7 +180,7 @@ def l1_path(
         Two classes for "log" and "squared_hinge", numbers for "squared".
     loss : {"log", "squared_hinge", "squared"}, default="log"
         Loss of the predictions; "squared" is ``(y - z)^2 / 2``.
-    Cs : sequence of float or None, default=None
+    Cs : array-like of float or None, default=None
         Weights of the loss; None for ``n_points`` in geometric order, from the largest that keeps every coefficient at
         zero to ``1 / eps`` times that.
     n_points : int, default=100
