@@ -107,8 +107,7 @@ def test_moments_and_density_are_those_asked_for(figure):
         variance = X.multiply(X).mean()
         share = X.nnz / (n * p)
         figure(f"largest column mean {means.max() * np.sqrt(n):.1f}/sqrt(n), variance {variance:.3f}")
-        assert means.max() < 4.5 / np.sqrt(n)
-        assert np.mean(means < 4 / np.sqrt(n)) >= 0.998
+        assert means.max() < 4 / np.sqrt(n)
         assert variance == pytest.approx(1, rel=0.05)
         assert abs(share - density) < 3 * np.sqrt(density * (1 - density) / (n * p))
 
