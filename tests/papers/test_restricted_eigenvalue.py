@@ -47,7 +47,9 @@ def test_bounds_are_in_order_and_every_direction_has_its_value(n_draws):
         S = np.sort(rng.permutation(8)[: 1 + seed % 3])
         found = bracket(sigma, S, a)
         # The certificate itself, not what the bracket makes of it.
-        assert eigenvalue_lower_bound(sigma, S, None, a, found.compatibility) <= found.upper + 1e-6
+        certified = compatibility(root_of(sigma), S, a).certified
+        assert certified <= found.compatibility + 1e-9
+        assert eigenvalue_lower_bound(sigma, S, None, a, certified) <= found.upper + 1e-9
         assert np.linalg.eigvalsh(sigma)[0] <= found.lower + 1e-9
         assert found.lower <= found.upper <= found.compatibility + 1e-6
         u = found.argmin

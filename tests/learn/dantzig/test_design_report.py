@@ -11,6 +11,8 @@ from fewer.learn import (
     restricted_nullspace,
     theorem1_lower_bound,
 )
+from fewer.learn.dantzig._compatibility import compatibility
+from fewer.learn.dantzig._design_covariance import root_of
 
 
 def test_a_refutation_of_the_nullspace_is_a_vector_that_proves_it():
@@ -99,6 +101,32 @@ def test_theorem_1_is_never_violated_and_says_little():
     assert theorem1_lower_bound(np.eye(5), 1296 * 2 * np.log(5), [1, 0, 0, 0, 0]) > 0
     assert theorem1_lower_bound(np.eye(5), 1296 * 0.9 * np.log(5), [1, 0, 0, 0, 0]) < 0
     assert re_sample_size(2, 100, 1.0, 0.5, 2.0) == np.ceil(5184 * 4 * 4 * 2 * np.log(100) / 0.25)
+
+
+def test_nothing_is_certified_where_the_cone_holds_a_vector_that_is_not_seen():
+    for seed in range(12):
+        X = np.random.default_rng(seed).normal(size=(6, 16))
+        S = [0, 1, 2]
+        if restricted_nullspace(X / np.sqrt((X**2).mean(axis=0)), S).verdict == "fails":
+            found = restricted_eigenvalue(X, S, a=1, n_starts=1, random_state=0)
+            assert not found.certified
+            assert found.refuted
+
+
+def test_the_certified_constant_is_close_to_the_one_found_and_not_above():
+    for seed in range(5):
+        X = np.random.default_rng(seed).normal(size=(20, 12))
+        found = compatibility(root_of(X.T @ X / 20), np.array([0, 1]), 3.0)
+        assert found.certified <= found.phi2 + 1e-12
+        assert found.certified == pytest.approx(found.phi2, rel=0.01, abs=1e-6)
+
+
+def test_copies_refute_the_nullspace_property_of_a_single_column():
+    X = np.random.default_rng(6).normal(size=(10, 12))
+    X[:, 7] = X[:, 3]
+    found = restricted_nullspace(X, k=1, random_state=0)
+    assert found.verdict == "fails"
+    assert restricted_nullspace(X, [3]).verdict == "fails"
 
 
 @pytest.mark.parametrize(

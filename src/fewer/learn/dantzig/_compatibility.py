@@ -6,6 +6,8 @@ over a cone of generators ``G`` is a non-negative least-squares problem: the min
 ``||R G w||^2 + (d'G w - 1)^2`` over ``w >= 0`` is ``m / (1 + m)`` when the least is ``m``.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.optimize import nnls
 
@@ -27,32 +29,48 @@ def cone_generators(p: int, support: np.ndarray, signs: np.ndarray, a: float) ->
 
 def least_variance(root: np.ndarray, generators: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """The ``u`` of a cone with the least ``||R u||^2`` among those with ``direction'u = 1``."""
-    images = root @ generators
-    along = direction @ generators
-    weights, _ = nnls(
-        np.vstack([images, along]), np.append(np.zeros(len(images)), 1.0), maxiter=30 * generators.shape[1]
-    )
-    total = along @ weights
-    return generators @ weights / total
+    table, wanted = _least_squares(root, generators, direction)
+    weights, _ = nnls(table, wanted, maxiter=30 * generators.shape[1])
+    return generators @ weights / (table[-1] @ weights)
+
+
+def _least_squares(root: np.ndarray, generators: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.vstack([root @ generators, direction @ generators]), np.append(np.zeros(len(root)), 1.0)
+
+
+class Compatibility(NamedTuple):
+    """``phi^2`` as found, the direction that has it, and what ``phi^2`` is certainly not below."""
+
+    phi2: float
+    direction: np.ndarray
+    certified: float
 
 
 def compatible_direction(
     root: np.ndarray, support: np.ndarray, signs: np.ndarray, generators: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """``phi^2`` with the signs held, and the direction that has it."""
+) -> Compatibility:
+    """The compatibility constant with the signs held."""
     functional = np.zeros(root.shape[1])
     functional[support] = signs
     u = least_variance(root, generators, functional)
-    return support.size * float(((root @ u) ** 2).sum()), u
+    found = float(((root @ u) ** 2).sum())
+    # Every generator has functional'g = 1, so lowering the last residual makes the residuals of any u a point of the
+    # dual program, and its value a bound that does not depend on how well the least squares were solved.
+    table, wanted = _least_squares(root, generators, functional)
+    residuals = wanted - np.append(root @ u, 1.0) / (1 + found)
+    residuals[-1] -= max(float((table.T @ residuals).max()), 0.0)
+    below = max(2 * residuals[-1] - float(residuals @ residuals), 0.0)
+    return Compatibility(support.size * found, u, support.size * below / (1 - below))
 
 
-def compatibility(root: np.ndarray, support: np.ndarray, a: float) -> tuple[float, np.ndarray]:
-    """``phi^2(S)`` over all signs, and the direction that has it."""
-    found = (
+def compatibility(root: np.ndarray, support: np.ndarray, a: float) -> Compatibility:
+    """The compatibility constant over all signs."""
+    found = [
         compatible_direction(root, support, signs, cone_generators(root.shape[1], support, signs, a))
         for signs in sign_patterns(support.size)
-    )
-    return min(found, key=lambda pair: pair[0])
+    ]
+    best = min(found, key=lambda one: one.phi2)
+    return best._replace(certified=min(one.certified for one in found))
 
 
 def lowered_quotient(root: np.ndarray, generators: np.ndarray, start: np.ndarray, n_most: int = 100) -> np.ndarray:

@@ -26,6 +26,8 @@ from fewer.learn.dantzig._eigenvalue_bounds import eigenvalue_lower_bound
 
 # Beyond this many columns the exact value, a program for each column, takes minutes.
 _MANY_COLUMNS = 60
+# HiGHS solves programs to about 1e-6, so a smaller factor cannot be told from zero.
+_NOTHING = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,7 +137,7 @@ def cone_invertibility(
     small = support.size <= MOST_PATTERNS and len(sigma) <= _MANY_COLUMNS
     if possible and (method == "exact" or (method == "auto" and small)):
         value, u = exact_sup_factor(sigma, support, xi, l) if q == np.inf else exact_sum_factor(sigma, support, xi)
-        return ConeInvertibility(value, True, u, support, xi, q)
+        return ConeInvertibility(value if value > _NOTHING else 0.0, True, u, support, xi, q)
     return ConeInvertibility(_lower_bound(sigma, support, xi, q, small), False, None, support, xi, q)
 
 
@@ -204,7 +206,13 @@ class _Reaction:
             lower[self.signs] = upper[self.signs] = signs
         integrality = np.zeros(self.cost.size)
         integrality[self.signs] = whole
-        return milp(self.cost, integrality=integrality, bounds=Bounds(lower, upper), constraints=self.constraints)
+        return milp(
+            self.cost,
+            integrality=integrality,
+            bounds=Bounds(lower, upper),
+            constraints=self.constraints,
+            options={"mip_rel_gap": 0.0},
+        )
 
     def bound(self) -> float:
         """What the value is not below; infinite when the cone has no such direction."""
@@ -235,10 +243,10 @@ def _lower_bound(sigma: np.ndarray, support: np.ndarray, xi: float, q: float, sm
     # ||u||_q^q is at most ||u||_1 ||u||_inf^(q - 1), and ||u||_1 at most (1 + xi) ||u_J||_1 <= (1 + xi) k ||u||_inf.
     total = sup / (1 + xi)
     if small:
-        sup = max(sup, exact_sup_factor(sigma, support, xi)[0])
-        total = exact_sum_factor(sigma, support, xi)[0] / (1 + xi)
+        sup = max(sup, exact_sup_factor(sigma, support, xi)[0] - _NOTHING)
+        total = max(exact_sum_factor(sigma, support, xi)[0] - support.size * _NOTHING, 0.0) / (1 + xi)
     bounds = [total ** (1 / q) * sup ** (1 - 1 / q)]
     if q == 2 and small:
-        phi = compatibility(root_of(sigma), support, xi)[0]
+        phi = compatibility(root_of(sigma), support, xi).certified
         bounds.append(np.sqrt(phi * eigenvalue_lower_bound(sigma, support, None, xi, phi)) / (1 + xi))
     return float(max(bounds))

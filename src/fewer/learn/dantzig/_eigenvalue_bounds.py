@@ -18,15 +18,18 @@ _MANY_COLUMNS = 120
 def eigenvalue_lower_bound(
     sigma: np.ndarray, support: np.ndarray | None, k: int | None, a: float, phi2: float | None = None
 ) -> float:
-    """The best certified lower bound of ``gamma^2``, of a support or of order k; not below 0."""
+    """The best certified lower bound of ``gamma^2``, of a support or of order k; not below 0.
+
+    ``phi2`` is a certified lower bound of the compatibility constant of the support.
+    """
     size = support.size if support is not None else int(k or 1)
     width = (1 + a) ** 2 * size
     bounds = [0.0, float(np.linalg.eigvalsh(sigma)[0])]
     mu = coherence(sigma)
     bounds.append(float(np.diag(sigma).min()) + mu - mu * width)
     if phi2 is not None:
-        # ||u||_2^2 <= ||u_S||_1^2 + a^2 ||u_S||_1^2. Least squares find phi^2 to about 1e-5, from above.
-        bounds.append(0.999 * phi2 / (size * (1 + a**2)))
+        # ||u||_2^2 <= ||u_S||_1^2 + a^2 ||u_S||_1^2.
+        bounds.append(phi2 / (size * (1 + a**2)))
     if len(sigma) <= _MANY_COLUMNS:
         bounds.append(semidefinite_bound(sigma, width))
     return max(bounds)

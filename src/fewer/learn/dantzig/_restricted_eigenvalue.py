@@ -152,8 +152,8 @@ def restricted_eigenvalue(
     if S is not None:
         support = checked_support(S, len(sigma), "restricted_eigenvalue")
         refuse_many_patterns(support.size, "restricted_eigenvalue")
-        upper, u, phi2 = lowest_of_support(root, support, sign_patterns(support.size), a, n_starts, draws)
-        lower = eigenvalue_lower_bound(sigma, support, None, a, phi2)
+        upper, u, phi2, proved_phi2 = lowest_of_support(root, support, sign_patterns(support.size), a, n_starts, draws)
+        lower = eigenvalue_lower_bound(sigma, support, None, a, proved_phi2)
         size = support.size
     else:
         assert k is not None
@@ -163,7 +163,7 @@ def restricted_eigenvalue(
             (*lowest_of_support(root, columns, _some_patterns(k, draws), a, 1, draws), columns)
             for columns in likely_supports(sigma, k, n_starts, draws)
         ]
-        upper, u, _, support = min(found, key=lambda entry: entry[0])
+        upper, u, _, _, support = min(found, key=lambda entry: entry[0])
         phi2 = min(entry[2] for entry in found)
         lower = eigenvalue_lower_bound(sigma, None, k, a)
         size = k
@@ -178,22 +178,25 @@ def restricted_eigenvalue(
 def lowest_of_support(
     root: np.ndarray, support: np.ndarray, patterns: Iterable[np.ndarray], a: float, n_starts: int, draws
 ):
-    """The smallest quotient found over the cone of a support, its direction, and the compatibility constant."""
+    """The smallest quotient found over the cone of a support, its direction, and the compatibility constant twice:
+
+    as found, and what it is certainly not below.
+    """
     p = root.shape[1]
-    best, direction, phi2 = np.inf, np.zeros(p), np.inf
+    best, direction, phi2, proved = np.inf, np.zeros(p), np.inf, np.inf
     for signs in patterns:
         generators = cone_generators(p, support, signs, a)
-        compatible, start = compatible_direction(root, support, signs, generators)
-        phi2 = min(phi2, compatible)
+        compatible = compatible_direction(root, support, signs, generators)
+        phi2, proved = min(phi2, compatible.phi2), min(proved, compatible.certified)
         n_more = max(n_starts - 1, 0)
         weights = draws.exponential(size=(n_more, generators.shape[1])) * (draws.random_sample((n_more, 1)) < 0.5)
         weights[:, : support.size] += draws.exponential(size=(n_more, support.size))
-        for begin in [start, *(weights @ generators.T)]:
+        for begin in [compatible.direction, *(weights @ generators.T)]:
             u = lowered_quotient(root, generators, begin)
             value = float(((root @ u) ** 2).sum())
             if value < best:
                 best, direction = value, u
-    return best, direction, phi2
+    return best, direction, phi2, proved
 
 
 def _some_patterns(k: int, draws, n_most: int = 8) -> Iterable[np.ndarray]:
