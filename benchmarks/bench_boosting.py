@@ -11,7 +11,7 @@ from benchmarks import Case, Contest
 def sparse_signal(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, n_columns))
-    return X, X[:, :10] @ np.arange(1, 11) + rng.normal(size=n_rows)
+    return X, X[:, :10] @ np.arange(1, 11)[:n_columns] + rng.normal(size=n_rows)
 
 
 def linear_steps(X: np.ndarray, y: np.ndarray, n_iter: int, gradient, start: float) -> np.ndarray:
@@ -105,9 +105,7 @@ def stumps(n_rows: int, n_columns: int, n_iter: int, folder: Path) -> Contest:
     def scikit_learn() -> np.ndarray:
         from sklearn.ensemble import GradientBoostingRegressor
 
-        peer = GradientBoostingRegressor(
-            n_estimators=n_iter, max_depth=1, criterion="squared_error", min_samples_leaf=4, min_samples_split=10
-        )
+        peer = GradientBoostingRegressor(n_estimators=n_iter, max_depth=1, min_samples_leaf=4, min_samples_split=10)
         return peer.fit(X, y).predict(X)
 
     return Contest({"fewer": fewer}, {"scikit-learn": scikit_learn}, objective=np.asarray, tolerance=1e-6)

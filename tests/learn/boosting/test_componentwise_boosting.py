@@ -190,3 +190,26 @@ def test_effects_are_drawn_over_the_range_that_was_seen(mixed):
     assert "1 more not shown" in figure.layout.title.text
     assert "tree(x2, x3)" in str([note.text for note in model.plot_effects().layout.annotations])
     assert "No learner" in model.set_n_iter(0).plot_effects().layout.title.text
+
+
+@pytest.mark.parametrize("table", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_a_model_of_any_table_is_saved_safely(table, mixed):
+    import skops.io
+
+    X, y = table(mixed[0]), mixed[1]
+    for learners in [LEARNERS[:10], *([LEARNERS] if table is np.asarray else [])]:
+        model = ComponentwiseBoostingRegressor(learners, n_iter=10, random_state=0).fit(X, y)
+        saved = skops.io.dumps(model)
+        untrusted = skops.io.get_untrusted_types(data=saved)
+        # skops asks about scipy's matrices and scikit-learn's trees whoever holds them.
+        assert all(name.startswith(("fewer.", "scipy.sparse.", "sklearn.tree.")) for name in untrusted)
+        loaded = skops.io.loads(saved, trusted=untrusted)
+        np.testing.assert_array_equal(loaded.set_n_iter(20).predict(X), model.set_n_iter(20).predict(X))
+
+
+def test_columns_far_from_zero_lose_nothing(diabetes):
+    X, y = diabetes
+    near = ComponentwiseBoostingRegressor(n_iter=50).fit(X, y)
+    far = ComponentwiseBoostingRegressor(n_iter=50).fit(X + 1e6, y)
+    np.testing.assert_array_equal(far.selected_, near.selected_)
+    np.testing.assert_allclose(far.predict(X + 1e6), near.predict(X), rtol=1e-6)

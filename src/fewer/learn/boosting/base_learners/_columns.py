@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from scipy import sparse
 
 def as_references(columns: Any) -> tuple[Any, ...]:
     """One reference or several as a tuple."""
-    if isinstance(columns, str | Integral):
+    if isinstance(columns, (int, str, np.integer)):
         return (columns,)
     return tuple(columns)
 
@@ -26,7 +25,7 @@ def column_numbers(references: Sequence[Any], n_features: int, names: Sequence[s
 
 
 def _number(reference: Any, n_features: int, names: Sequence[str] | None) -> int:
-    if isinstance(reference, Integral) and not isinstance(reference, bool):
+    if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
         if 0 <= int(reference) < n_features:
             return int(reference)
         raise ValueError(f"A base-learner asks for column {reference}; the table has columns 0 to {n_features - 1}.")

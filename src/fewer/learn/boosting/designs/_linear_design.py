@@ -51,20 +51,16 @@ class LinearDesign:
             squares = self._table.copy()
             squares.data **= 2
             raw = squares.T @ weights
+            self._squares = raw - self._total * centres**2
         else:
-            self._table = np.asfortranarray(table - centres)
-            raw = np.einsum("ij,ij,i->j", table, table, weights)
-        self._squares = raw - self._total * centres**2 if self._sparse else self._dense_squares()
-        # A constant column has rounding errors for a variance.
-        self.usable = self._squares > 1e-14 * raw
-        if intercept is False:
-            self.usable = raw > 0
+            self._table = table - centres
+            self._squares = np.einsum("ij,ij,i->j", self._table, self._table, weights)
+            raw = self._squares + self._total * centres**2
+        # A constant column has rounding errors for a variance; larger ones where it is a difference of sums.
+        self.usable = self._squares > (1e-12 if self._sparse else 1e-26) * raw
         self._safe_squares = np.where(self.usable, self._squares, 1.0)
         self.terms = LinearTerms(np.asarray(columns), centres, intercept)
         self.degrees_of_freedom = np.ones(len(columns))
-
-    def _dense_squares(self) -> np.ndarray:
-        return np.einsum("ij,ij,i->j", self._table, self._table, self._weights)
 
     @property
     def n_moments(self) -> int:
