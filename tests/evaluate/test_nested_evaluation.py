@@ -155,8 +155,9 @@ def test_the_interval_is_that_of_one_repeat_however_many_there_are():
     assert (high - low) / 2 == pytest.approx(stats.t.ppf(0.95, 4) * result.corrected_se)
     assert result.interval()[0] < low
     assert f"95% interval {result.interval()[0]:.4f} to {result.interval()[1]:.4f}" in repr(result)
-    with pytest.raises(ValueError, match="confidence=95"):
-        result.interval(95)
+    for outside in (0, 1, 95):
+        with pytest.raises(ValueError, match=f"confidence={outside} must lie between 0 and 1"):
+            result.interval(outside)
 
 
 def test_scores_that_all_agree_give_no_interval():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.impute import SimpleImputer
@@ -12,6 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from fewer.evaluate import NestedSelectionCV, selection_curve
 from fewer.select import NearestNeighbourObjective, SequentialSearch
@@ -100,3 +102,17 @@ def test_the_columns_kept_have_their_names():
     named = NestedSelectionCV(behind, GaussianNB(), sizes=[3, 20], random_state=0).fit(holes, table.target)
     assert len(named.best_names_) == named.best_size_
     assert not hasattr(model.fit(table.data.to_numpy(), table.target), "best_names_")
+
+
+def test_sparse_tables_are_taken_where_selector_and_estimator_take_them():
+    medians = np.median(X, axis=0)
+    table = sparse.csr_array(np.where(medians < X, X, 0))
+    options = {"sizes": [3], "cv": 3, "random_state": 0}
+    model = NestedSelectionCV(SelectKBest(), DecisionTreeClassifier(max_depth=2, random_state=0), **options).fit(
+        table, Y
+    )
+    np.testing.assert_array_equal(model.predict(table), model.predict(table.tocsc()))
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        NestedSelectionCV(SelectKBest(), GaussianNB(), **options).fit(table, Y)
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        NestedSelectionCV(SelectKBest(), GaussianNB(), **options).fit(X, Y).predict(table)

@@ -139,3 +139,18 @@ def test_missing_values_are_left_to_a_fit_for_each_size():
     X, y, _ = table(90, 5, 2)
     X[3, 2] = np.nan
     assert path_predictions(GaussianNB(), X[:60], y[:60], X[60:], random_path(5), [1, 5]) is None
+
+
+def test_columns_that_never_vary_are_left_to_a_fit_for_each_size():
+    X, y, _ = table(90, 5, 2)
+    X[:, 0] = 3.0
+    first, later = SubsetPath(5, np.arange(5)), SubsetPath(5, np.arange(5)[::-1])
+    assert path_predictions(GaussianNB(), X[:60], y[:60], X[60:], first, [1, 5]) is None
+    found = path_predictions(GaussianNB(), X[:60], y[:60], X[60:], later, [1, 5])
+    np.testing.assert_array_equal(found, refitted(GaussianNB(), X[:60], y[:60], X[60:], later, [1, 5]))
+
+
+def test_a_row_halfway_goes_to_the_first_class_as_in_scikit_learn():
+    X, y = np.array([[-1.0], [1.0]]), np.array(["a", "b"])
+    found = path_predictions(RidgeClassifier(), X, y, np.array([[0.0]]), SubsetPath(1, np.array([0])), [1])
+    assert found.tolist() == [RidgeClassifier().fit(X, y).predict([[0.0]]).tolist()] == [["a"]]

@@ -20,6 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from fewer.evaluate import PermutationResult, interaction_test, permutation_test, permutation_verdict
+from fewer.evaluate._permutation_experiment import _label
 from fewer.evaluate._permutation_result import p_values_of
 
 NULLS = ["labels", "features_within_class", "columns"]
@@ -60,6 +61,7 @@ def test_for_scores_higher_is_better():
 def test_means_that_differ_by_rounding_are_equal():
     assert result_with(0.1 + 0.2, [0.3] * 9).p_value == 1.0
     assert result_with(0.3, [0.1 + 0.2] * 9).p_value == 1.0
+    assert result_with(0.1 + 0.2, [0.3] * 9, higher_is_better=True).p_value == 1.0
 
 
 def test_repeats_are_averaged_against_the_same_draws():
@@ -131,6 +133,7 @@ def test_a_small_p_needs_all_draws_and_is_what_it_would_be(product):
     tree = DecisionTreeClassifier()
     stopped, whole = (permutation_test(tree, X, y, sequential=s, **options) for s in (True, False))
     assert stopped.n_permutations_used == 30
+    assert not stopped.stopped_early
     assert stopped.p_value == whole.p_value == 1 / 31
 
 
@@ -165,6 +168,31 @@ def test_labels_move_inside_groups_only(noise):
     assert tested.n_permutations_used == 19
     with pytest.raises(ValueError, match="permuting within groups changes nothing"):
         permutation_test(GaussianNB(), X, groups % 2, groups=groups)
+
+
+class Recorder(GaussianNB):
+    """Notes the labels that it is fitted with."""
+
+    seen = []
+
+    def fit(self, X, y):
+        Recorder.seen.append(y)
+        return super().fit(X, y)
+
+
+def test_randomised_labels_keep_the_counts_of_every_group(noise):
+    groups, y, rows = np.repeat([0, 1], [10, 30]), np.arange(40) % 4 == 0, np.arange(40)
+    options = {"cv": [(rows, rows)], "n_permutations": 19, "n_repeats": 1, "random_state": 0}
+    permutation_test(Recorder(), noise[0], y, groups=groups, **options)
+    counts = {tuple(np.bincount(groups[labels], minlength=2)) for labels in Recorder.seen}
+    assert counts == {tuple(np.bincount(groups[y]))}
+    assert len({labels.tobytes() for labels in Recorder.seen}) == 20
+
+
+def test_a_task_is_called_by_what_it_computes():
+    assert _label(2) == "the error on the data, repeat 3"
+    assert _label(range(4, 5)) == "permutation 5"
+    assert _label(range(4, 9)) == "permutations 5 to 9"
 
 
 def test_a_frame_with_categories_and_gaps_is_taken_as_it_is(product):
@@ -246,8 +274,8 @@ def test_too_few_permutations_are_warned_of(noise):
     with pytest.warns(UserWarning, match="at least 0.1, so a test at level 0.05 never rejects") as caught:
         permutation_test(GaussianNB(), *noise, n_permutations=9, random_state=0)
     assert caught[0].filename == __file__
-    tested = permutation_test(GaussianNB(), *noise, n_permutations=50, random_state=0)
-    assert "200 permutations decide better" in tested.notes[0]
+    tested = permutation_test(GaussianNB(), *noise, n_permutations=49, random_state=0)
+    assert tested.notes == ("p comes in steps of 0.02; 200 permutations decide better at 0.05",)
     assert permutation_test(GaussianNB(), *noise, n_permutations=200, random_state=0).notes == ()
 
 

@@ -1,6 +1,7 @@
 """A plan from a table: unbiased sums, rows kept apart, and what it takes and refuses."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,9 @@ from scipy import sparse
 from scipy.special import ndtr, ndtri
 
 from fewer.datasets import make_two_gaussians
-from fewer.evaluate import plan_n_features
+from fewer.evaluate import _split_curves, plan_n_features
+from fewer.evaluate._plan import _correlation_within
+from fewer.evaluate._split_curves import Table, curve_of_split
 
 MU = 1 / np.arange(1, 51)
 QUICK = {"n_splits": 4, "n_boot": 5, "random_state": 0}
@@ -197,3 +200,69 @@ def test_correlated_columns_make_the_plan_warn_of_its_own_hope():
     assert plan_n_features(sparse.csr_matrix(correlated), y, n_boot=20, random_state=0).correlation == pytest.approx(
         together.correlation
     )
+
+
+def test_the_correlation_is_that_inside_the_classes_less_what_chance_makes_of_it():
+    rng = np.random.default_rng(1)
+    positive = np.arange(40) % 2 == 0
+    inside = rng.normal(size=(40, 2)) @ [[1, 0.8], [0, 0.6]]
+    for rows in (positive, ~positive):
+        inside[rows] -= inside[rows].mean(axis=0)
+    X = 0.01 * np.column_stack([inside + 9.0 * positive[:, None], np.ones(40)])  # the class itself must not count
+    table = Table(X, X, X**2, positive, positive, "abs_mean", "other")
+    r = np.corrcoef(inside.T)[0, 1]
+    assert _correlation_within(table, np.arange(3)) == pytest.approx(np.sqrt(r**2 - 1 / 38))
+    assert _correlation_within(table, np.array([0])) == _correlation_within(table, np.array([0, 2])) == 0.0
+
+
+def test_the_reading_looks_at_the_band_where_the_choice_is(table):
+    plan = plan_n_features(*table, **QUICK)
+    high = np.full(50, 0.6)
+    for chosen, sure in ((1, False), (2, True), (3, False)):
+        band = np.where(np.arange(1, 51) == 2, 0.4, high)
+        said = replace(plan, n_features=chosen, upper=band).reading
+        assert said.startswith("About" if sure else "No number of columns is surely better")
+
+
+def small_table(rank_on):
+    X, y, _ = make_two_gaussians(24, np.array([0.9, 0.5, 0.1]), random_state=3)
+    return Table(X, X, X**2, y, y > 0, "abs_mean", rank_on)
+
+
+def standardised(X, y):
+    """Half the difference of the class means, in standard deviations within the classes."""
+    up, down = X[y > 0], X[y < 0]
+    spread = ((up - up.mean(axis=0)) ** 2).sum(axis=0) + ((down - down.mean(axis=0)) ** 2).sum(axis=0)
+    return (up.mean(axis=0) - down.mean(axis=0)) / 2 / np.sqrt(spread / (len(y) - 2))
+
+
+@pytest.mark.parametrize("rank_on", ["other", "same"])
+def test_one_split_follows_the_formulas_of_the_module(rank_on):
+    table, parts = small_table(rank_on), np.arange(24) // 2 % 3
+    expected = []
+    for part in range(3):
+        a, b = (standardised(table.X[rows], table.y[rows]) for rows in (parts != part, parts == part))
+        order = np.argsort(-np.abs(a))
+        a, b, df = a[order], b[order], (parts == part).sum() - 2
+        if rank_on == "same":
+            expected.append(np.cumsum(a * b * (1 - 3 / (4 * df - 1))) / np.sqrt(np.cumsum(a**2)))
+        else:
+            variance = sum(1 / np.sum((table.y > 0)[parts == part] == side) for side in (True, False)) / 4
+            expected.append(np.cumsum((df - 2) / df * b**2 - variance))
+    found = curve_of_split(table, np.ones(24, dtype=int), parts, np.random.RandomState(0))
+    np.testing.assert_allclose(found, np.mean(expected, axis=0))
+
+
+@pytest.mark.parametrize(("resample", "n_splits"), [(False, 1), (True, 4)])
+def test_a_bootstrap_sample_is_split_four_times_and_the_table_once(resample, n_splits, monkeypatch):
+    seen = []
+
+    def noting(table, counts, parts, random):
+        seen.append(counts)
+        return np.zeros(3)
+
+    monkeypatch.setattr(_split_curves, "curve_of_split", noting)
+    _split_curves.curve_of_task((0, resample), small_table("other"))
+    assert len(seen) == n_splits
+    assert (seen[0].max() > 1) == resample
+    assert all(counts.sum() == 24 for counts in seen)

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from fewer.evaluate import NestedEvaluation, ProtocolAudit, protocol_audit
+from fewer.evaluate import NestedEvaluation, ProtocolAudit, ProtocolBias, protocol_audit
 from fewer.evaluate._protocol_audit_result import paired_bias
 from fewer.learn import KernelRidgeClassifierLOO
 
@@ -109,3 +109,17 @@ def test_the_engine_changes_nothing(workers):
     assert isinstance(here, ProtocolAudit)
     for protocol, scores in here.scores.items():
         np.testing.assert_array_equal(scores, there.scores[protocol])
+
+
+@pytest.mark.parametrize(
+    ("bias", "p_value", "said"),
+    [
+        (0.1, 0.01, "makes the score look better than it is"),
+        (-0.1, 0.01, "makes the score look worse than it is"),
+        (0.1, 0.2, "no bias that these realisations could show"),
+        (-0.1, 0.2, "no bias that these realisations could show"),
+        (0.0, 0.01, "no bias that these realisations could show"),
+    ],
+)
+def test_the_verdict_tells_the_side_of_a_bias_and_only_when_it_is_sure(bias, p_value, said):
+    assert said in ProtocolBias("external", 0.5, bias, 0.01, p_value).verdict

@@ -79,6 +79,7 @@ def test_the_surface_is_cut_to_fewer_splits_and_drawn():
 def test_impossible_splits_are_refused():
     with pytest.raises(ValueError, match="n_splits=0"):
         RepeatedSplitCriterion(0)
+    assert RepeatedSplitCriterion(1).get_n_splits() == 1
     with pytest.raises(ValueError, match=r"test_size=1\.5"):
         RepeatedSplitCriterion(3, test_size=1.5)
 

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse, stats
 
 from fewer.evaluate import selection_stability, stability_difference
+from fewer.evaluate._stability import chance_jaccard
 
 
 def bernoulli(shares, n_selections, seed):
@@ -283,6 +284,15 @@ def test_two_selections_have_a_value_but_no_interval():
     assert pair.plot().layout.title.text == "Stability 0.25"
     with pytest.raises(ValueError, match="three or more are needed"):
         stability_difference(pair, pair)
+    with pytest.raises(ValueError, match="three or more are needed"):
+        stability_difference(pair, selection_stability([{0, 1}, {0, 2}, {0, 1}], n_features=6))
+
+
+def test_what_chance_shares_is_that_of_the_sizes_alone():
+    masks = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]], dtype=bool)
+    # |A| |B| / p columns are common: 1/2 of a union of 5/2, and none with the empty selection.
+    assert chance_jaccard(masks) == pytest.approx((0.2 + 0 + 0) / 3)
+    assert chance_jaccard(masks[[2, 2]]) == 1.0
 
 
 def test_a_frame_brings_the_names_of_its_columns():

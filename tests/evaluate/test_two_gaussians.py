@@ -5,7 +5,8 @@ import pytest
 from scipy import integrate, stats
 
 from fewer.datasets import make_two_gaussians
-from fewer.evaluate import expected_error, linear_rule_error
+from fewer.evaluate import _two_gaussians, expected_error, linear_rule_error
+from fewer.evaluate._two_gaussians import simulated_error
 
 
 def test_the_exact_error_with_one_column_is_a_mixture_of_right_and_wrong_signs():
@@ -107,3 +108,10 @@ def test_bad_input_is_named(arguments, message):
 def test_a_rule_for_other_columns_is_refused():
     with pytest.raises(ValueError, match="2 weights and mu 3 means"):
         linear_rule_error([1, 2], 0, [1, 2, 3])
+
+
+def test_drawing_in_parts_makes_no_difference(monkeypatch):
+    strengths = np.array([0.8, 0.4, 0.1])
+    whole = simulated_error(strengths, 10, 11, np.random.RandomState(0))
+    monkeypatch.setattr(_two_gaussians, "_DRAWS_AT_ONCE", 12)
+    np.testing.assert_allclose(simulated_error(strengths, 10, 11, np.random.RandomState(0)), whole)

@@ -255,10 +255,11 @@ def _correlation_within(table: Table, columns: np.ndarray) -> float:
         return 0.0
     part = table.X[:, columns]
     part = part.toarray() if hasattr(part, "toarray") else part.copy()
+    rounding = 1e-12 * np.sqrt(len(part)) * np.abs(part).max(axis=0)
     for rows in (table.positive, ~table.positive):
         part[rows] -= part[rows].mean(axis=0)
     norms = np.sqrt((part**2).sum(axis=0))
-    part = part[:, norms > 0] / norms[norms > 0]
+    part = part[:, norms > rounding] / norms[norms > rounding]
     n_kept = part.shape[1]
     if n_kept < 2:
         return 0.0
