@@ -11,6 +11,7 @@ import json
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import coverage
@@ -42,6 +43,7 @@ class Record:
         return {test for test, touched in self.lines.items() if not wanted.isdisjoint(touched.get(module, ()))}
 
 
+@cache
 def functions_of(source: str) -> Functions:
     """First line, last line and a digest of each function of a source text, by qualified name."""
     found: Functions = {}
@@ -69,6 +71,7 @@ def _function_at(line: int, functions: Functions) -> tuple[str, int, str]:
     return name, start, text
 
 
+@cache
 def _statement_lines(line: int, source: str) -> range:
     """The lines of the innermost statement around a line; of one with a block below it, those of its head."""
     around = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.stmt) and n.lineno <= line <= n.end_lineno]

@@ -102,7 +102,7 @@ class _L1PathCV(BaseEstimator):
     "is given, so judge it from outside: in a pipeline, by NestedEvaluation or in a study.",
     cost="One path in each fold: O(n p) a pass, few passes at each of the penalties.",
     paper="l1-comparison",
-    examples=lambda: [L1PathClassifierCV(n_points=8, cv=3)],
+    examples=lambda: [L1PathClassifierCV(n_points=4, cv=2)],
 )
 class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
     """Sparse logistic regression or squared-hinge machine with the penalty chosen by cross-validation.
@@ -307,7 +307,7 @@ def _cv_figure(places: np.ndarray, scores: np.ndarray, chosen: float, best: floa
     "is given, so judge it from outside: in a pipeline, by NestedEvaluation or in a study.",
     cost="One path in each fold: O(n p) a pass, few passes at each of the penalties.",
     paper="l1-comparison",
-    examples=lambda: [L1PathRegressorCV(n_points=8, cv=3)],
+    examples=lambda: [L1PathRegressorCV(n_points=4, cv=2)],
 )
 class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
     """The Lasso with the penalty chosen by cross-validation.

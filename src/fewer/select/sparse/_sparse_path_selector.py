@@ -50,7 +50,7 @@ def signs_against_rest(y: np.ndarray, who: str) -> list[np.ndarray]:
     "others before it already tell. Of alike columns one comes early and the rest late; if all of them are wanted, "
     "take a score, or StabilitySelection with redundancy groups.",
     cost="One path for each class: O(n p) a pass, few passes at each of the penalties.",
-    examples=lambda: [SparsePathSelector(n_features_to_select=3, n_points=20)],
+    examples=lambda: [SparsePathSelector(n_features_to_select=3, n_points=10)],
 )
 class SparsePathSelector(Selector):
     """Rank columns by where they enter the path of a sparse linear model.
