@@ -1,0 +1,46 @@
+"""A whole study in one call: what is kept, what is told when it cannot be written, and that nothing is done twice."""
+
+import pytest
+
+from fewer.facade import Study, carry_out, run_study
+from fewer.study import StudyError, StudyFolder, study_data
+
+EFFORT = {"preset": "quick", "methods": ["anova"], "learners": ["ridge"], "n_folds": 2, "n_repeats": 1}
+
+
+def test_results_that_cannot_be_written_are_told_and_written_by_the_next_run(make_table, quick_plan, tmp_path):
+    data = study_data(make_table(n_rows=30, n_columns=4))
+    plan = quick_plan(data, learners=["ridge"], n_folds=2, n_repeats=1, n_permutations=0)
+    folder = StudyFolder(tmp_path / "study")
+    folder.report.mkdir(parents=True)
+    with pytest.raises(StudyError, match=r"results cannot be written to .*study: Is a directory\. The journal has"):
+        carry_out(plan, data, folder, n_jobs=1)
+    assert folder.exists
+    assert not folder.finished
+    folder.report.rmdir()
+
+    class NoEngine:
+        def run(self, *args, **options):
+            raise AssertionError("the journal has everything")
+
+    carry_out(plan, data, folder, engine=NoEngine())
+    assert folder.finished
+    assert Study(folder.path).columns_ == sorted(folder.features.read_text().split())
+
+
+def test_a_study_without_a_folder_goes_with_its_result(make_table):
+    study = run_study(make_table(n_rows=30, n_columns=4), n_permutations=0, n_jobs=1, **EFFORT)
+    place = study.folder.path
+    assert study.report().is_file()
+    assert set(study.columns_) == set(study.findings.chosen)
+    assert study.findings.headline in repr(study)
+    del study
+    assert not place.exists()
+
+
+def test_another_target_and_columns_to_leave_out_are_taken_from_the_table(make_table):
+    table = make_table(n_rows=30, n_columns=4)
+    study = run_study(table, "x3", drop=["x0"], n_permutations=0, n_jobs=1, **(EFFORT | {"methods": ["pearson"]}))
+    assert study.plan.target == "x3"
+    assert study.plan.task == "regression"
+    assert {column.name for column in study.findings.columns} <= {"x1", "x2", "state_ill", "state_well"}
