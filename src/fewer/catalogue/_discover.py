@@ -42,7 +42,7 @@ def methods(
     --------
     >>> from fewer.catalogue import methods
     >>> [card.name for card in methods(room="extract", task="unsupervised", package="fewer")]
-    ['KurtosisICA', 'ReconstructionPCA']
+    ['KurtosisICA', 'ReconstructionPCA', 'SparsifiedRandomProjection']
     """
     wanted = (handles,) if isinstance(handles, str) else tuple(handles)
     _refuse_unknown("room", [room] if room else [], ROOMS)

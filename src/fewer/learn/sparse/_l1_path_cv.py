@@ -218,7 +218,8 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
         """
         X, y = validated(self, X, y, **(ACCEPTED | {"accept_sparse": "csr"}))
         weights = _row_weights(sample_weight, X)
-        self.classes_, _ = encoded_classes(y, type(self).__name__)
+        present = slice(None) if weights is None else weights > 0
+        self.classes_, _ = encoded_classes(y[present], type(self).__name__)
         targets = [np.where(y == label, 1.0, -1.0) for label in self.classes_]
         grid, chosen, best, self.coef_, self.intercept_ = self._fitted_on(
             X, y, targets[1:] if len(targets) == 2 else targets, self.loss, weights, stratify=True
@@ -404,7 +405,7 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
         self : object
             The fitted regressor.
         """
-        X, y = validated(self, X, y, y_numeric=True, **(ACCEPTED | {"accept_sparse": "csr"}))
+        X, y = validated(self, X, y, y_numeric=True, ensure_min_samples=2, **(ACCEPTED | {"accept_sparse": "csr"}))
         weights = _row_weights(sample_weight, X)
         grid, chosen, best, coefs, intercepts = self._fitted_on(
             X, y, [np.asarray(y, dtype=np.float64)], "squared", weights, stratify=False
