@@ -67,7 +67,7 @@ class SparsePathSelector(Selector):
         Weakest penalty over strongest; smaller lets more columns in.
     standardize : bool, default=True
         Whether columns are divided by their standard deviations first, for they share one penalty.
-    tol : float, default=1e-3
+    tol : float, default=1e-6
         As in :func:`~fewer.learn.l1_path`.
 
     Attributes
@@ -113,7 +113,7 @@ class SparsePathSelector(Selector):
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, n_features_to_select=10, *, loss="auto", n_points=100, eps=1e-2, standardize=True, tol=1e-3):
+    def __init__(self, n_features_to_select=10, *, loss="auto", n_points=100, eps=1e-2, standardize=True, tol=1e-6):
         self.n_features_to_select = n_features_to_select
         self.loss = loss
         self.n_points = n_points
