@@ -49,7 +49,7 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Number of directions.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also

@@ -49,9 +49,9 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
         Steps of the model as it stands.
     offset_ : float or ndarray of shape (n_classes,)
         Where f starts; with more than two classes without order, for each class against the rest.
-    selected_ : ndarray of shape (n_iter_,) or (n_classes, n_iter_)
+    selected_ : ndarray of shape (n_iter,) or (n_classes, n_iter)
         The learner of each step, likewise.
-    risk_ : ndarray of shape (n_iter_ + 1,)
+    risk_ : ndarray of shape (n_iter + 1,)
         Mean loss on the training rows, before the first step and after each; the mean over the classes.
     selection_frequency_ : ndarray of shape (n_learners,)
         Share of the steps that each learner had.
@@ -61,11 +61,11 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
         Slopes of the linear learners, by column; zero for other learners.
     intercept_ : float or ndarray of shape (n_classes,)
         The offset with the constants of the linear learners.
-    coef_path_ : ndarray of shape (n_iter_ + 1, n_features) or (n_classes, n_iter_ + 1, n_features)
+    coef_path_ : ndarray of shape (n_iter + 1, n_features) or (n_classes, n_iter + 1, n_features)
         The slopes before the first step and after each.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also

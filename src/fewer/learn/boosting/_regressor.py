@@ -56,9 +56,9 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
         Steps of the model as it stands.
     offset_ : float
         Where predictions start.
-    selected_ : ndarray of shape (n_iter_,)
+    selected_ : ndarray of shape (n_iter,)
         The learner of each step.
-    risk_ : ndarray of shape (n_iter_ + 1,)
+    risk_ : ndarray of shape (n_iter + 1,)
         Mean loss on the training rows, before the first step and after each.
     selection_frequency_ : ndarray of shape (n_learners,)
         Share of the steps that each learner had.
@@ -68,11 +68,11 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
         Slopes of the linear learners, by column; zero for other learners.
     intercept_ : float
         The offset with the constants of the linear learners.
-    coef_path_ : ndarray of shape (n_iter_ + 1, n_features)
+    coef_path_ : ndarray of shape (n_iter + 1, n_features)
         The slopes before the first step and after each.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also

@@ -99,7 +99,7 @@ class BasisPursuit(RegressorMixin, LinearModel, BaseEstimator):
         Share of the target's size that no coefficients can fit; 0 for an exact fit.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also

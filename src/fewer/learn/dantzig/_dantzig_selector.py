@@ -80,7 +80,7 @@ class DantzigSelector(CallbackSupportMixin, RegressorMixin, LinearModel, BaseEst
         Breakpoints passed, or programs solved.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also

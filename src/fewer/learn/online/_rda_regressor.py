@@ -82,7 +82,7 @@ class RDARegressor(RegressorMixin, LinearModel, OnlineLinear):
         Steps made, and coefficients that were not zero then; 20 times a pass, with ``record=True``.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also

@@ -161,7 +161,7 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
         What the solver had after each iteration, with ``record=True``.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also
@@ -176,8 +176,7 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
     References
     ----------
     .. [1] Yuan, G.-X., Chang, K.-W., Hsieh, C.-J. and Lin, C.-J. (2010). A comparison of optimization methods and
-    software
-       for large-scale L1-regularized linear classification. JMLR 11, 3183-3234.
+       software for large-scale L1-regularized linear classification. JMLR 11, 3183-3234.
 
     Examples
     --------
@@ -333,7 +332,7 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
         What the solver had after each iteration, with ``record=True``.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also

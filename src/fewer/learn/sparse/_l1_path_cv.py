@@ -150,7 +150,7 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
         Columns in the model on all rows, at each weight up to ``C_``.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also
@@ -352,7 +352,7 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
         Columns in the model on all rows, at each penalty down to ``alpha_``.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, when they are strings.
 
     See Also

@@ -91,8 +91,7 @@ class SparsePathSelector(Selector):
     References
     ----------
     .. [1] Efron, B., Hastie, T., Johnstone, I. and Tibshirani, R. (2004). Least angle regression. Annals of Statistics
-    32,
-       407-499.
+       32, 407-499.
 
     Examples
     --------
