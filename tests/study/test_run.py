@@ -236,6 +236,7 @@ def test_folds_without_a_choice_are_told(quick_plan, tmp_path):
         run_plan(plan, data, journal, engine=engine)
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_rare_class_that_is_shuffled_to_the_end_of_time_is_drawn_again():
     """Of rows in order of time, the first fold learns from a few: no permutation may leave it without a class."""
     rng = np.random.default_rng(0)

@@ -4,6 +4,7 @@ Every piece has a key, under which the journal keeps what came of it. All chance
 and all arithmetic runs on one thread, so a piece gives the same bits wherever and whenever it runs.
 """
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
@@ -105,12 +106,13 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
 
 
 def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
-    """Honest score of a candidate on a randomised table."""
+    """Honest score of a candidate on a randomised table; what there is to warn of there, is not of the user's table."""
     from threadpoolctl import threadpool_limits
 
     seed = seed_of(bench.plan, work.null, work.number)
     candidate = bench.plan.candidates[work.candidate]
-    with threadpool_limits(1):
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         dataset, y, folds = randomised_with_folds(bench, work.null, seed)
         found = [scored(candidate, dataset, y, fold, bench.plan, seed) for fold in folds]
     return {"score": honest_score(found)}
