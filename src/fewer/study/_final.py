@@ -28,13 +28,6 @@ def smallest_good_size(winner: CandidateScores) -> int:
 
 def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     """Columns of the winner on all rows, in order, with score and direction of effect."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        return _final(bench, scores)
-
-
-def _final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     plan, dataset = bench.plan, bench.data.dataset
     winner = scores.winner
     assert winner.indexed is not None

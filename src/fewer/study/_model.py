@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.study._errors import StudyError
+from fewer.study._one_thread import one_thread
 from fewer.study._preparation import preparation, prepared_names
 from fewer.study._work import seed_of
 
@@ -140,13 +141,12 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     import polars as pl
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
-    from threadpoolctl import threadpool_limits
 
     sources = chosen_sources(data.dataset, findings.chosen)
     dataset = data.dataset.keep(sources)
     prepare = preparation(dataset, holes=True)
     learner = plan.candidates[findings.winner].learner.learner(classify=plan.classify, seed=seed_of(plan, "model"))
-    with threadpool_limits(1):
+    with one_thread():
         prepare.fit(dataset.X)
         names = prepared_names(prepare, dataset)
         wanted = set(findings.chosen)

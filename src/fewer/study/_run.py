@@ -9,6 +9,7 @@ import numpy as np
 from fewer.study._cautions import CAUTIONS, do_cautions
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL, do_final
+from fewer.study._one_thread import one_thread
 from fewer.study._scores import AllScores, read_scores
 from fewer.study._wording import counted
 from fewer.study._work import Bench, FoldWork, Null, NullWork, do_fold, do_null
@@ -69,7 +70,9 @@ def run_plan(
     for key, function in ((FINAL, do_final), (CAUTIONS, do_cautions)):
         if key not in journal:
             started = time.perf_counter()
-            journal.add(key, function(bench, scores), time.perf_counter() - started)
+            with one_thread():
+                payload = function(bench, scores)
+            journal.add(key, payload, time.perf_counter() - started)
 
 
 def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:

@@ -13,6 +13,7 @@ import numpy as np
 
 from fewer.evaluate import Fold, cross_index, outer_folds, randomize, score_sizes
 from fewer.study._candidates import Candidate
+from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._preparation import preparation, prepared_names, prepared_rows
 from fewer.study._study_data import StudyData
@@ -95,11 +96,9 @@ def seed_of(plan: Plan, *words: object) -> int:
 
 def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
     """Scores of all sizes of a candidate on one fold, and its columns in order."""
-    from threadpoolctl import threadpool_limits
-
     candidate = bench.plan.candidates[work.candidate]
     fold = bench.repeats[work.repeat][work.fold]
-    with threadpool_limits(1):
+    with one_thread():
         return scored(
             candidate, bench.data.dataset, bench.data.dataset.y, fold, bench.plan, seed_of(bench.plan, work.key)
         )
@@ -107,11 +106,9 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
 
 def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
     """Honest score of a candidate on a randomised table; what there is to warn of there, is not of the user's table."""
-    from threadpoolctl import threadpool_limits
-
     seed = seed_of(bench.plan, work.null, work.number)
     candidate = bench.plan.candidates[work.candidate]
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dataset, y, folds = randomised_with_folds(bench, work.null, seed)
         found = [scored(candidate, dataset, y, fold, bench.plan, seed) for fold in folds]
