@@ -65,7 +65,7 @@ def _with_columns(message: str, X: Any, who: str) -> str | None:
         return _told("Input X contains NaN", _culprits(X, np.isnan), X, f"{who} needs a number everywhere: {cure}.")
     if message.startswith("Input X contains infinity"):
         cure = f"{who} needs numbers that can be added up: replace them, or leave them out."
-        return _told(message.removesuffix("."), _culprits(X, lambda values: ~np.isfinite(values)), X, cure)
+        return _told(message.removesuffix("."), _culprits(X, np.isinf), X, cure)
     if message.startswith("could not convert string to float"):
         return _told_of_text(X, who)
     return None

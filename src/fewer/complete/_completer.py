@@ -1,0 +1,240 @@
+"""What every completer is: a scikit-learn transformer that fills the holes of rows by a fitted low-rank model.
+
+All models of the room say ``table = scores @ loadings' + mean``. So that they can be exchanged for one another, names
+are the same in the whole room:
+
+- ``transform(X)`` fills the holes, as scikit-learn's imputers do; what is observed stays as it is,
+- ``impute(X)`` is the same as plain arrays, and where a model knows how sure it is, with a standard deviation,
+- ``project(X)`` gives the scores: the coordinates of rows in the model's few dimensions,
+- ``reconstruct(scores)`` gives rows back from scores,
+- ``predict_entries(rows, columns)`` gives single entries of the training table, for tables too large to be filled.
+
+The scores of a row come from the fitted model and from what is observed of that row, and nothing else: other rows that
+are transformed with it make no difference.
+
+A model derives from ``Completer``, has ``keep_empty_features`` among its parameters, gets its table from
+``_training_table(X)`` in ``fit``, sets ``loadings_``, ``mean_`` and ``scores_``, and writes ``_scores_of(table)``.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from fewer._estimators import validated, warn_caller
+from fewer.complete._observed import Observed
+
+# Rows are filled in blocks of about this many entries, so that the model's values never need a second whole table.
+_ENTRIES_AT_ONCE = 1 << 22
+# A sparse table with more entries than this, holes counted, is not filled in one piece: 2 GB in float64.
+_ENTRIES_TO_FILL = 1 << 28
+
+
+class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
+    """Base class of all that fill the holes of tables."""
+
+    _parameter_constraints: dict = {"keep_empty_features": ["boolean"]}
+
+    keep_empty_features: bool
+    loadings_: np.ndarray
+    mean_: np.ndarray
+    scores_: np.ndarray
+    n_observed_: np.ndarray
+
+    def transform(self, X):
+        """Fill the holes of rows, each from what is observed of it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table: NaN is a hole; in a sparse one, what is not stored.
+
+        Returns
+        -------
+        X_filled : ndarray of shape (n_samples, n_features_out)
+            The table without holes. Columns with nothing observed in ``fit`` are dropped, unless
+            ``keep_empty_features``.
+        """
+        return self.impute(X)
+
+    def impute(self, X):
+        """Fill the holes of rows, as ``transform`` does, always as an array.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table: NaN is a hole; in a sparse one, what is not stored.
+
+        Returns
+        -------
+        X_filled : ndarray of shape (n_samples, n_features_out)
+            The table without holes.
+        """
+        table = self._new_table(X)
+        self._refuse_to_fill(table)
+        filled = table.with_holes()
+        for rows in self._rows_with_holes(table):
+            holes = np.isnan(filled[rows])
+            filled[rows] = np.where(holes, self._rows_from(self._scores_seen(table.rows(rows))), filled[rows])
+        return filled[:, self._columns_out()]
+
+    def project(self, X):
+        """Scores of rows: their coordinates in the model's few dimensions, each from what is observed of the row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table: NaN is a hole; in a sparse one, what is not stored.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_components)
+            One row for each row of the table.
+        """
+        return self._scores_seen(self._new_table(X))
+
+    def reconstruct(self, scores):
+        """Rows that the model gives for scores.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples, n_components)
+            Coordinates, as ``project`` gives them.
+
+        Returns
+        -------
+        X_model : ndarray of shape (n_samples, n_features)
+            The model's value for every entry.
+        """
+        check_is_fitted(self)
+        return self._rows_from(np.asarray(scores))
+
+    def predict_entries(self, rows, columns):
+        """Model's values for single entries of the training table.
+
+        Parameters
+        ----------
+        rows : array-like of int of shape (n_entries,)
+            Rows of the training table.
+        columns : array-like of int of shape (n_entries,)
+            Columns of the training table, by position.
+
+        Returns
+        -------
+        values : ndarray of shape (n_entries,)
+            One value for each pair.
+        """
+        check_is_fitted(self)
+        rows = _positions(rows, len(self.scores_), "rows")
+        columns = _positions(columns, len(self.loadings_), "columns")
+        if rows.shape != columns.shape:
+            raise ValueError(f"rows and columns come in pairs, but there are {len(rows)} and {len(columns)} of them.")
+        return np.einsum("ij,ij->i", self.scores_[rows], self.loadings_[columns]) + self.mean_[columns]
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns that ``transform`` gives: those of the table.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns, where ``fit`` saw none.
+
+        Returns
+        -------
+        names : ndarray of str
+            One for each column; columns with nothing observed in ``fit`` are left out, unless
+            ``keep_empty_features``.
+        """
+        check_is_fitted(self)
+        return _check_feature_names_in(self, input_features)[self._columns_out()]
+
+    def _training_table(self, X: Any) -> Observed:
+        """The table to fit, checked; says which columns have nothing to learn from."""
+        table = Observed(self._validated(X, reset=True))
+        if table.n_observed == 0:
+            raise ValueError("X has no observed entry: every entry is NaN, or (in a sparse table) none is stored.")
+        self.n_observed_ = table.column_counts
+        empty = np.flatnonzero(table.column_counts == 0)
+        if len(empty):
+            names = getattr(self, "feature_names_in_", np.arange(table.shape[1]))[empty].tolist()
+            shown = ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+            fate = "filled with 0" if self.keep_empty_features else "dropped by transform"
+            warn_caller(
+                f"Nothing is observed of {len(empty)} of {table.shape[1]} columns ({shown}): they are {fate}; "
+                "keep_empty_features says which."
+            )
+        return table
+
+    def _new_table(self, X: Any) -> Observed:
+        check_is_fitted(self)
+        return Observed(self._validated(X, reset=False))
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        return validated(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+        )
+
+    def _scores_seen(self, table: Observed) -> np.ndarray:
+        """Scores from the columns that the model has learnt something about."""
+        return self._scores_of(table.without(self.n_observed_ == 0))
+
+    def _scores_of(self, table: Observed) -> np.ndarray:
+        """Scores of new rows, one row each, from their observed entries and the fitted model alone."""
+        raise NotImplementedError
+
+    def _rows_from(self, scores: np.ndarray) -> np.ndarray:
+        return scores @ self.loadings_.T + self.mean_
+
+    def _rows_with_holes(self, table: Observed) -> list[np.ndarray]:
+        """Numbers of the rows that have holes, in blocks."""
+        chosen = np.flatnonzero(table.row_counts < table.shape[1])
+        block = max(1, _ENTRIES_AT_ONCE // table.shape[1])
+        return [chosen[start : start + block] for start in range(0, len(chosen), block)]
+
+    def _refuse_to_fill(self, table: Observed) -> None:
+        n_rows, n_columns = table.shape
+        size = n_rows * n_columns
+        if table.dense is None and size > _ENTRIES_TO_FILL:
+            raise ValueError(
+                f"Filled in, this sparse table of {n_rows:,} x {n_columns:,} would take {size * 8e-9:,.0f} GB. "
+                "Transform it in blocks of rows, X[:1000] and so on, or ask for the entries that you need by "
+                "predict_entries(rows, columns)."
+            )
+
+    def _columns_out(self) -> np.ndarray | slice:
+        if self.keep_empty_features or self.n_observed_.all():
+            return slice(None)
+        return self.n_observed_ > 0
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def usable_rank(rank: int, shape: tuple[int, int], name: str = "n_components") -> int:
+    """The rank asked for, or the largest that a table of this shape can have, with a warning."""
+    largest = min(shape)
+    if rank > largest:
+        warn_caller(
+            f"{name}={rank} is more than a table of {shape[0]} x {shape[1]} can hold; {largest} will be used.",
+        )
+    return min(rank, largest)
+
+
+def _positions(given: Any, n: int, what: str) -> np.ndarray:
+    positions = np.asarray(given)
+    if positions.ndim != 1 or positions.dtype.kind not in "iu":
+        raise ValueError(f"{what} must be a list of positions (whole numbers), one for each entry asked for.")
+    if positions.size and (positions.min() < 0 or positions.max() >= n):
+        raise ValueError(f"{what} must lie between 0 and {n - 1}; {positions.min()} to {positions.max()} were given.")
+    return positions
