@@ -6,7 +6,7 @@ threads do: Numba's own ones cannot be used from two threads at once, nor after 
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,14 +29,11 @@ def in_threads(kernel: Callable[..., None], indptr: np.ndarray, *arguments: Any,
     work = np.asarray(indptr, dtype=np.float64) + np.arange(n_rows + 1)
     bounds = np.searchsorted(work, np.linspace(0, work[-1], n_parts + 1))
     bounds[0], bounds[-1] = 0, n_rows
-    pool = _pool(n_parts - 1)
-    parts = [
-        pool.submit(kernel, start, stop, indptr, *arguments)
-        for start, stop in zip(bounds[1:-1], bounds[2:], strict=True)
-    ]
-    kernel(0, bounds[1], indptr, *arguments)
-    for part in parts:
-        part.result()
+    with ThreadPoolExecutor(n_parts - 1) as pool:
+        parts = [pool.submit(kernel, start, stop, indptr, *arguments) for start, stop in pairwise(bounds[1:])]
+        kernel(0, bounds[1], indptr, *arguments)
+        for part in parts:
+            part.result()
 
 
 def _n_threads() -> int:
@@ -44,9 +41,4 @@ def _n_threads() -> int:
     import joblib
     import numba
 
-    return max(1, min(numba.config.NUMBA_NUM_THREADS, joblib.cpu_count()))
-
-
-@cache
-def _pool(n_threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(n_threads, thread_name_prefix="fewer-complete")
+    return max(1, min(getattr(numba.config, "NUMBA_NUM_THREADS", 1), joblib.cpu_count()))
