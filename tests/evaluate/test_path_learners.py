@@ -1,8 +1,10 @@
 """Shared work over nested subsets predicts what a fit for each size predicts."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -154,3 +156,24 @@ def test_a_row_halfway_goes_to_the_first_class_as_in_scikit_learn():
     X, y = np.array([[-1.0], [1.0]]), np.array(["a", "b"])
     found = path_predictions(RidgeClassifier(), X, y, np.array([[0.0]]), SubsetPath(1, np.array([0])), [1])
     assert found.tolist() == [RidgeClassifier().fit(X, y).predict([[0.0]]).tolist()] == [["a"]]
+
+
+@pytest.mark.parametrize("learner", [*CLASSIFIERS, *REGRESSORS], ids=str)
+def test_a_tall_table_never_costs_a_square_of_its_rows(learner):
+    X, labels, values = table(20_000, 3, 2)
+    y = labels if is_classifier(learner) else values
+    tracemalloc.start()
+    path_predictions(learner, X[:15_000], y[:15_000], X[15_000:], random_path(3), [1, 3])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 15_000**2 * 8 / 8
+
+
+@pytest.mark.parametrize("n_columns", [12, 130])
+def test_repeated_columns_leave_the_discriminant_as_it_is(n_columns):
+    X, y, _ = table(90, n_columns, 3)
+    X[:, 5:9] = X[:, 1:5]
+    path = random_path(n_columns)
+    sizes = sorted({4, 7, 10, 12, min(59, n_columns), n_columns})
+    found = path_predictions(LinearDiscriminantAnalysis(), X[:60], y[:60], X[60:], path, sizes)
+    np.testing.assert_array_equal(found, refitted(LinearDiscriminantAnalysis(), X[:60], y[:60], X[60:], path, sizes))

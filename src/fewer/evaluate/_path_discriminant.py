@@ -4,8 +4,8 @@ With the columns scaled to unit variance within the classes and ``R = L L'`` the
 means and test rows are whitened by forward substitution, ``W = L^-1 M'`` and ``T = L^-1 X_test'``. Whitened vectors
 of a smaller set are the leading entries, so ``T'W`` and ``W'W`` of all sizes are running sums. From there on the
 rules are those of scikit-learn's solver "svd": directions between the means that are too short are left out, and
-where columns are collinear within classes (always with more columns than rows), so are directions with too little
-variance, found from the inner products of rows.
+where columns are collinear within classes, so are directions with too little variance, found from the inner products
+of columns or, with more columns than rows, of rows.
 """
 
 from collections.abc import Iterator
@@ -47,9 +47,14 @@ def class_predictions(
 
     factor = _factor(within, [size for size in sizes if size <= n_rows - n_classes], model.tol)
     narrow = [size for size in sizes if size <= len(factor)]
-    wide = [size for size in sizes if size > len(factor)]
+    collinear = [size for size in sizes if len(factor) < size <= n_rows]
+    wide = [size for size in sizes if size > n_rows]
     shares = np.sqrt(n_rows * priors / (n_classes - 1))
-    whitened = [*_from_columns(factor, means, test, narrow), *_from_rows(within, means, test, wide, model.tol)]
+    whitened = [
+        *_from_columns(factor, means, test, narrow),
+        *_from_collinear_columns(within, means, test, collinear, model.tol),
+        *_from_rows(within, means, test, wide, model.tol),
+    ]
     decisions = [_decisions(rows, products, shares, priors, model.tol) for rows, products in whitened]
     return classes[np.stack(decisions).argmax(axis=2)]
 
@@ -102,7 +107,23 @@ def _from_columns(factor, means, test, sizes: list[int]) -> Iterator[tuple[np.nd
         yield rows_by_centres, products
 
 
+def _from_collinear_columns(
+    within, means, test, sizes: list[int], tol: float
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    if not sizes:
+        return
+    correlations = within[:, : sizes[-1]].T @ within[:, : sizes[-1]]
+    for size in sizes:
+        squares, directions = linalg.eigh(correlations[:size, :size], check_finite=False)
+        kept = squares > tol**2
+        to_span = directions[:, kept] / np.sqrt(squares[kept])
+        centres, rows = means[:, :size] @ to_span, test[:, :size] @ to_span
+        yield rows @ centres.T, centres @ centres.T
+
+
 def _from_rows(within, means, test, sizes: list[int], tol: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    if not sizes:
+        return
     products = np.zeros((len(within), len(within)))
     others = np.vstack([means, test])
     other_products = np.zeros((len(others), len(within)))

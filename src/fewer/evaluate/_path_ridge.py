@@ -78,6 +78,8 @@ def _from_columns(train, targets, test, sizes: list[int], alpha: float) -> Itera
 
 
 def _from_rows(train, targets, test, sizes: list[int], alpha: float) -> Iterator[np.ndarray]:
+    if not sizes:
+        return
     products = np.zeros((len(train), len(train)))
     test_products = np.zeros((len(test), len(train)))
     for start, stop in pairwise([0, *sizes]):
