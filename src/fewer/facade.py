@@ -55,9 +55,11 @@ class Study:
     178
     """
 
-    def __init__(self, folder: "str | Path", *, _temporary: Any = None) -> None:
+    # Keeps a temporary folder as long as the study itself.
+    _temporary: Any = None
+
+    def __init__(self, folder: "str | Path") -> None:
         self.folder = StudyFolder(Path(folder))
-        self._temporary = _temporary
         with Journal.read(self.folder.journal) as journal:
             self.plan: Plan = journal.plan
             self.findings: Findings = findings_of(journal)
@@ -207,8 +209,9 @@ def run_study(
         )
     temporary = tempfile.TemporaryDirectory(prefix="fewer-") if out is None else None
     folder = StudyFolder(Path(temporary.name if temporary else out))  # type: ignore[arg-type]  # one of them is given
-    carry_out(plan, data, folder, engine=engine, n_jobs=n_jobs, progress=progress)
-    return Study(folder.path, _temporary=temporary)
+    study = carry_out(plan, data, folder, engine=engine, n_jobs=n_jobs, progress=progress)
+    study._temporary = temporary
+    return study
 
 
 def carry_out(
@@ -219,7 +222,7 @@ def carry_out(
     engine: "Engine | None" = None,
     n_jobs: int | None = None,
     progress: Any = False,
-) -> None:
+) -> Study:
     """Run a plan in a folder, from wherever it stands, and write what the user keeps."""
     from fewer.engine import Engine
 
@@ -231,19 +234,18 @@ def carry_out(
             else:
                 with Engine.local(n_jobs) as here:
                     run_plan(plan, data, journal, engine=here, progress=progress)
-            findings = findings_of(journal)
-            seconds = journal.seconds()
-        _write(folder, plan, data, findings, seconds)
+        study = Study(folder.path)
+        _write(study, data)
+    return study
 
 
-def _write(folder: StudyFolder, plan: Plan, data: StudyData, findings: Findings, seconds: Mapping[str, float]) -> None:
-    from fewer.report import study_page
-
+def _write(study: Study, data: StudyData) -> None:
+    folder, findings = study.folder, study.findings
     try:
-        plan.save(folder.plan)
+        study.plan.save(folder.plan)
         folder.features.write_text("".join(f"{name}\n" for name in findings.chosen), encoding="utf-8")
-        fit_model(plan, data, findings).save(folder.model)
-        folder.report.write_text(study_page(findings, seconds), encoding="utf-8")
+        fit_model(study.plan, data, findings).save(folder.model)
+        study.report()
         # Last, because its presence says that the study is finished.
         findings.save(folder.findings)
     except OSError as error:

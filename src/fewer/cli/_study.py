@@ -13,6 +13,7 @@ from fewer.cli._app import INTERRUPTED, app, told_plainly, warnings_as_notes, wi
 
 if TYPE_CHECKING:
     from fewer.engine import Engine
+    from fewer.facade import Study
     from fewer.study import Plan, StudyData, StudyFolder, StudyState
 
 # Where facts begin in the lines of a plan.
@@ -139,8 +140,7 @@ def study(
             write_out(_foreseen(made, data, jobs))
             return
         folder = StudyFolder(out if out is not None else _default_folder(made))
-        _carry_out(made, data, folder, engine, scheduler, jobs, quiet=quiet or as_json)
-        _show(folder, as_json=as_json)
+        _show(_carried_out(made, data, folder, engine, scheduler, jobs, quiet=quiet or as_json), as_json=as_json)
 
 
 @app.command()
@@ -159,20 +159,20 @@ def resume(
         where = StudyFolder(folder)
         with Journal.read(where.journal) as journal:
             plan = journal.plan
-        _carry_out(plan, _data(dict(plan.reading)), where, engine, scheduler, jobs, quiet=quiet or as_json)
-        _show(where, as_json=as_json)
+        data = _data(dict(plan.reading))
+        _show(_carried_out(plan, data, where, engine, scheduler, jobs, quiet=quiet or as_json), as_json=as_json)
 
 
 @app.command()
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Show the findings of a study again, or how far it has come."""
     with told_plainly():
+        from fewer.facade import Study
         from fewer.study import StudyError, StudyFolder, study_state
 
-        where = StudyFolder(folder)
         state = study_state(folder)
-        if where.finished:
-            _show(where, as_json=as_json)
+        if StudyFolder(folder).finished:
+            _show(Study(folder), as_json=as_json)
             return
         so_far = f"The study of {state.source} is {_progress(state)}. Go on with: fewer resume {folder}"
         if as_json:
@@ -261,7 +261,7 @@ def _default_folder(plan: "Plan") -> Path:
     return HOME / f"{words[:60]}-{plan.identity[:6]}"
 
 
-def _carry_out(
+def _carried_out(
     plan: "Plan",
     data: "StudyData",
     folder: "StudyFolder",
@@ -270,7 +270,7 @@ def _carry_out(
     jobs: int | None,
     *,
     quiet: bool,
-) -> None:
+) -> "Study":
     from fewer.facade import carry_out
     from fewer.study import StudyInterruptedError
 
@@ -278,7 +278,7 @@ def _carry_out(
         typer.secho(f"Study in {folder.path}", err=True)
     try:
         with _engine(engine, scheduler, jobs) as where, warnings_as_notes():
-            carry_out(plan, data, folder, engine=where, progress=False if quiet else "auto")
+            return carry_out(plan, data, folder, engine=where, progress=False if quiet else "auto")
     except StudyInterruptedError as stopped:
         typer.secho(str(stopped), fg="yellow", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -307,19 +307,17 @@ def _foreseen(plan: "Plan", data: "StudyData", jobs: int | None) -> str:
     return "\n".join(wrapped) + "\n"
 
 
-def _show(folder: "StudyFolder", *, as_json: bool) -> None:
+def _show(study: "Study", *, as_json: bool) -> None:
     """The findings on the standard output, and where the report is."""
     from rich.console import Console
 
-    from fewer.facade import Study
     from fewer.report import print_study
 
     if as_json:
-        write_out(folder.findings.read_text(encoding="utf-8"))
+        write_out(study.folder.findings.read_text(encoding="utf-8"))
         return
-    finished = Study(folder.path)
     console = Console(highlight=False)
     with console.capture() as captured:
-        print_study(finished.findings, console, finished.seconds)
+        print_study(study.findings, console, study.seconds)
     write_out(without_trailing_spaces(captured.get()))
-    write_out(f"\nReport: {folder.report}\nFeatures: {folder.features}\n")
+    write_out(f"\nReport: {study.folder.report}\nFeatures: {study.folder.features}\n")
