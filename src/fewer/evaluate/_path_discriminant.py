@@ -26,9 +26,10 @@ def suits(model: Any) -> bool:
 
 
 def class_predictions(
-    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, sizes: list[int]
+    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
 ) -> np.ndarray | None:
     """Class of each test row for each size."""
+    train, test = train[:, order], test[:, order]
     classes, codes = np.unique(y, return_inverse=True)
     n_rows, n_classes = len(train), len(classes)
     if n_classes < 2 or n_rows <= n_classes:
@@ -36,7 +37,9 @@ def class_predictions(
     indicators = np.eye(n_classes)[codes]
     counts = indicators.sum(axis=0)
     means = indicators.T @ train / counts[:, None]
-    within = train - means[codes]
+    within = train
+    for code, mean in enumerate(means):
+        within[codes == code] -= mean
     deviations = within.std(axis=0)
     deviations[deviations == 0] = 1.0
     priors = counts / n_rows

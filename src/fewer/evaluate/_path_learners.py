@@ -51,7 +51,7 @@ def path_predictions(
         return None
     try:
         with _threads_for(train):
-            return predict(model, train[:, path.order], y_train, test[:, path.order], sizes)
+            return predict(model, train, y_train, test, path.order, sizes)
     except np.linalg.LinAlgError:
         return None
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from fewer.evaluate._row_blocks import row_blocks
+
 
 def suits(model: Any) -> bool:
     """Whether the class shares are the priors."""
@@ -16,18 +18,18 @@ def suits(model: Any) -> bool:
 
 
 def class_predictions(
-    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, sizes: list[int]
+    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
 ) -> np.ndarray | None:
     """Class of each test row for each size."""
     classes, codes = np.unique(y, return_inverse=True)
-    members = [train[codes == code] for code in range(len(classes))]
-    means = np.stack([rows.mean(axis=0) for rows in members])
-    variances = np.stack([rows.var(axis=0) for rows in members])
-    largest = np.maximum.accumulate(train.var(axis=0))[np.array(sizes) - 1]
+    counts, means, variances = _moments(train, codes, len(classes))
+    overall = (counts / len(train)) @ (variances + (means - train.mean(axis=0)) ** 2)
+    means, variances, test = means[:, order], variances[:, order], test[:, order]
+    largest = np.maximum.accumulate(overall[order])[np.array(sizes) - 1]
     smoothing = model.var_smoothing * largest
     if (smoothing == 0).any() and (variances == 0).any():
         return None
-    shares = np.log([len(rows) / len(train) for rows in members])
+    shares = np.log(counts / len(train))
     found = []
     places = range(len(sizes))
     for epsilon, alike in groupby(places, key=lambda place: smoothing[place]):
@@ -38,6 +40,21 @@ def class_predictions(
         ]
         found.append((np.stack(log_densities) + shares[:, None, None]).argmax(axis=0))
     return classes[np.concatenate(found)]
+
+
+def _moments(train: np.ndarray, codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of each class, and the mean and the variance of each column in it."""
+    counts = np.bincount(codes, minlength=n_classes)
+    sums, squares = np.zeros((n_classes, train.shape[1])), np.zeros((n_classes, train.shape[1]))
+    members = (np.arange(n_classes)[:, None] == codes).astype(float)
+    for rows in row_blocks(train):
+        sums += members[:, rows] @ train[rows]
+    means = sums / counts[:, None]
+    for rows in row_blocks(train):
+        deviations = train[rows] - means[codes[rows]]
+        deviations *= deviations
+        squares += members[:, rows] @ deviations
+    return counts, means, squares / counts[:, None]
 
 
 def _log_densities(test: np.ndarray, mean: np.ndarray, variance: np.ndarray, sizes: list[int]) -> np.ndarray:

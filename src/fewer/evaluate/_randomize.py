@@ -18,6 +18,9 @@ from scipy import sparse
 Null = Literal["labels", "features_within_class", "columns"]
 NULLS: tuple[Null, ...] = get_args(Null)
 
+# So many cells are moved at a time.
+_CELLS = 4_000_000
+
 
 def randomize(
     X: Any,
@@ -101,19 +104,27 @@ def _with_permuted_columns(X: Any, strata: list, columns: Any, jointly: bool, rn
     chosen = np.arange(X.shape[1]) if columns is None else column_positions(X, columns)
     if sparse.issparse(X):
         return _sparse_permuted(X, strata, chosen, jointly, rng)
+    if isinstance(X, np.ndarray):
+        permuted = X.copy()
+        for columns in [chosen] if jointly else _blocks_of(chosen, X.shape[0]):
+            sources = _sources(X.shape[0], strata, 1 if jointly else len(columns), rng)
+            permuted[:, columns] = np.take_along_axis(X[:, columns], sources, axis=0)
+        return permuted
     sources = _sources(X.shape[0], strata, 1 if jointly else len(chosen), rng)
     source_of = dict(zip(chosen.tolist(), range(len(chosen)), strict=True))
 
     def column_order(j: int) -> np.ndarray | None:
         return None if j not in source_of else sources[:, 0 if jointly else source_of[j]]
 
-    if isinstance(X, np.ndarray):
-        permuted = X.copy()
-        permuted[:, chosen] = np.take_along_axis(X[:, chosen], sources, axis=0)
-        return permuted
     if hasattr(X, "iloc"):
         return _pandas_permuted(X, column_order)
     return X.with_columns([X.to_series(j)[order] for j in range(X.shape[1]) if (order := column_order(j)) is not None])
+
+
+def _blocks_of(columns: np.ndarray, n_rows: int) -> list[np.ndarray]:
+    """The columns in blocks, so that where their cells come from takes little room beside a large table."""
+    step = max(1, _CELLS // max(1, n_rows))
+    return [columns[start : start + step] for start in range(0, len(columns), step)]
 
 
 def _sources(n_rows: int, strata: list, n_columns: int, rng: np.random.Generator) -> np.ndarray:

@@ -7,10 +7,15 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from fewer.io import Dataset
 
 _MOST_CATEGORIES = 20
+
+# So many cells are looked at together where the whole table would be copied.
+_CELLS = 4_000_000
 
 
 def learnable(dataset: "Dataset") -> "Dataset":
@@ -58,6 +63,26 @@ def preparation(dataset: "Dataset", *, holes: bool | None = None) -> Any:
     # In place, because the step before has made a copy: a large table is in memory once less.
     steps += [("vary", VarianceThreshold()), ("scale", scaler(copy=False))]
     return Pipeline(steps)
+
+
+def fit_prepared(pipeline: Any, X: Any) -> Any:
+    """Fit the preparation, and these rows through it; their array is the function's to keep, and is written over.
+
+    As ``fit_transform`` of the pipeline, in less memory: what a step took is let go before the next one, whether a
+    column varies is seen from its lowest and its highest value, and the scale is learnt from blocks of rows.
+    """
+    for name, step in pipeline.steps:
+        if name == "vary" and isinstance(X, np.ndarray):
+            step.fit(np.stack([X.min(axis=0), X.max(axis=0)]))
+            X = X if step.get_support().all() else step.transform(X)
+        elif name == "scale" and isinstance(X, np.ndarray):
+            n_rows = max(1, _CELLS // X.shape[1])
+            for start in range(0, len(X), n_rows):
+                step.partial_fit(X[start : start + n_rows])
+            X = step.transform(X)
+        else:
+            X = step.fit_transform(X)
+    return X
 
 
 def prepared_rows(fitted: Any, X: Any) -> Any:

@@ -15,7 +15,7 @@ from fewer.evaluate import Fold, cross_index, outer_folds, randomize, score_size
 from fewer.study._candidates import Candidate
 from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
-from fewer.study._preparation import preparation, prepared_names, prepared_rows
+from fewer.study._preparation import fit_prepared, preparation, prepared_names, prepared_rows
 from fewer.study._study_data import StudyData
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def scored(candidate: Candidate, dataset: "Dataset", y: Any, fold: Fold, plan: P
     from sklearn.metrics import get_scorer
 
     prepare = preparation(dataset)
-    X_train = prepare.fit_transform(dataset.take(fold.train).X)
+    X_train = fit_prepared(prepare, dataset.take(fold.train).X)
     X_test = prepared_rows(prepare, dataset.take(fold.test).X)
     learner = candidate.learner.learner(classify=plan.classify, seed=seed)
     if candidate.reducer is None:

@@ -1,0 +1,37 @@
+"""Rows made ready in little memory are those of the plain pipeline."""
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import clone
+
+from fewer.io import Dataset, read_table
+from fewer.study import _preparation
+from fewer.study._preparation import fit_prepared, preparation
+
+RNG = np.random.default_rng(0)
+NUMBERS = np.column_stack([RNG.normal(3, 2, 60), np.full(60, 7.0), RNG.exponential(size=60), RNG.normal(size=60)])
+WITH_HOLES = np.where(RNG.random(NUMBERS.shape) < 0.2, np.nan, NUMBERS)
+TABLES = {
+    "numbers": read_table(NUMBERS),
+    "numbers that all vary": read_table(NUMBERS[:, [0, 2, 3]]),
+    "numbers with holes": read_table(WITH_HOLES),
+    "words too": Dataset.from_frame(pl.DataFrame({"a": NUMBERS[:, 0], "b": ["x", "y", "z"] * 20})),
+}
+
+
+@pytest.mark.parametrize("dataset", TABLES.values(), ids=TABLES)
+def test_in_little_memory_as_in_the_plain_pipeline(dataset):
+    plain, sparing = preparation(dataset), preparation(dataset)
+    expected = clone(plain).fit_transform(dataset.X)
+    found = fit_prepared(sparing, dataset.take(np.arange(dataset.n_rows)).X)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(sparing.transform(dataset.X), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_table_in_blocks_has_the_same_scale(monkeypatch):
+    monkeypatch.setattr(_preparation, "_CELLS", 40)
+    dataset = TABLES["numbers"]
+    found = fit_prepared(preparation(dataset), dataset.X.copy())
+    np.testing.assert_allclose(found, preparation(dataset).fit_transform(dataset.X), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.std(axis=0), 1)
