@@ -1,0 +1,202 @@
+"""Linear algebra at the observed entries of a table, on dense and on sparse ones alike.
+
+A completion method needs few things of its table: values of a low-rank model at the observed entries, and products of
+the residual there (a matrix that is zero in the holes) with thin matrices. Both classes keep numbers at the observed
+entries as an array, ``values`` for those of the table itself: the whole table with zeros in its holes, or one number
+for each stored entry. Sums of such arrays, scaled, are plain numpy either way.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, svds
+
+from fewer._kernels._observed_entries import fill_low_rank_values, fill_reordered_products, fill_ridge_rows
+from fewer._kernels._stored_sums import multiply_stored
+from fewer.complete._in_threads import in_threads
+from fewer.complete._observed import Observed
+
+_DENSE_SHARE = 0.1
+"""Above this share of observed entries, products with the whole table are quicker than those with the entries alone."""
+_DENSE_ENTRIES = 1 << 24
+"""A sparse table is never made into a dense one with more entries than this, 128 MB."""
+_SMALL = 300
+"""Up to this many rows or columns, a whole SVD is as quick as a few leading values."""
+
+
+def observed_entries(table: Observed) -> Any:
+    """The observed entries of a table, in the form that is quicker."""
+    n_rows, n_columns = table.shape
+    crowded = table.n_observed > _DENSE_SHARE * n_rows * n_columns
+    if crowded and (table.dense is not None or n_rows * n_columns <= _DENSE_ENTRIES):
+        dense = table.dense if table.dense is not None else table.with_holes()
+        mask = ~np.isnan(dense)
+        return DenseEntries(np.where(mask, dense, dense.dtype.type(0)), mask)
+    stored = table.by_rows
+    return SparseEntries(stored.data, stored.indices, stored.indptr, table.shape)
+
+
+class DenseEntries:
+    """The observed entries as a whole table with zeros in the holes."""
+
+    def __init__(self, values: np.ndarray, mask: np.ndarray) -> None:
+        self.values = values
+        self.shape = values.shape
+        self.dtype = values.dtype
+        self.mask = mask
+        self.n_observed = int(mask.sum())
+
+    @cached_property
+    def ones(self) -> np.ndarray:
+        """One at each observed entry."""
+        return self.mask.astype(self.dtype)
+
+    def low_rank_values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """``left @ right'`` at the observed entries."""
+        values = left @ right.T
+        values *= self.mask
+        return values
+
+    def times(self, values: np.ndarray, thin: np.ndarray) -> np.ndarray:
+        """The table that has ``values`` at the observed entries, times a thin matrix."""
+        return values @ thin
+
+    def transposed_times(self, values: np.ndarray, thin: np.ndarray) -> np.ndarray:
+        """That table transposed, times a thin matrix."""
+        return values.T @ thin
+
+    def ridge_rows(self, thin: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+        """For each row the coefficients of the thin matrix's columns that fit its observed entries."""
+        return _ridge_solutions(self.ones, self.values, thin, penalties)
+
+    def ridge_columns(self, thin: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+        """The same for each column."""
+        return _ridge_solutions(self.ones.T, self.values.T, thin, penalties)
+
+    def matrix(self, values: np.ndarray) -> Any:
+        """The table that has ``values`` at the observed entries."""
+        return values
+
+
+class SparseEntries:
+    """The observed entries alone, row by row."""
+
+    def __init__(self, values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> None:
+        self.values = values
+        self.indices = indices
+        self.indptr = indptr
+        self.shape = shape
+        self.dtype = values.dtype
+        self.n_observed = len(values)
+
+    @cached_property
+    def ones(self) -> np.ndarray:
+        """One at each observed entry."""
+        return np.ones(self.n_observed, dtype=self.dtype)
+
+    @cached_property
+    def _by_columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The transposed table's row starts, column numbers, and where each entry lies in the order by rows."""
+        places = np.arange(self.n_observed, dtype=np.int32 if self.n_observed < 2**31 else np.int64)
+        turned = sparse.csr_array((places, self.indices, self.indptr), shape=self.shape).tocsc()
+        return turned.indptr, turned.indices, turned.data
+
+    def low_rank_values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """``left @ right'`` at the observed entries."""
+        out = np.zeros(self.n_observed, dtype=self.dtype)
+        if left.shape[1]:
+            left, right = _in_rows(left, self.dtype), _in_rows(right, self.dtype)
+            in_threads(fill_low_rank_values, self.indptr, self.indices, left, right, out, cost=left.shape[1])
+        return out
+
+    def times(self, values: np.ndarray, thin: np.ndarray) -> np.ndarray:
+        """The table that has ``values`` at the observed entries, times a thin matrix."""
+        thin = _in_rows(thin, self.dtype)
+        out = np.empty((self.shape[0], thin.shape[1]), dtype=self.dtype)
+        in_threads(multiply_stored, self.indptr, self.indices, values, thin, out, cost=thin.shape[1])
+        return out
+
+    def transposed_times(self, values: np.ndarray, thin: np.ndarray) -> np.ndarray:
+        """That table transposed, times a thin matrix."""
+        thin = _in_rows(thin, self.dtype)
+        out = np.empty((self.shape[1], thin.shape[1]), dtype=self.dtype)
+        starts, indices, order = self._by_columns
+        in_threads(fill_reordered_products, starts, indices, order, values, thin, out, cost=thin.shape[1])
+        return out
+
+    def ridge_rows(self, thin: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+        """For each row the coefficients of the thin matrix's columns that fit its observed entries."""
+        as_they_lie = np.empty(0, dtype=np.int32)
+        return self._ridge(self.indptr, self.indices, as_they_lie, thin, penalties)
+
+    def ridge_columns(self, thin: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+        """The same for each column."""
+        return self._ridge(*self._by_columns, thin, penalties)
+
+    def _ridge(self, starts, indices, order, thin, penalties) -> np.ndarray:
+        rank = thin.shape[1]
+        out = np.zeros((len(starts) - 1, rank), dtype=self.dtype)
+        if rank:
+            thin, penalties = _in_rows(thin, self.dtype), penalties.astype(np.float64)
+            in_threads(fill_ridge_rows, starts, indices, order, self.values, thin, penalties, out, cost=rank**2)
+        return out
+
+    def matrix(self, values: np.ndarray) -> Any:
+        """The table that has ``values`` at the observed entries, as an operator."""
+        return LinearOperator(
+            self.shape,
+            matvec=lambda vector: self.times(values, vector.reshape(-1, 1))[:, 0],
+            rmatvec=lambda vector: self.transposed_times(values, vector.reshape(-1, 1))[:, 0],
+            matmat=lambda thin: self.times(values, thin),
+            rmatmat=lambda thin: self.transposed_times(values, thin),
+            dtype=self.dtype,
+        )
+
+
+def leading_triplets(
+    entries: Any, values: np.ndarray, k: int, seed: int = 0, tol: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Largest ``k`` singular triplets (U, d, V) of the table that has ``values`` at the observed entries."""
+    matrix = entries.matrix(values)
+    smaller = min(entries.shape)
+    if k >= smaller - 1 or smaller <= _SMALL:
+        dense = matrix if isinstance(matrix, np.ndarray) else _whole(matrix)
+        U, d, Vt = np.linalg.svd(dense, full_matrices=False)
+        return U[:, :k], d[:k], Vt[:k].T
+    if not values.any():
+        return np.eye(entries.shape[0], k), np.zeros(k), np.eye(entries.shape[1], k)
+    start = np.random.default_rng(seed).normal(size=smaller).astype(entries.dtype)
+    U, d, Vt = svds(matrix, k=k, tol=tol, v0=start)
+    order = np.argsort(-d)
+    return U[:, order], d[order], Vt[order].T
+
+
+def spectral_norm(entries: Any, values: np.ndarray, tol: float = 1e-5) -> float:
+    """Largest singular value of the table that has ``values`` at the observed entries."""
+    return float(leading_triplets(entries, values, 1, tol=tol)[1][0])
+
+
+def _whole(operator: LinearOperator) -> np.ndarray:
+    """An operator as an array, by the products that its smaller side needs."""
+    n_rows, n_columns = operator.shape
+    if n_columns <= n_rows:
+        return operator.matmat(np.eye(n_columns, dtype=operator.dtype))
+    return operator.rmatmat(np.eye(n_rows, dtype=operator.dtype)).T
+
+
+def _in_rows(thin: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    return np.ascontiguousarray(thin, dtype=dtype)
+
+
+def _ridge_solutions(ones: np.ndarray, values: np.ndarray, thin: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+    """Ridge coefficients of every row of a dense table, by one product for all the Gram matrices."""
+    rank = thin.shape[1]
+    upper, lower = np.triu_indices(rank)
+    grams = np.empty((len(values), rank, rank), dtype=thin.dtype)
+    products = ones @ (thin[:, upper] * thin[:, lower])
+    grams[:, upper, lower] = products
+    grams[:, lower, upper] = products
+    grams += np.diag(penalties).astype(thin.dtype)
+    return np.linalg.solve(grams, (values @ thin)[..., None])[..., 0]

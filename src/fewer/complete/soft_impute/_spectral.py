@@ -1,0 +1,232 @@
+"""Completion under a penalty on singular values, never holding more than a few of them.
+
+    minimise ||P_O(X - Z)||_F^2 / 2 + sum of penalty(d_i(Z)),
+
+where ``P_O`` keeps the observed entries. A step fills the holes with the present Z and shrinks the singular values of
+what results [1]_: ``Z <- S(P_O(X) + P_O^perp(Z))``. The filled matrix is the sum of a sparse one and a low-rank one,
+
+    W = P_O(X - Z) + Z,
+
+so a product with it costs as much as there are observed entries. The SVD is not computed from the beginning in each
+step: one step keeps Z's column space (with some more directions) and takes the best Z within it, the next step does so
+with its row space. Both contain the present Z, so the objective never rises; the spaces turn to the leading singular ones while Z
+settles. Steps may be taken from a point ahead of Z (momentum), and are taken again without if the objective rose.
+
+For the nuclear norm how far from the minimum one is can be told: ``G = P_O(X - Z)``, scaled until its largest singular
+value is at most lam, is feasible in the dual problem, and the gap between both objectives bounds the error.
+
+.. [1] Mazumder, R., Hastie, T. and Tibshirani, R. (2010). Spectral regularization algorithms for learning large
+   incomplete matrices. Journal of Machine Learning Research 11, 2287-2322.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fewer.complete._entries import leading_triplets
+from fewer.complete.soft_impute._thresholds import Threshold
+
+_SPARE = 5
+"""Directions carried along beyond the rank, so that those that matter next are near when they are wanted."""
+_WHOLE = 64
+"""Up to this many rows or columns the whole SVD is taken."""
+_CHECK_EVERY = 5
+
+
+class LowRank(NamedTuple):
+    """``U * d @ V'``, with d in decreasing order; ``filled`` are the singular values of W that became d."""
+
+    U: np.ndarray
+    d: np.ndarray
+    V: np.ndarray
+    filled: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        return len(self.d)
+
+
+@dataclass
+class Completion:
+    """Where a minimisation stands: the matrix, the space that the next step searches, and what was reached."""
+
+    Z: LowRank
+    values: np.ndarray  # of Z at the observed entries
+    basis: np.ndarray | None  # orthonormal, of columns if by_columns, else of rows; None: the whole space
+    by_columns: bool
+    objective: float = np.inf
+    gap: float = np.inf
+    n_iter: int = 0
+    converged: bool = False
+    stopped: bool = False
+    objectives: list[float] = field(default_factory=list)
+    step_lengths: list[float] = field(default_factory=list)
+
+
+class Rules(NamedTuple):
+    """When a minimisation ends, and how it goes about it. ``lam`` is the nuclear norm's, for its duality gap."""
+
+    tol: float
+    max_iter: int
+    rank_max: int
+    lam: float | None = None
+    momentum: bool = True
+    whole: bool = False
+    seed: int = 0
+
+
+def zero_completion(entries: Any, rules: Rules) -> Completion:
+    """The matrix 0, and where to search first."""
+    n_rows, n_columns = entries.shape
+    dtype = entries.dtype
+    Z = LowRank(np.zeros((n_rows, 0), dtype), np.zeros(0, dtype), np.zeros((n_columns, 0), dtype), np.zeros(0, dtype))
+    size = _SPARE if rules.lam is not None else rules.rank_max + _SPARE
+    state = Completion(Z, np.zeros_like(entries.values), None, by_columns=n_rows < n_columns)
+    if rules.whole or 2 * size > min(entries.shape) or min(entries.shape) <= _WHOLE:
+        return state
+    leading = leading_triplets(entries, entries.values, size, seed=rules.seed, tol=1e-2)
+    state.basis, state.by_columns = leading[2], False
+    return state
+
+
+def continued(entries: Any, Z: LowRank, rules: Rules) -> Completion:
+    """The given matrix, and the space around its rows to search first."""
+    state = Completion(Z, entries.low_rank_values(Z.U * Z.d, Z.V), None, by_columns=False)
+    size = min(Z.rank, rules.rank_max) + _SPARE
+    if not (rules.whole or 2 * size > min(entries.shape) or min(entries.shape) <= _WHOLE):
+        more = np.random.default_rng(rules.seed).normal(size=(len(Z.V), size - Z.rank))
+        state.basis = np.linalg.qr(np.hstack([Z.V, more.astype(Z.V.dtype)]))[0]
+    return state
+
+
+def completed(
+    entries: Any,
+    threshold: Threshold,
+    start: Completion,
+    rules: Rules,
+    on_step: Callable[[Completion], bool] = lambda state: False,
+) -> Completion:
+    """Minimise from ``start`` until ``tol``: of the duality gap as a share of the objective, or of Z's squared
+    change."""
+    state = Completion(start.Z, start.values, start.basis, start.by_columns)
+    state.objective = _objective(entries, state.values, state.Z.d, threshold)
+    before, pace = state, 1.0
+    rng = np.random.default_rng(rules.seed)
+    while state.n_iter < rules.max_iter:
+        next_pace = (1 + sqrt(1 + 4 * pace**2)) / 2
+        ahead = (pace - 1) / next_pace if rules.momentum and threshold.cost is not None else 0.0
+        found = step(entries, threshold, state, before, ahead, rules.rank_max)
+        if ahead and found.objective > state.objective:
+            before, pace = state, 1.0
+            continue
+        length = _squared_distance(found.Z, state.Z)
+        found.objectives = [*state.objectives, found.objective]
+        found.step_lengths = [*state.step_lengths, np.sqrt(length)]
+        before, state, pace = state, found, next_pace
+        _enlarge(state, min(entries.shape), rules, rng)
+        settled = length <= rules.tol * max(float(state.Z.d @ state.Z.d), np.finfo(float).tiny)
+        if rules.lam is not None:
+            if state.n_iter % _CHECK_EVERY == 1 or settled or state.n_iter == rules.max_iter:
+                state.gap, u, v, norm = duality_gap(entries, state, rules.lam, rules.seed, rules.tol)
+                # A direction in which the objective would still fall joins the space.
+                if norm > rules.lam and state.basis is not None and state.Z.rank < rules.rank_max:
+                    _widen(state, min(entries.shape), u if state.by_columns else v)
+                # Where the rank is held down, no gap closes: then it has settled when Z has.
+                held_down = settled and state.Z.rank == rules.rank_max < min(entries.shape)
+                state.converged = state.gap <= rules.tol * state.objective or held_down
+        else:
+            state.converged = settled
+        if on_step(state):
+            state.stopped = True
+            break
+        if state.converged:
+            break
+    return state
+
+
+def step(
+    entries: Any, threshold: Threshold, state: Completion, before: Completion, ahead: float, rank_max: int
+) -> Completion:
+    """Best Z within the present space for the table filled at the point ahead."""
+    Z, last = state.Z, before.Z
+    if ahead:
+        residual = entries.values - (1 + ahead) * state.values + ahead * before.values
+        left = np.hstack([Z.U * ((1 + ahead) * Z.d), last.U * (-ahead * last.d)])
+        right = np.hstack([Z.V, last.V])
+    else:
+        residual = entries.values - state.values
+        left, right = Z.U * Z.d, Z.V
+    basis = state.basis
+    if basis is None:
+        U, s, Vt = np.linalg.svd(_whole_table(entries, residual) + left @ right.T, full_matrices=False)
+        V = Vt.T
+        next_basis, by_columns = None, state.by_columns
+    elif state.by_columns:
+        V, s, Pt = np.linalg.svd(entries.transposed_times(residual, basis) + right @ (left.T @ basis), False)
+        U, next_basis, by_columns = basis @ Pt.T, V, False
+    else:
+        U, s, Pt = np.linalg.svd(entries.times(residual, basis) + left @ (right.T @ basis), False)
+        V, next_basis, by_columns = basis @ Pt.T, U, True
+    d = threshold.shrink(s).astype(s.dtype)
+    kept = (d > 0) & (np.arange(len(d)) < rank_max)
+    found = LowRank(U[:, kept], d[kept], V[:, kept], s[kept])
+    values = entries.low_rank_values(found.U * found.d, found.V)
+    objective = _objective(entries, values, found.d, threshold)
+    return Completion(found, values, next_basis, by_columns, objective, n_iter=state.n_iter + 1)
+
+
+def _enlarge(state: Completion, smaller: int, rules: Rules, rng: np.random.Generator) -> None:
+    """Widen the space when the rank has nearly filled it; all of it when that is not much more."""
+    if state.basis is None:
+        return
+    size = state.basis.shape[1]
+    wanted = min(state.Z.rank + _SPARE, rules.rank_max + _SPARE)
+    if size >= wanted:
+        return
+    size = min(max(wanted, size + size // 2), rules.rank_max + _SPARE)
+    _widen(state, smaller, rng.normal(size=(len(state.basis), size - state.basis.shape[1])))
+
+
+def _widen(state: Completion, smaller: int, directions: np.ndarray) -> None:
+    assert state.basis is not None
+    size = state.basis.shape[1] + directions.shape[1]
+    if 2 * size > smaller:
+        state.basis = None
+        return
+    state.basis = np.linalg.qr(np.hstack([state.basis, directions.astype(state.basis.dtype)]))[0]
+
+
+def duality_gap(
+    entries: Any, state: Completion, lam: float, seed: int, tol: float
+) -> tuple[float, np.ndarray, np.ndarray, float]:
+    """How far the nuclear norm's objective can be above its minimum; the residual's leading triplet (u, v, size)."""
+    residual = entries.values - state.values
+    U, norms, V = leading_triplets(entries, residual, 1, seed=seed, tol=max(1e-3, tol))
+    norm = float(norms[0])
+    share = min(1.0, lam / norm) if norm > 0 else 1.0
+    dual = share * inner(residual, entries.values) - share**2 * inner(residual, residual) / 2
+    return state.objective - dual, U, V, norm
+
+
+def _objective(entries: Any, values: np.ndarray, d: np.ndarray, threshold: Threshold) -> float:
+    residual = entries.values - values
+    return inner(residual, residual) / 2 + (threshold.cost(d) if threshold.cost is not None else 0.0)
+
+
+def inner(first: np.ndarray, second: np.ndarray) -> float:
+    """Sum of the products of two arrays' entries, added up in float64."""
+    return float(np.einsum("i,i->", first.ravel(), second.ravel(), dtype=np.float64))
+
+
+def _squared_distance(first: LowRank, second: LowRank) -> float:
+    """``||Z1 - Z2||_F^2`` without either matrix."""
+    cross = float(((first.U.T @ second.U) * (first.V.T @ second.V) * np.outer(first.d, second.d)).sum())
+    return max(float(first.d @ first.d + second.d @ second.d) - 2 * cross, 0.0)
+
+
+def _whole_table(entries: Any, values: np.ndarray) -> np.ndarray:
+    matrix = entries.matrix(values)
+    return matrix if isinstance(matrix, np.ndarray) else matrix @ np.eye(entries.shape[1], dtype=entries.dtype)

@@ -1,0 +1,195 @@
+"""Completion with any threshold of the singular values.
+
+    minimise ||P_O(X - Z)||_F^2 / 2 + sum of penalty(d_i(Z)),
+
+with a penalty that may be concave: large singular values then shrink less than small ones, or not at all [1]_. Not
+convex in general; it starts from the nuclear norm's solution.
+"""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.callback import with_callbacks
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fewer._estimators import fit_steps
+from fewer.catalogue import method
+from fewer.complete._entries import spectral_norm
+from fewer.complete._low_rank_completer import LowRankCompleter
+from fewer.complete.soft_impute._hard_impute import warn_if_unsettled
+from fewer.complete.soft_impute._spectral import Rules, completed, zero_completion
+from fewer.complete.soft_impute._thresholds import Threshold, hard, mc_plus, soft
+
+_SHARE = 0.1
+
+
+@method(
+    tasks=["unsupervised"],
+    when="SoftImpute shrinks the strong directions of a table too much, and HardImpute keeps too many weak ones.",
+    cost="O(m k + (n + p) k^2) time for a step, with m entries observed and rank k; O(m + (n + p) k) memory",
+    paper="soft-impute",
+)
+class SpectralImpute(LowRankCompleter):
+    """Fill holes by a low-rank table whose singular values pass a threshold of your choice.
+
+    Parameters
+    ----------
+    threshold : {"mc+", "soft", "hard"} or callable, default="mc+"
+        What becomes of singular values. "mc+" bridges the others: values up to ``lam`` become 0, those above ``mu *
+        lam`` stay as they are. A function gets the singular values in decreasing order and ``lam``, and gives the new
+        ones.
+    lam : float, default=None
+        The penalty. By default a tenth of ``lambda_max_`` ("hard": the price whose cut-off lies there).
+    mu : float, default=3.0
+        Of "mc+": near 1 is like "hard", large is like "soft".
+    rank_max : int, default=None
+        Rank at most.
+    tol : float, default=1e-9
+        Stop when a step changes the table by no more than this share, squared.
+    max_iter : int, default=2000
+        Steps at most.
+    center : {"columns", "both"}, default=None
+        Take away means of the observed entries first: of columns, or of rows and columns.
+    scale : bool, default=False
+        Divide columns by the standard deviation of what is observed.
+    keep_empty_features : bool, default=False
+        Keep columns of which nothing is observed, filled with 0, in what ``transform`` gives.
+    random_state : int, RandomState instance or None, default=None
+        Draws directions in which to search first.
+
+    Attributes
+    ----------
+    U_ : ndarray of shape (n_samples, rank)
+        Left singular vectors of the fitted table (without offsets, scaled).
+    d_ : ndarray of shape (rank,)
+        Its singular values, in decreasing order.
+    V_ : ndarray of shape (n_features, rank)
+        Right singular vectors; the largest entry of each, in absolute value, is positive.
+    rank_ : int
+        Number of singular values above 0.
+    lambda_ : float
+        Penalty of the fit.
+    lambda_max_ : float
+        Largest singular value of the observed entries: with "soft" and "mc+" the smallest penalty whose solution is
+        zero.
+    objective_history_ : ndarray of shape (n_iter,)
+        The objective after each step; without its penalty for a function, whose penalty is not known.
+    n_iter_ : int
+        Steps taken.
+    loadings_ : ndarray of shape (n_features, n_components)
+        ``V_`` in the units of the columns; the model is ``scores_ @ loadings_.T + mean_``.
+    scores_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the training rows.
+    mean_ : ndarray of shape (n_features,)
+        Offsets of columns; zero without ``center``.
+    n_observed_ : ndarray of int of shape (n_features,)
+        Observed entries of each column.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    SoftImpute : The convex one, with its path.
+    HardImpute : With a rank in place of a penalty.
+
+    Notes
+    -----
+    A new row is filled from V alone. With s the singular value of the filled table that became d, its scores are
+    ``a = (V_o' V_o + s / d - 1)^-1 V_o' x_o`` over its observed columns o: for a training row, those that it has in the
+    fit.
+
+    References
+    ----------
+    .. [1] Mazumder, R., Hastie, T. and Tibshirani, R. (2010). Spectral regularization algorithms for learning large
+       incomplete matrices. Journal of Machine Learning Research 11, 2287-2322.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.complete import SpectralImpute
+    >>> table = np.outer([1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 3.0])
+    >>> table[1, 2] = np.nan
+    >>> SpectralImpute().fit_transform(table)[1].round(2)
+    array([4., 2., 6.])
+    """
+
+    _parameter_constraints = {
+        **LowRankCompleter._parameter_constraints,
+        "threshold": [StrOptions({"mc+", "soft", "hard"}), callable],
+        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "mu": [Interval(Real, 1, None, closed="neither")],
+        "rank_max": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        threshold="mc+",
+        lam=None,
+        mu=3.0,
+        rank_max=None,
+        tol=1e-9,
+        max_iter=2000,
+        center=None,
+        scale=False,
+        keep_empty_features=False,
+        random_state=None,
+    ):
+        self.threshold = threshold
+        self.lam = lam
+        self.mu = mu
+        self.rank_max = rank_max
+        self.tol = tol
+        self.max_iter = max_iter
+        self.center = center
+        self.scale = scale
+        self.keep_empty_features = keep_empty_features
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Find the low-rank table.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with holes: NaN; in a sparse one, what is not stored.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        entries = self._training_entries(X)
+        self.lambda_max_ = spectral_norm(entries, entries.values)
+        default = _SHARE * self.lambda_max_
+        self.lambda_ = self.lam or (default**2 / 2 if self.threshold == "hard" else default) or 1.0
+        threshold = _threshold(self.threshold, self.lambda_, self.mu)
+        rank_max = min(entries.shape) if self.rank_max is None else min(self.rank_max, *entries.shape)
+        rules = Rules(self.tol, self.max_iter, rank_max, seed=self._seed())
+        floor = threshold.floor or default or 1.0
+        with fit_steps(self, X) as after_step:
+            convex = rules._replace(tol=1e-3, max_iter=100, lam=floor)
+            start = completed(entries, soft(floor), zero_completion(entries, convex), convex)
+            found = completed(entries, threshold, start, rules, lambda state: after_step("step"))
+        warn_if_unsettled(found, self.tol, self.max_iter)
+        Z = found.Z
+        self.rank_ = Z.rank
+        self.n_iter_ = found.n_iter
+        self.objective_history_ = np.array(found.objectives)
+        self._keep(Z.U, Z.d, Z.V, Z.filled / Z.d - 1)
+        return self
+
+
+def _threshold(kind: str | Callable, lam: float, mu: float) -> Threshold:
+    if callable(kind):
+        return Threshold(lambda s: np.asarray(kind(s, lam), dtype=s.dtype), cost=None)
+    return {"soft": lambda: soft(lam), "hard": lambda: hard(lam), "mc+": lambda: mc_plus(lam, mu)}[kind]()
