@@ -6,6 +6,7 @@ threads do: Numba's own ones cannot be used from two threads at once, nor after 
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,8 @@ def in_threads(kernel: Callable[..., None], indptr: np.ndarray, *arguments: Any,
     ``cost`` is the number of steps that one entry takes. The kernel must be compiled with ``nogil=True``.
     """
     n_rows = len(indptr) - 1
-    n_parts = min(_n_threads(), 1 + int(indptr[-1]) * cost // _WORK_FOR_A_THREAD, max(n_rows, 1))
+    n_parts = min(1 + int(indptr[-1]) * cost // _WORK_FOR_A_THREAD, max(n_rows, 1))
+    n_parts = n_parts if n_parts == 1 else min(n_parts, _n_threads())
     if n_parts == 1:
         kernel(0, n_rows, indptr, *arguments)
         return
@@ -36,6 +38,7 @@ def in_threads(kernel: Callable[..., None], indptr: np.ndarray, *arguments: Any,
             part.result()
 
 
+@cache
 def _n_threads() -> int:
     """Threads that this process may use; the engine and joblib set the limits of their workers where these look."""
     import joblib

@@ -110,6 +110,10 @@ class Observed:
         """Some rows of the table."""
         return Observed(self.by_rows[chosen] if self.dense is None else self.dense[chosen])
 
+    def columns(self, chosen: np.ndarray) -> "Observed":
+        """Some columns of the table."""
+        return Observed(self.by_rows[:, chosen] if self.dense is None else self.dense[:, chosen])
+
     def without(self, columns: np.ndarray) -> "Observed":
         """The same table with nothing observed where the mask over columns is True."""
         if not columns.any():

@@ -1,0 +1,456 @@
+"""PCA of tables with holes: ``y_j = W x_j + m + noise``, fitted to what is observed.
+
+``_alternating.py``, ``_gradient.py`` and ``_imputation.py`` hold the mathematics, ``_fits.py`` the way from a table to
+a model, ``_predictive.py`` what a model says about new rows; here is the estimator around them.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import fit_steps, warn_caller
+from fewer.catalogue import method
+from fewer.complete._completer import Completer, usable_rank
+from fewer.complete._observed import Observed
+from fewer.complete.pca_missing._alternating import Settings
+from fewer.complete.pca_missing._fits import (
+    DIAGONAL,
+    METHODS,
+    Fitted,
+    Plan,
+    family_of,
+    fit_table,
+    guided_method,
+    uses_gradient,
+)
+from fewer.complete.pca_missing._packed import diagonals, unpacked
+from fewer.complete.pca_missing._predictive import Predictive
+
+_DEFAULT_COMPONENTS = 10
+
+
+@method(
+    tasks=["unsupervised"],
+    when="A table has holes and its columns go together: fill them in with a measure of how sure that is, or get its "
+    "principal components without filling anything in.",
+    cost="O(N k^2 + (n + p) k^3) time a round for N observed entries, O(N k) in the diagonal variants; memory O(N + (n "
+    "+ p) k^2)",
+    paper="pca-missing",
+)
+class PCAMissing(Completer):
+    """Principal components of a table with holes, by variational Bayes and six simpler methods.
+
+    A row is modelled as ``y = W x + m`` plus noise, with few scores x, and the model is fitted to the observed entries
+    alone. ``transform`` fills in the holes; ``impute`` also tells how sure that is; ``project`` gives the scores.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of components. By default 10, or one fewer than the smaller side of the table where that is less; method
+        "vb" switches off those that it has no use for.
+    method : {"vb", "ppca", "map", "ls", "ls-imputation", "vb-diag", "ppca-diag", "auto"}, default="vb"
+        What is fitted. "vb": variational Bayes, which learns how many components matter and overfits least. "ppca":
+        probabilistic PCA, as good where rows are many times the columns. "vb-diag", "ppca-diag": the same with
+        independent uncertainties, quicker for large tables and many components. "map": point estimates with priors.
+        "ls": least squares, which overfits as soon as much is missing. "ls-imputation": least squares by filling in
+        and decomposing in turn, the safest of its kind. "auto": "ls-imputation" (or "ls", for a large table) if at most
+        2% are missing, "ppca" if there are ten times as many rows as columns, otherwise "vb"; "-diag" where a round of
+        these would take more than two billion steps.
+    solver : {"auto", "als", "gradient"}, default="auto"
+        For "ls" and "map": closed-form updates in turn, or speeded-up gradient steps, which are cheaper for large
+        tables with many components.
+    max_iter : int, default=2000
+        Rounds at most.
+    tol : float, default=1e-4
+        Stop when the error over the observed entries changes by less than this within 100 rounds, in units of the
+        table's standard deviation.
+    n_broad_iter : int, default=50
+        Rounds of "vb", "vb-diag" and "map" with broad priors at the start. Without them useful components can be
+        switched off before they are found.
+    broad_var : float, default=1000.0
+        Variance of these broad priors, in units of the table's variance.
+    rotate : bool, default=True
+        Turn to the basis of PCA after each round, which speeds up convergence; at the end that is done in any case.
+    hyper_a : float, default=1e-3
+        Keeps variances from collapsing, together with ``hyper_b``: a variance is estimated as
+        ``(2 b + sum of squares) / (2 a + count)``.
+    hyper_b : float, default=1e-3
+        See ``hyper_a``; in units of the table's variance.
+    alpha : float, default=0.6
+        Gradient steps are scaled by the curvature to this power: 0 is plain descent, 1 a diagonal Newton method.
+    n_init : int, default=1
+        Random starts; the best one by ``lower_bound_`` is kept.
+    early_stopping : bool, default=False
+        For gradient steps of "ls" and "map": hold out a fifth of the observed entries and stop when their error rises.
+        Then ``scores_`` is what was reached by then; ``transform`` makes scores anew, as for all methods.
+    center : bool, default=True
+        Fit the mean. Otherwise it is held at zero.
+    keep_empty_features : bool, default=False
+        Whether ``transform`` keeps columns with nothing observed in ``fit``, filled with zeros, or drops them.
+    random_state : int, RandomState instance or None, default=None
+        Draws the starts.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal directions, by decreasing variance along them; the largest entry of each is positive.
+    loadings_ : ndarray of shape (n_features, n_components)
+        The matrix W: directions times the standard deviation along them.
+    mean_ : ndarray of shape (n_features,)
+        The mean m of each column; where holes depend on other columns it differs from the mean of what is observed.
+    noise_variance_ : float
+        Variance of the noise around the model.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variance along each component, without the noise.
+    prior_variances_ : ndarray of shape (n_components,)
+        Prior variance of the loadings of each component, as learnt; infinite for methods without such a prior.
+    scores_ : ndarray of shape (n_samples, n_components)
+        Scores of the training rows; zero for rows with nothing observed.
+    scores_cov_ : ndarray of shape (n_samples, n_components, n_components) or None
+        Covariance of the scores of each training row; in the "-diag" methods variances of shape (n_samples,
+        n_components); None for methods with point estimates.
+    loadings_cov_ : ndarray of shape (n_features, n_components, n_components) or None
+        Covariance of each row of ``loadings_``; in "vb-diag" variances of shape (n_features, n_components); None for
+        methods with point estimates.
+    lower_bound_ : float
+        Lower bound of the log likelihood for "vb", "ppca" and their diagonal variants, the log posterior for "map",
+        minus the sum of squares for "ls" and "ls-imputation". It compares starts of one method, not methods.
+    history_ : ndarray of shape (n_iter,)
+        Minus that, after each round.
+    n_iter_ : int
+        Rounds run.
+    method_ : str
+        The method used.
+    n_components_ : int
+        Number of components fitted.
+    n_components_effective_ : int
+        Those that stand out from noise: their variance is above ``noise_variance_ * sqrt(p / n)``, for p columns with n
+        observed entries each; noise alone shows directions up to there.
+    n_observed_ : ndarray of shape (n_features,)
+        Observed entries of each column.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    completion_score : How well the holes are filled, by entries that are held out.
+    sklearn.impute.IterativeImputer : One regression for each column, in turn.
+
+    Notes
+    -----
+    Holes may depend on what is observed of their row, but not on the value that is hidden: if a value is missing
+    because it is large, no method here corrects for that. Standard deviations of filled-in values are somewhat too
+    small. Unlike those of complete tables, components are not nested: one more changes the others too.
+
+    Columns in different units should be scaled first, by ``sklearn.preprocessing.StandardScaler``, which takes NaN.
+
+    References
+    ----------
+    .. [1] Ilin, A. and Raiko, T. (2010). Practical approaches to principal component analysis in the presence of
+       missing values. Journal of Machine Learning Research 11, 1957-2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.complete import PCAMissing
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 8)) + 0.1 * rng.normal(size=(200, 8))
+    >>> holes = rng.random(X.shape) < 0.3
+    >>> model = PCAMissing(n_components=4, random_state=0).fit(np.where(holes, np.nan, X))
+    >>> model.n_components_effective_
+    2
+    >>> filled = model.transform(np.where(holes, np.nan, X))
+    >>> float(np.sqrt(np.mean((filled - X)[holes] ** 2)).round(2))
+    0.19
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "method": [StrOptions({*METHODS, "auto"})],
+        "solver": [StrOptions({"auto", "als", "gradient"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_broad_iter": [Interval(Integral, 0, None, closed="left")],
+        "broad_var": [Interval(Real, 0, None, closed="neither")],
+        "rotate": ["boolean"],
+        "hyper_a": [Interval(Real, 0, None, closed="left")],
+        "hyper_b": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, 1, closed="both")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "center": ["boolean"],
+        **Completer._parameter_constraints,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components=None,
+        method="vb",
+        solver="auto",
+        max_iter=2000,
+        tol=1e-4,
+        n_broad_iter=50,
+        broad_var=1000.0,
+        rotate=True,
+        hyper_a=1e-3,
+        hyper_b=1e-3,
+        alpha=0.6,
+        n_init=1,
+        early_stopping=False,
+        center=True,
+        keep_empty_features=False,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.method = method
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_broad_iter = n_broad_iter
+        self.broad_var = broad_var
+        self.rotate = rotate
+        self.hyper_a = hyper_a
+        self.hyper_b = hyper_b
+        self.alpha = alpha
+        self.n_init = n_init
+        self.early_stopping = early_stopping
+        self.center = center
+        self.keep_empty_features = keep_empty_features
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Fit the components to what is observed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table: NaN is a hole; in a sparse one, what is not stored.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        table = self._training_table(X)
+        columns = np.flatnonzero(table.column_counts)
+        known = table.rows(np.flatnonzero(table.row_counts)).columns(columns)
+        plan = self._plan(known)
+        rng = check_random_state(self.random_state)
+        with fit_steps(self, X, n_steps=self.max_iter * self.n_init) as after_step:
+            best: Fitted | None = None
+            for _ in range(self.n_init):
+                found = fit_table(
+                    known,
+                    plan,
+                    rng,
+                    lambda make: after_step("round", lambda: self._attributes(make(), plan.method, table, columns)),
+                )
+                if best is None or found.lower_bound > best.lower_bound:
+                    best = found
+                if found.stopped:
+                    break
+            assert best is not None
+            for name, value in self._attributes(best, plan.method, table, columns).items():
+                setattr(self, name, value)
+            self._warn(best, known, plan)
+        return self
+
+    def _plan(self, known: Observed) -> Plan:
+        """What to fit and how; combinations that make no sense are refused."""
+        most = max(1, min(_DEFAULT_COMPONENTS, min(known.shape) - 1))
+        rank = most if self.n_components is None else usable_rank(self.n_components, known.shape)
+        dense, n_observed = known.dense is not None, known.n_observed
+        chosen = guided_method(known.shape, n_observed, rank, dense) if self.method == "auto" else self.method
+        if chosen == "ls-imputation" and not dense:
+            raise ValueError(
+                "method='ls-imputation' fills the table in while it fits, and this one is sparse: use method='ls', "
+                "'vb' or 'vb-diag', which look at the stored entries only."
+            )
+        if self.solver != "auto" and chosen not in ("ls", "map"):
+            raise ValueError(
+                f"solver={self.solver!r} is for method='ls' and 'map'; method={chosen!r} has one way only."
+            )
+        gradient = uses_gradient(chosen, self.solver, n_observed, rank)
+        if self.early_stopping and not (gradient and chosen in ("ls", "map")):
+            raise ValueError(
+                f"early_stopping goes with method='ls' or 'map' and solver='gradient', not with method={chosen!r}"
+                + (" and closed-form updates." if chosen in ("ls", "map") else ".")
+            )
+        settings = Settings(self.center, self.rotate, self.n_broad_iter, self.broad_var, self.hyper_a, self.hyper_b)
+        return Plan(chosen, gradient, rank, settings, self.alpha, self.max_iter, self.tol, self.early_stopping)
+
+    def _attributes(self, found: Fitted, chosen: str, table: Observed, columns: np.ndarray) -> dict:
+        """The attributes of the fitted estimator; columns with nothing observed have zero loadings and mean."""
+        n_features = table.shape[1]
+        loadings = np.zeros((n_features, found.loadings.shape[1]))
+        mean, mean_variances = np.zeros(n_features), np.zeros(n_features)
+        loadings[columns], mean[columns], mean_variances[columns] = found.loadings, found.mean, found.mean_variances
+        which = np.zeros(n_features, dtype=np.intp)
+        which[columns] = found.covariance_of
+        covariances = found.loading_covariances
+        if covariances is not None and chosen in DIAGONAL:
+            covariances = np.zeros_like(loadings)
+            covariances[columns] = found.loading_covariances
+            which = np.arange(n_features)
+        variances = np.sum(loadings**2, axis=0)
+        lengths = np.sqrt(variances)
+        known_priors = family_of(chosen).prior_of_loadings
+        attributes = {
+            "method_": chosen,
+            "n_components_": loadings.shape[1],
+            "loadings_": loadings,
+            "components_": (loadings / np.where(lengths > 0, lengths, 1.0)).T,
+            "mean_": mean,
+            "noise_variance_": found.noise,
+            "explained_variance_": variances,
+            "prior_variances_": found.loading_priors if known_priors else np.full(loadings.shape[1], np.inf),
+            "n_components_effective_": _n_effective(found, table.column_counts[columns]),
+            "lower_bound_": found.lower_bound,
+            "history_": found.history,
+            "n_iter_": len(found.history),
+            "_loading_covariances": covariances,
+            "_covariance_of": which,
+            "_mean_variances": mean_variances,
+        }
+        model = _predictive(attributes)
+        posterior = model.scores(table.without(self.n_observed_ == 0))
+        attributes["scores_"] = posterior.means
+        if found.scores is not None:
+            attributes["scores_"][table.row_counts > 0] = found.scores
+        attributes["_score_covariances"] = posterior.covariances
+        attributes["_score_covariance_of"] = posterior.covariance_of
+        return attributes
+
+    def _warn(self, found: Fitted, known: Observed, plan: Plan) -> None:
+        if not found.converged and not found.stopped:
+            recent = found.history[-2:]
+            warn_caller(
+                f"The fit had not settled after {len(found.history)} rounds: the last one changed the cost by "
+                f"{abs(recent[-1] - recent[0]):.3g}, from {recent[0]:.6g}. Raise max_iter, or tol.",
+                ConvergenceWarning,
+            )
+        scant = int(np.count_nonzero(known.row_counts < plan.rank))
+        if scant and not plan.family.prior_of_scores:
+            warn_caller(
+                f"{scant} rows have fewer observed entries than there are components ({plan.rank}), and least squares "
+                "leaves their scores undetermined: filled-in values can be far off. Use method='vb', or fewer "
+                "n_components."
+            )
+
+    def _model(self) -> Predictive:
+        check_is_fitted(self)
+        return _predictive(dict(vars(self)))
+
+    def _scores_of(self, table: Observed) -> np.ndarray:
+        return self._model().scores(table).means
+
+    def impute(self, X, return_std=False, with_noise=True):
+        """Fill the holes of rows, as ``transform`` does, and tell how sure that is.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table: NaN is a hole; in a sparse one, what is not stored.
+        return_std : bool, default=False
+            Whether to return standard deviations too. Methods "ls", "ls-imputation" and "map" have none.
+        with_noise : bool, default=True
+            Whether these are of the entry that is missing, noise and all, or of the value that it scatters around.
+
+        Returns
+        -------
+        X_filled : ndarray of shape (n_samples, n_features_out)
+            The table without holes.
+        std : ndarray of shape (n_samples, n_features_out)
+            With ``return_std``: standard deviation of each filled-in value, zero where the table is observed.
+        """
+        filled = super().impute(X)
+        if not return_std:
+            return filled
+        if not family_of(self.method_).uncertain_scores:
+            raise ValueError(
+                f"method={self.method_!r} gives no uncertainty; fit with method='vb' or 'ppca', or their '-diag' forms."
+            )
+        table, model = self._new_table(X), self._model()
+        std = np.zeros(table.shape)
+        for rows in self._rows_with_holes(table):
+            part = table.rows(rows)
+            variances = model.variances(part.without(self.n_observed_ == 0), with_noise)
+            std[rows] = np.where(np.isnan(part.with_holes()), np.sqrt(variances), 0.0)
+        return filled, std[:, self._columns_out()]
+
+    def score(self, X, y=None):
+        """Mean log likelihood of the rows, each by what is observed of it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table: NaN is a hole; in a sparse one, what is not stored.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        score : float
+            Larger is better. Tables with different holes cannot be compared by it.
+        """
+        table = self._new_table(X).without(self.n_observed_ == 0)
+        return float(np.mean(self._model().log_likelihoods(table)))
+
+    def get_covariance(self):
+        """Covariance of the columns under the model.
+
+        Returns
+        -------
+        covariance : ndarray of shape (n_features, n_features)
+            ``W W' + noise_variance_ I``.
+        """
+        check_is_fitted(self)
+        return self.loadings_ @ self.loadings_.T + self.noise_variance_ * np.eye(len(self.loadings_))
+
+    @property
+    def scores_cov_(self):
+        """Covariance of the scores of each training row."""
+        if self._score_covariances is None:
+            return None
+        covariances = self._score_covariances[self._score_covariance_of]
+        return diagonals(covariances) if self.method_ in DIAGONAL else unpacked(covariances)
+
+    @property
+    def loadings_cov_(self):
+        """Covariance of each row of the loadings."""
+        if self._loading_covariances is None:
+            return None
+        covariances = self._loading_covariances[self._covariance_of]
+        return covariances if self.method_ in DIAGONAL else unpacked(covariances)
+
+
+def _predictive(attributes: dict) -> Predictive:
+    return Predictive(
+        loadings=attributes["loadings_"],
+        loading_covariances=attributes["_loading_covariances"],
+        covariance_of=attributes["_covariance_of"],
+        mean=attributes["mean_"],
+        mean_variances=attributes["_mean_variances"],
+        noise=attributes["noise_variance_"],
+        method=attributes["method_"],
+        n_rounds=attributes["n_iter_"],
+    )
+
+
+def _n_effective(found: Fitted, column_counts: np.ndarray) -> int:
+    """Components that noise alone, spread over p columns with n entries each, would not show: above v sqrt(p / n)."""
+    variances = np.sum(found.loadings**2, axis=0)
+    return int(np.count_nonzero(variances > found.noise * np.sqrt(len(column_counts) / column_counts.mean())))
