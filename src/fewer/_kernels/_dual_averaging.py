@@ -270,13 +270,16 @@ def _add_gradient(rows, i, slope, sums):
 
 @njit(cache=True, nogil=True)
 def lazy_pass(
-    rows, order, y, batch_size, loss, rule, fit_intercept, sums, weight_sums, counted_to, t, gamma, n_to_measure
-):
-    """Meet the rows in this order; sums are changed in place. Returns the steps made so far, and gamma.
+    rows, order, y, batch_size, loss, rule, fit_intercept, sums, weight_sums, counted_to, t, gamma, n_to_measure,
+    share, judged,
+):  # fmt: skip
+    """Meet the rows in this order; sums are changed in place. Returns the steps made so far, gamma, and what was lost.
 
-    ``gamma`` grows to what the first ``n_to_measure`` rows ask for; none if it is fixed. ``weight_sums`` and
-    ``counted_to`` are empty where no average is wanted.
+    ``gamma`` grows to ``share`` of what the first ``n_to_measure`` rows ask for; none if it is fixed. ``weight_sums``
+    and ``counted_to`` are empty where no average is wanted. Lost is, if ``judged``, the sum over the rows of
+    ``t`` times the loss with which they were met: early ones tell of the first jumps, and count for little.
     """
+    lost = 0.0
     slopes = np.empty(min(batch_size, order.size))
     averaging = counted_to.size > 0
     n_columns = sums.size - fit_intercept
@@ -287,9 +290,13 @@ def lazy_pass(
         asked = gamma
         for b in range(batch.size):
             i = batch[b]
-            slopes[b] = row_slope(loss, y[i], bias + _prediction(rows, i, sums, gain, cut)) / batch.size
+            z = bias + _prediction(rows, i, sums, gain, cut)
+            slopes[b] = row_slope(loss, y[i], z) / batch.size
+            if judged:
+                lost += (t + 1) * row_loss(loss, y[i], z)
             if start + b < n_to_measure:
-                asked = max(asked, safe_gamma(loss, _squared_length(rows, i) + (1.0 if fit_intercept else 0.0)))
+                length = _squared_length(rows, i) + (1.0 if fit_intercept else 0.0)
+                asked = max(asked, share * safe_gamma(loss, length))
         for b in range(batch.size):
             if averaging:
                 _count_weights(rows, batch[b], sums, weight_sums, counted_to, t, rule, gamma)
@@ -305,4 +312,4 @@ def lazy_pass(
                 _settle(sums, weight_sums, counted_to, t, rule, gamma, fit_intercept)
             gamma = asked
         t += 1
-    return t, gamma
+    return t, gamma, lost

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import expit
-from sklearn.datasets import load_iris, make_classification
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import scale as scaled
 
 from fewer._kernels import _dual_averaging as kernels
 from fewer.learn import L1LinearClassifier, L1LinearRegressor, RDAClassifier, RDARegressor
@@ -15,6 +18,7 @@ from fewer.learn.online._dual_averaging import (
     sparse_truth_norm,
     strongly_convex_weights,
 )
+from fewer.learn.online._gamma_race import SHARES
 
 FORMS = {
     "l1": lambda mean, t: l1_weights(mean, t, 0.003, 1.5),
@@ -80,18 +84,63 @@ def test_rho_makes_the_average_sparser_steps_and_counts_them_right(rows):
     assert model.set_params(output="average").fit(X, y).coef_[0] == pytest.approx(average[:60], abs=1e-12)
 
 
+def raced(X, y, share, alpha=0.001):
+    """Rows in order, with this share of the longest of the first 100 as gamma: it, t times the losses, and weights."""
+    total, gamma, w, met, losses = np.zeros(X.shape[1]), 0.0, np.zeros(X.shape[1]), [], []
+    for t, (row, label) in enumerate(zip(X, y, strict=True), 1):
+        met.append(w)
+        losses.append(t * np.logaddexp(0, -label * (row @ w)))
+        total += row * SLOPES["log"](label, row @ w)
+        gamma = max(gamma, share * np.linalg.norm(row)) if t <= 100 else gamma
+        w = l1_weights(total / t, t, alpha, gamma) if gamma > 0 else w
+    return gamma, np.array(losses), np.array(met), w
+
+
 def test_the_average_counts_weights_from_before_gamma_grew(rows):
     X, y = rows
     X = X * np.linspace(0.1, 3, 1500)[:, None]  # the longest of the first rows come late
-    model = RDAClassifier(alpha=0.001, shuffle=False, fit_intercept=False, output="average").fit(X[:300], y[:300])
-    total, gamma, w, met = np.zeros(60), 0.0, np.zeros(60), []
-    for t, (row, label) in enumerate(zip(X[:300], y[:300], strict=True), 1):
-        met.append(w)
-        total += row * SLOPES["log"](label, row @ w)
-        gamma = max(gamma, np.linalg.norm(row)) if t <= 100 else gamma
-        w = l1_weights(total / t, t, 0.001, gamma) if gamma > 0 else w
+    options = {"alpha": 0.001, "shuffle": False, "fit_intercept": False, "output": "average"}
+    model = RDAClassifier(**options).fit(X[:300], y[:300])
+    runs = [raced(X[:300], y[:300], share) for share in SHARES]
+    gamma, _, met, _ = min(runs, key=lambda run: run[1].sum())
     assert model.gamma_ == pytest.approx(gamma)
-    assert model.coef_[0] == pytest.approx(np.mean(met, axis=0), abs=1e-12)
+    assert model.coef_[0] == pytest.approx(met.mean(axis=0), abs=1e-12)
+
+
+def test_gamma_is_the_one_that_predicted_new_rows_best_and_the_worst_drop_out_as_steps_double(rows):
+    X, y = rows
+    model = RDAClassifier(alpha=0.001, shuffle=False, fit_intercept=False).fit(X, y)
+    left = [raced(X, y, share) for share in SHARES]
+    for cut in (200, 400, 800):
+        left.remove(max(left, key=lambda run: run[1][:cut].sum()))
+    gamma, _, _, last = min(left, key=lambda run: run[1].sum())
+    assert model.gamma_ == pytest.approx(gamma)
+    assert model.gamma_ < raced(X[:100], y[:100], 1)[0]
+    assert model.coef_[0] == pytest.approx(last, abs=1e-12)
+    again = RDAClassifier(alpha=0.001, shuffle=False, fit_intercept=False, n_epochs=3).fit(X, y)
+    assert again.gamma_ == model.gamma_  # rows that come again judge nothing
+
+
+def test_gamma_left_alone_is_close_to_the_best_there_is():
+    X, y = load_breast_cancer(return_X_y=True)
+    parts = [train_test_split(scaled(X), y, test_size=0.3, random_state=seed) for seed in range(10)]
+    chosen, *given = (
+        np.mean([RDAClassifier(gamma=gamma, random_state=0).fit(A, a).score(B, b) for A, B, a, b in parts])
+        for gamma in (None, 15, 5, 1.5, 0.5, 0.15)
+    )
+    assert chosen > max(given) - 0.01 > given[0]
+
+
+@pytest.mark.parametrize("model", [RDARegressor(gamma=1.0), RDARegressor(gamma=1.0, p_norm=1.5)], ids=str)
+def test_weights_that_run_away_are_told_of_and_never_kept_as_nan(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 30))
+    y = X[:, 0] + rng.normal(size=4000)
+    with pytest.warns(ConvergenceWarning, match=r"mean squared error of the last 100 rows .* gamma=1 is too small"):
+        model.fit(X[:120], y[:120])
+    with pytest.raises(ValueError, match=r"overflowed.*raise it, leave it at None, or scale"):
+        model.set_params(gamma=1e-3).fit(X, y)
+    assert model.set_params(gamma=None).fit(X, y).score(X, y) > 0.3
 
 
 @pytest.mark.parametrize(

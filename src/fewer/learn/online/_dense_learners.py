@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-from fewer._kernels._dual_averaging import row_slopes, safe_gamma
+from fewer._kernels._dual_averaging import row_losses, row_slopes, safe_gamma
 from fewer.learn.online._dual_averaging import l1_ball_weights, nearest_in_l1_ball, p_norm_weights, soft_threshold
 from fewer.learn.online._recipe import N_MEASURED, Recipe
 
@@ -25,11 +25,17 @@ class Batch:
     y: np.ndarray
     fit_intercept: bool
 
+    def predictions(self, weights: np.ndarray) -> np.ndarray:
+        inner = self.X @ weights[: self.X.shape[1]]
+        return np.asarray(inner + weights[-1] if self.fit_intercept else inner, dtype=np.float64)
+
+    def mean_loss(self, loss: int, weights: np.ndarray) -> float:
+        """Mean loss of the rows with these weights."""
+        return float(row_losses(loss, self.y, self.predictions(weights)).mean())
+
     def mean_gradient(self, loss: int, weights: np.ndarray) -> np.ndarray:
         """Mean gradient of the rows' losses at these weights."""
-        inner = self.X @ weights[: self.X.shape[1]]
-        z = np.asarray(inner + weights[-1] if self.fit_intercept else inner, dtype=np.float64)
-        slopes = row_slopes(loss, self.y, z) / len(self.y)
+        slopes = row_slopes(loss, self.y, self.predictions(weights)) / len(self.y)
         gradient = self.X.T @ slopes
         return np.append(gradient, slopes.sum()) if self.fit_intercept else np.asarray(gradient, dtype=np.float64)
 
@@ -54,6 +60,9 @@ class DenseLearner:
 
     recipe: Recipe
     size: int
+    share: float = 1.0
+    judged: bool = False
+    lost: float = 0.0
     t: int = 0
     n_rows: int = 0
     gamma: float = field(init=False)
@@ -65,11 +74,14 @@ class DenseLearner:
         self.gamma = float(self.recipe.gamma or 0)
         self.sums, self.weights, self.weight_sums = (np.zeros(self.size) for _ in range(3))
 
+    @np.errstate(over="ignore", invalid="ignore")  # weights that run away are told of when all rows are met
     def learn(self, X: Any, y: np.ndarray, order: np.ndarray) -> None:
         for batch in batches(X, y, order, self.recipe):
             self.weight_sums += self.weights
             self.sums += batch.mean_gradient(self.recipe.code, self.weights)
-            self.gamma = grown_gamma(self, batch)
+            if self.judged:
+                self.lost += (self.t + 1) * len(batch.y) * batch.mean_loss(self.recipe.code, self.weights)
+            self.gamma = grown_gamma(self, batch, self.share)
             self.t += 1
             self.n_rows += len(batch.y)
             if self.gamma > 0:
@@ -160,12 +172,12 @@ class AcceleratedLearner:
         return self.weight_sums / max(self.t, 1)
 
 
-def grown_gamma(learner: DenseLearner | AcceleratedLearner, batch: Batch) -> float:
-    """Gamma after another batch: what it was, or what those of its rows that are measured ask for."""
+def grown_gamma(learner: DenseLearner | AcceleratedLearner, batch: Batch, share: float = 1.0) -> float:
+    """Gamma after another batch: what it was, or a share of what those of its rows that are measured ask for."""
     n_to_measure = max(N_MEASURED - learner.n_rows, 0)
     if learner.recipe.gamma is not None or n_to_measure == 0:
         return learner.gamma
-    return max(learner.gamma, safe_gamma(learner.recipe.code, batch.squared_lengths[:n_to_measure].max()))
+    return max(learner.gamma, share * safe_gamma(learner.recipe.code, batch.squared_lengths[:n_to_measure].max()))
 
 
 def largest_mean_square(X: Any, fit_intercept: bool) -> float:

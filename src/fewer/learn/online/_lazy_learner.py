@@ -16,6 +16,9 @@ class LazyLearner:
 
     recipe: Recipe
     size: int
+    share: float = 1.0
+    judged: bool = False
+    lost: float = 0.0
     t: int = 0
     n_rows: int = 0
     gamma: float = field(init=False)
@@ -38,10 +41,12 @@ class LazyLearner:
         recipe = self.recipe
         rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else X
         to_measure = max(N_MEASURED - self.n_rows, 0) if recipe.gamma is None else 0
-        self.t, self.gamma = lazy_pass(
+        self.t, self.gamma, lost = lazy_pass(
             rows, order, y, recipe.batch_size, recipe.code, self.rule, recipe.fit_intercept,
             self.sums, self.weight_sums, self.counted_to, self.t, self.gamma, to_measure,
+            self.share, self.judged,
         )  # fmt: skip
+        self.lost += lost
         self.n_rows += len(order)
 
     @property

@@ -16,7 +16,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fewer._estimators import fit_steps
 from fewer.learn.online._dense_learners import AcceleratedLearner, DenseLearner
+from fewer.learn.online._gamma_race import SHARES, GammaRace
 from fewer.learn.online._lazy_learner import LazyLearner
+from fewer.learn.online._overshoot import tell_of_overshooting
 from fewer.learn.online._recipe import Learner, Recipe
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
@@ -51,14 +53,19 @@ class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
         if self.accelerated:
             return [AcceleratedLearner(recipe, size, whole_table=whole_table) for _ in range(n_targets)]
         together = self.penalty == "l1_ball" or self.p_norm != 2
-        return [DenseLearner(recipe, size) if together else LazyLearner(recipe, size) for _ in range(n_targets)]
+        kind = DenseLearner if together else LazyLearner
+        if self.gamma is not None:
+            return [kind(recipe, size) for _ in range(n_targets)]
+        return [GammaRace([kind(recipe, size, share, judged=True) for share in SHARES]) for _ in range(n_targets)]
 
     def _refuse_combinations(self) -> None:
         """Say which parameters have no meaning together."""
         if self.accelerated and getattr(self, "loss", None) == "hinge":
             raise ValueError("accelerated=True is for losses without a kink, and the hinge has one; use loss='log'.")
         if self.gamma == 0 and not self.accelerated:
-            raise ValueError("gamma=0 is for accelerated=True with the whole table as a batch; here it must be above.")
+            raise ValueError(
+                "gamma=0 is for accelerated=True with the whole table as a batch; here it must be above zero."
+            )
         for name, plain in (("rho", 0), ("p_norm", 2)):
             if getattr(self, name) != plain and (self.accelerated or self.penalty not in ("l1", "none")):
                 raise ValueError(
@@ -82,7 +89,11 @@ class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
                 order = rng.permutation(n_rows) if self.shuffle else np.arange(n_rows)
                 if self._learn(X, targets, order, lambda: after_step("block of rows", self._attributes)):
                     break
+                for learner in self._learners:
+                    if isinstance(learner, GammaRace):
+                        learner.end()
             self._keep()
+        self._tell_of_overshooting(X, targets)
 
     def _gone_on_with(self, X: Any, targets: list[np.ndarray]) -> None:
         """Meet more rows, once, in the order in which they come."""
@@ -93,6 +104,11 @@ class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
             )
         self._learn(X, targets, np.arange(X.shape[0]), lambda: False)
         self._keep()
+        self._tell_of_overshooting(X, targets)
+
+    def _tell_of_overshooting(self, X: Any, targets: list[np.ndarray]) -> None:
+        for learner, target in zip(self._learners, targets, strict=True):
+            tell_of_overshooting(learner, X, target)
 
     def _learn(self, X: Any, targets: list[np.ndarray], order: np.ndarray, stopped: Callable[[], bool]) -> bool:
         """Meet the rows in this order; returns whether a callback said stop."""

@@ -55,9 +55,17 @@ class Learner(Protocol):
     stopped. Weights have the intercept at the end, if there is one.
     """
 
-    recipe: Recipe
-    t: int
-    gamma: float
+    @property
+    def recipe(self) -> Recipe:
+        """What it minimises."""
+
+    @property
+    def t(self) -> int:
+        """Steps made."""
+
+    @property
+    def gamma(self) -> float:
+        """How slowly its weights move."""
 
     def learn(self, X: Any, y: np.ndarray, order: np.ndarray) -> None:
         """Meet these rows of X in this order, a batch for each step."""

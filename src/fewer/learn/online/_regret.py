@@ -19,7 +19,7 @@ from fewer._figures import Result
 from fewer._kernels._dual_averaging import row_losses, row_slopes
 from fewer.learn.online._rda_classifier import RDAClassifier
 from fewer.learn.online._rda_regressor import RDARegressor
-from fewer.learn.online._recipe import N_MEASURED, Recipe
+from fewer.learn.online._recipe import Recipe
 from fewer.learn.sparse import L1LinearClassifier, L1LinearRegressor
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def regret_monitor(
     Parameters
     ----------
     model : RDAClassifier or RDARegressor
-        With ``batch_size=1`` and not accelerated. It is left as it is, and need not be fitted. ``gamma=None`` is taken
-        from the first 100 rows before the first is met.
+        With ``batch_size=1`` and not accelerated. It is left as it is, and need not be fitted. ``gamma=None`` is
+        the one that these rows choose, before the first is met.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows.
     y : array-like of shape (n_samples,)
@@ -173,10 +173,10 @@ def _target(model: Any, y: np.ndarray) -> np.ndarray:
 
 
 def _with_fixed_gamma(model: Any, X: Any, y: np.ndarray) -> Any:
-    """A learner that has met no row; where gamma is not given, with the one that the rows ask for."""
+    """A learner that has met no row; where gamma is not given, with the one that the rows choose."""
     if model.gamma is None:
         measuring = model._learners_for(1, X)[0]
-        measuring.learn(X, y, np.arange(min(N_MEASURED, X.shape[0])))
+        measuring.learn(X, y, np.arange(X.shape[0]))
         model = clone(model).set_params(gamma=measuring.gamma)
     return model._learners_for(1, X)[0]
 
