@@ -51,7 +51,7 @@ def test_copies_of_columns_are_no_obstacle(table, solver):
 def test_constant_columns_get_no_coefficient_and_a_warning(table):
     X, y = table
     X = np.insert(X, 5, 4.2, axis=1)
-    with pytest.warns(UserWarning, match="1 columns are constant"):
+    with pytest.warns(UserWarning, match=r"Column \d+ is constant and cannot be scaled: no coefficient"):
         model = DantzigSelector().fit(X, y)
     assert model.coef_[5] == 0
     assert model.support_.tolist() == [3, 8]

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from fewer._figures import Result
+from fewer.learn.dantzig._column_positions import sorted_positions
 from fewer.learn.dantzig._compatibility import compatibility
 from fewer.learn.dantzig._design_covariance import (
     MOST_PATTERNS,
-    checked_support,
     coherence,
     covariance_of,
     refuse_many_patterns,
@@ -90,8 +90,8 @@ def cone_invertibility(
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Design; its columns are scaled to mean square 1. Or ``Sigma``, with ``precomputed``.
-    J : array-like of int
-        Columns of the support.
+    J : array-like of int, str or bool
+        Columns of the support: their positions, names or a mask.
     xi : float, default=1.0
         Width of the cone: 1 for the Dantzig selector, 3 is usual for the Lasso.
     q : float, default=inf
@@ -124,7 +124,7 @@ def cone_invertibility(
       2 columns, xi = 1, l_inf norm
     """
     sigma = covariance_of(X, "cone_invertibility", precomputed)
-    support = checked_support(J, len(sigma), "cone_invertibility")
+    support = sorted_positions(J, X, "cone_invertibility")
     if not xi >= 0 or not q >= 1:
         raise ValueError(f"xi={xi}, q={q}: xi must not be negative, and q be 1 or more.")
     possible = q == np.inf or (q == 1 and l == 0)

@@ -164,9 +164,10 @@ class DantzigSelector(CallbackSupportMixin, RegressorMixin, LinearModel, BaseEst
         X, y = validated(self, X, y, y_numeric=True, accept_sparse=("csr", "csc"), dtype=np.float64)
         table = moments(X, np.asarray(y, dtype=float), self.fit_intercept, self.standardize)
         if table.kept.size < X.shape[1]:
-            warn_caller(
-                f"{X.shape[1] - table.kept.size} columns are constant, and get no coefficient: they cannot be scaled."
-            )
+            constant = np.setdiff1d(np.arange(X.shape[1]), table.kept)
+            first = getattr(self, "feature_names_in_", np.arange(X.shape[1])).tolist()[constant[0]]
+            more = "" if constant.size == 1 else f", and {constant.size - 1:,} more"
+            warn_caller(f"Column {first!r} is constant and cannot be scaled{more}: no coefficient.")
         with fit_steps(self, X, y) as after_step:
             solution = self._solution(table, X.shape[0], lambda: after_step("breakpoint"))
             self.alpha_, self.n_iter_ = float(solution.alpha), solution.n_iter

@@ -1,4 +1,4 @@
-"""``Sigma = X'X / n`` of a design, and the sign patterns and cones in which its numbers are looked for."""
+"""``Sigma = X'X / n`` of a design, and the sign patterns in which its numbers are looked for."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -30,14 +30,6 @@ def covariance_of(X: Any, who: str, precomputed: bool) -> np.ndarray:
     if sigma.shape[0] != sigma.shape[1] or not np.allclose(sigma, sigma.T):
         raise ValueError(f"{who} got precomputed=True, so X must be a symmetric matrix; its shape is {sigma.shape}.")
     return sigma
-
-
-def checked_support(columns: Any, n_columns: int, who: str) -> np.ndarray:
-    """Columns by their positions, each once."""
-    support = np.unique(np.asarray(columns, dtype=int))
-    if support.size == 0 or support.size != np.size(columns) or support[0] < 0 or support[-1] >= n_columns:
-        raise ValueError(f"{who} needs different columns by their positions from 0 to {n_columns - 1}; got {columns}.")
-    return support
 
 
 def refuse_many_patterns(k: int, who: str) -> None:

@@ -162,7 +162,11 @@ def _statement(guarantee: str, verdicts: dict[int, str]) -> str:
     paper="restricted-eigenvalue",
 )
 def design_report(
-    X: Any, k_grid: Sequence[int] = (1, 2, 3), a: Sequence[float] = (1.0, 3.0), *, random_state: Any = None
+    X: Any,
+    k_grid: int | Sequence[int] = (1, 2, 3),
+    a: float | Sequence[float] = (1.0, 3.0),
+    *,
+    random_state: Any = None,
 ) -> DesignReport:
     """What the guarantees of sparse methods are worth on a design.
 
@@ -171,9 +175,9 @@ def design_report(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Design. Its columns are scaled to mean square 1, which changes every number; centre them first if the model
         will have an intercept.
-    k_grid : sequence of int, default=(1, 2, 3)
+    k_grid : int or sequence of int, default=(1, 2, 3)
         Numbers of true columns.
-    a : sequence of float, default=(1, 3)
+    a : float or sequence of float, default=(1, 3)
         Widths of the cone: 1 for the Dantzig selector, 3 for the Lasso.
     random_state : int, RandomState instance or None, default=None
         Draws supports and starts of the searches.
@@ -208,8 +212,8 @@ def design_report(
     """
     scaled = scaled_design(X, "design_report")
     n_samples, p = scaled.shape
-    ks = tuple(sorted({int(k) for k in k_grid}))
-    widths = sorted({float(width) for width in a})
+    ks = tuple(sorted({int(k) for k in np.atleast_1d(k_grid)}))
+    widths = sorted({float(width) for width in np.atleast_1d(a)})
     if not ks or not widths or ks[0] < 1 or ks[-1] > p:
         raise ValueError(f"k_grid must hold numbers from 1 to the {p} columns, and a at least one number.")
     draws = check_random_state(random_state)

@@ -14,9 +14,12 @@ import numpy as np
 from scipy.optimize import linprog
 
 from fewer._figures import Result
+from fewer.learn.dantzig._column_positions import sorted_positions
 from fewer.learn.dantzig._cone_invertibility import ConeInvertibility, cone_invertibility
-from fewer.learn.dantzig._design_covariance import checked_support, covariance_of
+from fewer.learn.dantzig._design_covariance import covariance_of
 from fewer.learn.dantzig._penalty_level import coverage
+
+_ESTIMATORS = {"dantzig": "Dantzig selector", "lasso": "Lasso"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +58,7 @@ class ErrorBound(Result):
 
     def __repr__(self) -> str:
         return (
-            f"ErrorBound: l_{self.factor.q:g} error of the {self.estimator} at most {self.bound:.4g}\n"
+            f"ErrorBound: l_{self.factor.q:g} error of the {_ESTIMATORS[self.estimator]} at most {self.bound:.4g}\n"
             f"  if no mean product with the noise exceeds {self.noise_allowed:.4g}"
         )
 
@@ -79,8 +82,8 @@ def lq_error_bound(
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Design; its columns are scaled to mean square 1. Or ``Sigma``, with ``precomputed``.
-    J : array-like of int
-        Columns with a true coefficient (or the large ones, see ``rest``).
+    J : array-like of int, str or bool
+        Columns with a true coefficient (or the large ones, see ``rest``): their positions, names or a mask.
     alpha : float
         Penalty.
     estimator : {"dantzig", "lasso"}, default="dantzig"
@@ -115,7 +118,7 @@ def lq_error_bound(
     >>> import numpy as np
     >>> from fewer.learn import lq_error_bound
     >>> lq_error_bound(np.eye(10), [0, 1, 2, 3], alpha=0.1, q=np.inf, precomputed=True)
-    ErrorBound: l_inf error of the dantzig at most 0.2
+    ErrorBound: l_inf error of the Dantzig selector at most 0.2
       if no mean product with the noise exceeds 0.1
     """
     if estimator not in ("dantzig", "lasso"):
@@ -123,7 +126,7 @@ def lq_error_bound(
     if not alpha >= 0 or not rest >= 0:
         raise ValueError(f"alpha={alpha}, rest={rest}: neither may be negative.")
     sigma = covariance_of(X, "lq_error_bound", precomputed)
-    support = checked_support(J, len(sigma), "lq_error_bound")
+    support = sorted_positions(J, X, "lq_error_bound")
     lasso = estimator == "lasso"
     if xi is None:
         xi = (6.0 if lasso else 3.0) if rest else (3.0 if lasso else 1.0)
@@ -222,8 +225,8 @@ def selection_certificate(
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Design; its columns are scaled to mean square 1. Or ``Sigma``, with ``precomputed``.
-    J : array-like of int
-        Columns with a true coefficient.
+    J : array-like of int, str or bool
+        Columns with a true coefficient: their positions, names or a mask.
     alpha : float
         The universal penalty, ``penalty_level("universal", ...)``.
     b_min : float
@@ -252,6 +255,6 @@ def selection_certificate(
     if not alpha >= 0 or not b_min > 0:
         raise ValueError(f"alpha={alpha}, b_min={b_min}: alpha must not be negative, and b_min be above 0.")
     sigma = covariance_of(X, "selection_certificate", precomputed)
-    factor = cone_invertibility(sigma, J, precomputed=True)
+    factor = cone_invertibility(sigma, sorted_positions(J, X, "selection_certificate"), precomputed=True)
     low = 2 * alpha / factor.value if factor.value > 0 else np.inf
     return SelectionCertificate(bool(low < b_min / 2), (low, b_min / 2), 2 * low, coverage(len(sigma)), factor)

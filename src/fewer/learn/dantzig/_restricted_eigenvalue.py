@@ -16,13 +16,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from fewer._figures import Result
+from fewer.learn.dantzig._column_positions import sorted_positions
 from fewer.learn.dantzig._compatibility import (
     compatible_direction,
     cone_generators,
     lowered_quotient,
 )
 from fewer.learn.dantzig._design_covariance import (
-    checked_support,
     covariance_of,
     refuse_many_patterns,
     root_of,
@@ -107,8 +107,8 @@ def restricted_eigenvalue(
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Design; its columns are scaled to mean square 1. Or ``Sigma``, with ``precomputed``.
-    S : array-like of int or None, default=None
-        Columns of one support, up to 12.
+    S : array-like of int, str or bool, or None, default=None
+        Columns of one support, up to 12: their positions, names or a mask.
     k : int or None, default=None
         Or a number of columns, for all supports of that size.
     a : float, default=3.0
@@ -150,7 +150,7 @@ def restricted_eigenvalue(
     draws = check_random_state(random_state)
     root = root_of(sigma)
     if S is not None:
-        support = checked_support(S, len(sigma), "restricted_eigenvalue")
+        support = sorted_positions(S, X, "restricted_eigenvalue")
         refuse_many_patterns(support.size, "restricted_eigenvalue")
         upper, u, phi2, proved_phi2 = lowest_of_support(root, support, sign_patterns(support.size), a, n_starts, draws)
         lower = eigenvalue_lower_bound(sigma, support, None, a, proved_phi2)
@@ -168,7 +168,9 @@ def restricted_eigenvalue(
         lower = eigenvalue_lower_bound(sigma, None, k, a)
         size = k
     if population is not None:
-        lower = max(lower, _from_population(sigma, np.asarray(population, dtype=float), S, size, a))
+        lower = max(
+            lower, _from_population(sigma, np.asarray(population, dtype=float), None if S is None else support, size, a)
+        )
     lower = min(lower, upper)
     proved = lower > _NOTHING
     refuted = not proved and upper <= _NOTHING
@@ -229,10 +231,9 @@ def nearly_dependent(sigma: np.ndarray, k: int) -> np.ndarray:
     return np.array(columns, dtype=int)
 
 
-def _from_population(sigma: np.ndarray, population: np.ndarray, S: Any, k: int, a: float) -> float:
+def _from_population(sigma: np.ndarray, population: np.ndarray, support: np.ndarray | None, k: int, a: float) -> float:
     """The population's bound, less what the sample can differ from it over the cone."""
     if population.shape != sigma.shape:
         raise ValueError(f"population has shape {population.shape}, and the design has {len(sigma)} columns.")
-    support = None if S is None else np.asarray(S, dtype=int)
     bound = eigenvalue_lower_bound(population, support, k, a)
     return bound - (1 + a) ** 2 * k * float(np.abs(sigma - population).max())

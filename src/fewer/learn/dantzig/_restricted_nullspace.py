@@ -17,8 +17,8 @@ from sklearn.utils import check_random_state
 
 from fewer._estimators import checked_array
 from fewer._figures import Result
+from fewer.learn.dantzig._column_positions import sorted_positions
 from fewer.learn.dantzig._design_covariance import (
-    checked_support,
     refuse_many_patterns,
     sign_patterns,
 )
@@ -92,8 +92,8 @@ def restricted_nullspace(
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Design, as it is: :class:`BasisPursuit` does not scale columns either, and scaling them changes the answer.
-    S : array-like of int or None, default=None
-        Columns of one support, up to 12: the answer is exact.
+    S : array-like of int, str or bool, or None, default=None
+        Columns of one support, up to 12, by their positions, names or a mask: the answer is exact.
     k : int or None, default=None
         Or a number of columns, for all supports of that size: a proof, a counterexample, or neither.
     a : float, default=1.0
@@ -131,7 +131,7 @@ def restricted_nullspace(
     equations = row_basis(table.toarray() if sparse.issparse(table) else table)
     p = table.shape[1]
     if S is not None:
-        support = checked_support(S, p, "restricted_nullspace")
+        support = sorted_positions(S, X, "restricted_nullspace")
         refuse_many_patterns(support.size, "restricted_nullspace")
         value, worst = largest_share(equations, support)
         holds = value < (1 - _ROUNDING) / a

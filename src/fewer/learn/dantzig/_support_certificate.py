@@ -15,6 +15,7 @@ from scipy import linalg, sparse
 
 from fewer._estimators import checked_array
 from fewer._figures import Result
+from fewer.learn.dantzig._column_positions import column_positions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -161,8 +162,8 @@ def irrepresentability(X: Any, support: "ArrayLike", signs: "ArrayLike") -> np.n
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Design.
-    support : array-like of shape (k,)
-        Columns.
+    support : array-like of shape (k,) of int, str or bool
+        Columns: their positions, names or a mask.
     signs : array-like of shape (k,)
         Signs of their coefficients, -1 or 1.
 
@@ -179,8 +180,10 @@ def irrepresentability(X: Any, support: "ArrayLike", signs: "ArrayLike") -> np.n
     >>> irrepresentability(X, [0, 1], [1, 1])
     array([nan, nan, 1.4])
     """
+    names = X
     X = checked_array(X, "irrepresentability", accept_sparse=("csr", "csc"), dtype=np.float64)
-    support, signs = np.asarray(support, dtype=int), np.asarray(signs, dtype=float)
+    support = column_positions(support, names, "irrepresentability")
+    signs = np.asarray(signs, dtype=float)
     if support.shape != signs.shape or not np.isin(signs, (-1, 1)).all():
         raise ValueError("signs must hold -1 or 1 for each column of the support.")
     inside = columns_as_array(X, support)
