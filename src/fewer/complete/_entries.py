@@ -79,6 +79,17 @@ class DenseEntries:
         """The table that has ``values`` at the observed entries."""
         return values
 
+    def positions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Row and column of each observed entry, row by row."""
+        rows, columns = np.nonzero(self.mask)
+        return rows, columns
+
+    def where(self, kept: np.ndarray) -> np.ndarray:
+        """The table's values at some of the observed entries (a mask over ``positions``), and zero at the others."""
+        values = np.zeros_like(self.values)
+        values[self.mask] = self.values[self.mask] * kept
+        return values
+
 
 class SparseEntries:
     """The observed entries alone, row by row."""
@@ -142,6 +153,14 @@ class SparseEntries:
             thin, penalties = _in_rows(thin, self.dtype), penalties.astype(np.float64)
             in_threads(fill_ridge_rows, starts, indices, order, self.values, thin, penalties, out, cost=rank**2)
         return out
+
+    def positions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Row and column of each observed entry, row by row."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.indptr)), self.indices
+
+    def where(self, kept: np.ndarray) -> np.ndarray:
+        """The table's values at some of the observed entries (a mask over ``positions``), and zero at the others."""
+        return self.values * kept
 
     def matrix(self, values: np.ndarray) -> Any:
         """The table that has ``values`` at the observed entries, as an operator."""

@@ -68,10 +68,9 @@ def solutions(
         if by_alternating:
             state = _by_alternating(entries, lam, state if options.warm_start else None, rules, on_step)
         else:
-            if zero is None and (state is None or not options.warm_start):
-                zero = zero_completion(entries, rules)
-            first = zero if zero is not None else state
-            assert first is not None
+            first = state if options.warm_start else None
+            if first is None:
+                first = zero = zero or zero_completion(entries, rules)
             state = completed(entries, soft(lam), first, rules._replace(lam=lam), on_step)
         yield state
         if state.stopped:

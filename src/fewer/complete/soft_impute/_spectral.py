@@ -9,8 +9,9 @@ what results [1]_: ``Z <- S(P_O(X) + P_O^perp(Z))``. The filled matrix is the su
 
 so a product with it costs as much as there are observed entries. The SVD is not computed from the beginning in each
 step: one step keeps Z's column space (with some more directions) and takes the best Z within it, the next step does so
-with its row space. Both contain the present Z, so the objective never rises; the spaces turn to the leading singular ones while Z
-settles. Steps may be taken from a point ahead of Z (momentum), and are taken again without if the objective rose.
+with its row space. Both contain the present Z, so the objective never rises; the spaces turn to the leading singular
+ones while Z settles. Steps may be taken from a point ahead of Z (momentum), and are taken again without if the
+objective rose.
 
 For the nuclear norm how far from the minimum one is can be told: ``G = P_O(X - Z)``, scaled until its largest singular
 value is at most lam, is feasible in the dual problem, and the gap between both objectives bounds the error.
