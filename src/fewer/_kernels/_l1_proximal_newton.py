@@ -9,167 +9,122 @@ as the matrix costs: so that correlated columns cost at most about twice the bet
 import numpy as np
 from numba import njit
 
-from fewer._kernels._l1_quadratic import minimise_quadratic, optimality_gap, shrunk_step
-from fewer._kernels._margin_losses import slopes, slopes_and_curvatures, total_loss_along
-from fewer._kernels._table_columns import (
-    add_weighted,
-    combination,
-    dot,
-    n_stored,
-    products,
-    weighted_square,
-)
-from fewer._kernels._weighted_gram import n_blocks_for, weighted_gram
+from fewer._kernels._kept_gram import N_HELD, SPENT, forget, kept_gram, sampled
+from fewer._kernels._l1_quadratic import minimise_quadratic, optimality_gap
+from fewer._kernels._l1_rows import minimise_on_rows
+from fewer._kernels._margin_losses import loss_and_derivatives_along, slopes, slopes_and_curvatures
+from fewer._kernels._table_columns import combination, n_stored, picked, products
+from fewer._kernels._weighted_gram import n_blocks_for
 
 _SUFFICIENT = 0.01
 _SMALLEST_CURVATURE = 1e-12
-_MATRIX_AT_MOST = 4000
+# What the product of two entries in a matrix costs, beside an entry that a pass over columns visits.
+_DENSE_PRICE, _SPARSE_PRICE = 0.3, 1.0
+# A step with an old matrix should leave at most this share of the violations.
+_SLOW = 0.25
+_INNER = 0.1
 
 
 @njit(cache=True, nogil=True)
-def _dense_like(X, columns, n_rows):
+def _stored(X, columns):
     stored = 0
     for at in range(columns.size):
         stored += n_stored(X, columns[at])
-    return stored, stored == n_rows * columns.size
+    return stored
 
 
 @njit(cache=True, nogil=True)
-def _by_matrix(X, columns, w, penalties, slopes_at, second, n_blocks, tol, steps):
-    """Steps that minimise the model through its matrix."""
-    Q = np.empty((columns.size, columns.size))
-    weighted_gram(X, columns, 0, second, n_blocks, Q)
-    coefficients = np.empty(columns.size)
-    strengths = np.empty(columns.size)
-    for at in range(columns.size):
-        Q[at, at] = max(Q[at, at], _SMALLEST_CURVATURE)
-        coefficients[at] = w[columns[at]]
-        strengths[at] = penalties[columns[at]]
-    minimise_quadratic(Q, slopes_at.copy(), coefficients, strengths, tol, 1000)
-    for at in range(columns.size):
-        steps[at] = coefficients[at] - w[columns[at]]
+def _minimise_by_matrix(kept, X, columns, second, n_blocks, slopes_at, before, coefficients, strengths, tol):
+    """Minimise the model through its matrix, from where the coefficients are."""
+    Q = kept_gram(kept, X, columns, second, n_blocks)
+    slopes_now = slopes_at.copy()
+    for a in range(columns.size):
+        Q[a, a] = max(Q[a, a], _SMALLEST_CURVATURE)
+    for a in range(columns.size):
+        moved = coefficients[a] - before[a]
+        if moved != 0.0:
+            slopes_now += moved * Q[a]
+    minimise_quadratic(Q, slopes_now, coefficients, strengths, tol, 1000)
 
 
 @njit(cache=True, nogil=True)
-def _by_rows(X, columns, w, penalties, first, second, tol, with_matrix, steps):
-    """Steps that minimise the model column by column, until ``tol``.
+def _newton_on(loss, X, y, weights, penalties, w, z, columns, slopes_at, tol, max_steps, value, with_matrix, kept):
+    """Newton steps on the columns named, until their violations sum to at most ``tol``; the objective's new value.
 
-    With ``with_matrix``, what is left when passes have cost as much as the matrix of the columns that still move is
-    done through that.
+    ``slopes_at`` are their slopes, which change with the steps. The model is minimised on the rows until that has cost
+    as much as its matrix; from then on by the matrix, which is made anew when steps with an old one gain too little.
     """
-    residual = first.copy()
-    curvatures = np.zeros(columns.size)
-    steps[:] = 0.0
-    order = np.empty(columns.size, dtype=np.int64)
-    moving = np.arange(columns.size)
-    gaps = np.zeros(columns.size)
-    spent = 0.0
-    everything = True
-    for _ in range(10000):
-        total = 0.0
-        for a in range(moving.size):
-            at = moving[a]
-            j = columns[at]
-            if curvatures[at] == 0.0:
-                curvatures[at] = max(weighted_square(X, j, second), _SMALLEST_CURVATURE)
-            slope = dot(X, j, residual)
-            coefficient = w[j] + steps[at]
-            gaps[at] = optimality_gap(slope, coefficient, penalties[j])
-            total += gaps[at]
-            step = shrunk_step(slope, curvatures[at], coefficient, penalties[j])
-            spent += n_stored(X, j)
-            if step != 0.0:
-                steps[at] += step
-                add_weighted(X, j, step, second, residual)
-                spent += n_stored(X, j)
-        if everything and total <= tol:
-            return
-        if not everything and total <= 0.3 * tol:
-            moving, everything = np.arange(columns.size), True
-            continue
-        n_moving = 0
-        for at in range(columns.size):
-            if w[columns[at]] + steps[at] != 0.0 or (everything and gaps[at] > 0.0):
-                order[n_moving] = at
-                n_moving += 1
-        moving = order[:n_moving].copy()
-        everything = n_moving == columns.size
-        if moving.size == 0:
-            return
-        stored, dense = _dense_like(X, columns[moving], first.size)
-        cost = stored * moving.size * (0.1 if dense else 1.0)
-        if with_matrix and spent > 5.0 * stored + cost and moving.size <= _MATRIX_AT_MOST:
-            chosen = columns[moving]
-            Q = np.empty((chosen.size, chosen.size))
-            weighted_gram(X, chosen, 0, second, n_blocks_for(first.size), Q)
-            slopes_at = np.empty(chosen.size)
-            products(X, chosen, residual, slopes_at)
-            coefficients = np.empty(chosen.size)
-            strengths = np.empty(chosen.size)
-            for a in range(chosen.size):
-                Q[a, a] = max(Q[a, a], _SMALLEST_CURVATURE)
-                coefficients[a] = w[chosen[a]] + steps[moving[a]]
-                strengths[a] = penalties[chosen[a]]
-            minimise_quadratic(Q, slopes_at, coefficients, strengths, 0.3 * tol, 1000)
-            for a in range(chosen.size):
-                moved = coefficients[a] - w[chosen[a]] - steps[moving[a]]
-                if moved != 0.0:
-                    steps[moving[a]] += moved
-                    add_weighted(X, chosen[a], moved, second, residual)
-            moving, everything = np.arange(columns.size), True
-            spent = 0.0
-
-
-@njit(cache=True, nogil=True)
-def _newton_on(loss, X, y, weights, penalties, w, z, columns, tol, max_steps, value, with_matrix):
-    """Newton steps on the columns named, until their violations sum to at most ``tol``; the objective's new value."""
-    n_rows = z.size
+    n_rows, size = z.size, columns.size
     first, second, direction = np.empty(n_rows), np.empty(n_rows), np.empty(n_rows)
-    slopes_at, steps = np.empty(columns.size), np.zeros(columns.size)
-    _, dense = _dense_like(X, columns, n_rows)
-    # Rows enough for a matrix that is right to about a tenth; the exact one where the model is the problem itself.
-    n_blocks = n_blocks_for(min(n_rows, max(100 * columns.size, 2000)))
+    new_first, new_second = np.empty(n_rows), np.empty(n_rows)
+    strengths, before = penalties[columns], w[columns]
+    stored = _stored(X, columns)
+    dense = stored == n_rows * size
+    # Rows enough for a matrix that is right to about a tenth.
+    n_blocks = n_blocks_for(min(n_rows, max(100 * size, 2000))) if dense else n_blocks_for(n_rows)
     rows_used = min(n_rows, n_blocks * 512)
-    matrix_pays = with_matrix and ((dense and rows_used * columns.size <= 40 * n_rows) or columns.size <= 16)
-    for _ in range(max_steps):
-        slopes_and_curvatures(loss, y, weights, z, first, second)
-        products(X, columns, first, slopes_at)
+    price = size * (_DENSE_PRICE * rows_used * size if dense else _SPARSE_PRICE * stored)
+    pays = with_matrix and size * size <= stored and size <= kept.held.size
+    table, places = picked(X, columns)
+    slopes_and_curvatures(loss, y, weights, z, first, second)
+    elsewhere = 0.0
+    for j in range(w.size):
+        elsewhere += penalties[j] * abs(w[j])
+    for at in range(size):
+        elsewhere -= strengths[at] * abs(before[at])
+    last, by_matrix, fresh = np.inf, False, True
+    for step in range(max_steps):
+        if step:
+            products(table, places, first, slopes_at)
         total = 0.0
-        for at in range(columns.size):
-            total += optimality_gap(slopes_at[at], w[columns[at]], penalties[columns[at]])
+        for at in range(size):
+            total += optimality_gap(slopes_at[at], before[at], strengths[at])
         if total <= tol:
             break
-        if matrix_pays:
-            _by_matrix(X, columns, w, penalties, slopes_at, second, n_blocks, 0.01 * total, steps)
-        else:
-            _by_rows(X, columns, w, penalties, first, second, max(0.1 * total, 0.3 * tol), with_matrix, steps)
+        if by_matrix and total > _SLOW * last:
+            if fresh:
+                n_blocks = min(4 * n_blocks, n_blocks_for(n_rows))
+            if not fresh or sampled(kept, n_rows):
+                forget(kept)
+        last, fresh = total, kept.facts[N_HELD] == 0
+        coefficients = before.copy()
+        by_matrix = pays and (kept.facts[N_HELD] > 0 or kept.facts[SPENT] > price)
+        if not by_matrix:
+            budget = price - kept.facts[SPENT] if pays else 10.0 * price + 100.0 * stored
+            spent, done = minimise_on_rows(
+                table, places, first, second, coefficients, strengths, max(_INNER * total, 0.3 * tol), budget
+            )
+            kept.facts[SPENT] += spent
+            by_matrix = not done and with_matrix and size <= kept.held.size
+        if by_matrix:
+            _minimise_by_matrix(
+                kept, X, columns, second, n_blocks, slopes_at, before, coefficients, strengths, 0.03 * total
+            )
+        steps = coefficients - before
         decrease = 0.0
-        for at in range(columns.size):
-            j = columns[at]
-            decrease += slopes_at[at] * steps[at] + penalties[j] * (abs(w[j] + steps[at]) - abs(w[j]))
+        for at in range(size):
+            decrease += slopes_at[at] * steps[at] + strengths[at] * (abs(coefficients[at]) - abs(before[at]))
         if decrease >= 0.0:
             break
-        combination(X, columns, steps, direction)
-        elsewhere = 0.0
-        for j in range(w.size):
-            elsewhere += penalties[j] * abs(w[j])
-        for at in range(columns.size):
-            elsewhere -= penalties[columns[at]] * abs(w[columns[at]])
+        combination(table, places, steps, direction)
         share, taken = 1.0, False
         for _ in range(40):
-            new = elsewhere + total_loss_along(loss, y, weights, z, share, direction)
-            for at in range(columns.size):
-                new += penalties[columns[at]] * abs(w[columns[at]] + share * steps[at])
+            new = elsewhere + loss_and_derivatives_along(loss, y, weights, z, share, direction, new_first, new_second)
+            for at in range(size):
+                new += strengths[at] * abs(before[at] + share * steps[at])
             if new - value <= _SUFFICIENT * share * decrease + 1e-14 * abs(value):
                 taken = True
                 break
             share *= 0.5
         if not taken:
             break
-        for at in range(columns.size):
-            w[columns[at]] += share * steps[at]
+        for at in range(size):
+            before[at] = coefficients[at] if share == 1.0 else before[at] + share * steps[at]
+            w[columns[at]] = before[at]
         for i in range(n_rows):
             z[i] += share * direction[i]
+        first, new_first = new_first, first
+        second, new_second = new_second, second
         value = new
     return value
 
@@ -196,7 +151,10 @@ def _level_of_largest(values, n_wanted):
 
 @njit(cache=True, nogil=True)
 def _working_set(w, penalties, candidates, gaps, size):
-    """Columns in the model, and of the others those that violate most, about ``size`` together."""
+    """Where columns in the model are among the candidates, and of the others those that violate most.
+
+    Together they are about ``size``.
+    """
     outside = gaps.copy()
     n_inside, n_outside = 0, 0
     for at in range(candidates.size):
@@ -206,13 +164,13 @@ def _working_set(w, penalties, candidates, gaps, size):
         n_outside += outside[at] > 0.0
     n_wanted = max(size - n_inside, size // 2)
     level = _level_of_largest(outside, n_wanted) if n_outside > n_wanted else 0.0
-    columns = np.empty(n_inside + n_outside, dtype=candidates.dtype)
-    n_columns = 0
+    chosen = np.empty(n_inside + n_outside, dtype=np.int64)
+    n_chosen = 0
     for at in range(candidates.size):
         if outside[at] > level or w[candidates[at]] != 0.0 or penalties[candidates[at]] == 0.0:
-            columns[n_columns] = candidates[at]
-            n_columns += 1
-    return columns[:n_columns]
+            chosen[n_chosen] = at
+            n_chosen += 1
+    return chosen[:n_chosen]
 
 
 @njit(cache=True, nogil=True)
@@ -247,6 +205,7 @@ def working_set_round(
     max_steps,
     share,
     with_matrix,
+    kept,
 ):
     """One round, in place on ``w``, ``z = X w``, slopes and gaps of the candidate columns.
 
@@ -258,14 +217,18 @@ def working_set_round(
     for at in range(candidates.size):
         n_violating += gaps[at] > 0.0
     size = max(size, int(n_violating * share))
-    columns = _working_set(w, penalties, candidates, gaps, size)
-    before = value
+    chosen = _working_set(w, penalties, candidates, gaps, size)
+    before, value_before = total, value
     value = _newton_on(
-        loss, X, y, weights, penalties, w, z, columns, max(0.1 * total, 0.3 * tol), max_steps, value, with_matrix
-    )
+        loss, X, y, weights, penalties, w, z, candidates[chosen], slopes_at[chosen], max(0.1 * total, 0.3 * tol),
+        max_steps, value, with_matrix, kept,
+    )  # fmt: skip
     total = violations(loss, X, y, weights, penalties, w, z, candidates, slopes_at, gaps)
-    stuck = before - value <= 1e-15 * abs(value) and columns.size >= min(size, n_violating)
-    return total, value, max(size, 2 * columns.size), stuck
+    # Where the objective shows no more difference, the violations still may.
+    stuck = (
+        value_before - value <= 1e-15 * abs(value) and total > 0.7 * before and chosen.size >= min(size, n_violating)
+    )
+    return total, value, max(size, 2 * chosen.size), stuck
 
 
 @njit(cache=True, nogil=True)
@@ -287,6 +250,7 @@ def working_set_rounds(
     max_steps,
     share,
     with_matrix,
+    kept,
 ):
     """Rounds until the gaps sum to ``tol``; arguments as for one round. Returns total, value and rounds."""
     size = 64
@@ -297,7 +261,7 @@ def working_set_rounds(
     while total > tol and n_rounds < max_rounds and not stuck:
         total, value, size, stuck = working_set_round(
             loss, X, y, weights, penalties, w, z, candidates, slopes_at, gaps, total, value, size, tol, max_steps,
-            share, with_matrix,
+            share, with_matrix, kept,
         )  # fmt: skip
         n_rounds += 1
     return total, value, n_rounds

@@ -95,4 +95,5 @@ def fit_problem(
             f"its start, above tol={tol:g}.{changing} Raise max_iter or tol, scale the columns, or use solver='auto'.",
             ConvergenceWarning,
         )
-    return L1Fit(solution, duality_gap(problem, solution.coefficients, solution.predictions), scaled, history)
+    gap = duality_gap(problem, solution.coefficients, solution.predictions, solution.gradient)
+    return L1Fit(solution, gap, scaled, history)

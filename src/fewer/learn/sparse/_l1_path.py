@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from fewer._estimators import checked_array, encoded_classes
 from fewer._figures import Result
+from fewer._kernels._kept_gram import nothing_kept
 from fewer._kernels._l1_proximal_newton import violations, working_set_rounds
 from fewer.learn.sparse._problem import LOSSES, L1Problem, with_fast_columns
 
@@ -131,6 +132,7 @@ def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | 
     violations(*what, Cs[0] * problem.weights, problem.penalties, w, z, everything, slopes, gaps)
     loss, penalty = problem.loss_of(z), 0.0
     before = Cs[0]
+    kept = nothing_kept(problem.size, len(z))
     rows, objectives, ends = [], [], []
     for C in Cs:
         here = (*what, C * problem.weights, problem.penalties, w, z)
@@ -145,7 +147,7 @@ def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | 
             total = violations(*here, columns, inner, inner_gaps)
             total, value, _ = working_set_rounds(
                 *here, columns, inner, inner_gaps, total, value, tol if columns is everything else 0.3 * tol, 1000, 50,
-                1.0, True,
+                1.0, True, kept,
             )  # fmt: skip
         penalty = problem.penalty(w)
         loss = (value - penalty) / C

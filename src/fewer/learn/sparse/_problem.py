@@ -91,6 +91,8 @@ class L1Problem:
 
     def predictions(self, coefficients: np.ndarray) -> np.ndarray:
         """``z = X w``, with the intercept."""
+        if not coefficients.any():
+            return np.zeros(self.X.shape[0])
         inner = self.X @ coefficients[: self.X.shape[1]]
         return np.asarray(inner + coefficients[-1] if self.fit_intercept else inner, dtype=np.float64)
 
@@ -144,9 +146,14 @@ class L1Problem:
         return float(min(positive, 1 - positive))
 
     @cached_property
+    def start_gradient(self) -> np.ndarray:
+        """Gradient of the loss where all coefficients are zero."""
+        return self.transposed(self.slopes(np.zeros(self.X.shape[0])))
+
+    @cached_property
     def start_violation(self) -> float:
         """Sum of the absolute sub-gradients at zero, by which tolerances are scaled."""
-        return float(np.abs(self.subgradient(np.zeros(self.size))).sum())
+        return float(np.abs(smallest_subgradient(self.start_gradient, np.zeros(self.size), self.penalties)).sum())
 
     def absolute_tolerance(self, tol: float) -> float:
         """The sum of absolute sub-gradients at which a solver may stop.

@@ -11,8 +11,9 @@ linear classification, JMLR 11, 3183-3234.
 
 import numpy as np
 
-from fewer._kernels._l1_proximal_newton import violations, working_set_round
-from fewer.learn.sparse._problem import L1Problem
+from fewer._kernels._kept_gram import nothing_kept
+from fewer._kernels._l1_proximal_newton import working_set_round
+from fewer.learn.sparse._problem import L1Problem, smallest_subgradient
 from fewer.learn.sparse.solvers._solution import OnIteration, Solution, go_on
 
 NEWTON_STEPS = 50
@@ -22,19 +23,21 @@ def _rounds(problem, start, tol, max_iter, on_iteration, *, share, max_steps, wi
     w = start.copy()
     z = problem.predictions(w)
     columns = np.arange(problem.size)
-    slopes, gaps = np.empty(problem.size), np.empty(problem.size)
     what = (problem.code, problem.columns, problem.y, problem.weights, problem.penalties)
-    total = violations(*what, w, z, columns, slopes, gaps)
+    slopes = (problem.gradient(w) if w.any() else problem.start_gradient).copy()
+    gaps = np.abs(smallest_subgradient(slopes, w, problem.penalties))
+    total = float(gaps.sum())
     value = problem.objective(w, z)
+    kept = nothing_kept(problem.size, len(z))
     size, n_iter, stuck = 64 + 2 * np.count_nonzero(w), 0, False
     while total > tol and n_iter < max_iter and not stuck:
         total, value, size, stuck = working_set_round(
-            *what, w, z, columns, slopes, gaps, total, value, size, tol, max_steps, share, with_matrix
+            *what, w, z, columns, slopes, gaps, total, value, size, tol, max_steps, share, with_matrix, kept
         )
         n_iter += 1
         if on_iteration(w, z):
             break
-    return Solution(w, z, value, total, n_iter, total <= tol)
+    return Solution(w, z, value, total, n_iter, total <= tol, slopes)
 
 
 def newglmnet(

@@ -15,6 +15,7 @@ class Solution(NamedTuple):
     violation: float
     n_iter: int
     converged: bool
+    gradient: np.ndarray | None = None  # of the loss, where the solver has it at the end
 
 
 def go_on(coefficients: np.ndarray, predictions: np.ndarray) -> bool:
