@@ -1,5 +1,26 @@
 """Tables with holes: low-rank completion, PCA with missing values."""
 
+from fewer.complete._completion_score import CompletionScore, completion_score
+from fewer.complete._missing_pattern import MissingPattern, missing_pattern
+from fewer.complete._plot_missing import plot_missing
+from fewer.complete.optspace import OptSpace, estimate_rank, oracle_rmse
 from fewer.complete.pca_missing import PCAMissing
+from fewer.complete.soft_impute import MMMF, HardImpute, SoftImpute, SoftImputeCV, SpectralImpute, soft_threshold_svd
 
-__all__ = ["PCAMissing"]
+__all__ = [
+    "MMMF",
+    "CompletionScore",
+    "HardImpute",
+    "MissingPattern",
+    "OptSpace",
+    "PCAMissing",
+    "SoftImpute",
+    "SoftImputeCV",
+    "SpectralImpute",
+    "completion_score",
+    "estimate_rank",
+    "missing_pattern",
+    "oracle_rmse",
+    "plot_missing",
+    "soft_threshold_svd",
+]

@@ -99,11 +99,15 @@ class Observed:
     @cached_property
     def row_patterns(self) -> Patterns:
         """Rows that are observed in the same columns."""
+        if self.dense is not None:
+            return equal_rows(self.mask)
         return _patterns(self.by_rows.indptr, self.by_rows.indices, self.shape[1])
 
     @cached_property
     def column_patterns(self) -> Patterns:
         """Columns that are observed in the same rows."""
+        if self.dense is not None:
+            return equal_rows(self.mask.T)
         return _patterns(self.by_columns.indptr, self.by_columns.indices, self.shape[0])
 
     def rows(self, chosen: np.ndarray | slice) -> "Observed":
@@ -155,6 +159,15 @@ def _densified(stored: sparse.csr_array) -> np.ndarray:
     dense = np.full(stored.shape, np.nan, dtype=stored.dtype)
     dense[np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr)), stored.indices] = stored.data
     return dense
+
+
+def equal_rows(mask: np.ndarray) -> Patterns:
+    """Rows of a mask that are equal."""
+    packed = np.packbits(mask, axis=1)
+    # As strings of one length, rows are sorted by their bits.
+    bits = np.ascontiguousarray(packed).view(f"S{packed.shape[1]}")[:, 0]
+    _, examples, labels = np.unique(bits, return_index=True, return_inverse=True)
+    return Patterns(labels.reshape(-1), examples)
 
 
 def _patterns(indptr: np.ndarray, indices: np.ndarray, n_places: int) -> Patterns:

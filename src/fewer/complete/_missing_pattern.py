@@ -1,0 +1,255 @@
+"""Where the holes of a table are, which go together, and whether they depend on what the other columns say."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from fewer._estimators import checked_array, refuse_dataset
+from fewer._figures import Result
+from fewer.catalogue import method
+from fewer.complete._hole_dependence import MAX_WITNESSES, hole_dependence
+from fewer.complete._observed import Observed
+from fewer.io import Dataset, read_table
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_ALPHA = 0.05
+# A larger sparse table is shown, and its holes are counted, but they are not compared with its values.
+_ENTRIES_TO_TEST = 1 << 26
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MissingPattern(Result):
+    """The holes of a table; made by :func:`missing_pattern`.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+        Size of the table.
+    n_missing : int
+        Number of holes.
+    columns : tuple of str
+        Names of the columns, or their positions.
+    column_shares : ndarray of shape (n_columns,)
+        Share of each column that is missing.
+    row_shares : ndarray of shape (n_rows,)
+        Share of each row that is missing.
+    n_patterns : int
+        How many different sets of columns are observed in some row.
+    p_values : ndarray of shape (n_columns,)
+        For each column, how surprising it would be if its holes had nothing to do with the values of other columns;
+        adjusted for the number of comparisons. One where there is nothing to test.
+    witnesses : ndarray of int of shape (n_columns,)
+        The column that tells most about the holes of each one; -1 for none.
+    larger : ndarray of shape (n_columns,)
+        Probability that the witness is larger in rows where the column is missing; 0.5 is no difference.
+    tested : bool
+        Whether holes were compared with values at all; a very large sparse table is not.
+    table : Observed
+        What is observed.
+    """
+
+    n_rows: int
+    n_columns: int
+    n_missing: int
+    columns: tuple[str, ...]
+    column_shares: np.ndarray
+    row_shares: np.ndarray
+    n_patterns: int
+    p_values: np.ndarray
+    witnesses: np.ndarray
+    larger: np.ndarray
+    tested: bool
+    table: Observed
+
+    _data = (
+        "n_rows",
+        "n_columns",
+        "n_missing",
+        "share",
+        "columns",
+        "column_shares",
+        "n_patterns",
+        "n_complete_rows",
+        "p_values",
+        "witnesses",
+        "larger",
+        "dependent",
+    )
+
+    @property
+    def share(self) -> float:
+        """Share of the table that is missing."""
+        return self.n_missing / (self.n_rows * self.n_columns)
+
+    @property
+    def n_complete_rows(self) -> int:
+        """Rows without holes."""
+        return int(np.count_nonzero(self.row_shares == 0))
+
+    @property
+    def dependent(self) -> np.ndarray:
+        """Positions of the columns whose holes depend on another column, the surest first."""
+        found = np.flatnonzero(self.p_values < _ALPHA)
+        return found[np.argsort(self.p_values[found], kind="stable")]
+
+    def __repr__(self) -> str:
+        lines = [
+            f"MissingPattern: {self.share:.1%} of {self.n_rows:,} x {self.n_columns:,} missing, in "
+            f"{np.count_nonzero(self.column_shares):,} columns and {self.n_rows - self.n_complete_rows:,} rows",
+            f"  {self.n_patterns:,} different patterns; {self.n_complete_rows:,} rows are complete",
+        ]
+        most = [column for column in np.argsort(-self.column_shares, kind="stable")[:5] if self.column_shares[column]]
+        if most:
+            shares = ", ".join(f"{self.columns[column]} {self.column_shares[column]:.0%}" for column in most)
+            lines.append(f"  most in {shares}")
+        for column in self.dependent[:5]:
+            lines.append(f"  warning: {self.told_of(column)} (p = {self.p_values[column]:.2g})")
+        if len(self.dependent) > 5:
+            lines.append(f"  and {len(self.dependent) - 5:,} more columns of that kind")
+        return "\n".join(lines)
+
+    def told_of(self, column: int) -> str:
+        """What the holes of a column depend on, in words."""
+        larger = self.larger[column]
+        side, chance = ("larger", larger) if larger >= 0.5 else ("smaller", 1 - larger)
+        return (
+            f"{self.columns[column]} is missing more often where {self.columns[self.witnesses[column]]} is {side} "
+            f"({chance:.0%} of pairs)"
+        )
+
+    @property
+    def reading(self) -> str:
+        """What it means, in plain words."""
+        if self.n_missing == 0:
+            return "Nothing is missing."
+        if not self.tested:
+            return "The table is too large for its holes to be compared with its values; try a part of it."
+        if len(self.dependent) == 0:
+            return (
+                "No column's holes depend on the values of another, as far as these rows can tell. Whether they depend "
+                "on the hidden values themselves, no table can tell."
+            )
+        return (
+            f"The holes of {len(self.dependent):,} columns depend on the values of others. Rows without holes are then "
+            "no fair sample, and means over what is observed are biased; methods that use the other columns, such as "
+            "PCAMissing, allow for that. Whether holes depend on the hidden values themselves, no table can tell."
+        )
+
+    def plot(self) -> "go.Figure":
+        """The picture of the holes; see :func:`plot_missing`.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The picture.
+        """
+        from fewer.complete._plot_missing import holes_figure
+
+        return holes_figure(self)
+
+
+@method(
+    tasks=["evaluation"],
+    when="Before holes are filled in or rows dropped: how many there are, where, which go together, and whether they "
+    "depend on what the other columns say.",
+    cost="O(n p) time, and O(n q min(p, 1000)) for the test of q columns with holes",
+    handles=["missing", "sparse", "categorical"],
+)
+def missing_pattern(X: Any) -> MissingPattern:
+    """Where the holes of a table are, which go together, and whether they depend on other columns.
+
+    The holes of a column are compared with the values of every numeric column (of at most 1,000, evenly spread over a
+    wider table): are these larger, or smaller, in the rows where the column is missing? The p-values are adjusted for
+    the number of comparisons; a warning stands where they are below 0.05.
+
+    Parameters
+    ----------
+    X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        Table: NaN or null is a hole; in a sparse one, what is not stored. Columns of a frame may hold anything.
+
+    Returns
+    -------
+    pattern : MissingPattern
+        Prints itself; ``plot()`` draws it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.complete import missing_pattern
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> X[X[:, 0] > 1, 2] = np.nan
+    >>> missing_pattern(X)
+    MissingPattern: 5.3% of 200 x 3 missing, in 1 columns and 32 rows
+      2 different patterns; 168 rows are complete
+      most in 2 16%
+      warning: 2 is missing more often where 0 is larger (100% of pairs) (p = ...)
+    """
+    table, columns, values, numeric = _parts(X)
+    n_rows, n_columns = table.shape
+    small = n_rows * n_columns <= _ENTRIES_TO_TEST
+    tested = table.dense is not None or small
+    p_values, witnesses, larger = np.ones(n_columns), np.full(n_columns, -1), np.full(n_columns, 0.5)
+    if tested and not table.is_complete:
+        chosen = numeric[:: -(-len(numeric) // MAX_WITNESSES)] if len(numeric) else numeric
+        shown = values if values is not None else table.with_holes()
+        p_values, witnesses, larger = hole_dependence(np.isnan(table.with_holes()), shown[:, chosen], chosen)
+    return MissingPattern(
+        n_rows=n_rows,
+        n_columns=n_columns,
+        n_missing=n_rows * n_columns - table.n_observed,
+        columns=columns,
+        column_shares=1 - table.column_counts / n_rows,
+        row_shares=1 - table.row_counts / n_columns,
+        n_patterns=len(table.row_patterns.examples),
+        p_values=p_values,
+        witnesses=witnesses,
+        larger=larger,
+        tested=tested,
+        table=table,
+    )
+
+
+class _Parts(NamedTuple):
+    """What is observed, the names, the values (None: those of the table itself), and which columns are numeric."""
+
+    table: Observed
+    columns: tuple[str, ...]
+    values: np.ndarray | None
+    numeric: np.ndarray
+
+
+def _parts(X: Any) -> _Parts:
+    refuse_dataset(X)
+    if sparse.issparse(X):
+        X = checked_array(X, "missing_pattern", accept_sparse="csr", ensure_all_finite="allow-nan", dtype=np.float64)
+        return _Parts(Observed(X), _positions(X.shape[1]), None, np.arange(X.shape[1]))
+    if not hasattr(X, "columns"):
+        X = checked_array(X, "missing_pattern", ensure_all_finite="allow-nan", dtype=[np.float64, np.float32])
+        return _Parts(Observed(X), _positions(X.shape[1]), X, np.arange(X.shape[1]))
+    return _of_frame(read_table(X))
+
+
+def _of_frame(data: Dataset) -> _Parts:
+    columns = tuple(str(name) for name in data.columns)
+    if isinstance(data.X, np.ndarray):
+        return _Parts(Observed(data.X), columns, data.X, np.arange(len(columns)))
+    frame = data.to_polars()
+    holes = np.column_stack([frame[name].is_null().to_numpy() for name in frame.columns])
+    values = np.full(holes.shape, np.nan)
+    numeric = []
+    for place, name in enumerate(frame.columns):
+        column = frame[name]
+        if column.dtype.is_numeric() or str(column.dtype) == "Boolean":
+            values[:, place] = column.cast(float).fill_null(np.nan).to_numpy()
+            holes[:, place] |= np.isnan(values[:, place])
+            numeric.append(place)
+    return _Parts(Observed(np.where(holes, np.nan, 1.0)), columns, values, np.array(numeric, dtype=int))
+
+
+def _positions(n_columns: int) -> tuple[str, ...]:
+    return tuple(str(column) for column in range(n_columns))
