@@ -213,3 +213,10 @@ def test_columns_far_from_zero_lose_nothing(diabetes):
     far = ComponentwiseBoostingRegressor(n_iter=50).fit(X + 1e6, y)
     np.testing.assert_array_equal(far.selected_, near.selected_)
     np.testing.assert_allclose(far.predict(X + 1e6), near.predict(X), rtol=1e-6)
+
+
+def test_effects_print_in_one_line(mixed):
+    model = ComponentwiseBoostingRegressor(LEARNERS, n_iter=30).fit(*mixed)
+    shown = [repr(effect) for effect in model.partial_effects()]
+    assert any(line.startswith("PartialEffect(smooth(x1): adds -") and ", for x1 from -" in line for line in shown)
+    assert all("\n" not in line and len(line) < 120 for line in shown)

@@ -5,6 +5,7 @@ import pytest
 from joblib import parallel_config
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
 
 from fewer.learn import (
     ComponentwiseBoostingClassifier,
@@ -146,6 +147,7 @@ def test_many_steps_of_a_generalised_linear_model_have_all_degrees_of_freedom(fa
     assert "cv_risk is safer" in curve.reading
 
 
+@pytest.mark.filterwarnings("ignore:3 steps of LaplaceFamily move no prediction")
 def test_models_without_a_hat_matrix_are_refused(diabetes):
     X, y = diabetes
     with pytest.raises(ValueError, match="cv_risk"):
@@ -154,3 +156,9 @@ def test_models_without_a_hat_matrix_are_refused(diabetes):
         aic_stop(ComponentwiseBoostingRegressor([TreeLearner()], n_iter=3).fit(X, y))
     with pytest.raises(ValueError, match="two classes"):
         aic_stop(ComponentwiseBoostingClassifier(n_iter=3).fit(*load_iris(return_X_y=True)))
+
+
+@pytest.mark.parametrize("stop", [lambda model: cv_risk(model, [[0.0]], [0.0]), aic_stop])
+def test_other_models_are_refused_by_name(stop):
+    with pytest.raises(TypeError, match="got Pipeline; of a pipeline, pass the last step"):
+        stop(make_pipeline(ComponentwiseBoostingRegressor()))

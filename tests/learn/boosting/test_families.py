@@ -1,9 +1,13 @@
 """Losses, where they start, and what boosting makes of them."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import PoissonRegressor
 
 from fewer.learn import (
     BinomialFamily,
@@ -125,6 +129,7 @@ def test_cox_finds_the_relative_hazards(rng):
     assert later.score(X, y) == pytest.approx(model.score(X, y), abs=0.01)
 
 
+@pytest.mark.filterwarnings("ignore:20 steps of .* move no prediction by more")
 @pytest.mark.parametrize("name", [*REGRESSION, *CLASSIFICATION])
 def test_rows_count_as_often_as_their_weights_say(name, rng):
     family = (REGRESSION | CLASSIFICATION)[name]()
@@ -184,6 +189,27 @@ def test_steps_that_are_too_long_end_with_a_warning(rng):
         model = ComponentwiseBoostingRegressor(family="poisson", learning_rate=1.0, n_iter=200).fit(X, y)
     assert model.n_iter_ < 200
     assert np.isfinite(model.risk_).all()
+
+
+def test_counts_are_never_predicted_worse_than_by_a_constant_and_small_steps_fit_them():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match=r"after 0 steps.*about 0\.1 divided by their mean"):
+        diverged = ComponentwiseBoostingRegressor(family="poisson").fit(X, y)
+    assert diverged.predict(X) == pytest.approx(np.full(len(y), y.mean()))
+    fitted = ComponentwiseBoostingRegressor(family="poisson", learning_rate=0.1 / y.mean(), n_iter=300).fit(X, y)
+    exact = PoissonRegressor(alpha=0, max_iter=1000).fit(X, y)
+    assert np.corrcoef(fitted.predict(X), exact.predict(X))[0, 1] > 0.98
+    assert (np.diff(fitted.risk_) < 0).all()
+
+
+@pytest.mark.parametrize(("family", "reach"), [("laplace", "10"), (QuantileFamily(0.9), "9")])
+def test_a_target_that_bounded_steps_cannot_reach_is_told_of(family, reach):
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.warns(UserWarning, match=rf"100 steps of \w+ move no prediction by more than {reach}, and y spreads"):
+        ComponentwiseBoostingRegressor(family=family).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ComponentwiseBoostingRegressor(family=family).fit(X, (y - y.mean()) / y.std())
 
 
 def test_two_fields_of_truth_values_are_not_times():

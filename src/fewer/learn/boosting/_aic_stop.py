@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._figures import Result
 from fewer.catalogue import method
+from fewer.learn.boosting._componentwise_boosting import refuse_other_models
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -110,6 +111,7 @@ def aic_stop(model: Any, *, corrected: bool = True) -> AicCurve:
     >>> 50 < curve.best_n_iter <= 200
     True
     """
+    refuse_other_models(model, "aic_stop")
     check_is_fitted(model)
     family = model._family()
     if not hasattr(family, "working_weights"):

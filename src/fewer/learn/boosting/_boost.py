@@ -20,6 +20,8 @@ from fewer.learn.boosting.families import Family
 _REFRESH = 256  # steps after which updated products are computed anew, for rounding errors add up
 _ROOM = 50_000_000  # numbers of the Gram matrix that may be kept
 _TIE = 1e-12  # gains that differ by less, relatively, are equal but for rounding: the first learner is taken
+_WORSE = 0.01  # share of the first risk by which a later one may be above it: steps that are right lower it
+TOO_LONG = "the next would make the loss larger than that of a constant"
 _PERFECT = 1e-24  # share of the first gradient's squares below which there is nothing left to fit
 
 
@@ -120,7 +122,7 @@ class Booster:
         coefficients = self._designs[group].coefficients(place, own, self._u)
         values = self._designs[group].values(place, coefficients)
         if not self._moved(values):
-            self.steps.ended = "the loss is no longer a finite number"
+            self.steps.ended = TOO_LONG
             return False
         self.steps.selected.append(learner)
         self.steps.coefficients.append(coefficients)
@@ -151,14 +153,15 @@ class Booster:
         return int(np.argmax(gains >= largest - _TIE * abs(largest))), float(largest)
 
     def _moved(self, values: np.ndarray) -> bool:
-        """Move f; False, and f as it was, where the loss or its gradient would no longer be finite."""
+        """Move f; False, and f as it was, where the loss would be above the first, or not be finite."""
         steps, family = self.steps, self._family
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             margin = steps.margin + steps.learning_rate * values
             nuisance = family.nuisance(self._y, margin, self._weights, steps.nuisances[-1])
             risk = family.risk(self._y, margin, self._weights, nuisance)
             u = family.negative_gradient(self._y, margin, self._weights, nuisance)
-        if not (np.isfinite(risk) and np.isfinite(u).all()):
+        too_large = steps.risks[0] + _WORSE * abs(steps.risks[0])
+        if not (np.isfinite(risk) and np.isfinite(u).all() and risk <= too_large):
             return False
         steps.margin, self._u = margin, u
         steps.nuisances.append(nuisance)

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from fewer._estimators import fit_steps, validated, warn_caller
-from fewer.learn.boosting._boost import Booster, Steps
+from fewer.learn.boosting._boost import TOO_LONG, Booster, Steps
 from fewer.learn.boosting._effects import PartialEffect, partial_effect
 from fewer.learn.boosting.base_learners import TreeLearner
 from fewer.learn.boosting.designs import Prepared, listed_learners, prepared
@@ -89,6 +89,7 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
                     break
             self._keep(self.n_iter)
         self._warn_of_divergence()
+        self._warn_of_a_target_out_of_reach(training.targets)
 
     def _prepared(self, training: Training) -> Prepared:
         names = getattr(self, "feature_names_in_", None)
@@ -178,12 +179,26 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
 
     def _warn_of_divergence(self) -> None:
         for steps in self._steps:
-            if "finite" in steps.ended:
+            if steps.ended == TOO_LONG:
                 warn_caller(
-                    f"Boosting ended after {len(steps.selected)} steps because {steps.ended}: the steps are too long. "
-                    f"Decrease learning_rate (now {self.learning_rate:g}), or bring the columns to smaller scales.",
+                    f"Boosting ended after {len(steps.selected)} steps, because {TOO_LONG}: the steps are too long. "
+                    f"Decrease learning_rate (now {self.learning_rate:g}); with large counts, to about 0.1 divided by "
+                    "their mean.",
                     ConvergenceWarning,
                 )
+
+    def _warn_of_a_target_out_of_reach(self, targets: list[np.ndarray]) -> None:
+        family = self._family()
+        if family.longest_step is None:
+            return
+        reach = self.n_iter * self.learning_rate * family.longest_step
+        low, high = np.quantile(targets[0], [0.1, 0.9])
+        if reach < (high - low) / 2:
+            warn_caller(
+                f"{self.n_iter} steps of {type(family).__name__} move no prediction by more than {reach:.3g}, and y "
+                f"spreads over {high - low:.3g}: bring y to a scale of about 1, by TransformedTargetRegressor, or raise "
+                "n_iter."
+            )
 
     def _checked_new(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -210,10 +225,12 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
                 outside[self._learners.names[learner]] = n_rows
         if outside:
             name, n_rows = max(outside.items(), key=lambda item: item[1])
-            more = "" if len(outside) == 1 else f", and {len(outside) - 1} more terms are met by such rows"
+            rows = "1 row lies" if n_rows == 1 else f"{n_rows:,} rows lie"
+            others = "1 more term is" if len(outside) == 2 else f"{len(outside) - 1} more terms are"
+            more = "" if len(outside) == 1 else f", and {others} met by such rows"
             warn_caller(
-                f"{n_rows} rows lie outside of what {name} was fitted on{more}; curves go on as straight lines there, "
-                "and categories that were not seen count as zero."
+                f"{rows} outside of what {name} was fitted on{more}; curves go on as straight lines there, and "
+                "categories that were not seen count as zero."
             )
 
     def _staged_margins(self, X: Any) -> Iterator[list[np.ndarray]]:
@@ -303,6 +320,15 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
         return tags
 
 
+def refuse_other_models(model: Any, who: str) -> None:
+    """Say that a function is for boosted models only."""
+    if not isinstance(model, ComponentwiseBoosting):
+        raise TypeError(
+            f"{who} takes a ComponentwiseBoostingRegressor or ComponentwiseBoostingClassifier, and got "
+            f"{type(model).__name__}; of a pipeline, pass the last step, and the table that reaches it."
+        )
+
+
 def _warn_of_learners(ready: Prepared) -> None:
     """Of learners that cannot fit anything, and of some that are more flexible than others."""
     dropped = ready.dropped
@@ -321,4 +347,4 @@ def _warn_of_learners(ready: Prepared) -> None:
         )
 
 
-__all__ = ["SHARED_CONSTRAINTS", "ComponentwiseBoosting", "Steps", "Training"]
+__all__ = ["SHARED_CONSTRAINTS", "ComponentwiseBoosting", "Steps", "Training", "refuse_other_models"]

@@ -21,6 +21,7 @@ from sklearn.utils.validation import _check_sample_weight
 from fewer._estimators import warn_caller
 from fewer._figures import Result
 from fewer.catalogue import method
+from fewer.learn.boosting._componentwise_boosting import refuse_other_models
 from fewer.learn.boosting._out_of_sample import risks_and_selections
 
 if TYPE_CHECKING:
@@ -183,6 +184,7 @@ def cv_risk(
     >>> model.set_n_iter(curve.best_n_iter).n_iter_ == curve.best_n_iter
     True
     """
+    refuse_other_models(model, "cv_risk")
     steps = _checked_grid(grid, model.n_iter)
     model = clone(model)
     table, target = model._table_and_target(X, y)

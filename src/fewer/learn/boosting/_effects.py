@@ -10,7 +10,7 @@ from fewer.learn.boosting.base_learners._columns import column_values
 from fewer.learn.boosting.designs import FittedLearners
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PartialEffect:
     """What one learner adds to the prediction; made by ``partial_effects`` of a boosted model.
 
@@ -33,6 +33,13 @@ class PartialEffect:
     columns: tuple[str, ...]
     points: tuple[np.ndarray, ...]
     effect: np.ndarray
+
+    def __repr__(self) -> str:
+        ranges = " and ".join(
+            f"{column} from {values[0]:.3g} to {values[-1]:.3g}"
+            for column, values in zip(self.columns, self.points, strict=True)
+        )
+        return f"PartialEffect({self.name}: adds {self.effect.min():.3g} to {self.effect.max():.3g}, for {ranges})"
 
 
 class _FewColumns:

@@ -17,6 +17,8 @@ class Family:
         What the target is: numbers; times and events; -1 and +1; or the places 0, 1, ... of ordered classes.
     squared : bool
         Whether the negative gradient is ``y - f``, which allows a shortcut.
+    longest_step : float or None
+        What the negative gradient cannot exceed, on the scale of the target; None where there is no bound.
 
     Examples
     --------
@@ -38,6 +40,7 @@ class Family:
 
     task = "regression"
     squared = False
+    longest_step: float | None = None
     risk_sign = 1.0  # of f, for survival: +1 where a larger f means an earlier event
 
     def checked(self, y: np.ndarray) -> np.ndarray:

@@ -55,6 +55,8 @@ class LaplaceFamily(Family):
     array([2.])
     """
 
+    longest_step = 1.0
+
     def offset(self, y, weights):
         return weighted_median(y, weights)
 
@@ -124,6 +126,10 @@ class QuantileFamily(Family):
 
     def __post_init__(self) -> None:
         _refuse_outside(self.tau)
+
+    @property
+    def longest_step(self) -> float:  # type: ignore[override]  # a property here, a plain attribute in the base
+        return max(self.tau, 1 - self.tau)
 
     def offset(self, y, weights):
         return weighted_median(y, weights)
