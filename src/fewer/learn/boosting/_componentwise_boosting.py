@@ -196,8 +196,8 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
         if reach < (high - low) / 2:
             warn_caller(
                 f"{self.n_iter} steps of {type(family).__name__} move no prediction by more than {reach:.3g}, and y "
-                f"spreads over {high - low:.3g}: bring y to a scale of about 1, by TransformedTargetRegressor, or raise "
-                "n_iter."
+                f"spreads over {high - low:.3g}: bring y to a scale of about 1, by TransformedTargetRegressor, or "
+                "raise n_iter."
             )
 
     def _checked_new(self, X: Any) -> Any:
