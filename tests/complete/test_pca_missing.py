@@ -150,6 +150,31 @@ def test_units_and_offsets_make_no_difference(method):
 
 
 @ALL
+def test_with_scale_the_units_of_single_columns_make_no_difference(method):
+    _, X = low_rank(n_rows=40)
+    units = 10.0 ** np.arange(-5, 7)
+    options = {"method": method, "scale": True, "random_state": 0}
+    plain, moved = PCAMissing(2, **options).fit(X), PCAMissing(2, **options).fit(X * units)
+    np.testing.assert_allclose(moved.transform(X * units) / units, plain.transform(X), atol=1e-6)
+    np.testing.assert_allclose(moved.components_, plain.components_, atol=1e-6)
+    np.testing.assert_allclose(moved.get_covariance() / np.outer(units, units), plain.get_covariance(), atol=1e-6)
+    assert moved.score(X * units) == pytest.approx(plain.score(X) - (~np.isnan(X) @ np.log(units)).mean())
+    if method in UNSURE:
+        np.testing.assert_allclose(
+            moved.impute(X * units, return_std=True)[1] / units, plain.impute(X, return_std=True)[1], atol=1e-6
+        )
+
+
+def test_scaled_it_is_pca_of_the_scaled_table():
+    table, _ = low_rank(missing=0, noise=0.5)
+    table = table * np.arange(1, 13)
+    model = PCAMissing(2, method="ls-imputation", scale=True).fit(table)
+    pca = PCA(2).fit((table - table.mean(axis=0)) / table.std(axis=0))
+    assert np.abs(np.sum(model.components_ * pca.components_, axis=1)).min() > 1 - 1e-8
+    np.testing.assert_allclose(model.scale_, table.std(axis=0))
+
+
+@ALL
 def test_a_row_is_filled_from_itself_and_the_model_alone(method):
     _, X = low_rank()
     model = PCAMissing(2, method=method, random_state=0).fit(X[:60])

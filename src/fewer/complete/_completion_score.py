@@ -260,7 +260,8 @@ def completion_score(
     if len(kept) == 0:
         raise ValueError("X has no observed entry, so there is nothing to hide.")
     table = whole if len(kept) == whole.shape[1] else whole.columns(kept)
-    scales = _column_deviations(table)
+    # The error of a constant column has no unit.
+    scales = np.where(table.column_deviations > 0, table.column_deviations, np.nan)
     if table.dense is None and not hasattr(model, "predict_entries"):
         raise TypeError(
             f"X is sparse, and {type(model).__name__} has no predict_entries to ask for single entries: use a "
@@ -271,19 +272,6 @@ def completion_score(
     trials = Parallel(n_jobs=n_jobs)(delayed(_trial)(model, table, entries) for entries in hidden)
     columns = tuple(str(names[column] if names is not None else column) for column in kept)
     return _summary(model, fraction, trials, scales, columns)
-
-
-def _column_deviations(table: Observed) -> np.ndarray:
-    """Standard deviation of what is observed of each column; NaN where it is constant."""
-    stored = table.by_rows
-    squares = np.bincount(
-        stored.indices,
-        weights=(stored.data.astype(np.float64) - table.column_means[stored.indices]) ** 2,
-        minlength=table.shape[1],
-    )
-    deviations = np.sqrt(squares / table.column_counts)
-    size = np.sqrt(np.mean(deviations**2)) or 1.0
-    return np.where(deviations > 1e-12 * size, deviations, np.nan)
 
 
 def _hidden_entries(table: Observed, fraction: float, rng: np.random.RandomState) -> np.ndarray:

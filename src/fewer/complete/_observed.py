@@ -97,6 +97,16 @@ class Observed:
         return totals / np.maximum(self.column_counts, 1)
 
     @cached_property
+    def column_deviations(self) -> np.ndarray:
+        """Standard deviation of what is observed of each column, in float64; zero where it is constant."""
+        stored = self.by_rows
+        wrong = stored.data.astype(np.float64) - self.column_means[stored.indices]
+        squares = np.bincount(stored.indices, weights=wrong**2, minlength=self.shape[1])
+        deviations = np.sqrt(squares / np.maximum(self.column_counts, 1))
+        # Rounding must not look like variation.
+        return np.where(deviations > 1e-12 * np.abs(self.column_means), deviations, 0.0)
+
+    @cached_property
     def row_patterns(self) -> Patterns:
         """Rows that are observed in the same columns."""
         if self.dense is not None:
@@ -127,6 +137,14 @@ class Observed:
             stored.data[columns[stored.indices]] = np.nan
             return Observed(stored)
         return Observed(np.where(columns, np.asarray(np.nan, dtype=self.dtype), self.dense))
+
+    def divided(self, scales: np.ndarray) -> "Observed":
+        """The same table with each column divided by its scale."""
+        if self.dense is not None:
+            return Observed(self.dense / scales.astype(self.dtype))
+        stored = self.by_rows.copy()
+        stored.data /= scales[stored.indices].astype(self.dtype)
+        return Observed(stored)
 
     def hidden(self, entries: np.ndarray) -> "Observed":
         """The same table with some observed entries made holes: their positions in ``by_rows.data``."""

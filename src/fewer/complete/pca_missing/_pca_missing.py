@@ -89,6 +89,9 @@ class PCAMissing(Completer):
     early_stopping : bool, default=False
         For gradient steps of "ls" and "map": hold out a fifth of the observed entries and stop when their error rises.
         Then ``scores_`` is what was reached by then; ``transform`` makes scores anew, as for all methods.
+    scale : bool, default=False
+        Divide each column by its standard deviation first: for columns in different units. What is filled in comes back
+        in the units of the table.
     center : bool, default=True
         Fit the mean. Otherwise it is held at zero.
     keep_empty_features : bool, default=False
@@ -99,17 +102,18 @@ class PCAMissing(Completer):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal directions, by decreasing variance along them; the largest entry of each is positive.
+        Orthonormal directions, by decreasing variance along them; the largest entry of each is positive. With ``scale``
+        they are directions of the scaled columns.
     loadings_ : ndarray of shape (n_features, n_components)
-        The matrix W: directions times the standard deviation along them.
+        The matrix W: directions times the standard deviation along them, in the units of the table.
     mean_ : ndarray of shape (n_features,)
         The mean m of each column; where holes depend on other columns it differs from the mean of what is observed.
     noise_variance_ : float
-        Variance of the noise around the model.
+        Variance of the noise around the model; with ``scale`` in units of each column's variance.
     explained_variance_ : ndarray of shape (n_components,)
-        Variance along each component, without the noise.
+        Variance along each component, without the noise; with ``scale``, of the scaled columns.
     prior_variances_ : ndarray of shape (n_components,)
-        Prior variance of the loadings of each component, as learnt; infinite for methods without such a prior.
+        Prior variance of the (scaled) loadings of each component, as learnt; infinite for methods without such a prior.
     scores_ : ndarray of shape (n_samples, n_components)
         Scores of the training rows; zero for rows with nothing observed.
     scores_cov_ : ndarray of shape (n_samples, n_components, n_components) or None
@@ -132,6 +136,8 @@ class PCAMissing(Completer):
     n_components_effective_ : int
         Those that stand out from noise: their variance is above ``noise_variance_ * sqrt(p / n)``, for p columns with n
         observed entries each; noise alone shows directions up to there.
+    scale_ : ndarray of shape (n_features,)
+        What each column was divided by; ones without ``scale``.
     n_observed_ : ndarray of shape (n_features,)
         Observed entries of each column.
     n_features_in_ : int
@@ -150,7 +156,7 @@ class PCAMissing(Completer):
     because it is large, no method here corrects for that. Standard deviations of filled-in values are somewhat too
     small. Unlike those of complete tables, components are not nested: one more changes the others too.
 
-    Columns in different units should be scaled first, by ``sklearn.preprocessing.StandardScaler``, which takes NaN.
+    As in every PCA, the column with the largest numbers weighs most: set ``scale=True`` for columns in different units.
 
     References
     ----------
@@ -186,6 +192,7 @@ class PCAMissing(Completer):
         "alpha": [Interval(Real, 0, 1, closed="both")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "early_stopping": ["boolean"],
+        "scale": ["boolean"],
         "center": ["boolean"],
         **Completer._parameter_constraints,
         "random_state": ["random_state"],
@@ -206,6 +213,7 @@ class PCAMissing(Completer):
         alpha=0.6,
         n_init=1,
         early_stopping=False,
+        scale=False,
         center=True,
         keep_empty_features=False,
         random_state=None,
@@ -223,6 +231,7 @@ class PCAMissing(Completer):
         self.alpha = alpha
         self.n_init = n_init
         self.early_stopping = early_stopping
+        self.scale = scale
         self.center = center
         self.keep_empty_features = keep_empty_features
         self.random_state = random_state
@@ -246,7 +255,9 @@ class PCAMissing(Completer):
         """
         table = self._training_table(X)
         columns = np.flatnonzero(table.column_counts)
-        known = table.rows(np.flatnonzero(table.row_counts)).columns(columns)
+        deviations = table.column_deviations
+        scales = np.where(deviations > 0, deviations, 1.0) if self.scale else np.ones(table.shape[1])
+        known = table.rows(np.flatnonzero(table.row_counts)).columns(columns).divided(scales[columns])
         plan = self._plan(known)
         rng = check_random_state(self.random_state)
         with fit_steps(self, X, n_steps=self.max_iter * self.n_init) as after_step:
@@ -256,14 +267,14 @@ class PCAMissing(Completer):
                     known,
                     plan,
                     rng,
-                    lambda make: after_step("round", lambda: self._attributes(make(), plan.method, table, columns)),
+                    lambda make: after_step("round", lambda: self._attributes(make(), plan.method, table, scales)),
                 )
                 if best is None or found.lower_bound > best.lower_bound:
                     best = found
                 if found.stopped:
                     break
             assert best is not None
-            for name, value in self._attributes(best, plan.method, table, columns).items():
+            for name, value in self._attributes(best, plan.method, table, scales).items():
                 setattr(self, name, value)
             self._warn(best, known, plan)
         return self
@@ -292,8 +303,9 @@ class PCAMissing(Completer):
         settings = Settings(self.center, self.rotate, self.n_broad_iter, self.broad_var, self.hyper_a, self.hyper_b)
         return Plan(chosen, gradient, rank, settings, self.alpha, self.max_iter, self.tol, self.early_stopping)
 
-    def _attributes(self, found: Fitted, chosen: str, table: Observed, columns: np.ndarray) -> dict:
+    def _attributes(self, found: Fitted, chosen: str, table: Observed, scales: np.ndarray) -> dict:
         """The attributes of the fitted estimator; columns with nothing observed have zero loadings and mean."""
+        columns = np.flatnonzero(table.column_counts)
         n_features = table.shape[1]
         loadings = np.zeros((n_features, found.loadings.shape[1]))
         mean, mean_variances = np.zeros(n_features), np.zeros(n_features)
@@ -311,9 +323,10 @@ class PCAMissing(Completer):
         attributes = {
             "method_": chosen,
             "n_components_": loadings.shape[1],
-            "loadings_": loadings,
+            "loadings_": loadings * scales[:, None],
             "components_": (loadings / np.where(lengths > 0, lengths, 1.0)).T,
-            "mean_": mean,
+            "mean_": mean * scales,
+            "scale_": scales,
             "noise_variance_": found.noise,
             "explained_variance_": variances,
             "prior_variances_": found.loading_priors if known_priors else np.full(loadings.shape[1], np.inf),
@@ -326,7 +339,7 @@ class PCAMissing(Completer):
             "_mean_variances": mean_variances,
         }
         model = _predictive(attributes)
-        posterior = model.scores(table.without(self.n_observed_ == 0))
+        posterior = model.scores(table.without(self.n_observed_ == 0).divided(scales))
         attributes["scores_"] = posterior.means
         if found.scores is not None:
             attributes["scores_"][table.row_counts > 0] = found.scores
@@ -355,7 +368,7 @@ class PCAMissing(Completer):
         return _predictive(dict(vars(self)))
 
     def _scores_of(self, table: Observed) -> np.ndarray:
-        return self._model().scores(table).means
+        return self._model().scores(table.divided(self.scale_)).means
 
     def impute(self, X, return_std=False, with_noise=True):
         """Fill the holes of rows, as ``transform`` does, and tell how sure that is.
@@ -387,8 +400,8 @@ class PCAMissing(Completer):
         std = np.zeros(table.shape)
         for rows in self._rows_with_holes(table):
             part = table.rows(rows)
-            variances = model.variances(part.without(self.n_observed_ == 0), with_noise)
-            std[rows] = np.where(np.isnan(part.with_holes()), np.sqrt(variances), 0.0)
+            variances = model.variances(part.without(self.n_observed_ == 0).divided(self.scale_), with_noise)
+            std[rows] = np.where(np.isnan(part.with_holes()), np.sqrt(variances) * self.scale_, 0.0)
         return filled, std[:, self._columns_out()]
 
     def score(self, X, y=None):
@@ -407,7 +420,8 @@ class PCAMissing(Completer):
             Larger is better. Tables with different holes cannot be compared by it.
         """
         table = self._new_table(X).without(self.n_observed_ == 0)
-        return float(np.mean(self._model().log_likelihoods(table)))
+        scaled = self._model().log_likelihoods(table.divided(self.scale_)).sum()
+        return float(scaled - table.column_counts @ np.log(self.scale_)) / table.shape[0]
 
     def get_covariance(self):
         """Covariance of the columns under the model.
@@ -415,10 +429,10 @@ class PCAMissing(Completer):
         Returns
         -------
         covariance : ndarray of shape (n_features, n_features)
-            ``W W' + noise_variance_ I``.
+            ``W W' + noise_variance_ I``, the noise times each column's variance with ``scale``.
         """
         check_is_fitted(self)
-        return self.loadings_ @ self.loadings_.T + self.noise_variance_ * np.eye(len(self.loadings_))
+        return self.loadings_ @ self.loadings_.T + self.noise_variance_ * np.diag(self.scale_**2)
 
     @property
     def scores_cov_(self):
@@ -433,16 +447,16 @@ class PCAMissing(Completer):
         """Covariance of each row of the loadings."""
         if self._loading_covariances is None:
             return None
-        covariances = self._loading_covariances[self._covariance_of]
+        covariances = self._loading_covariances[self._covariance_of] * self.scale_[:, None] ** 2
         return covariances if self.method_ in DIAGONAL else unpacked(covariances)
 
 
 def _predictive(attributes: dict) -> Predictive:
     return Predictive(
-        loadings=attributes["loadings_"],
+        loadings=attributes["loadings_"] / attributes["scale_"][:, None],
         loading_covariances=attributes["_loading_covariances"],
         covariance_of=attributes["_covariance_of"],
-        mean=attributes["mean_"],
+        mean=attributes["mean_"] / attributes["scale_"],
         mean_variances=attributes["_mean_variances"],
         noise=attributes["noise_variance_"],
         method=attributes["method_"],
