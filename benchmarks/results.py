@@ -17,7 +17,7 @@ from benchmarks.contest import CaseResult, Standing
 _ALWAYS = ("fewer", "numpy", "scipy", "scikit-learn", "numba", "polars")
 
 
-def write_results(path: Path, bench: str, cases: Iterable[CaseResult], repeats: int) -> None:
+def write_results(path: Path, bench: str, cases: Iterable[CaseResult], repeats: int, clock: str = "wall") -> None:
     """Write the results of one bench, readable on their own years later."""
     cases = list(cases)
     peers = {standing.name for case in cases for standing in case.standings if not standing.ours}
@@ -27,6 +27,7 @@ def write_results(path: Path, bench: str, cases: Iterable[CaseResult], repeats: 
         "machine": machine_facts(),
         "versions": versions((*_ALWAYS, *sorted(peers))),
         "repeats": repeats,
+        "clock": clock,
         "cases": [_case(case) for case in cases],
     }
     path.parent.mkdir(parents=True, exist_ok=True)

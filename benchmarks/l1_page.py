@@ -1,0 +1,152 @@
+"""``python -m benchmarks.l1_page``: docs/l1-speed.md from benchmarks/results/l1.json, with the time of first calls."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.table import readable_seconds
+
+ROOT = Path(__file__).parents[1]
+PEERS = ("scikit-learn liblinear", "skglm", "celer", "scikit-learn saga")
+KINDS = {
+    "dense, 64 bits": "X",
+    "dense, 32 bits": "X.astype(np.float32)",
+    "sparse, 64 bits": "sparse.csr_array(X)",
+}
+FIRST_CALL = """
+import time
+import numpy as np
+from scipy import sparse
+from fewer.learn import L1LinearClassifier, l1_path
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 10))
+y = (X[:, 0] > 0).astype(int)
+X = {table}
+begun = time.process_time()
+L1LinearClassifier().fit(X, y)
+print(time.process_time() - begun)
+begun = time.process_time()
+l1_path(X, y, n_points=5)
+print(time.process_time() - begun)
+"""
+
+
+def first_calls(table: str) -> tuple[list[float], list[float]]:
+    """Seconds of the first fit and the first path in a process: with nothing compiled, and with all on disk."""
+    with tempfile.TemporaryDirectory(prefix="fewer-bench-") as folder:
+        environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+        command = [sys.executable, "-c", FIRST_CALL.format(table=table)]
+        runs = [
+            subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+            for _ in range(2)
+        ]
+    compiled, loaded = ([float(seconds) for seconds in run] for run in runs)
+    return compiled, loaded
+
+
+def page(document: Mapping[str, Any], calls: Mapping[str, tuple[list[float], list[float]]]) -> str:
+    """The page of the docs."""
+    cases = {case["data"]: _medians(case) for case in document["cases"]}
+    fits = {data: medians for data, medians in cases.items() if not data.endswith("path")}
+    walks = {data: medians for data, medians in cases.items() if data.endswith("path")}
+    machine, versions = document["machine"], document["versions"]
+    clock = document.get("clock", "wall")
+    lines = [
+        "# How fast the sparse linear models are",
+        "",
+        "Made by `make bench`. Time to the same objective: each contender has the loosest tolerance with which it "
+        "comes within the gap of the minimum that is asked for, and is called as its users call it. L1-regularised "
+        "logistic regression, no intercept, one thread, medians of interleaved runs, "
+        f"{'processor time' if clock == 'cpu' else 'wall time'}. C_min is the smallest weight of the loss at which a "
+        "column enters.",
+        "",
+        f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory_gigabytes']} GB, "
+        f"{machine['system']}; Python {machine['python']}. "
+        + ", ".join(f"{name} {version}" for name, version in versions.items())
+        + f". {document['when'][:10]}.",
+        "",
+        "## Single fits",
+        "",
+        *_table(fits),
+        "",
+        *_verdict(fits, 1.0),
+        "",
+        "## Paths of 100 weights, from C_min to 100 C_min, every point within 1e-4 of its minimum",
+        "",
+        *_table(walks),
+        "",
+        *_verdict(walks, 0.5),
+        "",
+        "## First calls",
+        "",
+        "Kernels are compiled at the first call for each kind of table, and kept on disk. Processor seconds of the "
+        "first fit and the first path in a process, on a tiny table:",
+        "",
+        "| table | fit, compiling | path, compiling | fit, from disk | path, from disk |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {kind} | " + " | ".join(readable_seconds(seconds) for seconds in (*compiled, *loaded)) + " |"
+            for kind, (compiled, loaded) in calls.items()
+        ),
+        "",
+        "## Not in the tables",
+        "",
+        "saga is not run to 1e-8 nor on the two large problems, and liblinear not on 1,000,000 dense rows: they take "
+        "too long. adelie needs numpy 1, and glmnet R, so neither installs beside this library.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _medians(case: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        contender["name"]: contender["timing"]["median"]
+        for contender in case["contenders"]
+        if contender["timing"] and contender["status"] in ("ok", "no peer")
+    }
+
+
+def _table(cases: Mapping[str, Mapping[str, float]]) -> list[str]:
+    peers = [peer for peer in PEERS if any(peer in medians for medians in cases.values())]
+    lines = [f"| problem | fewer | {' | '.join(peers)} | fewer / best peer |", "|---|" + "---|" * (len(peers) + 2)]
+    for data, medians in cases.items():
+        best = min(medians.values())
+        cells = [
+            "-"
+            if name not in medians
+            else f"{'**' * (medians[name] == best)}{readable_seconds(medians[name])}{'**' * (medians[name] == best)}"
+            for name in ("fewer", *peers)
+        ]
+        lines.append(f"| {data} | {' | '.join(cells)} | {_ratio(medians):.2f} |")
+    return lines
+
+
+def _ratio(medians: Mapping[str, float]) -> float:
+    return medians["fewer"] / min(seconds for name, seconds in medians.items() if name != "fewer")
+
+
+def _verdict(cases: Mapping[str, Mapping[str, float]], goal: float) -> list[str]:
+    ratios = {data: _ratio(medians) for data, medians in cases.items()}
+    mean = float(np.exp(np.mean(np.log(list(ratios.values())))))
+    above = [f"{data} ({ratio:.2f})" for data, ratio in ratios.items() if ratio > goal]
+    told = "A peer wins on" if goal == 1.0 else "Less than twice as fast as the best peer on"
+    return [
+        f"Geometric mean of the last column: {mean:.2f}. {told}: {'; '.join(above) if above else 'none of these'}.",
+    ]
+
+
+def main() -> None:
+    document = json.loads((ROOT / "benchmarks" / "results" / "l1.json").read_text(encoding="utf-8"))
+    calls = {kind: first_calls(table) for kind, table in KINDS.items()}
+    (ROOT / "docs" / "l1-speed.md").write_text(page(document, calls), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
