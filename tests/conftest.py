@@ -5,6 +5,11 @@ import os
 # Before scipy is imported: lets scikit-learn check how estimators meet array API input, instead of skipping it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+# Before numpy is imported: workers side by side use one core each, else their threads wait for one another.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for library in ("OMP", "OPENBLAS", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 pytest_plugins = ["claims"]
 
 

@@ -48,10 +48,11 @@ class Study:
     Examples
     --------
     >>> import fewer
-    >>> study = fewer.run_study(fewer.datasets.load("wine"), preset="quick", n_repeats=1, n_permutations=0)
+    >>> wine = fewer.datasets.load("wine")
+    >>> study = fewer.run_study(wine, preset="quick", n_repeats=1, n_permutations=0, n_jobs=1)
     >>> study.findings.learnable.verdict
     'not tested'
-    >>> len(study.best_pipeline_.predict(fewer.datasets.load("wine").keep(study.columns_).X))
+    >>> len(study.best_pipeline_.predict(wine.keep(study.columns_).X))
     178
     """
 

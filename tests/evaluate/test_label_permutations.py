@@ -60,9 +60,17 @@ def both_routes(estimator, X, y, **options):
     return (permutation_test(estimator, X, y, share_work=share, **options) for share in (True, False))
 
 
-@pytest.mark.parametrize("folds", FOLDS)
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("learner", LEARNERS)
+def each_with_each_table(learners):
+    """Every learner on every table, with folds of every kind in turn; all the other combinations are slow."""
+    in_turn = itertools.cycle(FOLDS)
+    return [
+        pytest.param(learner, table, folds, marks=() if folds == chosen else pytest.mark.slow)
+        for (learner, table), chosen in zip(itertools.product(learners, TABLES), in_turn, strict=False)
+        for folds in FOLDS
+    ]
+
+
+@pytest.mark.parametrize(("learner", "table", "folds"), each_with_each_table(LEARNERS))
 def test_shared_work_changes_nothing(learner, table, folds):
     X, y = TABLES[table]()
     shared, plain = both_routes(LEARNERS[learner], X, y, cv=FOLDS[folds])
@@ -81,9 +89,7 @@ PIPELINES = {
 }
 
 
-@pytest.mark.parametrize("folds", FOLDS)
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize(("pipeline", "table", "folds"), each_with_each_table(PIPELINES))
 def test_shared_work_behind_scalers_changes_nothing(pipeline, table, folds):
     X, y = TABLES[table]()
     X = X * 10.0 ** (np.arange(X.shape[1]) % 5 - 2)  # so that scaling matters

@@ -27,7 +27,7 @@ def classes(seed=0, n_columns=10, n_rows=80):
     return X, y
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 9, 10])
+@pytest.mark.parametrize("size", [1, 2, pytest.param(5, marks=pytest.mark.slow), 9, 10])
 @pytest.mark.parametrize("pairs", ["mean", "smallest"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_subset_is_that_of_the_exhaustive_search(size, pairs, seed):

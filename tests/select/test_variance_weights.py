@@ -240,7 +240,7 @@ def test_tall_tables_are_not_copied():
 
 
 def test_wide_table_of_few_rows():
-    X, _, truth = make_permuted_clusters(60, 20_000, 100, random_state=0)
+    X, _, truth = make_permuted_clusters(60, 5_000, 100, random_state=0)
     selector = VarianceWeightSelector("iterative", n_features_to_select=100, tol=1e-6).fit(X)
     np.testing.assert_array_equal(selector.get_support(), truth["support"])
 

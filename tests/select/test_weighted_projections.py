@@ -19,7 +19,7 @@ def table(n_rows, n_columns, seed=0):
     return make_permuted_clusters(n_rows, n_columns, min(10, n_columns), 1.0, random_state=seed)
 
 
-@pytest.mark.parametrize("shape", [(40, 100), (100, 40), (600, 700), (30, 1)])
+@pytest.mark.parametrize("shape", [(40, 100), (100, 40), (510, 520), (30, 1)])
 @pytest.mark.parametrize("selector", [None, VarianceWeightSelector("iterative", n_features_to_select=20)])
 def test_components_are_those_of_pca_on_the_weighted_table(shape, selector):
     X, _, _ = table(*shape)
@@ -35,7 +35,7 @@ def test_components_are_those_of_pca_on_the_weighted_table(shape, selector):
     np.testing.assert_allclose(ours.components_ @ ours.components_.T, np.eye(k), atol=1e-8)
 
 
-@pytest.mark.parametrize("shape", [(40, 100), (100, 40), (700, 900)])
+@pytest.mark.parametrize("shape", [(40, 100), (100, 40), (510, 520)])
 def test_sparse_tables_give_the_same_components(shape):
     rng = np.random.default_rng(0)
     X = rng.poisson(0.2, size=shape) * rng.exponential(size=shape)
@@ -82,7 +82,7 @@ def test_a_table_with_fewer_directions_than_asked_is_told():
 
 
 def test_a_wide_table_is_not_weighted_first():
-    X, _, _ = make_permuted_clusters(50, 20_000, 30, random_state=0)
+    X, _, _ = make_permuted_clusters(50, 5_000, 30, random_state=0)
     tracemalloc.start()
     WeightedPCA(2).fit(X)
     peak = tracemalloc.get_traced_memory()[1]
