@@ -10,6 +10,9 @@ from numba import njit
 _REORDERED = {"reassoc", "contract"}  # lets sums be vectorised; NaN and infinity keep their meaning
 
 
+_AT_ONCE = 256
+
+
 @njit(cache=True, nogil=True, fastmath=_REORDERED)
 def fill_low_rank_values(start, stop, indptr, indices, left, right, out):
     """``out[e] = left[i] . right[j]`` at every entry e = (i, j)."""
@@ -45,7 +48,11 @@ def fill_ridge_rows(start, stop, indptr, indices, order, values, thin, penalties
     """
     rank = thin.shape[1]
     gram = np.empty((rank, rank))
+    product = np.empty((rank, rank))
     right = np.empty(rank)
+    # Vectors are gathered, some at a time, so that the Gram matrix is a product of matrices and not a sum of small
+    # ones.
+    gathered = np.empty((_AT_ONCE, rank))
     reordered = order.shape[0] > 0
     for i in range(start, stop):
         if indptr[i] == indptr[i + 1]:
@@ -53,14 +60,19 @@ def fill_ridge_rows(start, stop, indptr, indices, order, values, thin, penalties
             continue
         gram[:] = 0
         right[:] = 0
-        for e in range(indptr[i], indptr[i + 1]):
-            value = values[order[e]] if reordered else values[e]
-            other = thin[indices[e]]
-            for k in range(rank):
-                weight = other[k]
-                right[k] += value * weight
-                for m in range(k + 1):
-                    gram[k, m] += weight * other[m]
+        for first in range(indptr[i], indptr[i + 1], _AT_ONCE):
+            n = min(_AT_ONCE, indptr[i + 1] - first)
+            for at in range(n):
+                e = first + at
+                value = values[order[e]] if reordered else values[e]
+                other = thin[indices[e]]
+                row = gathered[at]
+                for k in range(rank):
+                    row[k] = other[k]
+                    right[k] += value * row[k]
+            some = gathered[:n]
+            np.dot(some.T, some, product)
+            gram += product
         for k in range(rank):
             gram[k, k] += penalties[k]
         _solve_in_place(gram, right)

@@ -1,0 +1,337 @@
+"""Factorisation with missing entries, unequal noise, smooth rows and known columns; see ``_em.py``."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fewer._estimators import fit_steps, warn_caller
+from fewer.catalogue import method
+from fewer.complete._completer import Completer, usable_rank
+from fewer.complete._observed import Observed
+from fewer.complete.factorization._em import Fit, Model, expected, fitted, frames
+from fewer.complete.factorization._expectation import Motion
+from fewer.complete.factorization._start import random_columns, starting_columns
+from fewer.complete.factorization._weights import entry_weights, weights_complaint
+
+PROCESS_SHARES = (1e-2, 1e-3, 1e-3)
+_LARGEST_DENSE = 1 << 24
+
+
+class FactorizationBase(Completer):
+    """What both factorisations share: their table as an array, and how a row is filled from the fitted columns."""
+
+    latent_var: float
+    noise_var_: float
+
+    def _training_array(self, X) -> np.ndarray:
+        table = self._training_table(X)
+        if table.dense is None and table.shape[0] * table.shape[1] > _LARGEST_DENSE:
+            raise ValueError(
+                f"{type(self).__name__} works on whole tables, and this sparse one of {table.shape[0]:,} x "
+                f"{table.shape[1]:,} is too large for that; use MMMF, SoftImpute or PCAMissing."
+            )
+        empty = int((table.row_counts == 0).sum())
+        if empty:
+            warn_caller(f"Nothing is observed of {empty} of {table.shape[0]} rows: they get what the prior says.")
+        self._dtype = table.dtype.name
+        return table.with_holes().astype(np.float64)
+
+    def _scores_of(self, table: Observed) -> np.ndarray:
+        return self._latent_of(table).means.astype(table.dtype)
+
+    def _latent_of(self, table: Observed):
+        """Each row alone, whatever ties the rows of the fit had."""
+        X = table.with_holes().astype(np.float64)
+        weights = (~np.isnan(X)).astype(np.float64)[..., None, None]
+        columns = self.loadings_.astype(np.float64)
+        return expected(frames(X, 1), weights, columns, self.noise_var_, Model(self.latent_var))
+
+    def score(self, X, y=None):
+        """Mean log-likelihood of what is observed of rows, each alone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table: NaN is a hole; in a sparse one, what is not stored.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        table = self._new_table(X).without(self.n_observed_ == 0)
+        return self._latent_of(table).log_likelihood / table.shape[0]
+
+
+@method(
+    tasks=["unsupervised"],
+    when="A table with holes whose entries differ in how far they can be trusted, or whose rows follow in time.",
+    cost="O(n p k^2 + (n + p) k^3) time for a step; O(n p) memory",
+    paper="sfm-factorization",
+)
+class WeightedFactorization(FactorizationBase):
+    """Fill holes by factors that weigh every entry by its noise, and rows by their neighbours in time.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the model, r; in an affine one the last is the offset of the row.
+    weights : array-like, default=None
+        Inverse variances of the noise: one for each entry, of the shape of the table; or inverse covariances of the
+        coordinates, of shape (n_frames, n_features, n_coordinates, n_coordinates). They are brought to a mean of 1.
+        What stands in holes makes no difference.
+    n_coordinates : int, default=1
+        Rows that are measured together: the table holds all frames of the first coordinate, then all of the second ...,
+        so that it has n_frames times n_coordinates rows. Noise may be correlated among them, and they share a time.
+    affine : bool, default=False
+        The last component of every column is 1, so that each row has an offset of its own.
+    temporal : {"second_order"}, default=None
+        Frames follow each other in time, with position, velocity and acceleration that change little by little.
+    process_var : tuple of 3 floats, default=None
+        How much position, velocity and acceleration may change from frame to frame (variances); by default 0.01, 0.001
+        and 0.001 times the variance of the table.
+    col_prior : array-like of shape (n_components, n_features), default=None
+        What the components are expected to be.
+    col_prior_weight : float, default=1.0
+        How firmly, lam in ``exp(-lam * ||S - S0||_F^2)``; only with ``col_prior``.
+    latent_var : float, default=10.0
+        Prior variance of rows' coordinates. A finite one is needed: with more and more, components shrink towards zero.
+    noise_var : float or array-like of shape (n_samples, n_features), default=None
+        Variance of the noise at the mean weight, or that of each entry. By default it is estimated.
+    max_iter : int, default=200
+        Steps of EM at most.
+    tol : float, default=1e-6
+        Stop when a step raises the log-likelihood by no more than this share of it.
+    n_init : int, default=1
+        Starts. The first is from ``col_prior`` or singular vectors, others are drawn at random; the most likely fit is
+        kept.
+    keep_empty_features : bool, default=False
+        Keep columns of which nothing is observed, filled with 0, in what ``transform`` gives.
+    random_state : int, RandomState instance or None, default=None
+        Draws the starts after the first.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        S: what each column is made of.
+    scores_ : ndarray of shape (n_samples, n_components)
+        Expected coordinates of the rows, given all that is observed.
+    score_cov_ : ndarray of shape (n_samples, n_components, n_components)
+        Their covariances.
+    noise_var_ : float
+        Variance of the noise at a weight of 1.
+    log_likelihood_ : float
+        Of what is observed.
+    log_likelihoods_ : ndarray of shape (n_iter + 1,)
+        At the start and after each step.
+    n_iter_ : int
+        Steps taken.
+    loadings_ : ndarray of shape (n_features, n_components)
+        ``components_`` transposed; the model is ``scores_ @ loadings_.T``.
+    mean_ : ndarray of shape (n_features,)
+        Zero: columns have no offsets, rows have them in an affine model.
+    n_observed_ : ndarray of int of shape (n_features,)
+        Observed entries of each column.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    SubspaceSegmentation : Columns that belong to different things in motion.
+    metric_upgrade : Shape and motion from image coordinates.
+    PCAMissing : Offsets of columns, and as sure as it can be.
+
+    Notes
+    -----
+    ``transform`` fills each row from the fitted components alone, as a row of its own with equal noise: neither time
+    nor weights are known of new rows. The training table with all that is known of it is ``reconstruct(scores_)``.
+
+    Components are found up to an invertible map of the latent space.
+
+    References
+    ----------
+    .. [1] Gruber, A. and Weiss, Y. (2006). Incorporating constraints and prior knowledge into factorization algorithms:
+       an application to 3D recovery. Subspace, Latent Structure and Feature Selection, LNCS 3940, 151-162.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.complete import WeightedFactorization
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.normal(size=(40, 2)) @ rng.normal(size=(2, 20))
+    >>> table = np.where(rng.random(truth.shape) < 0.3, np.nan, truth + 0.01 * rng.normal(size=truth.shape))
+    >>> filled = WeightedFactorization(n_components=2).fit_transform(table)
+    >>> bool(np.abs(filled - truth).max() < 0.1)
+    True
+    """
+
+    _parameter_constraints = {
+        **Completer._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "weights": ["array-like", None],
+        "n_coordinates": [Interval(Integral, 1, None, closed="left")],
+        "affine": ["boolean"],
+        "temporal": [StrOptions({"second_order"}), None],
+        "process_var": [tuple, list, None],
+        "col_prior": ["array-like", None],
+        "col_prior_weight": [Interval(Real, 0, None, closed="left")],
+        "latent_var": [Interval(Real, 0, None, closed="neither")],
+        "noise_var": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        weights=None,
+        n_coordinates=1,
+        affine=False,
+        temporal=None,
+        process_var=None,
+        col_prior=None,
+        col_prior_weight=1.0,
+        latent_var=10.0,
+        noise_var=None,
+        max_iter=200,
+        tol=1e-6,
+        n_init=1,
+        keep_empty_features=False,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.weights = weights
+        self.n_coordinates = n_coordinates
+        self.affine = affine
+        self.temporal = temporal
+        self.process_var = process_var
+        self.col_prior = col_prior
+        self.col_prior_weight = col_prior_weight
+        self.latent_var = latent_var
+        self.noise_var = noise_var
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.keep_empty_features = keep_empty_features
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Find the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with holes: NaN; in a sparse one, what is not stored.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        table = self._training_array(X)
+        rank = usable_rank(self.n_components, (table.shape[0], table.shape[1] + self.affine))
+        weights, noise_var = self._noise(table)
+        blocks = entry_weights(table, weights, self.n_coordinates)
+        model = self._model(table, rank, noise_var)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        values = frames(table, self.n_coordinates)
+        with fit_steps(self, X) as after_step:
+            best: Fit | None = None
+            for start in range(self.n_init):
+                if start > 0:
+                    columns = random_columns(table, rank, self.latent_var, self.affine, rng)
+                elif model.prior is not None:
+                    columns = model.prior
+                else:
+                    columns = starting_columns(table, rank, self.latent_var, self.affine)
+                found = fitted(
+                    values,
+                    blocks,
+                    columns,
+                    model,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    on_step=lambda log_likelihood: after_step("step"),
+                )
+                if best is None or found.latent.log_likelihood > best.latent.log_likelihood:
+                    best = found
+                if found.stopped:
+                    break
+            assert best is not None
+            self._keep(best, table.shape[0])
+        if not (best.converged or best.stopped):
+            rise = (best.log_likelihoods[-1] - best.log_likelihoods[-2]) / abs(best.log_likelihoods[-1])
+            warn_caller(
+                f"Step {self.n_iter_} still raised the log-likelihood by {rise:.1e} of it; tol={self.tol:g} was asked. "
+                "Raise max_iter, or tol if that is near enough.",
+                ConvergenceWarning,
+            )
+        return self
+
+    def _noise(self, table: np.ndarray) -> tuple[np.ndarray | None, float | None]:
+        """Weights of entries, and the noise at a weight of 1 where it is given."""
+        if table.shape[0] % self.n_coordinates:
+            raise ValueError(f"{table.shape[0]} rows cannot hold {self.n_coordinates} coordinates of each frame.")
+        weights = None if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        if self.noise_var is not None and np.ndim(self.noise_var) > 0:
+            if weights is not None:
+                raise ValueError("Give either weights or a noise_var for each entry: one is the inverse of the other.")
+            variances = np.broadcast_to(np.asarray(self.noise_var, dtype=np.float64), table.shape)
+            weights = 1 / np.where(np.isnan(table), 1.0, variances)
+            return weights, float(1 / weights[~np.isnan(table)].mean())
+        if weights is not None:
+            if weights.shape == table.shape:
+                weights = np.where(np.isnan(table), 1.0, weights)  # what stands in holes makes no difference
+            complaint = weights_complaint(weights, table.shape, self.n_coordinates)
+            if complaint:
+                raise ValueError(complaint)
+        return weights, None if self.noise_var is None else float(self.noise_var)
+
+    def _model(self, table: np.ndarray, rank: int, noise_var: float | None) -> Model:
+        prior = None
+        if self.col_prior is not None:
+            prior = np.asarray(self.col_prior, dtype=np.float64).T
+            if prior.shape != (table.shape[1], rank):
+                raise ValueError(f"col_prior has the shape {prior.T.shape}; components have {(rank, table.shape[1])}.")
+        motion = None
+        if self.temporal is not None:
+            size = float(np.nanvar(table)) or 1.0
+            given = self.process_var or tuple(share * size for share in PROCESS_SHARES)
+            if len(given) != 3:
+                raise ValueError(f"process_var takes three variances, not {len(given)}.")
+            motion = Motion(*map(float, given))
+        weight = 0.0 if prior is None else float(self.col_prior_weight)
+        return Model(self.latent_var, motion, self.affine, prior, weight, noise_var)
+
+    def _keep(self, best: Fit, n_rows: int) -> None:
+        c = self.n_coordinates
+        n_frames, k = best.latent.means.shape
+        r = k // c
+        means = best.latent.means.reshape(n_frames, c, r).transpose(1, 0, 2).reshape(n_rows, r)
+        spread = best.latent.covariances.reshape(n_frames, c, r, c, r)
+        at = np.arange(c)
+        self.scores_ = means.astype(self._dtype)
+        self.score_cov_ = spread[:, at, :, at, :].reshape(n_rows, r, r).astype(self._dtype)
+        self.loadings_ = best.columns.astype(self._dtype)
+        self.loadings_[self.n_observed_ == 0] = 0
+        self.components_ = self.loadings_.T
+        self.mean_ = np.zeros(len(self.loadings_), dtype=self._dtype)
+        self.noise_var_ = float(best.noise_var)
+        self.log_likelihood_ = best.latent.log_likelihood
+        self.log_likelihoods_ = np.array(best.log_likelihoods)
+        self.n_iter_ = len(best.log_likelihoods) - 1
