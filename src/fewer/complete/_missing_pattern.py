@@ -16,7 +16,7 @@ from fewer.io import Dataset, read_table
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_ALPHA = 0.05
+_ALPHA = 0.01
 # A larger sparse table is shown, and its holes are counted, but they are not compared with its values.
 _ENTRIES_TO_TEST = 1 << 26
 
@@ -164,7 +164,7 @@ def missing_pattern(X: Any) -> MissingPattern:
 
     The holes of a column are compared with the values of every numeric column (of at most 1,000, evenly spread over a
     wider table): are these larger, or smaller, in the rows where the column is missing? The p-values are adjusted for
-    the number of comparisons; a warning stands where they are below 0.05.
+    the number of comparisons; a warning stands where they are below 0.01.
 
     Parameters
     ----------

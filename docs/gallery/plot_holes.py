@@ -1,0 +1,77 @@
+"""
+What is missing, and can it be filled in?
+=========================================
+
+Before holes are filled in, or rows with holes dropped: how many are there, where, which go together, and do they depend
+on what the other columns say? :func:`~fewer.complete.missing_pattern` answers in words,
+:func:`~fewer.complete.plot_missing` draws it. Afterwards :func:`~fewer.complete.completion_score` tells how far off
+filled-in values are, for any imputer.
+"""
+
+# %%
+# A table with three kinds of holes
+# ---------------------------------
+# Measurements of breast tumours. Three readings are often lost for large tumours, one instrument was out of order for a
+# while, and here and there a value is missing by chance.
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.impute import KNNImputer, SimpleImputer
+
+from fewer import _figures
+from fewer.complete import PCAMissing, completion_score, missing_pattern, plot_missing
+
+whole = load_breast_cancer(as_frame=True).data
+rng = np.random.default_rng(0)
+table = whole.mask(rng.random(whole.shape) < 0.03)
+large = (whole["mean radius"] > 15) & (rng.random(len(whole)) < 0.6)
+table.loc[large, ["worst area", "worst radius", "worst perimeter"]] = np.nan
+table.loc[200:300, ["mean texture", "worst texture"]] = np.nan
+pattern = missing_pattern(table)
+print(pattern)
+
+# %%
+# The picture: columns from the most to the least missing, rows with the same holes together. The sign stands where the
+# holes of a column depend on the values of another, tested for each pair and corrected for their number. The texture
+# readings have as many holes, but these came by chance.
+plot_missing(table)
+
+# %%
+print(pattern.reading)
+
+# %%
+# That is not idle. The mean of what is observed is far off for these columns, the model's mean is not, because it
+# takes from the other columns what kind of rows the holes are in.
+model = PCAMissing(6, scale=True, random_state=0).fit(table)
+for name in ("worst area", "worst radius", "worst texture"):
+    fitted = model.mean_[table.columns.get_loc(name)]
+    print(f"{name}: truth {whole[name].mean():.1f}, observed {table[name].mean():.1f}, PCAMissing {fitted:.1f}")
+
+# %%
+# How far off are filled-in values?
+# ---------------------------------
+# Hide a tenth of what is known, fit to the rest, compare, five times over. Errors are in standard deviations of each
+# column, so that column means have an error of about one.
+for imputer in (SimpleImputer(), KNNImputer(), PCAMissing(6, scale=True, random_state=0)):
+    print(completion_score(imputer, table, random_state=0))
+
+# %%
+# Not all columns can be filled equally well: what nothing else goes together with remains a guess.
+completion_score(PCAMissing(6, scale=True, random_state=0), table, random_state=0).plot()
+
+
+# %%
+# How many components?
+# --------------------
+# Hidden entries decide that too. In this table half of the components are worth having.
+def error_by_size(sizes):
+    """Error at hidden entries over the number of components."""
+    scores = [
+        completion_score(PCAMissing(size, scale=True, random_state=0), table, n_repeats=4, random_state=0)
+        for size in sizes
+    ]
+    figure = _figures.new_figure(x="components", y="error at hidden entries")
+    figure.add_trace(_figures.band("95% interval", sizes, *np.array([score.interval for score in scores]).T))
+    return figure.add_trace(_figures.line("PCAMissing", sizes, [score.error for score in scores]))
+
+
+error_by_size(np.array([1, 2, 4, 6, 8, 12, 16]))
