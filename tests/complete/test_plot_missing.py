@@ -133,12 +133,20 @@ def test_the_picture_warns_where_holes_have_a_cause():
     assert not [trace for trace in calm.data if trace.name == "holes depend on other columns"]
 
 
-def test_a_complete_table_is_drawn_too_and_infinities_are_refused():
+def test_a_complete_table_is_drawn_too():
     pattern = missing_pattern(np.ones((4, 3)))
     assert pattern.reading == "Nothing is missing."
     assert pattern.plot().data[0].z.max() == 0
-    with pytest.raises(ValueError, match=r"infinity.*column 1"):
-        missing_pattern(np.array([[1.0, np.inf], [np.nan, 2.0]]))
+
+
+def test_a_value_that_is_infinite_is_observed_and_only_very_large():
+    frame = table_with_cause()
+    plain = missing_pattern(frame)
+    frame.loc[frame["age"].idxmax(), "age"] = np.inf
+    for table in (frame, frame.to_numpy()):
+        pattern = missing_pattern(table)
+        np.testing.assert_array_equal(pattern.p_values, plain.p_values)
+        assert pattern.n_missing == plain.n_missing
 
 
 def test_it_becomes_json():

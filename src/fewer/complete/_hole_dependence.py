@@ -66,7 +66,9 @@ def hole_dependence(holes: np.ndarray, values: np.ndarray, witnesses: np.ndarray
 def _ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Ranks of the observed entries of each column, from -0.5 to 0.5 and zero in holes; and where it is observed."""
     observed = ~np.isnan(values)
-    ranks = stats.rankdata(np.where(observed, values, np.inf), axis=0)
+    # Holes come last; a value that is infinite is only very large.
+    largest = np.finfo(np.float64).max
+    ranks = stats.rankdata(np.where(observed, np.clip(values, -largest, largest), np.inf), axis=0)
     ranks = np.where(observed, (ranks - 0.5) / np.maximum(observed.sum(axis=0), 1) - 0.5, 0.0)
     return ranks.astype(np.float32), observed.astype(np.float32)
 

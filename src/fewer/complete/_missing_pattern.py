@@ -226,10 +226,10 @@ class _Parts(NamedTuple):
 def _parts(X: Any) -> _Parts:
     refuse_dataset(X)
     if sparse.issparse(X):
-        X = checked_array(X, "missing_pattern", accept_sparse="csr", ensure_all_finite="allow-nan", dtype=np.float64)
+        X = checked_array(X, "missing_pattern", accept_sparse="csr", ensure_all_finite=False, dtype=np.float64)
         return _Parts(Observed(X), _positions(X.shape[1]), None, np.arange(X.shape[1]))
     if not hasattr(X, "columns"):
-        X = checked_array(X, "missing_pattern", ensure_all_finite="allow-nan", dtype=[np.float64, np.float32])
+        X = checked_array(X, "missing_pattern", ensure_all_finite=False, dtype=[np.float64, np.float32])
         return _Parts(Observed(X), _positions(X.shape[1]), X, np.arange(X.shape[1]))
     return _of_frame(read_table(X))
 
