@@ -55,6 +55,12 @@ def test_rows_and_hidden_entries_are_tables_again(table):
     np.testing.assert_array_equal(table.with_holes(), HOLES)
 
 
+def test_columns_are_divided_chosen_and_described(table):
+    np.testing.assert_allclose(table.divided(np.array([2.0, 1.0, 3.0])).with_holes(), HOLES / [2, 1, 3])
+    np.testing.assert_array_equal(table.columns(np.array([2, 0])).with_holes(), HOLES[:, [2, 0]])
+    np.testing.assert_allclose(table.column_deviations, [np.sqrt(6), 0, 4.5])
+
+
 def test_many_rows_are_grouped_as_by_comparing_them_whole():
     rng = np.random.default_rng(0)
     X = np.where(rng.random((500, 6)) < 0.4, np.nan, 1.0)

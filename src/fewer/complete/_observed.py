@@ -140,6 +140,8 @@ class Observed:
 
     def divided(self, scales: np.ndarray) -> "Observed":
         """The same table with each column divided by its scale."""
+        if (scales == 1).all():
+            return self
         if self.dense is not None:
             return Observed(self.dense / scales.astype(self.dtype))
         stored = self.by_rows.copy()

@@ -289,7 +289,7 @@ def alternate(updates: Alternating, start: Parameters, *, max_iter: int, settled
         parameters, cost, error = updates.round(parameters, n_done)
         costs.append(cost)
         errors.append(np.sqrt(error / updates.table.n_observed))
-        converged = n_done > updates.settings.n_broad_iter and settled(errors, costs)
+        converged = settled(errors, costs)
         if on_round(parameters) or converged:
             break
     return Fit(parameters, np.array(costs), converged)

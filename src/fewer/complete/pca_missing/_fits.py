@@ -5,7 +5,7 @@ depends on the units that it comes in: priors, tolerances and starting values ar
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -13,11 +13,8 @@ import numpy as np
 
 from fewer.complete._observed import Observed
 from fewer.complete.pca_missing._alternating import (
-    FAMILIES,
     Alternating,
-    Family,
     Parameters,
-    Settings,
     alternate,
     first_parameters,
     pca_basis,
@@ -28,44 +25,9 @@ from fewer.complete.pca_missing._gradient import Descent, Factors, StoredTable, 
 from fewer.complete.pca_missing._grouped_table import GroupedTable
 from fewer.complete.pca_missing._imputation import impute_by_svd
 from fewer.complete.pca_missing._packed import packed_diagonals, unpacked
+from fewer.complete.pca_missing._plan import DIAGONAL, Plan
 
-METHODS = ("ls-imputation", "ls", "map", "ppca", "vb", "ppca-diag", "vb-diag")
-DIAGONAL = ("ppca-diag", "vb-diag")
-# The error counts as settled when it would change by less than tol within 100 rounds, judged by this many.
-_WINDOW = 20
-# Above this many steps for one round of alternating updates, gradient steps are the better bargain.
-_MANY_STEPS = 2e9
-# At most this share missing is "few"; a table with at most this many entries is "small"; p * this <= n is "long".
-_FEW_HOLES, _SMALL_TABLE, _LONG = 0.02, 1_000_000, 10
 _HELD_OUT = 0.2
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How to fit: a method of ``METHODS``, how it is solved, and the settings of its updates."""
-
-    method: str
-    gradient: bool
-    rank: int
-    settings: Settings
-    alpha: float
-    max_iter: int
-    tol: float
-    early_stopping: bool
-
-    @property
-    def family(self) -> Family:
-        """The parts of the model that the method keeps."""
-        return family_of(self.method)
-
-    def settled(self, errors: list[float], costs: list[float]) -> bool:
-        """Whether the error has settled, or moves without lowering the cost; time with broad priors does not count."""
-        warm_up = self.settings.n_broad_iter if self.family.prior_of_loadings else 0
-        if len(errors) <= warm_up + _WINDOW:
-            return False
-        if abs(errors[-1] - errors[-1 - _WINDOW]) < self.tol * _WINDOW / 100:
-            return True
-        return abs(costs[-1] - costs[-1 - _WINDOW]) < 1e-6 * self.tol * abs(costs[-1])
 
 
 class Fitted(NamedTuple):
@@ -91,29 +53,6 @@ class Fitted(NamedTuple):
 
 
 OnRound = Callable[[Callable[[], Fitted]], bool]
-
-
-def family_of(method: str) -> Family:
-    """The parts of the model that a method keeps."""
-    return FAMILIES[method.removesuffix("-imputation").removesuffix("-diag")]
-
-
-def guided_method(shape: tuple[int, int], n_observed: int, rank: int, dense: bool) -> str:
-    """The method to use, by how much is missing and how large the table is."""
-    n_rows, n_columns = shape
-    size = n_rows * n_columns
-    large = n_observed * rank**2 > _MANY_STEPS
-    if n_observed >= (1 - _FEW_HOLES) * size:
-        return "ls-imputation" if dense and size <= _SMALL_TABLE else "ls"
-    probabilistic = "ppca" if n_columns * _LONG <= n_rows else "vb"
-    return probabilistic + "-diag" if large else probabilistic
-
-
-def uses_gradient(method: str, solver: str, n_observed: int, rank: int) -> bool:
-    """Whether gradient steps are taken rather than closed-form updates in turn."""
-    if method in ("ls", "map"):
-        return solver == "gradient" or (solver == "auto" and n_observed * rank**2 > _MANY_STEPS)
-    return method in DIAGONAL
 
 
 def fit_table(table: Observed, plan: Plan, rng: np.random.RandomState, on_round: OnRound) -> Fitted:

@@ -1,7 +1,8 @@
 """PCA of tables with holes: ``y_j = W x_j + m + noise``, fitted to what is observed.
 
-``_alternating.py``, ``_gradient.py`` and ``_imputation.py`` hold the mathematics, ``_fits.py`` the way from a table to
-a model, ``_predictive.py`` what a model says about new rows; here is the estimator around them.
+``_alternating.py``, ``_gradient.py`` and ``_imputation.py`` hold the mathematics, ``_plan.py`` chooses among them,
+``_fits.py`` is the way from a table to a model, ``_predictive.py`` what a model says about new rows; here is the
+estimator around them.
 """
 
 from numbers import Integral, Real
@@ -16,23 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.complete._completer import Completer, usable_rank
+from fewer.complete._completer import Completer
 from fewer.complete._observed import Observed
 from fewer.complete.pca_missing._alternating import Settings
-from fewer.complete.pca_missing._fits import (
-    DIAGONAL,
-    METHODS,
-    Fitted,
-    Plan,
-    family_of,
-    fit_table,
-    guided_method,
-    uses_gradient,
-)
+from fewer.complete.pca_missing._fits import Fitted, fit_table
+from fewer.complete.pca_missing._fitted_attributes import fitted_attributes, predictive
 from fewer.complete.pca_missing._packed import diagonals, unpacked
+from fewer.complete.pca_missing._plan import DIAGONAL, METHODS, Plan, family_of, planned
 from fewer.complete.pca_missing._predictive import Predictive
-
-_DEFAULT_COMPONENTS = 10
 
 
 @method(
@@ -258,7 +250,17 @@ class PCAMissing(Completer):
         deviations = table.column_deviations
         scales = np.where(deviations > 0, deviations, 1.0) if self.scale else np.ones(table.shape[1])
         known = table.rows(np.flatnonzero(table.row_counts)).columns(columns).divided(scales[columns])
-        plan = self._plan(known)
+        plan = planned(
+            known,
+            Settings(self.center, self.rotate, self.n_broad_iter, self.broad_var, self.hyper_a, self.hyper_b),
+            rank=self.n_components,
+            method=self.method,
+            solver=self.solver,
+            alpha=self.alpha,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            early_stopping=self.early_stopping,
+        )
         rng = check_random_state(self.random_state)
         with fit_steps(self, X, n_steps=self.max_iter * self.n_init) as after_step:
             best: Fitted | None = None
@@ -267,85 +269,17 @@ class PCAMissing(Completer):
                     known,
                     plan,
                     rng,
-                    lambda make: after_step("round", lambda: self._attributes(make(), plan.method, table, scales)),
+                    lambda make: after_step("round", lambda: fitted_attributes(make(), plan.method, table, scales)),
                 )
                 if best is None or found.lower_bound > best.lower_bound:
                     best = found
                 if found.stopped:
                     break
             assert best is not None
-            for name, value in self._attributes(best, plan.method, table, scales).items():
+            for name, value in fitted_attributes(best, plan.method, table, scales).items():
                 setattr(self, name, value)
             self._warn(best, known, plan)
         return self
-
-    def _plan(self, known: Observed) -> Plan:
-        """What to fit and how; combinations that make no sense are refused."""
-        most = max(1, min(_DEFAULT_COMPONENTS, min(known.shape) - 1))
-        rank = most if self.n_components is None else usable_rank(self.n_components, known.shape)
-        dense, n_observed = known.dense is not None, known.n_observed
-        chosen = guided_method(known.shape, n_observed, rank, dense) if self.method == "auto" else self.method
-        if chosen == "ls-imputation" and not dense:
-            raise ValueError(
-                "method='ls-imputation' fills the table in while it fits, and this one is sparse: use method='ls', "
-                "'vb' or 'vb-diag', which look at the stored entries only."
-            )
-        if self.solver != "auto" and chosen not in ("ls", "map"):
-            raise ValueError(
-                f"solver={self.solver!r} is for method='ls' and 'map'; method={chosen!r} has one way only."
-            )
-        gradient = uses_gradient(chosen, self.solver, n_observed, rank)
-        if self.early_stopping and not (gradient and chosen in ("ls", "map")):
-            raise ValueError(
-                f"early_stopping goes with method='ls' or 'map' and solver='gradient', not with method={chosen!r}"
-                + (" and closed-form updates." if chosen in ("ls", "map") else ".")
-            )
-        settings = Settings(self.center, self.rotate, self.n_broad_iter, self.broad_var, self.hyper_a, self.hyper_b)
-        return Plan(chosen, gradient, rank, settings, self.alpha, self.max_iter, self.tol, self.early_stopping)
-
-    def _attributes(self, found: Fitted, chosen: str, table: Observed, scales: np.ndarray) -> dict:
-        """The attributes of the fitted estimator; columns with nothing observed have zero loadings and mean."""
-        columns = np.flatnonzero(table.column_counts)
-        n_features = table.shape[1]
-        loadings = np.zeros((n_features, found.loadings.shape[1]))
-        mean, mean_variances = np.zeros(n_features), np.zeros(n_features)
-        loadings[columns], mean[columns], mean_variances[columns] = found.loadings, found.mean, found.mean_variances
-        which = np.zeros(n_features, dtype=np.intp)
-        which[columns] = found.covariance_of
-        covariances = found.loading_covariances
-        if covariances is not None and chosen in DIAGONAL:
-            covariances = np.zeros_like(loadings)
-            covariances[columns] = found.loading_covariances
-            which = np.arange(n_features)
-        variances = np.sum(loadings**2, axis=0)
-        lengths = np.sqrt(variances)
-        known_priors = family_of(chosen).prior_of_loadings
-        attributes = {
-            "method_": chosen,
-            "n_components_": loadings.shape[1],
-            "loadings_": loadings * scales[:, None],
-            "components_": (loadings / np.where(lengths > 0, lengths, 1.0)).T,
-            "mean_": mean * scales,
-            "scale_": scales,
-            "noise_variance_": found.noise,
-            "explained_variance_": variances,
-            "prior_variances_": found.loading_priors if known_priors else np.full(loadings.shape[1], np.inf),
-            "n_components_effective_": _n_effective(found, table.column_counts[columns]),
-            "lower_bound_": found.lower_bound,
-            "history_": found.history,
-            "n_iter_": len(found.history),
-            "_loading_covariances": covariances,
-            "_covariance_of": which,
-            "_mean_variances": mean_variances,
-        }
-        model = _predictive(attributes)
-        posterior = model.scores(table.without(self.n_observed_ == 0).divided(scales))
-        attributes["scores_"] = posterior.means
-        if found.scores is not None:
-            attributes["scores_"][table.row_counts > 0] = found.scores
-        attributes["_score_covariances"] = posterior.covariances
-        attributes["_score_covariance_of"] = posterior.covariance_of
-        return attributes
 
     def _warn(self, found: Fitted, known: Observed, plan: Plan) -> None:
         if not found.converged and not found.stopped:
@@ -365,7 +299,7 @@ class PCAMissing(Completer):
 
     def _model(self) -> Predictive:
         check_is_fitted(self)
-        return _predictive(dict(vars(self)))
+        return predictive(dict(vars(self)))
 
     def _scores_of(self, table: Observed) -> np.ndarray:
         return self._model().scores(table.divided(self.scale_)).means
@@ -449,22 +383,3 @@ class PCAMissing(Completer):
             return None
         covariances = self._loading_covariances[self._covariance_of] * self.scale_[:, None] ** 2
         return covariances if self.method_ in DIAGONAL else unpacked(covariances)
-
-
-def _predictive(attributes: dict) -> Predictive:
-    return Predictive(
-        loadings=attributes["loadings_"] / attributes["scale_"][:, None],
-        loading_covariances=attributes["_loading_covariances"],
-        covariance_of=attributes["_covariance_of"],
-        mean=attributes["mean_"] / attributes["scale_"],
-        mean_variances=attributes["_mean_variances"],
-        noise=attributes["noise_variance_"],
-        method=attributes["method_"],
-        n_rounds=attributes["n_iter_"],
-    )
-
-
-def _n_effective(found: Fitted, column_counts: np.ndarray) -> int:
-    """Components that noise alone, spread over p columns with n entries each, would not show: above v sqrt(p / n)."""
-    variances = np.sum(found.loadings**2, axis=0)
-    return int(np.count_nonzero(variances > found.noise * np.sqrt(len(column_counts) / column_counts.mean())))

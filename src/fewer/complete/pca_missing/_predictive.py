@@ -13,9 +13,10 @@ import numpy as np
 
 from fewer.complete._observed import Observed
 from fewer.complete.pca_missing._alternating import Parameters, scores_given
-from fewer.complete.pca_missing._fits import family_of, packed_covariances
+from fewer.complete.pca_missing._fits import packed_covariances
 from fewer.complete.pca_missing._grouped_table import GroupedTable
 from fewer.complete.pca_missing._packed import for_inner_products, inverses, packed_of, products, unpacked
+from fewer.complete.pca_missing._plan import family_of
 
 
 class ScorePosterior(NamedTuple):
