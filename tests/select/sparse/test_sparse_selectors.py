@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import make_regression
-from sklearn.linear_model import lars_path
+from sklearn.linear_model import Lasso, lars_path
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 
@@ -114,3 +114,38 @@ def test_when_nothing_is_stable_it_says_so():
         StabilitySelection(threshold=1.0, n_features_each=1, n_pairs=10, random_state=0).fit(
             rng.normal(size=(40, 60)), rng.integers(0, 2, 40)
         )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_path_that_ends_early_ranks_the_first_columns_as_the_whole_one_does(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 20))
+    y = np.digitize(X[:, 0] + 0.7 * X[:, 1] + 0.5 * X[:, 2] + rng.normal(size=120), [-0.5, 0.5][: n_classes - 1])
+    whole, short = SparsePathSelector().fit(X, y), SparsePathSelector(max_features=4).fit(X, y)
+    first = whole.ranking_ <= 4
+    assert np.array_equal(short.ranking_[first], whole.ranking_[first])
+    assert np.count_nonzero(short.scores_) < np.count_nonzero(whole.scores_)
+    options = {"n_features_each": 4, "n_pairs": 5, "threshold": 0.6, "random_state": 0}
+    by_whole = StabilitySelection(SparsePathSelector(), **options).fit(X, y)
+    assert np.array_equal(StabilitySelection(**options).fit(X, y).scores_, by_whole.scores_)
+
+
+def test_a_class_with_one_row_cannot_be_halved():
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    with pytest.raises(ValueError, match="the class 'rare' has one row only"):
+        StabilitySelection(n_pairs=2).fit(X, ["a"] * 8 + ["rare"])
+
+
+def test_a_model_that_keeps_nothing_is_named():
+    X, y = make_regression(40, 5, random_state=0)
+    with pytest.warns(UserWarning, match="Lasso chose no column on any half: weaken its penalty"):
+        StabilitySelection(Lasso(1e6), n_pairs=2, random_state=0).fit(X, y)
+
+
+def test_columns_that_are_chosen_equally_often_are_ranked_by_their_places_on_the_halves():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 8))
+    y = 3 * X[:, 7] + X[:, 6] + 0.7 * X[:, 5] + rng.normal(size=200)
+    select = StabilitySelection(n_features_each=1, n_pairs=5, random_state=0).fit(X, y)
+    assert np.count_nonzero(select.scores_) == 1
+    assert np.argsort(select.ranking_)[:3].tolist() == [7, 6, 5]

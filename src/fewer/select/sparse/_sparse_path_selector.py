@@ -65,6 +65,9 @@ class SparsePathSelector(Selector):
         Penalties on the path.
     eps : float, default=1e-2
         Weakest penalty over strongest; smaller lets more columns in.
+    max_features : int or None, default=None
+        The path ends after the first model with more columns than this, which saves time where only the first matter;
+        those that have not entered by then are ranked by how near they came. None for the whole path.
     standardize : bool, default=True
         Whether columns are divided by their standard deviations first, for they share one penalty.
     tol : float, default=1e-6
@@ -108,15 +111,27 @@ class SparsePathSelector(Selector):
         "loss": [StrOptions({"auto", "log", "squared_hinge", "squared"})],
         "n_points": [Interval(Integral, 2, None, closed="left")],
         "eps": [Interval(Real, 0, 1, closed="neither")],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "standardize": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, n_features_to_select=10, *, loss="auto", n_points=100, eps=1e-2, standardize=True, tol=1e-6):
+    def __init__(
+        self,
+        n_features_to_select=10,
+        *,
+        loss="auto",
+        n_points=100,
+        eps=1e-2,
+        max_features=None,
+        standardize=True,
+        tol=1e-6,
+    ):
         self.n_features_to_select = n_features_to_select
         self.loss = loss
         self.n_points = n_points
         self.eps = eps
+        self.max_features = max_features
         self.standardize = standardize
         self.tol = tol
 
@@ -147,8 +162,9 @@ class SparsePathSelector(Selector):
         loss = self._loss_for(y)
         targets = [y.astype(float)] if loss == "squared" else signs_against_rest(y, "SparsePathSelector")
         levels, nearness = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        grid = {"n_points": self.n_points, "eps": self.eps, "max_features": self.max_features}
         for target in targets:
-            path = l1_path(X, target, loss=loss, n_points=self.n_points, eps=self.eps, tol=self.tol)
+            path = l1_path(X, target, loss=loss, tol=self.tol, **grid)
             levels = np.maximum(levels, entry_levels(path))
             nearness = np.maximum(nearness, path.last_slopes)
         self.scores_ = levels

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from fewer._estimators import warn_caller
 from fewer.catalogue import method
 from fewer.select._embedded_selector import model_scores
-from fewer.select._ranking import places
+from fewer.select._ranking import places_of_order
 from fewer.select._selector import Selector
 from fewer.select.scores._score import holds_numbers
 from fewer.select.sparse._sparse_path_selector import SparsePathSelector
@@ -83,7 +83,8 @@ class StabilitySelection(MetaEstimatorMixin, Selector):
     scores_ : ndarray of shape (n_features,)
         Share of the halves in which each column is chosen.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the most often chosen; of equals, the one with the lowest index comes first.
+        Place of each column, 1 for the most often chosen; of equals, such as those never chosen, the one with the
+        better mean place over the halves comes first.
     support_ : ndarray of bool of shape (n_features,)
         Which columns are kept.
     stability_path_ : ndarray of shape (n_features_each, n_features)
@@ -173,11 +174,19 @@ class StabilitySelection(MetaEstimatorMixin, Selector):
         X, y = self._validated(X, y, accept_sparse="csr", ensure_min_samples=4)
         n_columns = X.shape[1]
         self.n_features_each_ = min(self._asked_of_each(n_columns), n_columns)
-        chooser = SparsePathSelector() if self.estimator is None else self.estimator
+        # Of each path only the first columns count, so it need not go on after them.
+        own = self.estimator is None
+        chooser = SparsePathSelector(max_features=self.n_features_each_) if own else self.estimator
         rng = check_random_state(self.random_state)
-        halves = paired_halves(y, self.n_pairs, rng, classes=not holds_numbers(y))
-        chosen = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(first_columns)(clone(chooser), X[rows], y[rows], self.n_features_each_) for rows in halves
+        classes = not holds_numbers(y)
+        if classes:
+            _refuse_lonely_classes(y)
+        halves = paired_halves(y, self.n_pairs, rng, classes)
+        orders, chosen = zip(
+            *Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(columns_in_order)(clone(chooser), X[rows], y[rows], self.n_features_each_) for rows in halves
+            ),
+            strict=True,
         )
         path = np.zeros((self.n_features_each_, n_columns))
         for columns in chosen:
@@ -185,12 +194,18 @@ class StabilitySelection(MetaEstimatorMixin, Selector):
                 path[place:, column] += 1 / len(chosen)
         self.stability_path_ = path
         self.scores_ = path[-1]
-        self.ranking_ = places(self.scores_)
+        mean_places = np.mean([places_of_order(order) for order in orders], axis=0)
+        self.ranking_ = places_of_order(np.lexsort((np.arange(n_columns), mean_places, -self.scores_)))
         # Shares are sums of 1/halves: a hair below the threshold is the threshold.
         self.support_ = self.scores_ >= self.threshold - 1e-9
         self.n_chosen_ = float(np.mean([len(columns) for columns in chosen]))
         self.expected_false_ = expected_false_bound(self.n_chosen_, self.threshold, n_columns)
-        if not self.support_.any():
+        if self.n_chosen_ == 0:
+            warn_caller(
+                f"{type(chooser).__name__} chose no column on any half: weaken its penalty, or scale the columns by "
+                "StandardScaler as the step before in a pipeline."
+            )
+        elif not self.support_.any():
             warn_caller(
                 f"No column is chosen on {self.threshold:.0%} of the halves; the most frequent one is on "
                 f"{self.scores_.max():.0%}. There may be nothing to find, or alike columns take turns: see "
@@ -236,13 +251,23 @@ class StabilitySelection(MetaEstimatorMixin, Selector):
         return figure
 
 
-def first_columns(chooser, X, y, n_most: int) -> np.ndarray:
-    """The columns that a selector ranks first, or that a model uses most; no more than ``n_most``."""
+def _refuse_lonely_classes(y: np.ndarray) -> None:
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) > 1 and counts.min() < 2:
+        lonely = classes.tolist()[int(np.argmin(counts))]
+        raise ValueError(
+            f"StabilitySelection halves each class, and the class {lonely!r} has one row only; at least two are needed."
+        )
+
+
+def columns_in_order(chooser, X, y, n_most: int) -> tuple[np.ndarray, np.ndarray]:
+    """All columns, best first, as a selector ranks them or a model uses them; and those of the first that it chose."""
     chooser.fit(X, y)
     if hasattr(chooser, "ranking_"):
         order = np.argsort(chooser.ranking_, kind="stable")
         scores = getattr(chooser, "scores_", None)
-        return order[:n_most] if scores is None else order[:n_most][np.asarray(scores)[order[:n_most]] != 0]
-    scores = model_scores(chooser, X.shape[1])
-    order = np.argsort(-scores, kind="stable")[:n_most]
-    return order[scores[order] != 0]
+    else:
+        scores = model_scores(chooser, X.shape[1])
+        order = np.argsort(-scores, kind="stable")
+    first = order[:n_most]
+    return order, first if scores is None else first[np.asarray(scores)[first] != 0]
