@@ -13,7 +13,7 @@ def evaluations(name: str, folder: Path) -> Contest:
     """Scores of all candidates on all folds; they must be equal, and the study's time at most 5% longer."""
     from fewer.engine import Engine
     from fewer.study import Journal, make_plan, run_plan, study_data
-    from fewer.study._work import Bench, FoldWork, scored, seed_of
+    from fewer.study._work import Bench, FoldWork, prepared_fold, scored, seed_of
 
     data = study_data(table(name))
     plan = make_plan(data, preset="quick", n_permutations=0)
@@ -45,7 +45,8 @@ def evaluations(name: str, folder: Path) -> Contest:
             found = {}
             for piece in work:
                 candidate, fold = plan.candidates[piece.candidate], bench.repeats[piece.repeat][piece.fold]
-                found[piece.key] = scored(candidate, data.dataset, data.dataset.y, fold, plan, seed_of(plan, piece.key))
+                rows = prepared_fold(data.dataset, fold, plan)
+                found[piece.key] = scored(candidate, rows, data.dataset.y, fold, plan, seed_of(plan, piece.key))
             scores = read_scores(found, plan, 0.25)
             do_final(bench, scores)
             do_cautions(bench, scores)

@@ -131,6 +131,7 @@ def run_study(
     n_permutations: int | None = None,
     confidence: float = 0.95,
     seed: int = 0,
+    impute: str = "median",
     plan: Plan | None = None,
     engine: "Engine | None" = None,
     n_jobs: int | None = None,
@@ -166,6 +167,8 @@ def run_study(
         Level of intervals and tests.
     seed : int, default=0
         From which all chance comes.
+    impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"
+        How holes are filled, inside of the folds: column by column, or from what the other columns say.
     plan : Plan, default=None
         A plan made before, instead of all of the above.
     engine : Engine, default=None
@@ -206,6 +209,7 @@ def run_study(
             n_permutations=n_permutations,
             confidence=confidence,
             seed=seed,
+            impute=impute,
             reading=reading,
         )
     temporary = tempfile.TemporaryDirectory(prefix="fewer-") if out is None else None

@@ -75,6 +75,9 @@ def study(
         int | None, typer.Option("--permutations", metavar="N", help="Permutations of each test; 0 for no tests.")
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Level of intervals and tests.")] = 0.95,
+    impute: Annotated[
+        str, typer.Option("--impute", help="How holes are filled: median, mean, knn, PCAMissing or SoftImputeCV.")
+    ] = "median",
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="From which all chance comes.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the study.", show_default=False)
@@ -131,6 +134,7 @@ def study(
                 n_permutations=permutations,
                 confidence=confidence,
                 seed=seed,
+                impute=impute,
                 reading=reading,
             )
         else:

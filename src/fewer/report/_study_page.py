@@ -32,6 +32,7 @@ _SECTIONS = (
     ("which", "Which ones?"),
     ("compared", "Compared"),
     ("careful", "Careful"),
+    ("holes", "Holes"),
     ("plan", "What was done"),
 )
 _COLUMN_HEADINGS = (
@@ -82,7 +83,7 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         nothing=findings.learnable.verdict == "no",
         mood="gain" if findings.claims_benefit else "nothing" if findings.learnable.verdict == "no" else "",
         verdict=_verdict(findings),
-        sections=_SECTIONS,
+        sections=[section for section in _SECTIONS if section[0] != "holes" or findings.holes],
         levels=_LEVELS,
         winner=findings.plan["candidates"][findings.winner]["name"],
         source=_short_source(findings.plan),

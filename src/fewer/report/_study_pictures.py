@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from fewer.report._study_figures import NULL_WORDS, curve_figure, null_figure
 from fewer.report._study_numbers import metric_of
-from fewer.report._study_row_figures import benefit_figure, comparison_figure, frequency_figure
+from fewer.report._study_row_figures import benefit_figure, comparison_figure, frequency_figure, holes_figure
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -54,6 +54,9 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
         if findings.nulls[null]["scores"]:
             caption = f"The same procedure on tables with {words}: what it reaches by chance, and what it reached here."
             found[null] = Picture(null_figure(findings, null), caption, _null_in_words(findings, null))
+    if findings.holes:
+        caption = "How much of each column is missing, the emptiest first."
+        found["holes"] = Picture(holes_figure(findings), caption, findings.holes["sentence"])
     if findings.learnable.verdict == "no":
         found["first"] = replace(found["labels"], figure=null_figure(findings, "labels", height=350))
     else:

@@ -112,6 +112,29 @@ def frequency_figure(findings: "Findings") -> "go.Figure":
     return figure
 
 
+def holes_figure(findings: "Findings") -> "go.Figure":
+    """Share of each column that is missing, the emptiest first."""
+    import plotly.graph_objects as go
+
+    columns = findings.holes["columns"]
+    figure = _rows_figure([column["name"] for column in columns], "share of the rows that is missing", row=20)
+    figure.add_trace(
+        go.Bar(
+            x=[column["share"] for column in columns],
+            y=list(range(len(columns))),
+            orientation="h",
+            width=0.7,
+            marker={"color": _figures.BLUE},
+            showlegend=False,
+            hovertext=[plotly_text(column["name"], 60) for column in columns],
+            hovertemplate="%{hovertext}: %{x:.1%} missing<extra></extra>",
+        )
+    )
+    figure.update_xaxes(range=[0, 1.02], tickformat=".0%")
+    figure.update_yaxes(tickfont={"size": 12})
+    return figure
+
+
 def comparison_figure(findings: "Findings") -> "go.Figure":
     """The critical-difference picture of all candidates, turned on its side.
 

@@ -72,6 +72,8 @@ class _Printer:
         self._print_section("Score of the winner by number of columns", self._curve())
         self._print_section("Columns", self._columns())
         self._print_section("Candidates", self._candidates())
+        if findings.holes:
+            self._print_section("Holes", self._text(findings.holes["sentence"]))
         if findings.cautions:
             self._print_section("What to be careful about")
             for caution in findings.cautions:

@@ -11,6 +11,7 @@ from fewer.study._compared import compared_with, rivals_of, size_curves
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._findings import Answer, Caution, Findings
+from fewer.study._holes import HOLES
 from fewer.study._journal import Journal
 from fewer.study._plan import Plan
 from fewer.study._run import null_scores, observed_score
@@ -34,7 +35,7 @@ def findings_of(journal: Journal) -> Findings:
         The answers.
     """
     plan = journal.plan
-    if FINAL not in journal or CAUTIONS not in journal:
+    if any(key not in journal for key in (FINAL, CAUTIONS, HOLES)):
         raise StudyError(
             f"The study in {journal.path.parent} is not finished; run `fewer resume {journal.path.parent}` first."
         )
@@ -76,6 +77,7 @@ def findings_of(journal: Journal) -> Findings:
         curve=size_curves(scores),
         comparison=comparison,
         nulls=nulls,
+        holes=journal[HOLES],
         plan=plan.to_dict(),
     )
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.study._imputers import IMPUTERS
 from fewer.study._scores import AllScores
 from fewer.study._wording import listed
 from fewer.study._work import Bench
@@ -36,7 +37,7 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
         *_classes(dataset, bench.plan.scoring),
         *_repeated_rows(description, grouped=bench.data.groups is not None),
         *_repeated_columns(description),
-        *_holes(dataset),
+        *_holes(dataset, bench.plan.impute),
         *_hubs(dataset, bench.plan.seed),
         *_left_out(bench),
     ]
@@ -166,7 +167,7 @@ def _repeated_columns(description: "Description") -> list[dict[str, Any]]:
     ]
 
 
-def _holes(dataset: "Dataset") -> list[dict[str, Any]]:
+def _holes(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
     """Holes, and whether they come more often with some values of the target than with others."""
     if not dataset.has_missing:
         return []
@@ -176,8 +177,8 @@ def _holes(dataset: "Dataset") -> list[dict[str, Any]]:
         caution(
             "note",
             "holes",
-            f"{share:.1%} of the cells are missing, in {np.count_nonzero(counts)} columns; they were filled inside of "
-            "the folds by the median, or by a category of their own.",
+            f"{share:.1%} of the cells are missing, in {np.count_nonzero(counts)} columns; inside of the folds, "
+            f"numbers were filled by {IMPUTERS[impute].says}, categories by one of their own.",
             share=float(share),
         )
     ]

@@ -31,7 +31,7 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     plan, dataset = bench.plan, bench.data.dataset
     winner = scores.winner
     assert winner.indexed is not None
-    prepare = preparation(dataset)
+    prepare = preparation(dataset, plan.impute, seed=plan.seed)
     X = prepare.fit_transform(dataset.X)
     names = prepared_names(prepare, dataset)
     reducer = final_reducer(plan, winner).fit(X, dataset.y)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,8 @@ class Findings:
         Mean ranks over folds, critical difference and cliques.
     nulls : dict
         Scores on randomised tables, for each test.
+    holes : dict
+        How much is missing, where, and how well it can be filled in; empty for a table without holes.
     plan : dict
         The plan.
     version : int
@@ -171,6 +173,7 @@ class Findings:
     curve: dict[str, Any]
     comparison: dict[str, Any]
     nulls: dict[str, Any]
+    holes: dict[str, Any]
     plan: dict[str, Any]
     version: int = VERSION
 

@@ -1,6 +1,7 @@
 """The model that a user keeps: the winner's columns and learner, fitted on all rows, in a file that is safe to load.
 
-Preparation works column by column, so the model is fitted on the chosen columns alone: new tables need no others.
+Where preparation works column by column, the model is fitted on the chosen columns alone: new tables need no others.
+Where holes are filled from what other columns say, all are needed.
 """
 
 import json
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.study._errors import StudyError
+from fewer.study._imputers import IMPUTERS
 from fewer.study._one_thread import one_thread
 from fewer.study._preparation import preparation, prepared_names
 from fewer.study._work import seed_of
@@ -99,7 +101,8 @@ class StudyModel:
             raise StudyError(
                 f"The model {path} has the form {about.get('version')!r}; this version reads form {VERSION}."
             )
-        strangers = [name for name in asked_for if name not in _PARTS_OF_LEARNERS]
+        known = _PARTS_OF_LEARNERS | _completers()
+        strangers = [name for name in asked_for if name not in known]
         if strangers:
             raise StudyError(
                 f"The model {path} holds types that no study writes ({', '.join(strangers[:3])}), so it is not "
@@ -108,6 +111,15 @@ class StudyModel:
         pipeline = skops.io.load(path, trusted=asked_for)
         about.pop("version")
         return cls(pipeline, tuple(about.pop("columns")), tuple(about.pop("kinds")), **about)
+
+
+def _completers() -> frozenset[str]:
+    """Types of the house that fill holes."""
+    from fewer.catalogue import methods
+
+    cards = methods(room="complete")
+    types = [card.implementation for card in cards if card.is_estimator]
+    return frozenset(f"{each.__module__}.{each.__qualname__}" for each in types)
 
 
 def chosen_sources(dataset: "Dataset", chosen: list[str]) -> list[str]:
@@ -142,9 +154,14 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
 
-    sources = chosen_sources(data.dataset, findings.chosen)
+    from_others = IMPUTERS[plan.impute].from_others
+    if from_others and not data.dataset.has_missing:
+        from_others, impute = False, "median"
+    else:
+        impute = plan.impute
+    sources = list(data.dataset.columns) if from_others else chosen_sources(data.dataset, findings.chosen)
     dataset = data.dataset.keep(sources)
-    prepare = preparation(dataset, holes=True)
+    prepare = preparation(dataset, impute, holes=True, seed=plan.seed)
     learner = plan.candidates[findings.winner].learner.learner(classify=plan.classify, seed=seed_of(plan, "model"))
     with one_thread():
         prepare.fit(dataset.X)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
 from fewer.study._errors import StudyError
+from fewer.study._imputers import IMPUTERS, imputer_named
 
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
-VERSION = 1
+VERSION = 2
 Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 
 # Folds, repeats and permutations: quick for a first look, thorough for a paper.
@@ -60,6 +61,8 @@ class Plan:
         From which all chance comes.
     preset : str
         The set of candidates and the effort that were asked for.
+    impute : str
+        How holes are filled, inside of the folds.
     reading : mapping
         How the table was read, so that it can be read again.
     version : int
@@ -81,6 +84,7 @@ class Plan:
     confidence: float = 0.95
     seed: int = 0
     preset: str = "standard"
+    impute: str = "median"
     reading: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
@@ -174,6 +178,8 @@ class Plan:
             f"  permutations  {self.n_permutations} for each test",
             f"  seed          {self.seed}",
         ]
+        if self.impute != "median":
+            lines.append(f"  holes         filled by {IMPUTERS[self.impute].says}")
         return "\n".join(lines)
 
     def _candidates_in_words(self) -> str:
@@ -197,6 +203,7 @@ def make_plan(
     n_permutations: int | None = None,
     confidence: float = 0.95,
     seed: int = 0,
+    impute: str = "median",
     reading: Mapping[str, Any] | None = None,
 ) -> Plan:
     """The plan of a study of this table.
@@ -217,6 +224,8 @@ def make_plan(
         Level of intervals and tests.
     seed : int, default=0
         From which all chance comes.
+    impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"
+        How holes are filled, inside of the folds: column by column, or from what the other columns say.
     reading : mapping, default=None
         How the table was read.
 
@@ -252,6 +261,7 @@ def make_plan(
         confidence=confidence,
         seed=seed,
         preset=preset,
+        impute=imputer_named(impute, sparse=data.dataset.is_sparse).name,
         reading=dict(reading or {}),
     )
     _check_plan(plan)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.study._imputers import IMPUTERS
+
 if TYPE_CHECKING:
     from fewer.io import Dataset
 
@@ -29,19 +31,23 @@ def learnable(dataset: "Dataset") -> "Dataset":
     return replace(dataset, X=dataset.X.with_columns(*numbers, *words))
 
 
-def preparation(dataset: "Dataset", *, holes: bool | None = None) -> Any:
+def preparation(dataset: "Dataset", impute: str = "median", *, holes: bool | None = None, seed: int = 0) -> Any:
     """The pipeline that makes numbers of this table, not fitted.
 
-    Missing numbers become the median, missing categories a category of their own; rare categories beyond 20 are put
-    together; columns that are constant in the rows held in are dropped; all are standardised, except that sparse tables
-    are only scaled by their largest entry, so that zeros stay zeros.
+    Missing numbers are filled in as ``impute`` says, missing categories become a category of their own; rare categories
+    beyond 20 are put together; columns that are constant in the rows held in are dropped; all are standardised, except
+    that sparse tables are only scaled by their largest entry, so that zeros stay zeros.
 
     Parameters
     ----------
     dataset : Dataset
         The table; its kinds of columns decide the steps.
+    impute : str, default="median"
+        How holes are filled, one of ``IMPUTERS``.
     holes : bool, default=None
         Whether rows may have holes; by default, whether these have. Without holes the result is the same.
+    seed : int, default=0
+        For imputers that start at random.
 
     Returns
     -------
@@ -56,9 +62,9 @@ def preparation(dataset: "Dataset", *, holes: bool | None = None) -> Any:
     steps: list[tuple[str, Any]] = []
     holes = dataset.has_missing if holes is None else holes
     if isinstance(dataset.X, pl.DataFrame):
-        steps.append(("numbers", _numbers(dataset)))
+        steps.append(("numbers", _numbers(dataset, _filled(impute, seed))))
     elif holes:
-        steps.append(("fill", _filled("median")))
+        steps.append(("fill", _filled(impute, seed)))
     scaler = MaxAbsScaler if dataset.is_sparse else StandardScaler
     # In place, because the step before has made a copy: a large table is in memory once less.
     steps += [("vary", VarianceThreshold()), ("scale", scaler(copy=False))]
@@ -97,13 +103,18 @@ def prepared_names(fitted: Any, dataset: "Dataset") -> list[str]:
     return [str(name) for name in fitted.get_feature_names_out(list(dataset.columns))]
 
 
-def _filled(strategy: str) -> Any:
-    from sklearn.impute import SimpleImputer
+def _filled(impute: str, seed: int) -> Any:
+    """What fills holes; where it looks at other columns, these come on one scale."""
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
 
-    return SimpleImputer(strategy=strategy, keep_empty_features=True)
+    imputer = IMPUTERS[impute]
+    if not imputer.from_others:
+        return imputer.made(seed)
+    return Pipeline([("level", StandardScaler()), ("complete", imputer.made(seed))])
 
 
-def _numbers(dataset: "Dataset") -> Any:
+def _numbers(dataset: "Dataset", fill: Any) -> Any:
     """Columns of words as columns of zeros and ones, holes filled."""
     from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import OneHotEncoder
@@ -113,9 +124,7 @@ def _numbers(dataset: "Dataset") -> Any:
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False, drop="if_binary"
     )
-    return ColumnTransformer(
-        [("numbers", _filled("median"), numbers), ("words", encoder, words)], verbose_feature_names_out=False
-    )
+    return ColumnTransformer([("numbers", fill, numbers), ("words", encoder, words)], verbose_feature_names_out=False)
 
 
 def _is_number(dtype: Any) -> bool:

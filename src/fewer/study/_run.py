@@ -9,6 +9,7 @@ import numpy as np
 from fewer.study._cautions import CAUTIONS, do_cautions
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL, do_final
+from fewer.study._holes import HOLES, do_holes
 from fewer.study._one_thread import one_thread
 from fewer.study._scores import AllScores, read_scores
 from fewer.study._wording import counted
@@ -67,7 +68,7 @@ def run_plan(
         _test(bench, journal, scores, "labels", engine=engine, progress=progress)
         if plan.classify:
             _test(bench, journal, scores, "features_within_class", engine=engine, progress=progress)
-    for key, function in ((FINAL, do_final), (CAUTIONS, do_cautions)):
+    for key, function in ((FINAL, do_final), (CAUTIONS, do_cautions), (HOLES, do_holes)):
         if key not in journal:
             started = time.perf_counter()
             with one_thread():

@@ -6,13 +6,14 @@ and all arithmetic runs on one thread, so a piece gives the same bits wherever a
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 from fewer.evaluate import Fold, cross_index, outer_folds, randomize, score_sizes
 from fewer.study._candidates import Candidate
+from fewer.study._imputers import IMPUTERS
 from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._preparation import fit_prepared, preparation, prepared_names, prepared_rows
@@ -71,6 +72,31 @@ class Bench:
         self.plan = plan
         self.data = data
         self.repeats = study_folds(plan, data, data.dataset.y, plan.seed)
+        self._last: tuple[tuple[int, int], PreparedFold] | None = None
+
+    def prepared(self, repeat: int, fold: int) -> "PreparedFold":
+        """The rows of a fold, made ready; where holes take long to fill, kept for the next candidate."""
+        if not IMPUTERS[self.plan.impute].from_others:
+            return prepared_fold(self.data.dataset, self.repeats[repeat][fold], self.plan)
+        if self._last is None or self._last[0] != (repeat, fold):
+            self._last = (repeat, fold), prepared_fold(self.data.dataset, self.repeats[repeat][fold], self.plan)
+        return self._last[1]
+
+
+class PreparedFold(NamedTuple):
+    """Rows held in and rows held out, as numbers on one scale, and the names of their columns."""
+
+    X_train: Any
+    X_test: Any
+    names: list[str]
+
+
+def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan) -> PreparedFold:
+    """The rows of a fold, made ready by what the rows held in say."""
+    prepare = preparation(dataset, plan.impute, seed=plan.seed)
+    X_train = fit_prepared(prepare, dataset.take(fold.train).X)
+    X_test = prepared_rows(prepare, dataset.take(fold.test).X)
+    return PreparedFold(X_train, X_test, prepared_names(prepare, dataset))
 
 
 def study_folds(plan: Plan, data: StudyData, y: Any, seed: int, *, n_repeats: int | None = None) -> list[list[Fold]]:
@@ -99,9 +125,8 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
     candidate = bench.plan.candidates[work.candidate]
     fold = bench.repeats[work.repeat][work.fold]
     with one_thread():
-        return scored(
-            candidate, bench.data.dataset, bench.data.dataset.y, fold, bench.plan, seed_of(bench.plan, work.key)
-        )
+        rows = bench.prepared(work.repeat, work.fold)
+        return scored(candidate, rows, bench.data.dataset.y, fold, bench.plan, seed_of(bench.plan, work.key))
 
 
 def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
@@ -111,7 +136,9 @@ def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dataset, y, folds = randomised_with_folds(bench, work.null, seed)
-        found = [scored(candidate, dataset, y, fold, bench.plan, seed) for fold in folds]
+        found = [
+            scored(candidate, prepared_fold(dataset, fold, bench.plan), y, fold, bench.plan, seed) for fold in folds
+        ]
     return {"score": honest_score(found)}
 
 
@@ -131,13 +158,11 @@ def at_common_sizes(found: list[dict[str, Any]]) -> tuple[list[int], np.ndarray]
     return common, np.array(table)
 
 
-def scored(candidate: Candidate, dataset: "Dataset", y: Any, fold: Fold, plan: Plan, seed: int) -> dict[str, Any]:
+def scored(candidate: Candidate, rows: PreparedFold, y: Any, fold: Fold, plan: Plan, seed: int) -> dict[str, Any]:
     """What came of one candidate on one fold; the rows held out are seen by the score alone."""
     from sklearn.metrics import get_scorer
 
-    prepare = preparation(dataset)
-    X_train = fit_prepared(prepare, dataset.take(fold.train).X)
-    X_test = prepared_rows(prepare, dataset.take(fold.test).X)
+    X_train, X_test, names = rows
     learner = candidate.learner.learner(classify=plan.classify, seed=seed)
     if candidate.reducer is None:
         score = get_scorer(plan.scoring)(learner.fit(X_train, y[fold.train]), X_test, y[fold.test])
@@ -153,7 +178,6 @@ def scored(candidate: Candidate, dataset: "Dataset", y: Any, fold: Fold, plan: P
         sizes=[size for size in candidate.sizes if size < n_columns],
         scoring=plan.scoring,
     )
-    names = prepared_names(prepare, dataset)
     return {
         "sizes": [int(size) for size in found.sizes],
         "scores": [float(score) for score in found.scores],

@@ -1,0 +1,129 @@
+"""The holes of a table: how much is missing, where, on what it depends, and how well it can be filled in."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewer.study._imputers import IMPUTERS
+from fewer.study._work import Bench
+
+if TYPE_CHECKING:
+    from fewer.complete import CompletionScore
+    from fewer.io import Dataset
+    from fewer.study._scores import AllScores
+
+HOLES = "holes"
+
+# How well holes are filled is judged on so many rows and columns of a larger table.
+_ROWS = 1000
+_COLUMNS = 200
+_REPEATS = 4
+_HIDDEN = 0.1
+_MOST_SHOWN = 30
+# What the other columns know of a hole, where the study fills it without asking them.
+_BY_OTHERS = "PCAMissing"
+
+
+def do_holes(bench: Bench, scores: "AllScores") -> dict[str, Any]:
+    """Plain data for the panel of the report; empty without holes in columns of numbers."""
+    table, names = _numbers(bench.data.dataset)
+    holes = np.isnan(table)
+    if not holes.any():
+        return {}
+    from fewer.complete import missing_pattern
+
+    shares = holes.mean(axis=0)
+    most = np.argsort(-shares, kind="stable")[:_MOST_SHOWN]
+    most = most[shares[most] > 0]
+    pattern = missing_pattern(table)
+    filled = _filled_in(table, bench)
+    return {
+        "share": float(holes.mean()),
+        "n_cells": int(holes.sum()),
+        "n_columns": int(np.count_nonzero(shares)),
+        "n_complete_rows": int(pattern.n_complete_rows),
+        "n_patterns": int(pattern.n_patterns),
+        "columns": [{"name": names[column], "share": float(shares[column])} for column in most],
+        "dependent": [
+            {
+                "name": names[column],
+                "on": names[pattern.witnesses[column]],
+                "larger": float(pattern.larger[column]),
+                "p_value": float(pattern.p_values[column]),
+            }
+            for column in pattern.dependent[:_MOST_SHOWN]
+        ],
+        "n_dependent": len(pattern.dependent),
+        "filled": filled,
+        "sentence": _sentence(holes, shares, filled),
+    }
+
+
+def _numbers(dataset: "Dataset") -> tuple[np.ndarray, list[str]]:
+    """Columns of numbers as an array with NaN for holes, and their names; none of a sparse table."""
+    import polars as pl
+
+    if dataset.is_sparse:
+        return np.empty((dataset.n_rows, 0)), []
+    if not isinstance(dataset.X, pl.DataFrame):
+        return np.asarray(dataset.X, dtype=float), list(dataset.columns)
+    names = [name for name in dataset.columns if dataset.X.schema[name].is_numeric()]
+    return dataset.X.select(names).to_numpy().astype(float), names
+
+
+def _filled_in(table: np.ndarray, bench: Bench) -> list[dict[str, Any]]:
+    """Errors at known entries that were hidden: of the study's imputer, and of one that asks the other columns."""
+    from fewer.complete import completion_score
+
+    rng = np.random.default_rng(bench.plan.seed)
+    observed = np.flatnonzero((~np.isnan(table)).sum(axis=0) > 1)
+    with_holes = observed[np.isnan(table[:, observed]).any(axis=0)]
+    without = np.setdiff1d(observed, with_holes)
+    columns = np.sort(np.concatenate([rng.permutation(with_holes), rng.permutation(without)])[:_COLUMNS].astype(int))
+    rows = np.sort(rng.permutation(len(table))[:_ROWS])
+    known = table[np.ix_(rows, columns)]
+    known = known[:, (~np.isnan(known)).sum(axis=0) > 1]
+    if known.size == 0 or np.count_nonzero(~np.isnan(known)) < 2 * known.shape[1]:
+        return []
+    spread = np.nanstd(known, axis=0)
+    known = (known - np.nanmean(known, axis=0)) / np.where(spread > 0, spread, 1.0)
+    chosen = IMPUTERS[bench.plan.impute]
+    names = [chosen.name] if chosen.from_others else [chosen.name, _BY_OTHERS]
+    found = []
+    for name in names:
+        try:
+            imputer = IMPUTERS[name].made(bench.plan.seed)
+            score = completion_score(imputer, known, _HIDDEN, _REPEATS, random_state=bench.plan.seed)
+        except (ValueError, ArithmeticError):  # too little is known to judge by
+            continue
+        found.append(_plain(name, score))
+    return found
+
+
+def _plain(name: str, score: "CompletionScore") -> dict[str, Any]:
+    interval, gain = score.interval, score.gain_interval
+    return {
+        "imputer": name,
+        "error": score.error,
+        "interval": [float(end) for end in interval],
+        "mean_error": score.mean_error,
+        "gain": score.gain,
+        "gain_interval": [float(end) for end in gain],
+        "n_hidden": score.n_hidden,
+        "n_repeats": len(score.errors),
+    }
+
+
+def _sentence(holes: np.ndarray, shares: np.ndarray, filled: list[dict[str, Any]]) -> str:
+    said = f"{holes.mean():.1%} of the numbers are missing, in {np.count_nonzero(shares):,} of {len(shares):,} columns."
+    if not filled:
+        return f"{said} Too little is known to judge how well they can be filled in."
+    used, others = filled[0], filled[-1]
+    low, high = others["gain_interval"]
+    says = IMPUTERS[others["imputer"]].says
+    if not low > 0:
+        return f"{said} The other columns say nothing about them that the mean of the column does not."
+    gain = f"saves {others['gain']:.0%} ({low:.0%} to {high:.0%}) of the error of column means at known entries"
+    if used is others:
+        return f"{said} Filling them by {says} {gain}."
+    return f"{said} Filling them by {says} {gain}: try --impute {others['imputer']}."

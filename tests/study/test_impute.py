@@ -1,0 +1,104 @@
+"""Ways to fill holes in a study: inside of the folds, noted in the plan, told in the findings, kept in the model."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from fewer.evaluate import Fold
+from fewer.facade import run_study
+from fewer.io import Dataset
+from fewer.study import Plan, StudyError, StudyModel, make_plan, study_data
+from fewer.study._imputers import IMPUTERS, imputer_named
+from fewer.study._work import prepared_fold
+
+QUICK = {"preset": "quick", "methods": ["anova"], "learners": ["ridge"], "n_folds": 3, "n_repeats": 1, "n_jobs": 1}
+
+
+def table_with_holes(share=0.25, n_rows=90, seed=0):
+    """Two hidden factors behind ten columns; the first tells the classes apart."""
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(n_rows, 2))
+    X = factors @ rng.normal(size=(2, 10)) * 10.0 ** np.arange(10) + rng.normal(size=(n_rows, 10)) * 0.1
+    X[rng.random(X.shape) < share] = np.nan
+    columns = {f"x{place}": column for place, column in enumerate(X.T)}
+    return Dataset.from_frame(columns | {"state": np.where(factors[:, 0] > 0, "ill", "well")}, target="state")
+
+
+@pytest.mark.parametrize("impute", [name for name in IMPUTERS if name != "SoftImputeCV"])
+def test_rows_held_out_teach_nothing_to_what_fills_holes(impute):
+    dataset = table_with_holes()
+    plan = make_plan(study_data(dataset), impute=impute)
+    fold = Fold(np.arange(60), np.arange(60, 90))
+    X = np.array(dataset.X, dtype=float)
+    X[60:] = np.where(np.isnan(X[60:]), np.nan, 1e6 * np.random.default_rng(1).normal(size=(30, 10)))
+    other = Dataset.from_frame(
+        {f"x{place}": column for place, column in enumerate(X.T)} | {"state": dataset.y}, target="state"
+    )
+    ours, theirs = (prepared_fold(study_data(each).dataset, fold, plan) for each in (dataset, other))
+    np.testing.assert_array_equal(ours.X_train, theirs.X_train)
+    assert not np.array_equal(ours.X_test, theirs.X_test)
+
+
+def test_columns_that_go_together_fill_one_another():
+    dataset = table_with_holes()
+    truth = table_with_holes(share=0.0)
+    fold = Fold(np.arange(60), np.arange(60, 90))
+    holes = np.isnan(np.asarray(dataset.X, dtype=float))[60:]
+    expected = StandardScaler().fit(np.asarray(truth.X)[:60]).transform(np.asarray(truth.X)[60:])
+    errors = {}
+    for impute in ("median", "PCAMissing"):
+        found = prepared_fold(dataset, fold, make_plan(study_data(dataset), impute=impute)).X_test
+        errors[impute] = np.sqrt(np.mean((found - expected)[holes] ** 2))
+    assert errors["PCAMissing"] < 0.5 * errors["median"]
+
+
+def test_the_findings_tell_how_much_is_missing_and_how_well_it_can_be_filled():
+    study = run_study(table_with_holes(), n_permutations=0, **QUICK)
+    holes = study.findings.holes
+    assert holes["share"] == pytest.approx(0.25, abs=0.04)
+    assert [each["imputer"] for each in holes["filled"]] == ["median", "PCAMissing"]
+    median, by_others = holes["filled"]
+    assert by_others["interval"][1] < median["interval"][0]
+    assert "try --impute PCAMissing" in holes["sentence"]
+    assert 'id="holes"' in study.report().read_text(encoding="utf-8")
+
+
+def test_noise_is_not_said_to_be_filled_by_other_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 6))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    columns = {f"x{place}": column for place, column in enumerate(X.T)}
+    dataset = Dataset.from_frame(columns | {"state": np.arange(80) % 2}, target="state", task="binary")
+    assert "The other columns say nothing" in run_study(dataset, n_permutations=0, **QUICK).findings.holes["sentence"]
+
+
+def test_a_table_without_holes_has_no_panel_of_them(make_table):
+    study = run_study(make_table(), n_permutations=0, impute="PCAMissing", **QUICK)
+    assert study.findings.holes == {}
+    assert 'id="holes"' not in study.report().read_text(encoding="utf-8")
+
+
+def test_the_model_fills_holes_as_the_study_did_and_is_loaded_safely(tmp_path):
+    dataset = table_with_holes()
+    study = run_study(dataset, out=tmp_path / "study", n_permutations=0, impute="pcamissing", **QUICK)
+    assert study.plan.impute == "PCAMissing"
+    assert study.columns_ == list(dataset.columns)  # what fills a hole may be any of them
+    model = StudyModel.load(study.folder.model)
+    predicted = model.pipeline.predict(dataset.X)
+    assert np.mean(predicted == np.asarray(dataset.y)) > 0.85
+
+
+def test_the_way_to_fill_is_part_of_the_plan():
+    data = study_data(table_with_holes())
+    plan = make_plan(data, impute="knn")
+    assert Plan.from_dict(plan.to_dict()) == plan
+    assert plan.identity != make_plan(data).identity
+    assert "filled by the five most similar rows" in str(plan)
+    with pytest.raises(StudyError, match="there are median, mean, knn, PCAMissing, SoftImputeCV"):
+        make_plan(data, impute="magic")
+
+
+def test_zeros_of_a_sparse_table_are_not_holes():
+    with pytest.raises(StudyError, match="take median or mean"):
+        imputer_named("PCAMissing", sparse=True)
+    assert imputer_named("Mean", sparse=True).name == "mean"
