@@ -244,3 +244,21 @@ def test_informative_columns_are_found_among_noise(studied, make_table):
         findings = studied(make_table(200, 500, 5, shift=1.0, seed=seed), learners=None, n_permutations=0)
         found += {"x0", "x1", "x2", "x3", "x4"} <= {column.name for column in findings.columns[:10]}
     assert found >= 18
+
+
+def test_only_tables_with_far_more_columns_than_rows_are_called_wide(studied, make_table, of_signal):
+    assert "wide" not in {caution.topic for caution in of_signal.cautions}
+    wide = studied(make_table(n_rows=30, n_columns=301), learners=["ridge"], n_permutations=0)
+    assert "wide" in {caution.topic for caution in wide.cautions}
+
+
+def test_columns_that_are_not_all_kept_are_listed_with_how_often_they_came_back(of_signal):
+    assert re.search(r"\d+ of \d+ were chosen in at least 80% of the folds", of_signal.which.sentence)
+    assert not of_signal.which.sentence.startswith("All")
+
+
+def test_p_is_the_share_that_did_as_well_the_table_itself_counted(studied, make_table):
+    findings = studied(make_table(n_informative=0, n_columns=30), learners=["ridge"])
+    null = findings.nulls["labels"]
+    as_good = sum(score >= null["observed"] for score in null["scores"])
+    assert findings.learnable.number == pytest.approx((1 + as_good) / (1 + len(null["scores"])))

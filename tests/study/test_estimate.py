@@ -1,0 +1,56 @@
+"""About how long a plan takes: every fit is counted, failures are named, and times are in words."""
+
+import re
+
+import pytest
+
+from fewer.study import StudyError, make_plan, study_data, time_estimate
+from fewer.study import _estimate as estimate
+
+
+@pytest.fixture(scope="module")
+def data(make_table):
+    return study_data(make_table(n_rows=40, n_columns=12))
+
+
+@pytest.fixture(scope="module")
+def plan(data):
+    chosen = {"methods": ["anova"], "learners": ["ridge"], "sizes": [1, 3]}
+    return make_plan(data, preset="quick", n_folds=3, n_repeats=2, n_permutations=19, **chosen)
+
+
+def test_every_fit_is_counted(plan, data):
+    said = time_estimate(plan, data, n_workers=1)
+    # The simplest, all features, and three sizes (all is one of them), on 3 folds drawn twice.
+    assert re.search(r"fits +30 models", said)
+    assert "on 1 worker" in said
+    assert "for the tests, should the slowest" in said
+
+
+def test_a_candidate_that_fails_is_named_and_the_others_are_timed(plan, data, monkeypatch):
+    done = estimate.do_fold
+
+    def without_ridge(work, bench):
+        if work.candidate == 1:
+            raise ValueError("no memory")
+        return done(work, bench)
+
+    monkeypatch.setattr(estimate, "do_fold", without_ridge)
+    said = time_estimate(plan, data)
+    assert f"fails         {plan.candidates[1].name}: no memory" in said
+    assert "time " in said
+
+    def nothing(work, bench):
+        raise ValueError("no memory")
+
+    monkeypatch.setattr(estimate, "do_fold", nothing)
+    with pytest.raises(StudyError, match=r"No candidate can be run\. most frequent class: no memory"):
+        time_estimate(plan, data)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "1 second"), (89.4, "89 seconds"), (90, "2 minutes"), (5399, "90 minutes"), (5400, "1.5 hours")],
+)
+def test_times_are_in_words(seconds, words):
+    assert estimate._words(seconds) == words
