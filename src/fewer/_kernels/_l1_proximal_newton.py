@@ -23,6 +23,7 @@ _DENSE_PRICE, _SPARSE_PRICE = 0.3, 1.0
 # A step with an old matrix should leave at most this share of the violations.
 _SLOW = 0.25
 _INNER = 0.1
+_FEW = 16
 
 
 @njit(cache=True, nogil=True)
@@ -88,7 +89,9 @@ def _newton_on(loss, X, y, weights, penalties, w, z, columns, slopes_at, tol, ma
                 forget(kept)
         last, fresh = total, kept.facts[N_HELD] == 0
         coefficients = before.copy()
-        by_matrix = pays and (kept.facts[N_HELD] > 0 or kept.facts[SPENT] > price)
+        if size <= _FEW:
+            forget(kept)  # an exact matrix costs no more than a few passes
+        by_matrix = pays and (size <= _FEW or kept.facts[N_HELD] > 0 or kept.facts[SPENT] > price)
         if not by_matrix:
             budget = price - kept.facts[SPENT] if pays else 10.0 * price + 100.0 * stored
             spent, done = minimise_on_rows(
@@ -98,7 +101,7 @@ def _newton_on(loss, X, y, weights, penalties, w, z, columns, slopes_at, tol, ma
             by_matrix = not done and with_matrix and size <= kept.held.size
         if by_matrix:
             _minimise_by_matrix(
-                kept, X, columns, second, n_blocks, slopes_at, before, coefficients, strengths, 0.03 * total
+                kept, X, columns, second, n_blocks, slopes_at, before, coefficients, strengths, 0.01 * total
             )
         steps = coefficients - before
         decrease = 0.0

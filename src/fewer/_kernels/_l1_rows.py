@@ -82,7 +82,7 @@ def _pass_over_columns(X, places, weighted, moving, coefficients, strengths, cur
         total, visited = 0.0, 0
         for turn in range(moving.size):
             at = moving[turn]
-            start, stop = np.int64(indptr[places[at]]), np.int64(indptr[places[at] + 1])
+            start, stop = indptr[places[at]], indptr[places[at] + 1]
             slope, other, place = 0.0, 0.0, start
             while place + 1 < stop:
                 slope += data[place] * residual[np.uint32(indices[place])]

@@ -6,9 +6,14 @@ from fewer.learn.sparse._problem import L1Problem
 
 
 def duality_gap(
-    problem: L1Problem, coefficients: np.ndarray, predictions: np.ndarray, gradient: np.ndarray | None = None
+    problem: L1Problem,
+    coefficients: np.ndarray,
+    predictions: np.ndarray,
+    *,
+    objective: float | None = None,
+    gradient: np.ndarray | None = None,
 ) -> float:
-    """``f(w) - f*`` is at most this. The gradient of the loss, if it is known, spares a pass over the table.
+    """``f(w) - f*`` is at most this. Objective and gradient of the loss, where they are known, need not be found again.
 
     The slopes, brought back to where no column exceeds its penalty (and where they sum to zero, for an intercept), are
     a point of the dual; its value is a lower bound of the minimum.
@@ -20,7 +25,8 @@ def duality_gap(
     priced = problem.penalties > 0
     excess = float((products[priced] / problem.penalties[priced]).max(initial=0.0))
     dual = dual / max(excess, 1.0)
-    return max(problem.objective(coefficients, predictions) - _dual_value(problem, dual), 0.0)
+    objective = problem.objective(coefficients, predictions) if objective is None else objective
+    return max(objective - _dual_value(problem, dual), 0.0)
 
 
 def _summing_to_zero(dual: np.ndarray, problem: L1Problem) -> np.ndarray:

@@ -95,5 +95,11 @@ def fit_problem(
             f"its start, above tol={tol:g}.{changing} Raise max_iter or tol, scale the columns, or use solver='auto'.",
             ConvergenceWarning,
         )
-    gap = duality_gap(problem, solution.coefficients, solution.predictions, solution.gradient)
+    gap = duality_gap(
+        problem,
+        solution.coefficients,
+        solution.predictions,
+        objective=solution.objective,
+        gradient=solution.gradient,
+    )
     return L1Fit(solution, gap, scaled, history)
