@@ -56,7 +56,7 @@ def check_against_the_oracle(seeds, figure):
                 on_step=lambda s, errors=errors, truth=truth: errors.append(rmse(truth, s.U @ s.S @ s.V.T)) is not None,
             )
             assert descent.converged
-            ratios.append([rmse(truth, model_of(first)), errors[min(9, len(errors) - 1)], errors[-1]])
+            ratios.append([rmse(truth, model_of(first)), errors[min(10, len(errors) - 1)], errors[-1]])
         ratios = np.array(ratios) / oracle
         assert (ratios[:, 0] >= 1.5).all()
         assert (ratios[:, 1] <= 1.12).all()

@@ -68,7 +68,7 @@ def descended(
     step = entries.shape[0] * entries.shape[1] / entries.n_observed
     objectives, norms = [state.objective], []
     scale = float(np.sum(entries.values.astype(np.float64) ** 2))
-    converged, stopped = bool(state.objective <= np.finfo(float).eps ** 2 * scale), False
+    converged, stopped = bool(state.objective <= np.finfo(float).eps ** 2 * scale), on_step(state)
     while not converged and not stopped and len(objectives) <= max_iter:
         slopes = _slopes(entries, state, incoherence)
         directions = _evened(slopes, state.S)

@@ -126,7 +126,7 @@ class OptSpace(LowRankCompleter):
     >>> from fewer.complete import OptSpace
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 50))
-    >>> table = np.where(rng.random(truth.shape) < 0.7, np.nan, truth)
+    >>> table = np.where(rng.random(truth.shape) < 0.5, np.nan, truth)
     >>> filled = OptSpace(rank=2, random_state=0).fit_transform(table)
     >>> bool(np.abs(filled - truth).max() < 1e-5)
     True

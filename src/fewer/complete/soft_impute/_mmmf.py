@@ -167,7 +167,7 @@ class MMMF(LowRankCompleter):
                 left,
                 right,
                 tol=self.tol,
-                max_iter=1 if after_step("start") else self.max_iter,
+                max_iter=0 if after_step("start") else self.max_iter,
                 seed=seed,
                 on_step=lambda state: after_step("sweep"),
             )

@@ -19,9 +19,11 @@ from fewer.complete.soft_impute._path import grid, refitted_core, solutions
 from fewer.complete.soft_impute._soft_impute import SoftImpute
 from fewer.complete.soft_impute._spectral import Completion, LowRank
 
-_PATIENCE = 5
-_WORSE = 1.01
+_PATIENCE = 2
+_WORSE = 1.001
 """The path ends when so many errors in a row exceed the best by this factor: then it only overfits further."""
+_NEAR_ENOUGH = 1e-3
+"""Duality gap to which the path is solved: what is chosen does not depend on more."""
 
 
 class HeldOut(NamedTuple):
@@ -42,7 +44,7 @@ class SoftImputeCV(SoftImpute):
 
     Parameters
     ----------
-    n_lambdas : int, default=50
+    n_lambdas : int, default=30
         Penalties on the path, in equal ratios from ``lambda_max_``, the smallest with nothing but zeros.
     lambda_min_ratio : float, default=0.01
         The last penalty of the path, as a share of ``lambda_max_``. The path ends earlier when errors only rise.
@@ -146,7 +148,7 @@ class SoftImputeCV(SoftImpute):
 
     def __init__(
         self,
-        n_lambdas=50,
+        n_lambdas=30,
         lambda_min_ratio=0.01,
         fraction=0.2,
         n_repeats=1,
@@ -230,7 +232,9 @@ class SoftImputeCV(SoftImpute):
         total = max(float(np.sum(unseen.values.astype(np.float64) ** 2)), np.finfo(float).tiny)
         errors = np.full(len(self.lambdas_), np.inf)
         best, rising = None, 0
-        for at, solution in enumerate(solutions(entries, self.lambdas_, self._options(table.shape), on_step)):
+        options = self._options(table.shape)
+        options = options._replace(tol=max(options.tol, _NEAR_ENOUGH))
+        for at, solution in enumerate(solutions(entries, self.lambdas_, options, on_step)):
             Z = solution.Z
             core = refitted_core(entries, Z, self.post)
             predicted = unseen.low_rank_values(Z.U * Z.d if core is None else Z.U @ core, Z.V)

@@ -35,6 +35,7 @@ _SPARE = 5
 _WHOLE = 64
 """Up to this many rows or columns the whole SVD is taken."""
 _CHECK_EVERY = 5
+_SQUARES_SUFFICE = 1e-7
 
 
 class LowRank(NamedTuple):
@@ -162,8 +163,7 @@ def step(
         left, right = Z.U * Z.d, Z.V
     basis = state.basis
     if basis is None:
-        U, s, Vt = np.linalg.svd(_whole_table(entries, residual) + left @ right.T, full_matrices=False)
-        V = Vt.T
+        U, s, V = _triplets_above(_whole_table(entries, residual) + left @ right.T, threshold.floor)
         next_basis, by_columns = None, state.by_columns
     elif state.by_columns:
         V, s, Pt = np.linalg.svd(entries.transposed_times(residual, basis) + right @ (left.T @ basis), False)
@@ -177,6 +177,22 @@ def step(
     values = entries.low_rank_values(found.U * found.d, found.V)
     objective = _objective(entries, values, found.d, threshold)
     return Completion(found, values, next_basis, by_columns, objective, n_iter=state.n_iter + 1)
+
+
+def _triplets_above(W: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Singular triplets of W, at least those above ``floor``."""
+    n_rows, n_columns = W.shape
+    if W.dtype == np.float64 and max(n_rows, n_columns) >= 2 * min(n_rows, n_columns) > 2 * _WHOLE:
+        tall = W if n_rows >= n_columns else W.T
+        squares, vectors = np.linalg.eigh(tall.T @ tall)
+        # Squares lose half of the digits: good enough unless tiny singular values are wanted.
+        if floor**2 > _SQUARES_SUFFICE * squares[-1]:
+            above = np.flatnonzero(squares > floor**2)[::-1]
+            s, inner_side = np.sqrt(squares[above]), vectors[:, above]
+            outer_side = tall @ (inner_side / s)
+            return (outer_side, s, inner_side) if n_rows >= n_columns else (inner_side, s, outer_side)
+    U, s, Vt = np.linalg.svd(W, full_matrices=False)
+    return U, s, Vt.T
 
 
 def _enlarge(state: Completion, smaller: int, rules: Rules, rng: np.random.Generator) -> None:
