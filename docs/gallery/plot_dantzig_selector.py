@@ -40,6 +40,7 @@ print("shrunken:", model.coef_[:3].round(2), "fitted anew:", refitted.coef_[:3].
 
 # %%
 # How wrong can it be? Given which columns are true, the design tells; and it tells which threshold finds exactly these.
+# The columns of a data frame can be told by their names.
 bound = lq_error_bound(X, [0, 1, 2], model.alpha_, q=np.inf)
 print(bound)
 print(bound.reading)

@@ -9,8 +9,7 @@ little shrinking of one step does not bring them back. :class:`~fewer.learn.RDAC
 small, the weight is exactly zero, at every moment.
 
 Use them for streams and for very many sparse rows. Where all rows fit into memory,
-:class:`~fewer.learn.L1LinearClassifier` finds the exact minimum. And scale the columns: they share one price, and
-``gamma``, which says how slowly weights move, depends on their scale.
+:class:`~fewer.learn.L1LinearClassifier` finds the exact minimum. And scale the columns: they share one price.
 """
 
 # %%
@@ -45,6 +44,12 @@ figure.add_trace(line("dual averaging", steps, n_nonzero, BLUE))
 figure.add_trace(line("descent with shrinking", [*range(100, 12_001, 100)], n_shrunk[99::100], RED))
 figure.add_trace(line("all rows at once", [0, 12_000], [len(batch.support_)] * 2, GREY, line_dash="dot"))
 figure.update_yaxes(rangemode="tozero")
+
+# %%
+# ``gamma`` says how slowly weights move. Left alone, it is chosen on the way: several run side by side, each row is
+# predicted before it is learnt from, and as the rows double, the worst drops out.
+chosen = RDAClassifier(alpha=price, fit_intercept=False, random_state=0).fit(X, y)
+print(f"gamma {chosen.gamma_:.1f}, columns kept: {chosen.support_}")
 
 # %%
 # Learning goes on where it stopped: pieces give what all rows at once give. The state is one number for each column,
