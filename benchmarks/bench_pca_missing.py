@@ -67,7 +67,7 @@ def filling(n_rows: int, n_columns: int, rank: int, missing: float, slow_peers: 
 
 
 def linear_in_entries(n_observed: int, folder: Path) -> Contest:
-    """Thirty rounds on a sparse table: from case to case, time should grow as the observed entries do."""
+    """Twenty rounds on a sparse table: from case to case, time should grow as the observed entries do."""
     rng = np.random.default_rng(0)
     places = rng.choice(20_000 * 5_000, n_observed, replace=False)
     rows, columns = places // 5_000, places % 5_000
@@ -82,18 +82,18 @@ def linear_in_entries(n_observed: int, folder: Path) -> Contest:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return PCAMissing(10, method=method, max_iter=30, tol=0, random_state=0).fit(X).noise_variance_
+            return PCAMissing(10, method=method, max_iter=20, tol=0, random_state=0).fit(X).noise_variance_
 
     ours = {f"fewer ({method})": partial(fewer, method) for method in ("vb", "vb-diag")}
     return Contest(ours=ours, peers={}, objective=lambda variance: 0.0, tolerance=0)
 
 
 CASES = [
-    Case("2,000 x 500, half missing, 10 components", partial(filling, 2_000, 500, 10, 0.5, False), repeats=3),
+    Case("2,000 x 500, half missing, 10 components", partial(filling, 2_000, 500, 10, 0.5, False), repeats=1),
     Case("300 x 60, 30% missing, 5 components", partial(filling, 300, 60, 5, 0.3, True), repeats=3),
     Case("5,000 x 20, 30% missing, 4 components", partial(filling, 5_000, 20, 4, 0.3, False), repeats=3),
     *(
         Case(f"sparse 20,000 x 5,000, {n:,} observed", partial(linear_in_entries, n), repeats=1)
-        for n in (500_000, 1_000_000, 2_000_000, 4_000_000)
+        for n in (250_000, 500_000, 1_000_000, 2_000_000)
     ),
 ]

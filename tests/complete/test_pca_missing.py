@@ -116,6 +116,14 @@ def test_more_components_than_the_table_can_hold_are_lowered(method):
     assert np.isfinite(model.transform(X)).all()
 
 
+@ALL
+@pytest.mark.parametrize("rotate", [True, False])
+def test_a_table_without_noise_is_filled_exactly_even_by_plain_maximum_likelihood(method, rotate):
+    table, X = low_rank(noise=0, n_rows=60)
+    model = PCAMissing(2, method=method, hyper_a=0, hyper_b=0, rotate=rotate, tol=1e-6, random_state=0)
+    np.testing.assert_allclose(model.fit_transform(X), table, atol=1e-4)
+
+
 def test_infinities_are_refused_by_name():
     frame = pd.DataFrame({"height": [1.0, np.nan, 2.0], "weight": [3.0, -np.inf, 4.0]})
     with pytest.raises(ValueError, match=r"infinity.*'weight' \(row 1\)"):

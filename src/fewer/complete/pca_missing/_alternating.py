@@ -94,8 +94,11 @@ class Round(NamedTuple):
 
 
 def robust_variance(total: Totals, count: float, a: float, b: float) -> Totals:
-    """Variance of zero-mean variables from their sum of squares; a and b keep it from collapsing to zero."""
-    return (2 * b + total) / (2 * a + count)
+    """Variance of zero-mean variables from their sum of squares; a and b keep it from collapsing to zero.
+
+    With a = b = 0 rounding does: variances are in units of the table's.
+    """
+    return (2 * b + total) / (2 * a + count) + np.finfo(np.float64).eps
 
 
 def first_parameters(loadings: np.ndarray, settings: Settings) -> Parameters:
