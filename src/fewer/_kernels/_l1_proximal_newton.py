@@ -65,7 +65,8 @@ def _newton_on(loss, X, y, weights, penalties, w, z, columns, slopes_at, tol, ma
     n_blocks = n_blocks_for(min(n_rows, max(100 * size, 2000))) if dense else n_blocks_for(n_rows)
     rows_used = min(n_rows, n_blocks * 512)
     price = size * (_DENSE_PRICE * rows_used * size if dense else _SPARSE_PRICE * stored)
-    pays = with_matrix and size * size <= stored and size <= kept.held.size
+    # Sparse columns are cheaper to pass over than to multiply with one another, unless they are very few.
+    pays = with_matrix and (dense or size <= _FEW) and size * size <= stored and size <= kept.held.size
     table, places = picked(X, columns)
     slopes_and_curvatures(loss, y, weights, z, first, second)
     elsewhere = 0.0
