@@ -149,3 +149,11 @@ def test_columns_that_are_chosen_equally_often_are_ranked_by_their_places_on_the
     select = StabilitySelection(n_features_each=1, n_pairs=5, random_state=0).fit(X, y)
     assert np.count_nonzero(select.scores_) == 1
     assert np.argsort(select.ranking_)[:3].tolist() == [7, 6, 5]
+
+
+def test_named_columns_of_the_picture_differ_in_colour_or_dash():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 12))
+    select = StabilitySelection(n_features_each=12, n_pairs=3, random_state=0).fit(X, X.sum(axis=1) > 0)
+    named = [trace for trace in select.plot(n_columns=11).data if trace.showlegend]
+    assert len({(trace.line.color, trace.line.dash) for trace in named}) == len(named) == 11

@@ -22,6 +22,9 @@ from fewer.select._selector import Selector
 from fewer.select.scores._score import holds_numbers
 from fewer.select.sparse._sparse_path_selector import SparsePathSelector
 
+# When all colours are used up, they come again, broken.
+_DASHES = ("solid", "dash", "dot")
+
 
 def expected_false_bound(n_chosen: float, threshold: float, n_columns: int) -> float:
     """Bound on the mean number of useless columns kept, when ``n_chosen`` columns are chosen on each half.
@@ -231,7 +234,7 @@ class StabilitySelection(MetaEstimatorMixin, Selector):
         figure : plotly.graph_objects.Figure
             The picture.
         """
-        from fewer._figures import GREY, new_figure, translucent
+        from fewer._figures import GREY, PALETTE, new_figure, translucent
 
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         figure = new_figure(
@@ -241,11 +244,13 @@ class StabilitySelection(MetaEstimatorMixin, Selector):
         )
         counts = np.arange(1, self.n_features_each_ + 1)
         ever = np.flatnonzero(self.scores_)
-        for column in ever[np.argsort(self.ranking_[ever])]:
-            named = self.ranking_[column] <= n_columns
+        for place, column in enumerate(ever[np.argsort(self.ranking_[ever])]):
+            named = place < n_columns
+            turn, colour = divmod(place, len(PALETTE))
+            look = {"width": 2, "color": PALETTE[colour], "dash": _DASHES[turn % len(_DASHES)]}
             figure.add_scatter(
-                x=counts, y=self.stability_path_[:, column], mode="lines", name=str(names[column]),
-                showlegend=bool(named), line={"width": 2} if named else {"width": 0.7, "color": translucent(GREY, 0.4)},
+                x=counts, y=self.stability_path_[:, column], mode="lines", name=str(names[column]), showlegend=named,
+                line=look if named else {"width": 0.7, "color": translucent(GREY, 0.4)},
             )  # fmt: skip
         figure.add_hline(y=self.threshold, line={"color": GREY, "dash": "dot"}, annotation_text="threshold")
         return figure
