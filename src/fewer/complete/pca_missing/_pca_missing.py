@@ -53,8 +53,8 @@ class PCAMissing(Completer):
         "ls": least squares, which overfits as soon as much is missing. "ls-imputation": least squares by filling in
         and decomposing in turn, the safest of its kind. "auto": "ls-imputation" (or "ls", for a large table) if at most
         2% are missing, "ppca" if there are ten times as many rows as columns, otherwise "vb"; "-diag" where a round of
-        these would take more than two billion steps. That is the paper's guide, which counts time too; by error alone "vb"
-        does as well or better even where little is missing.
+        these would take more than two billion steps. That is the paper's guide, which counts time too; by error alone
+        "vb" does as well or better even where little is missing.
     solver : {"auto", "als", "gradient"}, default="auto"
         For "ls" and "map": closed-form updates in turn, or speeded-up gradient steps, which are cheaper for large
         tables with many components.
