@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, svds
 
 from fewer._kernels._observed_entries import fill_low_rank_values, fill_reordered_products, fill_ridge_rows
@@ -24,6 +24,11 @@ _DENSE_ENTRIES = 1 << 24
 """A sparse table is never made into a dense one with more entries than this, 128 MB."""
 _SMALL = 300
 """Up to this many rows or columns, a whole SVD is as quick as a few leading values."""
+_SQUARED = 1500
+"""Up to this many rows or columns, leading values of a dense table come quickest from its square."""
+_ROUGH = 1e-2
+_ROUGH_PASSES = 4
+"""From this tolerance on, a few products with a block of vectors do."""
 
 
 def observed_entries(table: Observed) -> Any:
@@ -186,10 +191,35 @@ def leading_triplets(
         return U[:, :k], d[:k], Vt[:k].T
     if not values.any():
         return np.eye(entries.shape[0], k), np.zeros(k), np.eye(entries.shape[1], k)
+    if tol >= _ROUGH:
+        return _rough_triplets(entries, values, k, seed)
+    if tol > 0 and isinstance(matrix, np.ndarray) and smaller <= _SQUARED:
+        return _triplets_of_square(matrix, k)
     start = np.random.default_rng(seed).normal(size=smaller).astype(entries.dtype)
     U, d, Vt = svds(matrix, k=k, tol=tol, v0=start)
     order = np.argsort(-d)
     return U[:, order], d[order], Vt[order].T
+
+
+def _rough_triplets(entries: Any, values: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leading triplets by a few products with a block of random vectors: near enough to start from."""
+    size = min(k + 10, *entries.shape)
+    basis = np.random.default_rng(seed).normal(size=(entries.shape[1], size)).astype(entries.dtype)
+    for _ in range(_ROUGH_PASSES):
+        basis = np.linalg.qr(entries.transposed_times(values, np.linalg.qr(entries.times(values, basis))[0]))[0]
+    U, d, Pt = np.linalg.svd(entries.times(values, basis), full_matrices=False)
+    return U[:, :k], d[:k], basis @ Pt[:k].T
+
+
+def _triplets_of_square(matrix: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leading triplets from the smaller of ``M M'`` and ``M' M``; they cost some digits of the values, not of the
+    first."""
+    tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
+    size = tall.shape[1]
+    squares, inner = linalg.eigh(tall.T @ tall, subset_by_index=[size - k, size - 1])
+    d, inner = np.sqrt(np.maximum(squares[::-1], 0)), inner[:, ::-1]
+    outer = tall @ (inner / np.maximum(d, np.finfo(d.dtype).tiny))
+    return (outer, d, inner) if matrix.shape[0] >= matrix.shape[1] else (inner, d, outer)
 
 
 def spectral_norm(entries: Any, values: np.ndarray, tol: float = 1e-5) -> float:

@@ -65,7 +65,7 @@ class MMMF(LowRankCompleter):
     lambda_ : float
         Penalty of the fit.
     lambda_max_ : float
-        Smallest penalty whose solution is zero.
+        Smallest penalty whose solution is zero, to about a hundredth.
     objective_history_ : ndarray of shape (n_iter,)
         The objective after each sweep.
     n_iter_ : int
@@ -155,7 +155,7 @@ class MMMF(LowRankCompleter):
         """
         entries = self._training_entries(X)
         rank = usable_rank(self.rank, entries.shape, "rank")
-        self.lambda_max_ = spectral_norm(entries, entries.values)
+        self.lambda_max_ = spectral_norm(entries, entries.values, tol=1e-2)
         # A table of zeros has no penalty of its own; any will do.
         self.lambda_ = self.lam or _SHARE * self.lambda_max_ or 1.0
         seed = self._seed()
