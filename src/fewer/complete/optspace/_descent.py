@@ -24,6 +24,8 @@ _ENOUGH = 0.1
 """Share of the fall that the gradient promises and that a step must reach."""
 _SMALLEST_STEP = 1e-12
 _RIDGE = 1e-10
+_EXACT = 1e-18
+"""Of the sum of squares: an error that rounding alone would leave."""
 
 
 class Incoherence(NamedTuple):
@@ -78,7 +80,9 @@ def descended(
         if found is None:
             converged = True
             break
-        converged = bool(state.objective - found.objective <= tol * state.objective)
+        converged = bool(
+            state.objective - found.objective <= tol * state.objective or found.objective <= _EXACT * scale
+        )
         state = found
         objectives.append(state.objective)
         stopped = on_step(state)
