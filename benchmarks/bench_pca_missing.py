@@ -18,7 +18,7 @@ def table_with_holes(n_rows: int, n_columns: int, rank: int, missing: float) -> 
 
 
 def filling(n_rows: int, n_columns: int, rank: int, missing: float, slow_peers: bool, folder: Path) -> Contest:
-    """Fill the holes; what counts is the error there, and all must reach the same within 5%."""
+    """Fill the holes; what counts is the error there, and all must reach the same within 10%."""
     whole, X = table_with_holes(n_rows, n_columns, rank, missing)
     holes = np.isnan(X)
 
@@ -63,29 +63,36 @@ def filling(n_rows: int, n_columns: int, rank: int, missing: float, slow_peers: 
     if slow_peers:
         peers["bayespy"] = bayespy
     ours = {"fewer (vb)": partial(fewer, "vb"), "fewer (ppca)": partial(fewer, "ppca")}
-    return Contest(ours=ours, peers=peers, objective=error, tolerance=0.05)
+    return Contest(ours=ours, peers=peers, objective=error, tolerance=0.1)
 
 
-def linear_in_entries(n_observed: int, folder: Path) -> Contest:
-    """Twenty rounds on a sparse table: from case to case, time should grow as the observed entries do."""
+def sparse_table(n_observed: int) -> sparse.csr_array:
     rng = np.random.default_rng(0)
     places = rng.choice(20_000 * 5_000, n_observed, replace=False)
     rows, columns = places // 5_000, places % 5_000
     scores, loadings = rng.normal(size=(20_000, 10)), rng.normal(size=(5_000, 10))
     values = np.einsum("ij,ij->i", scores[rows], loadings[columns]) + rng.normal(size=n_observed)
-    X = sparse.csr_array((values, (rows, columns)), shape=(20_000, 5_000))
+    return sparse.csr_array((values, (rows, columns)), shape=(20_000, 5_000))
 
-    def fewer(method: str) -> float:
+
+def linear_in_entries(method: str, folder: Path) -> Contest:
+    """Twenty rounds on sparse tables with more and more entries: time should grow no faster than they do."""
+
+    def fit(X: sparse.csr_array) -> float:
         import warnings
 
         from fewer.complete import PCAMissing
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return PCAMissing(10, method=method, max_iter=20, tol=0, random_state=0).fit(X).noise_variance_
+            warnings.simplefilter("ignore")  # twenty rounds are too few to settle
+            PCAMissing(10, method=method, max_iter=20, tol=0, random_state=0).fit(X)
+        return 0.0
 
-    ours = {f"fewer ({method})": partial(fewer, method) for method in ("vb", "vb-diag")}
-    return Contest(ours=ours, peers={}, objective=lambda variance: 0.0, tolerance=0)
+    tables = {n: sparse_table(n) for n in (250_000, 500_000, 1_000_000, 2_000_000)}
+    calls = {f"{n:,} observed": partial(fit, X) for n, X in tables.items()}
+    fewest = "250,000 observed"
+    more = {name: call for name, call in calls.items() if name != fewest}
+    return Contest(ours=more, peers={fewest: calls[fewest]}, objective=np.asarray, tolerance=0)
 
 
 CASES = [
@@ -93,7 +100,7 @@ CASES = [
     Case("300 x 60, 30% missing, 5 components", partial(filling, 300, 60, 5, 0.3, True), repeats=3),
     Case("5,000 x 20, 30% missing, 4 components", partial(filling, 5_000, 20, 4, 0.3, False), repeats=3),
     *(
-        Case(f"sparse 20,000 x 5,000, {n:,} observed", partial(linear_in_entries, n), repeats=1)
-        for n in (250_000, 500_000, 1_000_000, 2_000_000)
+        Case(f"sparse 20,000 x 5,000, rounds of {method}", partial(linear_in_entries, method), repeats=1)
+        for method in ("vb", "vb-diag")
     ),
 ]
