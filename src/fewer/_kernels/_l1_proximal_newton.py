@@ -18,8 +18,9 @@ from fewer._kernels._weighted_gram import n_blocks_for
 
 _SUFFICIENT = 0.01
 _SMALLEST_CURVATURE = 1e-12
-# What the product of two entries in a matrix costs, beside an entry that a pass over columns visits.
-_DENSE_PRICE, _SPARSE_PRICE = 0.3, 1.0
+# What the product of two entries in a matrix costs, beside an entry that a pass over columns visits. A matrix of sparse
+# columns pays only on a path, so it is bought late.
+_DENSE_PRICE, _SPARSE_PRICE = 0.3, 3.0
 # A step with an old matrix should leave at most this share of the violations.
 _SLOW = 0.25
 _INNER = 0.1
@@ -65,8 +66,7 @@ def _newton_on(loss, X, y, weights, penalties, w, z, columns, slopes_at, tol, ma
     n_blocks = n_blocks_for(min(n_rows, max(100 * size, 2000))) if dense else n_blocks_for(n_rows)
     rows_used = min(n_rows, n_blocks * 512)
     price = size * (_DENSE_PRICE * rows_used * size if dense else _SPARSE_PRICE * stored)
-    # Sparse columns are cheaper to pass over than to multiply with one another, unless they are very few.
-    pays = with_matrix and (dense or size <= _FEW) and size * size <= stored and size <= kept.held.size
+    pays = with_matrix and size * size <= stored and size <= kept.held.size
     table, places = picked(X, columns)
     slopes_and_curvatures(loss, y, weights, z, first, second)
     elsewhere = 0.0
