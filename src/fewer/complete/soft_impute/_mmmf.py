@@ -169,6 +169,7 @@ class MMMF(LowRankCompleter):
                 tol=self.tol,
                 max_iter=0 if after_step("start") else self.max_iter,
                 seed=seed,
+                certified=False,
                 on_step=lambda state: after_step("sweep"),
             )
         if not (found.converged or found.stopped) and found.n_iter > 1:
