@@ -5,9 +5,9 @@ with which it comes within the gap that the case asks for; the timed runs use th
 done to the same precision, without intercept. Each is called as its users call it, with its checks of the table. Paths
 are timed over 100 weights from the smallest, C_min, to 100 times that, every point within 1e-4 of its minimum.
 
-Not run, for it takes too long: saga to 1e-8, on the two large problems, and on those with more columns than rows, where
-300 passes leave it above the minimum by 8 to 50%; liblinear on the tall one, whose table it copies into a list of cells
-of twice the size; the path of celer on madelon-like. adelie needs numpy 1, and glmnet R.
+Not run, for it takes too long: saga to 1e-8, on the text and the two large problems, and on the leukaemia-like one,
+where 300 passes leave it 8 to 50% above the minimum; liblinear on the tall problem, whose table it copies into a list
+of cells; the path of celer on madelon-like. adelie needs numpy 1, and glmnet R.
 """
 
 from collections.abc import Callable
