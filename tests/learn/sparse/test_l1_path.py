@@ -127,3 +127,11 @@ def test_solvers_are_compared_on_the_same_minimum(cancer):
 def test_an_unknown_solver_is_named(cancer):
     with pytest.raises(ValueError, match=r"Unknown solvers newton; there are auto, cdn"):
         compare_l1_solvers(*cancer, solvers=["newton"])
+
+
+def test_a_path_that_would_run_backwards_and_numbers_for_classes_are_told():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match="between 0 and 1; got 2"):
+        l1_path(X, np.arange(20) % 2, eps=2)
+    with pytest.raises(ValueError, match="loss='squared'"):
+        l1_path(X, X[:, 0])

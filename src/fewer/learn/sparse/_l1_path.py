@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_consistent_length
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from fewer._estimators import checked_array, encoded_classes
@@ -219,16 +220,20 @@ def l1_path(
     )
     if loss not in LOSSES:
         raise ValueError(f"Unknown loss {loss!r}; there are {', '.join(LOSSES)}.")
+    if not 0 < eps < 1:
+        raise ValueError(f"eps is the first weight over the last, between 0 and 1; got {eps!r}.")
     check_consistent_length(X, y)
     y = column_or_1d(y)
     if loss == "squared":
         target = y.astype(np.float64)
     else:
+        if type_of_target(y) == "continuous":
+            raise ValueError(f"y holds numbers with fractions, and loss={loss!r} is for classes; give loss='squared'.")
         classes, codes = encoded_classes(y, "l1_path")
         if len(classes) > 2:
             raise ValueError(
                 f"l1_path takes two classes with loss={loss!r}, and y has {len(classes)}; call it for each class "
-                "against the rest, or use L1PathClassifierCV, which does."
+                "against the rest, or use L1PathClassifierCV, which does. For numbers there is loss='squared'."
             )
         target = 2.0 * codes - 1.0
     weights = None

@@ -296,9 +296,14 @@ def _cv_figure(places: np.ndarray, scores: np.ndarray, chosen: float, best: floa
         fillcolor=translucent(BLUE), line={"width": 0}, name="one standard error", hoverinfo="skip",
     )  # fmt: skip
     figure.add_trace(line("mean of the folds", places, means, BLUE))
-    figure.add_vline(x=best, line={"color": GREY, "dash": "dot"}, annotation_text="best")
-    figure.add_vline(x=chosen, line={"color": GREEN}, annotation_text="chosen", annotation_position="bottom right")
     figure.update_xaxes(type="log")
+    marks = {best: ("best", {"color": GREY, "dash": "dot"}, "left"), chosen: ("chosen", {"color": GREEN}, "right")}
+    for place, (word, style, side) in marks.items():
+        figure.add_vline(x=place, line=style)
+        # On a logarithmic axis a text stands at the logarithm of its place.
+        figure.add_annotation(
+            x=np.log10(place), y=1, yref="paper", text=word, showarrow=False, xanchor=side, yanchor="bottom"
+        )
     return figure
 
 

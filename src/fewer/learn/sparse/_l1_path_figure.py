@@ -29,5 +29,7 @@ def path_figure(path: "L1Path", n_columns: int) -> Any:
             line={"width": 2} if named else {"width": 0.7, "color": translucent(GREY, 0.5)},
         )  # fmt: skip
     figure.update_xaxes(type="log")
-    figure.update_layout(legend_title="first to enter")
+    figure.update_layout(
+        legend={"title": "first to enter", "orientation": "v", "x": 1.02, "xanchor": "left", "y": 1, "yanchor": "top"},
+    )
     return figure
