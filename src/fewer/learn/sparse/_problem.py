@@ -6,6 +6,7 @@ a column of ones, with penalty zero. All solvers minimise this, and nothing else
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
@@ -24,10 +25,25 @@ LOSSES = {"log": LOG, "squared_hinge": SQUARED_HINGE, "squared": SQUARED}
 
 
 def columns_of(X) -> np.ndarray | tuple:
-    """The table in the form that the kernels read: Fortran order, or the arrays of its CSC form."""
+    """The table in the form that the kernels read: Fortran order, or the arrays of its CSC form.
+
+    For every other kind of array they would be compiled anew, which takes long. So read-only arrays come as if they
+    could be written, and a table of one column or row, which is in C and Fortran order at once, comes as CSC.
+    """
+    if not sparse.issparse(X) and X.flags.c_contiguous and X.flags.f_contiguous:
+        X = sparse.csc_array(X)
     if sparse.issparse(X):
-        return X.data, X.indices, X.indptr, X.shape[0]
-    return X
+        return _as_if_writable(X.data), _as_if_writable(X.indices), _as_if_writable(X.indptr), X.shape[0]
+    return _as_if_writable(X)
+
+
+def _as_if_writable(array: np.ndarray) -> np.ndarray:
+    """The same memory; for kernels that read it only."""
+    if array.flags.writeable:
+        return array
+    memory = dict(array.__array_interface__)
+    memory["data"] = (memory["data"][0], False)
+    return np.asarray(SimpleNamespace(__array_interface__=memory, owner=array))
 
 
 def with_fast_columns(X):
@@ -62,7 +78,7 @@ class L1Problem:
         weights = np.full(n_rows, float(C)) if sample_weight is None else C * np.asarray(sample_weight, dtype=float)
         penalties = np.ones(n_columns + fit_intercept)
         penalties[n_columns:] = 0.0
-        return cls(loss, X, np.asarray(y, dtype=np.float64), weights, penalties)
+        return cls(loss, X, np.array(y, dtype=np.float64), weights, penalties)
 
     def scaled(self, factor: float) -> "L1Problem":
         """The same with the loss multiplied by a factor."""
