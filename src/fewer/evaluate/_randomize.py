@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 Null = Literal["labels", "features_within_class", "columns"]
 NULLS: tuple[Null, ...] = get_args(Null)
@@ -123,8 +124,7 @@ def _with_permuted_columns(X: Any, strata: list, columns: Any, jointly: bool, rn
 
 def _blocks_of(columns: np.ndarray, n_rows: int) -> list[np.ndarray]:
     """The columns in blocks, so that where their cells come from takes little room beside a large table."""
-    step = max(1, _CELLS // max(1, n_rows))
-    return [columns[start : start + step] for start in range(0, len(columns), step)]
+    return [columns[block] for block in gen_batches(len(columns), max(1, _CELLS // max(1, n_rows)))]
 
 
 def _sources(n_rows: int, strata: list, n_columns: int, rng: np.random.Generator) -> np.ndarray:

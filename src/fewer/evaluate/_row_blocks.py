@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 _CELLS = 4_000_000
 
 
 def row_blocks(table: np.ndarray) -> Iterator[slice]:
     """Rows of each block; a small table is one block."""
-    step = max(1, _CELLS // max(1, table.shape[1]))
-    return (slice(start, start + step) for start in range(0, len(table), step))
+    return gen_batches(len(table), max(1, _CELLS // max(1, table.shape[1])))

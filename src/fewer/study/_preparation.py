@@ -77,14 +77,15 @@ def fit_prepared(pipeline: Any, X: Any) -> Any:
     As ``fit_transform`` of the pipeline, in less memory: what a step took is let go before the next one, whether a
     column varies is seen from its lowest and its highest value, and the scale is learnt from blocks of rows.
     """
+    from sklearn.utils import gen_batches
+
     for name, step in pipeline.steps:
         if name == "vary" and isinstance(X, np.ndarray):
             step.fit(np.stack([X.min(axis=0), X.max(axis=0)]))
             X = X if step.get_support().all() else step.transform(X)
         elif name == "scale" and isinstance(X, np.ndarray):
-            n_rows = max(1, _CELLS // X.shape[1])
-            for start in range(0, len(X), n_rows):
-                step.partial_fit(X[start : start + n_rows])
+            for rows in gen_batches(len(X), max(1, _CELLS // X.shape[1])):
+                step.partial_fit(X[rows])
             X = step.transform(X)
         else:
             X = step.fit_transform(X)
