@@ -1,6 +1,8 @@
 """Fewer, new columns: linear, discriminant, kernel, deep."""
 
 from fewer.extract._kurtosis_ica import KurtosisICA
+from fewer.extract._plot_loadings import plot_loadings
+from fewer.extract._plot_projection import plot_projection
 from fewer.extract._reconstruction_pca import ReconstructionPCA
 from fewer.extract._sparsified_random_projection import SparsifiedRandomProjection
 
@@ -8,4 +10,6 @@ __all__ = [
     "KurtosisICA",
     "ReconstructionPCA",
     "SparsifiedRandomProjection",
+    "plot_loadings",
+    "plot_projection",
 ]

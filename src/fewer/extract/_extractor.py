@@ -1,0 +1,87 @@
+"""What extractors share: how many new columns, their names, and the map of the linear ones.
+
+An extractor gives new columns, the most telling first. By default the first k of them are what a fit with
+``n_components=k`` gives, so that one fit serves all sizes; one whose new columns change with their number says
+``_nested = False``.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import validated, warn_caller
+
+
+class Extractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the extractors: ``n_components`` new columns, named after the class."""
+
+    _nested: ClassVar[bool] = True
+
+    n_components: int | None
+    n_components_: int
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return False
+
+    def _validated(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """Table and target: floating-point numbers, CSR or CSC where sparse, unless the options say otherwise."""
+        usual = {
+            "accept_sparse": ("csr", "csc") if self._takes_sparse else False,
+            "dtype": (np.float64, np.float32),
+            "ensure_min_samples": 2 if options.get("reset", True) else 1,
+        }
+        return validated(self, X, y, **(usual | options))
+
+    def _number_of_components(self, possible: int, why: str) -> int:
+        """As many as asked for, or as are possible: with a warning, which tells why, if that is fewer."""
+        wanted = possible if self.n_components is None else self.n_components
+        if wanted > possible:
+            warn_caller(f"n_components={wanted} are asked for, and there are {possible}, {why}; all of them are kept.")
+        return min(wanted, possible)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
+
+
+class LinearExtractor(Extractor):
+    """Base of those whose new columns are ``(x - mean_) @ components_.T``."""
+
+    components_: np.ndarray
+    mean_: np.ndarray
+
+    @property
+    def n_components_(self) -> int:  # type: ignore[override]  # a fact about components_ rather than one more to set
+        """Number of new columns."""
+        return self.components_.shape[0]
+
+    def transform(self, X: Any) -> Any:
+        """The table along the directions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            One column for each direction.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        return X @ self.components_.T - self.mean_ @ self.components_.T
+
+
+def upright(directions: np.ndarray) -> np.ndarray:
+    """Directions (rows), each turned so that its largest entry is positive."""
+    largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=1, keepdims=True), axis=1)
+    return directions * np.where(largest < 0, -1, 1).astype(directions.dtype)

@@ -1,0 +1,75 @@
+"""Pictures of what extractors give: the table along new columns, and which columns these go with."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA, TruncatedSVD
+
+from fewer.extract import plot_loadings, plot_projection
+
+X, y = load_wine(return_X_y=True, as_frame=True)
+
+
+def test_loadings_are_the_correlations_of_columns_with_new_columns():
+    model = PCA(2).fit(X)
+    figure = plot_loadings(model, X, n_columns=13)
+    for component, bars in enumerate(figure.data):
+        new = model.transform(X)[:, component]
+        expected = [np.corrcoef(X[name], new)[0, 1] for name in bars.y]
+        np.testing.assert_allclose(bars.x, expected, atol=1e-12)
+
+
+def test_columns_with_the_largest_correlation_come_first():
+    figure = plot_loadings(PCA(3).fit(X), X, n_columns=5)
+    largest = np.abs([bars.x for bars in figure.data]).max(axis=0)
+    assert list(largest) == sorted(largest, reverse=True)
+    assert len(largest) == 5
+
+
+def test_loadings_of_a_sparse_table_are_those_of_the_dense_one():
+    table = np.where(X.median() < X, X, 0)
+    model = TruncatedSVD(2, random_state=0).fit(table)
+    dense, stored = (plot_loadings(model, each) for each in (table, sparse.csr_array(table)))
+    np.testing.assert_allclose([bars.x for bars in dense.data], [bars.x for bars in stored.data], atol=1e-12)
+
+
+def test_a_constant_column_has_no_loading():
+    table = X.assign(flat=123.456)
+    figure = plot_loadings(PCA(2).fit(table), table, n_columns=14)
+    assert dict(zip(figure.data[0].y, figure.data[0].x, strict=True))["flat"] == 0
+
+
+def test_each_class_has_its_points():
+    figure = plot_projection(PCA(2).fit(X), X, y)
+    assert [len(points.x) for points in figure.data] == list(np.bincount(y))
+    assert figure.layout.xaxis.title.text == "pca0"
+
+
+def test_numbers_are_shown_by_shade():
+    figure = plot_projection(PCA(2).fit(X), X, X["alcohol"] + 0.001)
+    np.testing.assert_array_equal(figure.data[0].marker.color, X["alcohol"] + 0.001)
+
+
+def test_one_new_column_is_drawn_as_a_distribution_for_each_class():
+    figure = plot_projection(PCA(1).fit(X), X, y)
+    assert [bars.type for bars in figure.data] == ["histogram"] * 3
+
+
+def test_of_very_many_rows_some_are_drawn_with_their_own_classes():
+    many = pd.concat([X] * 60, ignore_index=True)
+    labels = np.tile(y, 60)
+    model = PCA(2).fit(X)
+    figure = plot_projection(model, many, labels)
+    assert sum(len(points.x) for points in figure.data) == 5000
+    own = model.transform(X)[y == 2]
+    assert set(np.round(figure.data[2].x, 6)) <= set(np.round(own[:, 0], 6))
+
+
+def test_components_that_do_not_exist_and_targets_of_another_length_are_refused():
+    model = PCA(2).fit(X)
+    with pytest.raises(ValueError, match="there are 2, counted from 0"):
+        plot_projection(model, X, components=(0, 2))
+    with pytest.raises(ValueError, match="178 rows, and y has 3"):
+        plot_projection(model, X, y[:3])
