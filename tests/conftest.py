@@ -1,6 +1,11 @@
 """Options of the whole test suite."""
 
 import os
+import sys
+
+# Keep compiled modules and rewritten assertions: else each worker, and each process that a test starts, compiles anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Before scipy is imported: lets scikit-learn check how estimators meet array API input, instead of skipping it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")

@@ -34,6 +34,7 @@ _START = PathOptions(tol=1e-3, max_iter=100, rank_max=0)
     when="A table with holes of known low rank and little noise; with much noise, SoftImpute fills better.",
     cost="O(m k + (n + p) k^2) time for a step, with m entries observed and rank k; O(m + (n + p) k) memory",
     paper="soft-impute",
+    examples=lambda: [HardImpute(max_iter=200)],
 )
 class HardImpute(LowRankCompleter):
     """Fill holes by the table of a given rank that fits what is observed best.
