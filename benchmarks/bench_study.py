@@ -33,7 +33,7 @@ def evaluations(name: str, folder: Path) -> Contest:
             run_plan(plan, data, journal, engine=engine)
             return np.concatenate([journal[piece.key]["scores"] for piece in work])
 
-    def plain_loop() -> np.ndarray:
+    def plain_loop(*, prepare_once: bool) -> np.ndarray:
         from threadpoolctl import threadpool_limits
 
         from fewer.study._cautions import do_cautions
@@ -45,14 +45,22 @@ def evaluations(name: str, folder: Path) -> Contest:
             found = {}
             for piece in work:
                 candidate, fold = plan.candidates[piece.candidate], bench.repeats[piece.repeat][piece.fold]
-                rows = prepared_fold(data.dataset, fold, plan)
+                rows = (
+                    bench.prepared(piece.repeat, piece.fold)
+                    if prepare_once
+                    else prepared_fold(data.dataset, fold, plan)
+                )
                 found[piece.key] = scored(candidate, rows, data.dataset.y, fold, plan, seed_of(plan, piece.key))
             scores = read_scores(found, plan, 0.25)
             do_final(bench, scores)
             do_cautions(bench, scores)
         return np.concatenate([found[piece.key]["scores"] for piece in work])
 
-    return Contest(ours={"study": study}, peers={"plain loop": plain_loop}, objective=np.asarray, tolerance=0.0)
+    peers = {
+        "plain loop": partial(plain_loop, prepare_once=False),
+        "plain loop that prepares each fold once": partial(plain_loop, prepare_once=True),
+    }
+    return Contest(ours={"study": study}, peers=peers, objective=np.asarray, tolerance=0.0)
 
 
 def table(name: str):

@@ -145,8 +145,7 @@ def test_held_out_rows_have_no_say(data, quick_plan):
     spoilt = data.dataset.X.copy()
     spoilt[bench.repeats[0][0].test] = 1e6
     other = type(data)(Dataset(spoilt, data.dataset.columns, data.dataset.kinds, data.dataset.y, "state", "binary"))
-    bench.data = other
-    after = do_fold(FoldWork(number, 0, 0), bench)
+    after = do_fold(FoldWork(number, 0, 0), Bench(plan, other))
     assert after["names"] == before["names"]
     assert after["scores"] != before["scores"]
 

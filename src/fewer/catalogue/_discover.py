@@ -9,6 +9,7 @@ import importlib
 import inspect
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -108,12 +109,13 @@ def undeclared_estimators() -> list[str]:
     ]
 
 
+@cache
 def _own() -> dict[str, Method]:
     return {found.__name__: vars(found)[CARD] for _, found in public_objects() if CARD in vars(found)}
 
 
 def _catalogue() -> dict[str, Method]:
-    cards = _own()
+    cards = dict(_own())
     for entry in entry_points(group=GROUP):
         card = _card_of_guest(entry)
         if card is None:

@@ -66,7 +66,7 @@ def plot_loadings(extractor: Any, X: Any, *, n_components: int = 3, n_columns: i
     shown = np.argsort(-np.abs(loadings).max(axis=1), kind="stable")[:n_columns]
     names = _get_feature_names(X)
     labels = [f"x{column}" if names is None else str(names[column]) for column in shown]
-    titles = [f"{type(extractor).__name__.lower()}{each}" for each in range(new.shape[1])]
+    titles = [str(name) for name in extractor.get_feature_names_out()[: new.shape[1]]]
     figure = make_subplots(cols=new.shape[1], shared_yaxes=True, subplot_titles=titles, horizontal_spacing=0.03)
     for component in range(new.shape[1]):
         values = loadings[shown, component]

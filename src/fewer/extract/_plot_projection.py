@@ -58,7 +58,7 @@ def plot_projection(
     n_columns = points.shape[1]
     if n_columns > 1 and not all(-n_columns <= each < n_columns for each in components):
         raise ValueError(f"components={components} are asked for, and there are {n_columns}, counted from 0.")
-    axes = [f"{type(extractor).__name__.lower()}{each % n_columns}" for each in components]
+    axes = [str(extractor.get_feature_names_out()[each % n_columns]) for each in components]
     if n_columns == 1:
         return _along_one(points[:, 0], _classes(target), axes[0])
     return _along_two(points[:, list(components)], target, axes)

@@ -13,7 +13,6 @@ import numpy as np
 
 from fewer.evaluate import Fold, cross_index, outer_folds, randomize, score_sizes
 from fewer.study._candidates import Candidate
-from fewer.study._imputers import IMPUTERS
 from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._preparation import fit_prepared, preparation, prepared_names, prepared_rows
@@ -75,12 +74,15 @@ class Bench:
         self._last: tuple[tuple[int, int], PreparedFold] | None = None
 
     def prepared(self, repeat: int, fold: int) -> "PreparedFold":
-        """The rows of a fold, made ready; where holes take long to fill, kept for the next candidate."""
-        if not IMPUTERS[self.plan.impute].from_others:
-            return prepared_fold(self.data.dataset, self.repeats[repeat][fold], self.plan)
+        """The rows of a fold, made ready, and kept for the next candidate."""
         if self._last is None or self._last[0] != (repeat, fold):
+            self.let_go()  # two folds of a large table need not be in memory at once
             self._last = (repeat, fold), prepared_fold(self.data.dataset, self.repeats[repeat][fold], self.plan)
         return self._last[1]
+
+    def let_go(self) -> None:
+        """Forget the rows that were kept."""
+        self._last = None
 
 
 class PreparedFold(NamedTuple):
@@ -131,6 +133,7 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
 
 def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
     """Honest score of a candidate on a randomised table; what there is to warn of there, is not of the user's table."""
+    bench.let_go()
     seed = seed_of(bench.plan, work.null, work.number)
     candidate = bench.plan.candidates[work.candidate]
     with one_thread(), warnings.catch_warnings():
