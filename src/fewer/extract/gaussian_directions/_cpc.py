@@ -1,0 +1,179 @@
+"""Common principal components, ranked by how well they tell classes apart.
+
+In coordinates with total covariance I, axes that the covariances S_k of all classes have in common are sought (see
+``_common_axes.py``), and axis u_j with variances lambda_jk is ranked by its likelihood ratio
+
+    LR(u_j) = - sum_k pi_k log lambda_jk.
+
+If all S_k are diagonal in these axes, LR of any direction a is ``-sum_k pi_k log sum_j w_j lambda_jk`` with
+``w_j = (a'u_j)^2``: convex in w, which adds up to 1, so that no direction beats the best axis.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import stats
+from sklearn.base import _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+
+from fewer._estimators import fit_steps, warn_caller
+from fewer.catalogue import method
+from fewer.extract.gaussian_directions._class_covariances import refuse_flat_classes
+from fewer.extract.gaussian_directions._common_axes import common_axes
+from fewer.extract.gaussian_directions._coordinates import group_moments, rank_tolerance, uncorrelated
+from fewer.extract.gaussian_directions._sliced_extractor import SlicedExtractor
+
+_CURE = "leave columns out, have PCA as the step before, or use GaussianLRDiscriminant with shrinkage."
+_REJECTED = 0.01
+
+
+@method(
+    tasks=["classification", "regression"],
+    when="Classes have their axes in common and differ in spread along them; all directions are wanted at once.",
+    cost="O(n p^2 + s c p^3) time for c classes and s sweeps; O(n p + c p^2) memory",
+    paper="zhu-qda-save-cpc",
+)
+class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
+    """Axes that the covariances of all classes have in common, those that tell the classes apart best first.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of axes, up to that of the columns; None for all.
+    tol : float, default=1e-10
+        Stop when a sweep turns no pair of axes by a larger angle.
+    max_iter : int, default=200
+        Sweeps at most.
+    n_slices : int, default=None
+        Number of slices of a numeric target. By default its values are classes if they are whole numbers that come
+        again and again, and are cut into ten slices otherwise.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The axes; new columns are uncorrelated and have unit variance.
+    scores_ : ndarray of shape (n_components,)
+        Likelihood ratio of each axis, for a row, decreasing.
+    variances_ : ndarray of shape (n_components, n_classes)
+        Variance of each class along each axis.
+    objectives_ : ndarray of shape (n_iter,)
+        What each sweep left of the objective.
+    fit_statistic_ : float
+        The objective reached: 0 if the axes are exactly common to all classes, and chi-square distributed if they are
+        so in the population and classes are normal.
+    p_value_ : float
+        How often chance alone makes it at least as large, if they are.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, or the mean target of each slice.
+    mean_ : ndarray of shape (n_features,)
+        Column means of the training table.
+    whitening_ : ndarray of shape (n_features, n_dimensions)
+        From centred rows to uncorrelated coordinates of unit variance.
+    n_iter_ : int
+        Sweeps made.
+    n_components_ : int
+        Number of axes.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    GaussianLRDiscriminant : The best directions whether or not axes are common.
+
+    Notes
+    -----
+    Where classes have their axes in common, no direction tells them apart better than the first of these. Where they
+    have not, a warning says so, and the axes are candidates only.
+
+    References
+    ----------
+    .. [1] Zhu, M. (2001). Feature extraction and dimension reduction with applications to classification and the
+       analysis of co-occurrence data. PhD dissertation, Stanford University, chapter 5.
+    .. [2] Flury, B. (1984). Common principal components in k groups. Journal of the American Statistical Association
+       79, 892-898.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.extract import CPCDiscriminant
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["inner", "outer"], 500)
+    >>> X = rng.normal(size=(1000, 3)) * np.where((y == "outer")[:, None], [1, 2, 5], 1)
+    >>> CPCDiscriminant().fit(X, y).variances_.round(1)
+    array([[0.1, 1.9],
+           [0.4, 1.6]])
+    """
+
+    _parameter_constraints = {
+        **SlicedExtractor._parameter_constraints,
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, n_components=2, tol=1e-10, max_iter=200, n_slices=None):
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_slices = n_slices
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Find the axes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes, or numbers.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, codes = self._sliced(X, y)
+        coordinates = uncorrelated(X)
+        n_dims = coordinates.to.shape[1]
+        kept = self._number_of_components(n_dims, "the dimensions of the table")
+        moments, counts = group_moments(X, codes, coordinates), np.bincount(codes)
+        refuse_flat_classes(moments, self.classes_, counts, rank_tolerance(X), _CURE)
+        with fit_steps(self, X, y) as after_step:
+            objectives, stopped = [], False
+            for found in common_axes(moments.covariances, counts, self.tol, self.max_iter):
+                objectives.append(found.objective)
+                stopped = after_step("sweep")
+                if stopped:
+                    break
+            scores = -moments.priors @ np.log(found.variances)
+            order = np.argsort(-scores, kind="stable")[:kept]
+            self.scores_ = scores[order]
+            self.variances_ = found.variances.T[order]
+            self.objectives_ = np.array(objectives)
+            self.n_iter_ = len(objectives)
+            self.fit_statistic_ = max(found.objective, 0.0)
+            freedom = (len(counts) - 1) * n_dims * (n_dims - 1) / 2
+            self.p_value_ = float(stats.chi2.sf(self.fit_statistic_, freedom)) if freedom else 1.0
+            self._keep(coordinates, found.axes[:, order], X.dtype)
+        if not stopped:
+            self._warn_of_the_fit(found.turn)
+        return self
+
+    def _warn_of_the_fit(self, turn: float) -> None:
+        if turn > self.tol:
+            warn_caller(
+                f"Sweep {self.n_iter_} still turned a pair of axes by {turn:.1e}; tol={self.tol:g} was asked for. "
+                "Raise max_iter, or tol if that is near enough.",
+                ConvergenceWarning,
+            )
+        if self.p_value_ < _REJECTED:
+            warn_caller(
+                f"The classes have no axes in common (fit_statistic_ {self.fit_statistic_:.1f}, p = "
+                f"{self.p_value_:.1g}): the axes found are a compromise, and other directions may tell the classes "
+                "apart better. GaussianLRDiscriminant finds them."
+            )

@@ -1,0 +1,328 @@
+"""Directions along which normal classes differ most, in mean, in spread, or in both.
+
+The first direction maximises the likelihood ratio of one normal distribution for each class against one for all,
+
+    LR(a) = sum_k pi_k ( log a'S a - log a'S_k a ),
+
+the next ones the same after what was found has been taken away: among directions uncorrelated with it ("orthogonal"),
+or after every class was given mean 0 and variance 1 along it ("removal") [1]_.
+"""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fewer._estimators import fit_steps, warn_caller
+from fewer.catalogue import method
+from fewer.extract.gaussian_directions._best_direction import Climb, climbs
+from fewer.extract.gaussian_directions._class_covariances import refuse_flat_classes, shrunk
+from fewer.extract.gaussian_directions._coordinates import (
+    Coordinates,
+    Moments,
+    group_moments,
+    rank_tolerance,
+    rows_along,
+    uncorrelated,
+)
+from fewer.extract.gaussian_directions._sliced_extractor import SlicedExtractor
+
+SHRINKAGES = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
+_CURE = "set shrinkage (0.1, or 'cv'), leave columns out, or have PCA as the step before."
+_CURE_OF_POOLED = "shrinkage cannot help, as all classes together have none either: set ridge=0.01, or have PCA first."
+_SETTLED = 1e-4
+
+
+class Directions(NamedTuple):
+    """Directions as columns of unit length, and the climb that led to each."""
+
+    directions: np.ndarray
+    climbs: list[Climb]
+    stopped: bool
+
+
+def lr_directions(
+    moments: Moments,
+    n_directions: int,
+    strategy: str,
+    *,
+    n_restarts: int,
+    tol: float,
+    max_iter: int,
+    rng: np.random.RandomState,
+    on_climb: Callable[[int], bool] = lambda number: False,
+) -> Directions:
+    """Directions of decreasing likelihood ratio, one after the other; ``on_climb`` says whether to stop."""
+    n_dims = moments.means.shape[1]
+    found, history, stopped = np.empty((n_dims, 0)), [], False
+    while found.shape[1] < n_directions and not stopped:
+        free = np.eye(n_dims) if strategy == "removal" or not found.size else linalg.null_space(found.T)
+        here = moments.along(free)
+        to_unit = _inverse_root(here.total)
+        for climb in climbs(here.along(to_unit), n_restarts, tol, max_iter, rng):
+            best, stopped = climb, on_climb(found.shape[1])
+            if stopped:
+                break
+        direction = free @ to_unit @ best.direction
+        history.append(best)
+        found = np.column_stack([found, direction / np.linalg.norm(direction)])
+        if strategy == "removal":
+            moments = without(moments, direction)
+    return Directions(found, history, stopped)
+
+
+def without(moments: Moments, direction: np.ndarray) -> Moments:
+    """Moments after every class was given mean 0 and variance 1 along a direction of unit total variance.
+
+    A row z of class k moves to ``z + (h_k(t) - t) v`` with ``t = a'z``, ``h_k(t) = (t - m_k) / s_k`` and ``v = S a``.
+    """
+    moving = moments.total @ direction
+    spreads = np.sqrt(np.einsum("i,kij,j->k", direction, moments.covariances, direction))
+    moves = np.eye(len(direction)) + (1 / spreads - 1)[:, None, None] * np.outer(moving, direction)
+    means = moments.means - np.outer(moments.means @ direction, moving)
+    return Moments(moments.priors, means, moves @ moments.covariances @ moves.transpose(0, 2, 1))
+
+
+def chosen_shrinkage(
+    Z: np.ndarray, codes: np.ndarray, ridge: float, directions_of: Callable[[Moments], np.ndarray]
+) -> float:
+    """Shrinkage whose directions, with a normal distribution for each class along them, tell unseen rows' classes best.
+
+    The score is the mean log probability of the right class over five folds.
+    """
+    everything = Coordinates(np.zeros(Z.shape[1]), np.eye(Z.shape[1]))
+    n_folds = min(5, np.bincount(codes).min())
+    if n_folds < 2:
+        raise ValueError("shrinkage='cv' needs two rows or more of each class; give a number instead.")
+    totals = np.zeros(len(SHRINKAGES))
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    for seen, unseen in folds.split(Z, codes):
+        centre = Z[seen].mean(axis=0)
+        moments = group_moments(Z[seen] - centre, codes[seen], everything)
+        for number, shrinkage in enumerate(SHRINKAGES):
+            regular = shrunk(moments, shrinkage, ridge)
+            if min(linalg.eigvalsh(each)[0] for each in regular.covariances) <= 1e-10:
+                totals[number] = -np.inf
+                continue
+            directions = directions_of(regular)
+            posterior = log_posterior((Z[unseen] - centre) @ directions, regular.along(directions))
+            totals[number] += posterior[np.arange(len(unseen)), codes[unseen]].sum()
+    if not np.isfinite(totals.max()):
+        raise ValueError(f"No class has a covariance that can be inverted; {_CURE_OF_POOLED}")
+    return SHRINKAGES[int(totals.argmax())]
+
+
+def log_posterior(rows: np.ndarray, moments: Moments) -> np.ndarray:
+    """Log probability of each class for rows, if each is normal."""
+    joint = np.empty((len(rows), len(moments.priors)))
+    for number, (mean, covariance) in enumerate(zip(moments.means, moments.covariances, strict=True)):
+        root = linalg.cholesky(covariance, lower=True)
+        away = linalg.solve_triangular(root, (rows - mean).T, lower=True)
+        joint[:, number] = -0.5 * np.sum(away**2, axis=0) - np.log(np.diag(root)).sum()
+    joint += np.log(moments.priors)
+    return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+
+
+def _inverse_root(covariance: np.ndarray) -> np.ndarray:
+    variances, axes = linalg.eigh(covariance, check_finite=False)
+    return axes / np.sqrt(variances)
+
+
+@method(
+    tasks=["classification", "regression"],
+    when="Classes differ in spread or correlation as well as in mean, so that LDA misses directions or has too few.",
+    cost="O(n p^2 + r k (c p^2 + p^3)) time for c classes and r restarts; O(n p + c p^2) memory",
+    paper="zhu-qda-save-cpc",
+)
+class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
+    """Directions along which normal classes with their own means and covariances differ most, by likelihood ratio.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of directions, up to that of the columns; None for all.
+    strategy : {"orthogonal", "removal"}, default="orthogonal"
+        How the next direction is kept from being the same again. "orthogonal" looks among those uncorrelated with what
+        was found; "removal" gives every class mean 0 and variance 1 along what was found, and looks anywhere.
+    standardize : bool, default=True
+        Directions are uncorrelated over all rows, and new columns have unit variance. Otherwise directions are
+        orthogonal and of unit length in the units of the table; the first one is the same.
+    shrinkage : float in [0, 1] or "cv", default=None
+        Draws the covariance of each class towards the pooled one; 1 is LDA. "cv" takes what tells the classes of unseen
+        rows best. Needed where a class has no more rows than the table has columns.
+    n_restarts : int, default=10
+        Number of starts for each direction: the most promising of what LDA, SAVE, the axes of the classes and chance
+        suggest.
+    tol : float, default=1e-8
+        A climb ends when no entry of the gradient is larger.
+    max_iter : int, default=200
+        Steps of a climb at most.
+    random_state : int, RandomState or None, default=None
+        For the starts by chance.
+    n_slices : int, default=None
+        Number of slices of a numeric target. By default its values are classes if they are whole numbers that come
+        again and again, and are cut into ten slices otherwise.
+    ridge : float, default=0.0
+        Adds this share of the mean variance within classes to all variances.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The directions.
+    scores_ : ndarray of shape (n_components,)
+        Likelihood ratio of each direction, for a row, when it was found.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, or the mean target of each slice.
+    mean_ : ndarray of shape (n_features,)
+        Column means of the training table.
+    whitening_ : ndarray of shape (n_features, n_dimensions)
+        From centred rows to the coordinates in which the search took place.
+    shrinkage_ : float
+        The shrinkage used.
+    n_iter_ : int
+        Steps of the longest climb.
+    n_components_ : int
+        Number of directions.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    SAVE : By one eigendecomposition; gives differences in spread too much weight.
+    SIR : Sees differences in mean only.
+    CPCDiscriminant : All directions at once, where classes have their axes in common.
+
+    Notes
+    -----
+    With equal covariances the directions are those of LDA, and with any there may be more of them than classes. The
+    gradient and Hessian of the criterion are those of its definition; the source prints them without some factors 2.
+
+    References
+    ----------
+    .. [1] Zhu, M. (2001). Feature extraction and dimension reduction with applications to classification and the
+       analysis of co-occurrence data. PhD dissertation, Stanford University, chapter 5.
+
+    Examples
+    --------
+    One class lies within the other, so that means tell nothing:
+
+    >>> import numpy as np
+    >>> from fewer.extract import GaussianLRDiscriminant
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["inner", "outer"], 500)
+    >>> X = rng.normal(size=(1000, 4)) * np.where((y == "outer")[:, None], [1, 1, 3, 1], 1)
+    >>> model = GaussianLRDiscriminant(1, random_state=0).fit(X, y)
+    >>> np.abs(model.components_).round(1)
+    array([[0. , 0. , 0.4, 0. ]])
+    """
+
+    _parameter_constraints = {
+        **SlicedExtractor._parameter_constraints,
+        "strategy": [StrOptions({"orthogonal", "removal"})],
+        "standardize": ["boolean"],
+        "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"cv"}), None],
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        strategy="orthogonal",
+        standardize=True,
+        shrinkage=None,
+        n_restarts=10,
+        tol=1e-8,
+        max_iter=200,
+        random_state=None,
+        n_slices=None,
+        ridge=0.0,
+    ):
+        self.n_components = n_components
+        self.strategy = strategy
+        self.standardize = standardize
+        self.shrinkage = shrinkage
+        self.n_restarts = n_restarts
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_slices = n_slices
+        self.ridge = ridge
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes, or numbers.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, codes = self._sliced(X, y)
+        coordinates = uncorrelated(X, unit_variance=self.standardize)
+        n_dims = coordinates.to.shape[1]
+        n_directions = self._number_of_components(n_dims, "the dimensions of the table")
+        self.shrinkage_ = self._shrinkage(X, codes, coordinates, n_directions)
+        moments = shrunk(group_moments(X, codes, coordinates), self.shrinkage_, self.ridge)
+        cure = _CURE if self.shrinkage_ == 0 else _CURE_OF_POOLED
+        refuse_flat_classes(moments, self.classes_, np.bincount(codes), rank_tolerance(X), cure)
+        with fit_steps(self, X, y) as after_step:
+            found = self._directions(
+                moments, n_directions, on_climb=lambda number: after_step(f"climb towards direction {number}")
+            )
+            self.scores_ = np.array([climb.value for climb in found.climbs])
+            self.n_iter_ = max(1, *(climb.n_iter for climb in found.climbs), 1)
+            self._keep(coordinates, found.directions, X.dtype)
+        if not found.stopped:
+            self._warn_unless_settled(found.climbs)
+        return self
+
+    def _directions(self, moments: Moments, n_directions: int, **options: Any) -> Directions:
+        return lr_directions(
+            moments,
+            n_directions,
+            self.strategy,
+            n_restarts=self.n_restarts,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            rng=check_random_state(self.random_state),
+            **options,
+        )
+
+    def _shrinkage(self, X: Any, codes: np.ndarray, coordinates: Coordinates, n_directions: int) -> float:
+        if self.shrinkage != "cv":
+            return float(self.shrinkage or 0)
+        rows = rows_along(X, coordinates).astype(np.float64)
+        return chosen_shrinkage(
+            rows, codes, self.ridge, lambda moments: self._directions(moments, n_directions).directions
+        )
+
+    def _warn_unless_settled(self, history: list[Climb]) -> None:
+        worst = max(range(len(history)), key=lambda number: history[number].slope)
+        if history[worst].slope > max(self.tol, _SETTLED):
+            warn_caller(
+                f"The climb towards direction {worst} ended after {history[worst].n_iter} steps with a gradient of "
+                f"{history[worst].slope:.1e}; tol={self.tol:g} was asked for. Raise max_iter.",
+                ConvergenceWarning,
+            )

@@ -1,0 +1,162 @@
+"""Principal Hessian directions: where a numeric target is curved.
+
+In coordinates z without correlations and with unit variances, the directions are the eigenvectors, by decreasing size
+of the eigenvalue, of
+
+    M = E[ (w - E w) z z' ],
+
+where w is the target, or what least squares leaves of it. For normal columns M is the mean Hessian of the regression
+function, by Stein's lemma [1]_.
+"""
+
+from numbers import Integral
+
+import numpy as np
+from scipy import linalg, stats
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fewer.catalogue import method
+from fewer.extract._extractor import LinearExtractor, upright
+from fewer.extract.gaussian_directions._coordinates import rows_along, uncorrelated
+
+
+def curvature_tests(eigenvalues: np.ndarray, n_rows: int, variance: float) -> np.ndarray:
+    """P-values: entry d of the hypothesis that no more than d directions matter (Li's chi-square, normal columns)."""
+    beyond = np.cumsum(eigenvalues[::-1] ** 2)[::-1]
+    left = len(eigenvalues) - np.arange(len(eigenvalues))
+    return stats.chi2.sf(n_rows * beyond / (2 * variance), left * (left + 1) / 2)
+
+
+@method(
+    tasks=["regression"],
+    when="A numeric target bends along a few directions: valleys, ridges and saddles that a linear model cannot see.",
+    cost="O(n p^2 + p^3) time; O(n p) memory",
+    paper="zhu-qda-save-cpc",
+)
+class PHD(LinearExtractor):
+    """Directions along which a numeric target bends most: principal Hessian directions.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of directions, up to that of the columns; None for all.
+    response : {"residuals", "y"}, default="residuals"
+        Whether what least squares leaves of the target is used, which is the surer choice where there is a linear trend
+        too, or the target itself.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The directions; new columns are uncorrelated and have unit variance.
+    scores_ : ndarray of shape (n_components,)
+        Mean curvature along each direction, in absolute value, decreasing.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The same with its sign: positive where the target bends upwards.
+    p_values_ : ndarray of shape (n_dimensions,)
+        Entry d is the p-value of the hypothesis that no more than d directions matter, as if the columns were normal.
+        Not to be trusted with ``response="y"`` where there is a linear trend.
+    mean_ : ndarray of shape (n_features,)
+        Column means of the training table.
+    whitening_ : ndarray of shape (n_features, n_dimensions)
+        From centred rows to uncorrelated coordinates of unit variance.
+    n_components_ : int
+        Number of directions.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    SIR : Sees trends, which this one does not.
+    SAVE : Sees both, with enough rows.
+
+    References
+    ----------
+    .. [1] Li, K.-C. (1992). On principal Hessian directions for data visualization and dimension reduction: another
+       application of Stein's lemma. Journal of the American Statistical Association 87, 1025-1039.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.extract import PHD
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 4))
+    >>> y = X[:, 0] * X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=5000)
+    >>> model = PHD(2).fit(X, y)
+    >>> np.abs(model.components_).round(1)
+    array([[0.7, 0.7, 0. , 0. ],
+           [0.7, 0.7, 0. , 0. ]])
+    >>> model.eigenvalues_.round(0)
+    array([-1.,  1.])
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "response": [StrOptions({"residuals", "y"})],
+    }
+
+    def __init__(self, n_components=2, response="residuals"):
+        self.n_components = n_components
+        self.response = response
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Numbers.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = self._validated(X, y, y_numeric=True)
+        coordinates = uncorrelated(X)
+        kept = self._number_of_components(coordinates.to.shape[1], "the dimensions of the table")
+        Z = rows_along(X, coordinates)
+        weights = self._weights(Z, np.asarray(y, dtype=np.float64))
+        mean_curvature = ((Z * weights[:, None].astype(Z.dtype)).T @ Z).astype(np.float64) / len(Z)
+        eigenvalues, directions = linalg.eigh(mean_curvature, check_finite=False)
+        order = np.argsort(-np.abs(eigenvalues), kind="stable")
+        self.p_values_ = curvature_tests(eigenvalues[order], len(Z), float(weights.var()))
+        self.eigenvalues_ = eigenvalues[order][:kept]
+        self.mean_ = coordinates.mean.astype(X.dtype)
+        self.whitening_ = coordinates.to.astype(X.dtype)
+        self.components_ = upright((coordinates.to @ directions[:, order[:kept]]).T).astype(X.dtype)
+        return self
+
+    def _weights(self, Z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The centred target, without its trend if so asked."""
+        centred = y - y.mean()
+        if not np.ptp(y):
+            raise ValueError(f"y is {y[0]:g} in every row, so there is nothing to find directions for.")
+        if self.response == "y":
+            return centred
+        residuals = centred - Z @ linalg.lstsq(Z, centred, check_finite=False)[0]
+        if residuals.std() <= 1e-6 * centred.std():
+            raise ValueError(
+                f"Least squares fits y exactly ({Z.shape[0]} rows, {Z.shape[1]} dimensions), so that no residuals are "
+                "left to find directions for; set response='y', or have PCA as the step before."
+            )
+        return residuals - residuals.mean()
+
+    @property
+    def scores_(self) -> np.ndarray:
+        return np.abs(self.eigenvalues_)
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
