@@ -13,6 +13,8 @@ from fewer.study._model import fit_model
 class Chosen:
     """As much of findings as a model needs."""
 
+    n_made = None
+
     def __init__(self, names, winner):
         self.chosen = names
         self.winner = winner

@@ -70,10 +70,10 @@ def test_methods_may_be_scores_or_selectors(data):
     ("wrong", "words"),
     [
         ({"methods": ["fischer"]}, "fisher"),
-        ({"methods": ["KurtosisICA"]}, "is not a selector"),
+        ({"methods": ["SoftImpute"]}, "neither chooses columns nor makes new ones"),
         ({"methods": ["pearson_nonsense"]}, "Scores work too"),
         ({"methods": ["SequentialSearch"]}, "needs arguments that a plan cannot hold.*; take .*MRMR"),
-        ({"methods": ["WordClusters"]}, "makes new columns"),
+        ({"methods": ["WordClusters"]}, "does not let a study say how many"),
         ({"methods": ["chi2"]}, "is for counts"),
         ({"learners": ["boost"]}, "there are ridge"),
         ({"preset": "fast"}, "there are quick"),

@@ -3,6 +3,7 @@
 from fewer.evaluate._bias_experiment import BiasExperiment, selection_bias_experiment
 from fewer.evaluate._compare import MethodComparison, compare_methods
 from fewer.evaluate._compare_figure import critical_difference_figure
+from fewer.evaluate._component_scores import ComponentScores, score_components
 from fewer.evaluate._cross_index import CrossIndex, corrected_interval, cross_index
 from fewer.evaluate._decision_errors import smoothed_error_rate
 from fewer.evaluate._fold_scores import FoldScores, score_sizes
@@ -32,6 +33,7 @@ from fewer.evaluate._two_gaussians import expected_error, linear_rule_error
 __all__ = [
     "BatteryResult",
     "BiasExperiment",
+    "ComponentScores",
     "CriterionSurface",
     "CrossIndex",
     "Discoveries",
@@ -77,6 +79,7 @@ __all__ = [
     "power_test2",
     "protocol_audit",
     "randomize",
+    "score_components",
     "score_sizes",
     "selection_bias_experiment",
     "selection_curve",

@@ -1,10 +1,20 @@
 """Fewer, new columns: linear, discriminant, kernel, deep."""
 
+from fewer.extract._extractor import with_components
 from fewer.extract._kurtosis_ica import KurtosisICA
+from fewer.extract._loadings import loadings
 from fewer.extract._plot_loadings import plot_loadings
 from fewer.extract._plot_projection import plot_projection
 from fewer.extract._reconstruction_pca import ReconstructionPCA
 from fewer.extract._sparsified_random_projection import SparsifiedRandomProjection
+from fewer.extract.fisher import (
+    GeneralizedEigenProjector,
+    KernelRegularizedFisher,
+    PenalizedKernelCCA,
+    RegularizedFisher,
+    RegularizedFisherCV,
+    discriminant_scores_matrix,
+)
 from fewer.extract.gaussian_directions import (
     PHD,
     SAVE,
@@ -14,6 +24,8 @@ from fewer.extract.gaussian_directions import (
     GaussianLRDiscriminant,
     criterion_curve,
 )
+from fewer.extract.gradients import GradientDiffusionMap, GradientGraph, GradientLearner, GradientOuterProduct
+from fewer.extract.projection_pursuit import ExploratoryProjectionPursuit, LikelihoodRatioDiscriminant
 
 __all__ = [
     "PHD",
@@ -21,11 +33,25 @@ __all__ = [
     "SIR",
     "CPCDiscriminant",
     "CriterionCurve",
+    "ExploratoryProjectionPursuit",
     "GaussianLRDiscriminant",
+    "GeneralizedEigenProjector",
+    "GradientDiffusionMap",
+    "GradientGraph",
+    "GradientLearner",
+    "GradientOuterProduct",
+    "KernelRegularizedFisher",
     "KurtosisICA",
+    "LikelihoodRatioDiscriminant",
+    "PenalizedKernelCCA",
     "ReconstructionPCA",
+    "RegularizedFisher",
+    "RegularizedFisherCV",
     "SparsifiedRandomProjection",
     "criterion_curve",
+    "discriminant_scores_matrix",
+    "loadings",
     "plot_loadings",
     "plot_projection",
+    "with_components",
 ]

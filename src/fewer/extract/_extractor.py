@@ -8,7 +8,7 @@ An extractor gives new columns, the most telling first. By default the first k o
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import validated, warn_caller
@@ -79,6 +79,31 @@ class LinearExtractor(Extractor):
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         return X @ self.components_.T - self.mean_ @ self.components_.T
+
+
+def with_components(extractor: Any, n_components: int) -> Any:
+    """A copy of an extractor, not fitted, that gives this many new columns.
+
+    Parameters
+    ----------
+    extractor : transformer
+        Of this room, or of scikit-learn's with ``n_components``.
+    n_components : int
+        How many.
+
+    Returns
+    -------
+    extractor : transformer
+        The copy. Of an extractor whose number of new columns follows from another parameter, that one is set.
+
+    Examples
+    --------
+    >>> from sklearn.decomposition import PCA
+    >>> from fewer.extract import with_components
+    >>> with_components(PCA(whiten=True), 3)
+    PCA(n_components=3, whiten=True)
+    """
+    return clone(extractor).set_params(**{getattr(extractor, "_size_parameter", "n_components"): n_components})
 
 
 def upright(directions: np.ndarray) -> np.ndarray:

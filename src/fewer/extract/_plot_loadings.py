@@ -1,28 +1,15 @@
-"""How new columns hang together with those of the table: loadings, and their picture."""
+"""The picture of which columns of the table the new ones go with."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import _get_feature_names, check_array
+from sklearn.utils.validation import _get_feature_names
 
 from fewer._figures import BLUE, RED, new_figure
+from fewer.extract._loadings import loadings
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-
-
-def correlations_with(X: Any, new: np.ndarray) -> np.ndarray:
-    """Correlation of every column of a table with every new one (columns, new columns); 0 where one is constant."""
-    new = new - new.mean(axis=0)
-    means, variances = mean_variance_axis(X, axis=0) if sparse.issparse(X) else (X.mean(axis=0), X.var(axis=0))
-    spread = np.sqrt(variances)
-    # What rounding leaves of a constant column is no spread.
-    spread[spread <= np.finfo(X.dtype).eps * np.sqrt(X.shape[0]) * np.abs(means)] = 0
-    products = np.asarray(X.T @ new, dtype=float) / X.shape[0]  # the new columns are centred, so X need not be
-    scale = np.outer(spread, new.std(axis=0))
-    return np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
 
 
 def plot_loadings(extractor: Any, X: Any, *, n_components: int = 3, n_columns: int = 12) -> "go.Figure":
@@ -59,17 +46,14 @@ def plot_loadings(extractor: Any, X: Any, *, n_components: int = 3, n_columns: i
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
-    new = extractor.transform(X)
-    new = np.asarray(new.toarray() if sparse.issparse(new) else new, dtype=float)[:, :n_components]
-    table = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_all_finite=True)
-    loadings = correlations_with(table, new)
-    shown = np.argsort(-np.abs(loadings).max(axis=1), kind="stable")[:n_columns]
+    correlations = loadings(X, extractor.transform(X))[:, :n_components]
+    shown = np.argsort(-np.abs(correlations).max(axis=1), kind="stable")[:n_columns]
     names = _get_feature_names(X)
     labels = [f"x{column}" if names is None else str(names[column]) for column in shown]
-    titles = [str(name) for name in extractor.get_feature_names_out()[: new.shape[1]]]
-    figure = make_subplots(cols=new.shape[1], shared_yaxes=True, subplot_titles=titles, horizontal_spacing=0.03)
-    for component in range(new.shape[1]):
-        values = loadings[shown, component]
+    titles = [str(name) for name in extractor.get_feature_names_out()[: correlations.shape[1]]]
+    figure = make_subplots(cols=len(titles), shared_yaxes=True, subplot_titles=titles, horizontal_spacing=0.03)
+    for component in range(len(titles)):
+        values = correlations[shown, component]
         bars = go.Bar(
             x=values,
             y=labels,

@@ -65,6 +65,7 @@ def findings_of(journal: Journal) -> Findings:
         ),
         claims_benefit=claims,
         winner=scores.winner.number,
+        n_made=final["n_made"],
         learnable=learnable,
         interacting=interacting,
         fewer_help=fewer_help,
@@ -170,12 +171,14 @@ def _how_few(winner: CandidateScores, final: dict[str, Any]) -> Answer:
         if chosen.min() == chosen.max()
         else f"The folds chose between {chosen.min():,.0f} and {chosen.max():,.0f}."
     )
-    fewest, size = final["smallest_size"], final["size"]
+    n_made, fewest, size = final["n_made"], final["smallest_size"], final["n_made"] or final["size"]
     enough = f"; {fewest:,} {'is' if fewest == 1 else 'are'} still within one standard error of the best"
-    sentence = f"{size:,} of {int(winner.sizes[-1]):,}{enough if fewest < size else ''}. {spread}"
+    all_columns = f"{int(winner.sizes[-1]):,}"
+    number = f"{size:,} of {all_columns}" if n_made is None else f"{size:,} new, made of all {all_columns}"
+    sentence = f"{number}{enough if fewest < size else ''}. {spread}"
     how = (
         "Each fold's size was the best on the other folds (cross-indexing); their mean, at the nearest size tried. The "
         "standard error is that of the difference to the best size on the same folds."
     )
     evidence = {"smallest": final["smallest_size"], "by_fold": [float(size) for size in chosen.ravel()]}
-    return Answer("How few?", "yes", sentence, float(final["size"]), (low, high), how, evidence)
+    return Answer("How few?", "yes", sentence, float(size), (low, high), how, evidence)

@@ -1,4 +1,4 @@
-"""New rows through the model of a study: the chosen columns, and what is predicted."""
+"""New rows through the model of a study: the chosen or new columns, and what is predicted."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True) -> pl.DataFrame:
-    """The chosen columns of a new table, with predictions.
+    """The chosen columns of a new table, or the new ones made of them, with predictions.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True
     Returns
     -------
     reduced : polars.DataFrame
-        The columns that the model needs, then ``predicted_TARGET``.
+        The columns that the model needs, or the new ones that it makes of them, then ``predicted_TARGET``.
     """
     lacking = [name for name in model.columns if name not in set(dataset.columns)]
     if lacking:
@@ -38,9 +38,15 @@ def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True
         )
     kept = dataset.keep(list(model.columns))
     reduced = kept.to_polars(dense=True).select(list(model.columns))
-    if not predict:
+    makes = "make" in model.pipeline.named_steps
+    if not predict and not makes:
         return reduced
     X = _as_trained(model, kept)
+    if makes:
+        maker = model.pipeline.named_steps["make"]
+        reduced = pl.DataFrame(model.pipeline[:-1].transform(X), schema=list(maker.get_feature_names_out()))
+    if not predict:
+        return reduced
     predicted = {f"predicted_{model.target}": model.pipeline.predict(X)}
     if model.task != "regression" and hasattr(model.pipeline, "predict_proba"):
         chances = model.pipeline.predict_proba(X)

@@ -16,6 +16,7 @@ Preset = Literal["quick", "standard", "thorough"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
 
 _MOST_COLUMNS_KEPT = 1000
+_MOST_COLUMNS_MADE = 30
 _GROWTH = 2**0.5
 # From here on, presets leave out what compares all pairs of rows, and folds are drawn once.
 MANY_ROWS = 20_000
@@ -33,11 +34,11 @@ class Candidate:
     name : str
         What tables and figures call it.
     reducer : Recipe or None
-        How columns are chosen; None for all features.
+        How columns are chosen, or new ones made of them; None for all features.
     learner : Recipe
         What learns from them.
     sizes : tuple of int
-        Numbers of columns to try, besides all; empty without a reducer.
+        Numbers of columns to try, chosen or new, besides all; empty without a reducer.
     """
 
     name: str
@@ -70,8 +71,8 @@ class Candidate:
         )
 
 
-def size_path(n_columns: int) -> tuple[int, ...]:
-    """Sizes that grow by about 40% each time: 1, 2, 3, 4, 6, 8, 12, 17, 24 ... up to 1,000, and below all columns.
+def size_path(n_columns: int, most: int = _MOST_COLUMNS_KEPT) -> tuple[int, ...]:
+    """Sizes that grow by about 40% each time: 1, 2, 3, 4, 6, 8, 12, 17, 24 ... up to the most, and below all columns.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def size_path(n_columns: int) -> tuple[int, ...]:
     (1, 2, 3, 4, 6, 8, 12, 17, 24)
     """
     sizes, size = [], 1.0
-    while round(size) < min(n_columns, _MOST_COLUMNS_KEPT + 1):
+    while round(size) < min(n_columns, most + 1):
         if round(size) not in sizes:
             sizes.append(round(size))
         size = max(size + 1, size * _GROWTH) if size < 3 else size * _GROWTH
@@ -150,11 +151,11 @@ def candidates_for(
     preset : {"quick", "standard", "thorough"}, default="standard"
         A sensible set.
     methods : iterable of str, default=None
-        Selectors of the catalogue, or names of scores, instead of those of the preset.
+        Selectors and extractors of the catalogue, or names of scores, instead of those of the preset.
     learners : iterable of str, default=None
         Learners instead of those of the preset.
     sizes : iterable of int, default=None
-        Numbers of columns to try, instead of a path from 1 to 1,000.
+        Numbers of columns to try, instead of a path from 1 to 1,000, or to 30 for new columns.
 
     Returns
     -------
@@ -174,17 +175,26 @@ def candidates_for(
     )
     if n_columns < 2:
         raise StudyError("There is one column to learn from, and nothing to choose among: a study needs two or more.")
-    path = size_path(n_columns) if sizes is None else _checked_sizes(sizes, n_columns)
+    wanted = None if sizes is None else _checked_sizes(sizes, n_columns)
     simplest = Candidate("most frequent class" if classify else "mean", None, Recipe("simplest"))
     everything = [Candidate(f"all features, {LEARNERS[name].says}", None, Recipe(name)) for name in chosen]
     reduced = [
-        Candidate(
-            f"{label}, {LEARNERS[name].says}", reducer, Recipe(name), path[::_COARSE] if LEARNERS[name].slow else path
-        )
+        Candidate(f"{label}, {LEARNERS[name].says}", reducer, Recipe(name), _sizes(reducer, name, n_columns, wanted))
         for label, reducer in reducers
         for name in chosen
     ]
     return (simplest, *everything, *reduced)
+
+
+def _sizes(reducer: Recipe, learner: str, n_columns: int, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Sizes to try: those asked for, or a path; of many, some, where every one costs a fit."""
+    if wanted is not None:
+        path = wanted
+    elif reducer.makes_columns:
+        return size_path(n_columns, _MOST_COLUMNS_MADE)
+    else:
+        path = size_path(n_columns)
+    return path[::_COARSE] if LEARNERS[learner].slow else path
 
 
 def _checked_sizes(sizes: Iterable[int], n_columns: int) -> tuple[int, ...]:
@@ -212,7 +222,7 @@ def _check_learner(name: str, *, classify: bool, sparse: bool) -> None:
 
 
 def _reducer_named(name: str, *, classify: bool, sparse: bool) -> tuple[str, Recipe]:
-    """A selector of the catalogue, or SelectTop with a score of this name."""
+    """A selector or extractor of the catalogue, or SelectTop with a score of this name."""
     from fewer.catalogue import CatalogueError, find
     from fewer.select import score_names
 
@@ -227,8 +237,11 @@ def _reducer_named(name: str, *, classify: bool, sparse: bool) -> tuple[str, Rec
             card = find(name)
         except CatalogueError as error:
             raise StudyError(f"{error} Scores work too: {', '.join(score_names(task=task))}.") from None
-        if card.room != "select" or not card.is_estimator:
-            raise StudyError(f"{name} is not a selector; `fewer methods --room select` lists them.")
+        if card.room not in ("select", "extract") or not card.is_estimator:
+            raise StudyError(
+                f"{name} neither chooses columns nor makes new ones; `fewer methods --room select` and `fewer methods "
+                "--room extract` list what does."
+            )
         if task not in card.tasks and "unsupervised" not in card.tasks:
             raise StudyError(f"{name} is for {' and '.join(card.tasks)}, and the target asks for {task}.")
         name, recipe = card.name, Recipe(card.name)
@@ -248,8 +261,8 @@ def _objection(recipe: Recipe, *, sparse: bool) -> str | None:
     except TypeError:
         return "needs arguments that a plan cannot hold, so it can be used from Python only"
     tags = get_tags(reducer).input_tags
-    if not isinstance(reducer, SelectorMixin):
-        return "makes new columns, and a study chooses among those of the table"
+    if not isinstance(reducer, SelectorMixin) and not _gives_sizes(reducer):
+        return "does not let a study say how many columns it gives"
     if sparse and not tags.sparse:
         return "cannot take a sparse table"
     if tags.positive_only and not sparse:
@@ -257,11 +270,17 @@ def _objection(recipe: Recipe, *, sparse: bool) -> str | None:
     return None
 
 
+def _gives_sizes(reducer: Any) -> bool:
+    """Whether it makes new columns, as many as it is told."""
+    return hasattr(reducer, "transform") and getattr(reducer, "_size_parameter", "n_components") in reducer.get_params()
+
+
 def _usable(task: Any, *, sparse: bool) -> list[str]:
-    """Selectors and scores that a study of such a table can use."""
+    """Selectors, extractors and scores that a study of such a table can use."""
     from fewer.catalogue import methods
     from fewer.select import score_names
 
     recipes = {name: Recipe("SelectTop", {"score_func": name}) for name in score_names(task=task)}
-    recipes |= {card.name: Recipe(card.name) for card in methods(room="select", task=task) if card.is_estimator}
+    cards = [card for room in ("select", "extract") for card in methods(room=room, task=task)]
+    recipes |= {card.name: Recipe(card.name) for card in cards if card.is_estimator}
     return [name for name, recipe in recipes.items() if _objection(recipe, sparse=sparse) is None]

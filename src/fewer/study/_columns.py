@@ -9,17 +9,20 @@ from fewer.evaluate import selection_stability
 from fewer.study._findings import Answer, Caution, Column
 from fewer.study._plan import Plan
 from fewer.study._scores import CandidateScores
-from fewer.study._wording import listed, two_digits
+from fewer.study._wording import counted, listed, two_digits
 
 _MOST_COLUMNS = 200
 _UNSTABLE = 0.5
+# Of new columns, how many of those that go into them are looked for again in every fold.
+_FIRST = 10
 
 
 def chosen_columns(winner: CandidateScores, final: dict[str, Any], plan: Plan) -> tuple[tuple[Column, ...], Answer]:
     """The best columns in order, and the answer to which ones."""
-    size = final["size"]
+    size, n_made = final["size"], final["n_made"]
     everything = size >= final["n_prepared"]
-    times = Counter(name for order in winner.orders for name in order[:size])
+    counted_first = size if n_made is None else min(_FIRST, size)
+    times = Counter(name for order in winner.orders for name in order[:counted_first])
     supports = [set(order[:size]) for order in winner.orders]
     stability = {"value": None, "interval": None} if everything else _stability(supports, final["n_prepared"], plan)
     groups = {name: group for group in final["groups"] for name in group}
@@ -28,7 +31,7 @@ def chosen_columns(winner: CandidateScores, final: dict[str, Any], plan: Plan) -
             rank=rank,
             name=each["name"],
             score=each["score"],
-            frequency=1.0 if everything else times[each["name"]] / len(winner.orders),
+            frequency=1.0 if everything and n_made is None else times[each["name"]] / len(winner.orders),
             chosen=rank <= size,
             effect=_effect(each, two_classes=plan.task == "binary"),
             effect_size=each.get("correlation", each.get("difference")) or 0.0,
@@ -37,22 +40,33 @@ def chosen_columns(winner: CandidateScores, final: dict[str, Any], plan: Plan) -
         for rank, each in enumerate(final["columns"][: max(size, _MOST_COLUMNS)], start=1)
     )
     names = [column.name for column in columns if column.chosen]
-    shown = listed(names, 5)
-    always = sum(column.frequency >= 0.8 for column in columns if column.chosen)
-    if everything:
-        sentence = f"All {size:,} columns; first come {shown}."
-    else:
-        sentence = f"{shown}. {always} of {len(names)} were chosen in at least 80% of the folds" + (
-            f" (stability {two_digits(stability['value'])})." if stability["value"] is not None else "."
-        )
+    sentence = _which_ones(columns, names, final, stability["value"])
     how = (
         f"Chosen by {winner.name}, fitted on all rows. The frequency is the share of the {len(winner.orders)} folds "
         "in which a column was among the chosen; stability is Nogueira's index (1: always the same columns, 0: chance)."
     )
+    if n_made is not None:
+        how = (
+            f"Made by {winner.name}, fitted on all rows. A column's score is the length of its correlations with the "
+            f"new columns; its frequency, the share of the {len(winner.orders)} folds in which it was among the first "
+            f"{counted_first}."
+        )
     answer = Answer(
         "Which ones?", "yes", sentence, stability["value"], stability["interval"], how, {"stability": stability}
     )
     return columns, answer
+
+
+def _which_ones(columns: tuple[Column, ...], names: list[str], final: dict[str, Any], stability: float | None) -> str:
+    shown = listed(names, 5)
+    if final["n_made"] is not None:
+        new = counted(final["n_made"], "new column")
+        return f"All {len(names):,} columns go into the {new}; most of {shown}."
+    if len(names) >= final["n_prepared"]:
+        return f"All {len(names):,} columns; first come {shown}."
+    always = sum(column.frequency >= 0.8 for column in columns if column.chosen)
+    agreed = f" (stability {two_digits(stability)})." if stability is not None else "."
+    return f"{shown}. {always} of {len(names)} were chosen in at least 80% of the folds{agreed}"
 
 
 def _stability(supports: list[set[str]], n_columns: int, plan: Plan) -> dict[str, Any]:

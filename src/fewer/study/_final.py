@@ -1,15 +1,13 @@
 """The last piece of work: the winner, fitted once more on all rows, and what its columns are like."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from fewer.extract import loadings, with_components
 from fewer.study._preparation import preparation, prepared_names
 from fewer.study._scores import AllScores, CandidateScores
-from fewer.study._work import MOST_NAMES, Bench, columns_in_order, seed_of
-
-if TYPE_CHECKING:
-    from fewer.study._plan import Plan
+from fewer.study._work import MOST_NAMES, Bench, columns_in_order, seed_of, weightiest
 
 FINAL = "final"
 
@@ -27,24 +25,37 @@ def smallest_good_size(winner: CandidateScores) -> int:
 
 
 def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
-    """Columns of the winner on all rows, in order, with score and direction of effect."""
+    """Columns of the winner on all rows, in order, with score and direction of effect.
+
+    Where the winner makes new columns, all columns of the table are in use, in the order of their weight.
+    """
     plan, dataset = bench.plan, bench.data.dataset
     winner = scores.winner
     assert winner.indexed is not None
     prepare = preparation(dataset, plan.impute, seed=plan.seed)
     X = prepare.fit_transform(dataset.X)
     names = prepared_names(prepare, dataset)
-    reducer = final_reducer(plan, winner).fit(X, dataset.y)
-    column_scores = getattr(reducer, "scores_", None)
     # All columns are more on all rows than in a fold where some are constant.
     all_of_a_fold = int(winner.sizes[-1])
     size, smallest = (
         len(names) if each == all_of_a_fold else each
         for each in (int(winner.indexed.nearest_size), smallest_good_size(winner))
     )
-    order = _order(reducer, len(names), winner)[: max(size, MOST_NAMES)]
+    recipe = plan.candidates[winner.number].reducer
+    assert recipe is not None
+    reducer = recipe.reducer(seed=seed_of(plan, FINAL))
+    n_made = size if recipe.makes_columns and size < len(names) else None
+    if recipe.makes_columns:
+        made = with_components(reducer, n_made or int(winner.sizes[-2])).fit(X, dataset.y)
+        column_scores = np.linalg.norm(loadings(X, made.transform(X)), axis=1)
+        order, size = weightiest(column_scores), len(names)
+    else:
+        reducer.fit(X, dataset.y)
+        column_scores = getattr(reducer, "scores_", None)
+        order = _order(reducer, len(names), winner)[: max(size, MOST_NAMES)]
     return {
         "size": size,
+        "n_made": n_made,
         "smallest_size": smallest,
         "n_prepared": len(names),
         "test_ratio": scores.test_ratio,
@@ -58,13 +69,6 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
         ],
         "groups": _redundancy(X, names, order[: min(max(size, 50), MOST_NAMES)]),
     }
-
-
-def final_reducer(plan: "Plan", winner: CandidateScores) -> Any:
-    """The winner's reducer, seeded for all rows, not fitted."""
-    recipe = plan.candidates[winner.number].reducer
-    assert recipe is not None
-    return recipe.reducer(seed=seed_of(plan, FINAL))
 
 
 def _order(reducer: Any, n_columns: int, winner: CandidateScores) -> list[int]:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,8 @@ class Findings:
         Whether the first line says that fewer features help.
     winner : int
         Place of the winning candidate in the plan.
+    n_made : int or None
+        How many new columns the winner makes; None if it chooses among those of the table.
     learnable, interacting, fewer_help, how_few, which, compared : Answer
         The answers.
     columns : tuple of Column
@@ -161,6 +163,7 @@ class Findings:
     verdict: tuple[str, ...]
     claims_benefit: bool
     winner: int
+    n_made: int | None
     learnable: Answer
     interacting: Answer
     fewer_help: Answer
@@ -179,7 +182,7 @@ class Findings:
 
     @property
     def chosen(self) -> list[str]:
-        """Names of the chosen columns, best first."""
+        """Names of the chosen columns, best first; of new columns, those of the table that they are made from."""
         return [column.name for column in self.columns if column.chosen]
 
     @property

@@ -15,7 +15,7 @@ from typing import Any, Self
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
 
-SCHEMA = 1
+SCHEMA = 2
 
 _TABLES = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.extract import with_components
 from fewer.study._errors import StudyError
+from fewer.study._final import FINAL
 from fewer.study._imputers import IMPUTERS
 from fewer.study._one_thread import one_thread
 from fewer.study._preparation import preparation, prepared_names
@@ -101,7 +103,7 @@ class StudyModel:
             raise StudyError(
                 f"The model {path} has the form {about.get('version')!r}; this version reads form {VERSION}."
             )
-        known = _PARTS_OF_LEARNERS | _completers()
+        known = _PARTS_OF_LEARNERS | _own_types()
         strangers = [name for name in asked_for if name not in known]
         if strangers:
             raise StudyError(
@@ -113,11 +115,11 @@ class StudyModel:
         return cls(pipeline, tuple(about.pop("columns")), tuple(about.pop("kinds")), **about)
 
 
-def _completers() -> frozenset[str]:
-    """Types of the house that fill holes."""
+def _own_types() -> frozenset[str]:
+    """Types of the house that fill holes or make new columns."""
     from fewer.catalogue import methods
 
-    cards = methods(room="complete")
+    cards = [card for room in ("complete", "extract") for card in methods(room=room, package="fewer")]
     types = [card.implementation for card in cards if card.is_estimator]
     return frozenset(f"{each.__module__}.{each.__qualname__}" for each in types)
 
@@ -168,9 +170,19 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
         names = prepared_names(prepare, dataset)
         wanted = set(findings.chosen)
         keep = [place for place, name in enumerate(names) if name in wanted]
-        steps = [("prepare", prepare), ("keep", ColumnTransformer([("keep", "passthrough", keep)])), ("learn", learner)]
-        if len(keep) == len(names):
-            del steps[1]
-        pipeline = Pipeline(steps).fit(dataset.X, np.asarray(dataset.y))
+        steps: list[tuple[str, Any]] = [("prepare", prepare)]
+        if findings.n_made is not None:
+            steps.append(("make", _maker(plan, findings)))
+        elif len(keep) < len(names):
+            steps.append(("keep", ColumnTransformer([("keep", "passthrough", keep)])))
+        pipeline = Pipeline([*steps, ("learn", learner)]).fit(dataset.X, np.asarray(dataset.y))
     form = "frame" if isinstance(dataset.X, pl.DataFrame) else "sparse" if dataset.is_sparse else "array"
     return StudyModel(pipeline, tuple(sources), dataset.kinds, form, plan.target, plan.task)
+
+
+def _maker(plan: "Plan", findings: "Findings") -> Any:
+    """What makes the new columns, not fitted."""
+    recipe = plan.candidates[findings.winner].reducer
+    assert recipe is not None
+    assert findings.n_made is not None
+    return with_components(recipe.reducer(seed=seed_of(plan, FINAL)), findings.n_made)

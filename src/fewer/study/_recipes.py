@@ -105,8 +105,18 @@ class Recipe:
             raise StudyError(f"There is no learner {self.name!r}; there are {', '.join(LEARNERS)}.")
         return seeded(LEARNERS[self.name].build(classify).set_params(**self.params), seed)
 
+    @property
+    def makes_columns(self) -> bool:
+        """Whether the reducer makes new columns, rather than choosing among those of the table."""
+        from sklearn.feature_selection import SelectorMixin
+
+        from fewer.catalogue import find
+
+        implementation: Any = find(self.name).implementation
+        return not issubclass(implementation, SelectorMixin)
+
     def reducer(self, *, seed: int) -> Any:
-        """The selector, not fitted."""
+        """The selector or extractor, not fitted."""
         from fewer.catalogue import find
 
         implementation: Any = find(self.name).implementation

@@ -5,7 +5,7 @@ from typing import Any
 from fewer.study._findings import Answer, Column
 from fewer.study._plan import Plan
 from fewer.study._scores import AllScores
-from fewer.study._wording import listed, p_words, signed, two_digits
+from fewer.study._wording import counted, listed, p_words, signed, two_digits
 
 NO_PROOF = "That is no proof that there is nothing: more rows, or other columns, may still show something."
 NOT_A_FINDING = "What was chosen below is what the procedure does with any table, not something found in this one."
@@ -15,7 +15,7 @@ def headline_of(
     plan: Plan, learnable: Answer, fewer_help: Answer, final: dict[str, Any], metric: str
 ) -> tuple[str, bool]:
     """The first line, and whether it says that fewer features help. Its scores are the only ones at the top."""
-    size, n_columns = final["size"], final["n_prepared"]
+    size, n_made, n_columns = final["size"], final["n_made"], final["n_prepared"]
     reached, with_all = fewer_help.evidence["with_fewer"], fewer_help.evidence["with_all"]
     if learnable.verdict == "no":
         return (
@@ -25,14 +25,16 @@ def headline_of(
         )
     assert fewer_help.interval is not None
     low, high = fewer_help.interval
-    if size >= n_columns:
+    if size >= n_columns and n_made is None:
         return f"Keep all features: the best number of columns is all {n_columns:,} ({metric} {with_all:.3f}).", False
     apart = f"{plan.confidence:.0%} interval of the difference {signed(low)} to {signed(high)}"
     if low == high == 0:
         apart = "no difference on any fold"
+    few = f"{size:,} of {n_columns:,} columns" if n_made is None else f"{counted(n_made, 'new column')}"
+    everything = "all of them" if n_made is None else f"all {n_columns:,} columns"
     scores_of_both = (
-        f"{size:,} of {n_columns:,} columns {'reaches' if size == 1 else 'reach'} {metric} {reached:.3f}, all of them "
-        f"{with_all:.3f} ({apart})."
+        f"{few} {'reaches' if (n_made or size) == 1 else 'reach'} {metric} {reached:.3f}, {everything} {with_all:.3f} "
+        f"({apart})."
     )
     if fewer_help.verdict == "yes":
         return f"Fewer features help: {scores_of_both}", True
@@ -49,6 +51,9 @@ def in_short(which: Answer, how_few: Answer, columns: tuple[Column, ...], final:
     """Which columns and how few, in one sentence for the top of the page."""
     names = [column.name for column in columns if column.chosen]
     first = listed(names[:4], 4)
+    if final["n_made"] is not None:
+        new = counted(final["n_made"], "new column")
+        return f"The {new} {'hold' if final['n_made'] > 1 else 'holds'} most of {first}, and need all columns."
     shown = f"First come {first}" if len(names) > 4 else f"The column{'s are' if len(names) > 1 else ' is'} {first}"
     smallest = how_few.evidence["smallest"]
     enough = f"; the first {smallest:,} nearly suffice" if smallest < len(names) else ""
@@ -62,6 +67,7 @@ def chosen_by(scores: AllScores, final: dict[str, Any]) -> str:
     """What chose the columns. Scores of single candidates stay below: near the honest one they only confuse."""
     reducer, _, learner = scores.winner.name.rpartition(", ")
     done = "chosen" if final["size"] < final["n_prepared"] else "put in order"
+    done = done if final["n_made"] is None else "combined"
     n_ways = len(scores.reduced)
     best = f", the best of {n_ways} ways to reduce" if n_ways > 1 else ""
     return f"Columns were {done} by {reducer} with {learner}{best}."

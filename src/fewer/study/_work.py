@@ -11,7 +11,16 @@ from zlib import crc32
 
 import numpy as np
 
-from fewer.evaluate import Fold, cross_index, outer_folds, randomize, score_sizes
+from fewer.evaluate import (
+    ComponentScores,
+    Fold,
+    FoldScores,
+    cross_index,
+    outer_folds,
+    randomize,
+    score_components,
+    score_sizes,
+)
 from fewer.study._candidates import Candidate
 from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
@@ -170,22 +179,26 @@ def scored(candidate: Candidate, rows: PreparedFold, y: Any, fold: Fold, plan: P
     if candidate.reducer is None:
         score = get_scorer(plan.scoring)(learner.fit(X_train, y[fold.train]), X_test, y[fold.test])
         return {"sizes": [int(X_train.shape[1])], "scores": [float(score)], "names": []}
-    n_columns = X_train.shape[1]
-    found = score_sizes(
-        candidate.reducer.reducer(seed=seed),
-        learner,
-        X_train,
-        y[fold.train],
-        X_test,
-        y[fold.test],
-        sizes=[size for size in candidate.sizes if size < n_columns],
-        scoring=plan.scoring,
-    )
+    reducer = candidate.reducer.reducer(seed=seed)
+    halves = X_train, y[fold.train], X_test, y[fold.test]
+    found: FoldScores | ComponentScores
+    if candidate.reducer.makes_columns:
+        found = score_components(reducer, learner, *halves, sizes=candidate.sizes, scoring=plan.scoring)
+        order = weightiest(found.weights)
+    else:
+        sizes = [size for size in candidate.sizes if size < X_train.shape[1]]
+        found = score_sizes(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring)
+        order = columns_in_order(found.path, found.sizes)
     return {
         "sizes": [int(size) for size in found.sizes],
         "scores": [float(score) for score in found.scores],
-        "names": [names[column] for column in columns_in_order(found.path, found.sizes)[:MOST_NAMES]],
+        "names": [names[column] for column in order[:MOST_NAMES]],
     }
+
+
+def weightiest(weights: np.ndarray) -> list[int]:
+    """Columns by how much of them is in the new ones, most first; to ten digits, so that rounding decides nothing."""
+    return [int(column) for column in np.argsort(-np.round(weights, 10), kind="stable")]
 
 
 def columns_in_order(path: Any, sizes: list[int]) -> list[int]:

@@ -1,0 +1,106 @@
+"""Studies whose candidates make new columns rather than choosing among those of the table."""
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import accuracy_score
+
+from fewer import run_study
+from fewer.io import Dataset
+from fewer.study import StudyError, StudyModel, apply_model
+from fewer.study._candidates import candidates_for
+
+N_COLUMNS = 20
+
+
+def table(seed=0, n_rows=120):
+    """Every column holds a little of one hidden quantity, and that tells the classes apart."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.normal(size=n_rows)
+    X = hidden[:, None] * np.linspace(0.6, 1.4, N_COLUMNS) + 1.5 * rng.normal(size=(n_rows, N_COLUMNS))
+    return pl.DataFrame({f"x{place}": column for place, column in enumerate(X.T)}).with_columns(
+        state=pl.Series(np.where(hidden > 0, "high", "low"))
+    )
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return run_study(
+        table(),
+        target="state",
+        methods=["ReconstructionPCA", "anova"],
+        learners=["knn"],
+        n_folds=4,
+        n_repeats=2,
+        n_permutations=19,
+        n_jobs=1,
+        out=tmp_path_factory.mktemp("made") / "study",
+    )
+
+
+def test_new_columns_win_where_every_column_holds_a_little(study):
+    findings = study.findings
+    assert findings.rivals[0].name.startswith("ReconstructionPCA")
+    assert findings.n_made is not None
+    assert findings.n_made <= 4
+    assert f"{findings.n_made} new column" in findings.headline
+    assert "all 20 columns" in findings.headline
+
+
+def test_all_columns_are_told_the_weightiest_first(study):
+    names = study.findings.chosen
+    assert sorted(names) == sorted(f"x{place}" for place in range(N_COLUMNS))
+    places = {name: place for place, name in enumerate(names)}
+    # The later columns of the table hold more of what is hidden.
+    assert np.mean([places[f"x{place}"] for place in range(15, 20)]) < np.mean([places[f"x{n}"] for n in range(5)])
+    weights = [column.score for column in study.findings.columns]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_the_model_makes_the_new_columns_of_new_rows(study):
+    new = table(seed=1)
+    made = apply_model(study.model, Dataset.from_frame(new, target="state"))
+    n_made = study.findings.n_made
+    assert made.columns == [f"reconstructionpca{place}" for place in range(n_made)] + [
+        "predicted_state",
+        "probability_high",
+        "probability_low",
+    ]
+    assert accuracy_score(new["state"], made["predicted_state"]) > 0.75
+    bare = apply_model(study.model, Dataset.from_frame(new, target="state"), predict=False)
+    assert bare.equals(made.select(made.columns[:n_made]))
+
+
+def test_a_model_from_disk_does_the_same(study):
+    loaded = StudyModel.load(study.folder.model)
+    np.testing.assert_array_equal(
+        loaded.pipeline.predict(table(seed=2).drop("state").to_numpy()),
+        study.best_pipeline_.predict(table(seed=2).drop("state").to_numpy()),
+    )
+
+
+def test_the_report_says_that_columns_are_new(study):
+    page = study.folder.report.read_text(encoding="utf-8")
+    assert "new column" in page
+
+
+def test_new_columns_have_a_path_of_their_own():
+    made = candidates_for(classify=True, n_columns=500, methods=["ReconstructionPCA"], learners=["ridge"])
+    assert made[-1].sizes == (1, 2, 3, 4, 6, 8, 12, 17, 24)
+    asked = {"methods": ["ReconstructionPCA"], "learners": ["ridge"], "sizes": [5, 50]}
+    told = candidates_for(classify=True, n_columns=500, **asked)
+    assert told[-1].sizes == (5, 50)
+
+
+def test_what_neither_chooses_nor_makes_columns_is_refused():
+    with pytest.raises(StudyError, match="neither chooses columns nor makes new ones"):
+        candidates_for(classify=True, n_columns=5, methods=["L1LinearClassifier"])
+
+
+def test_noise_is_called_noise_whatever_is_made_of_it(studied):
+    rng = np.random.default_rng(3)
+    columns = {f"x{place}": column for place, column in enumerate(rng.normal(size=(30, 60)))}
+    noise = Dataset.from_frame(columns | {"state": np.array(["a", "b"])[np.arange(60) % 2]}, target="state")
+    findings = studied(noise, methods=["ReconstructionPCA"], learners=["ridge"])
+    assert not findings.claims_benefit
+    assert "no sign" in findings.headline
