@@ -67,14 +67,14 @@ def _climbed(start: np.ndarray, total: np.ndarray, moments: Moments, tol: float,
     run = optimize.minimize(
         downhill, start, jac=True, method="L-BFGS-B", options={"maxiter": max_iter, "gtol": max(tol, _NEAR), "ftol": 0}
     )
-    return _sharpened(run.x / np.linalg.norm(run.x), run.nit, total, moments)
+    return _sharpened(run.x / np.linalg.norm(run.x), run.nit, max_iter, total, moments)
 
 
-def _sharpened(direction: np.ndarray, n_iter: int, total: np.ndarray, moments: Moments) -> Climb:
+def _sharpened(direction: np.ndarray, n_iter: int, max_iter: int, total: np.ndarray, moments: Moments) -> Climb:
     """Newton steps, each kept only if it lowers the slope: near the top, values no longer tell two points apart."""
     value, gradient = likelihood_ratio_and_gradient(direction, total, moments.covariances, moments.priors)
     slope = np.abs(gradient).max()
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(min(_NEWTON_STEPS, max_iter - n_iter)):
         hessian = likelihood_ratio_hessian(direction, total, moments.covariances, moments.priors)
         # LR does not change along the direction itself: any curvature there makes the system solvable.
         step = linalg.lstsq(np.outer(direction, direction) - hessian, gradient, check_finite=False)[0]
