@@ -1,0 +1,54 @@
+"""Uncorrelated coordinates of unit variance, for tables of any shape.
+
+``z = R^(-1/2) D^(-1) (x - mean)``, D the standard deviations of columns and R their correlations. Of all coordinates of
+this kind these are nearest to the columns, and change little when the table does. If columns depend on one another,
+the coordinates are principal axes instead, and directions without variance are left out.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fewer.extract.gaussian_directions._coordinates import uncorrelated
+
+
+class Sphere(NamedTuple):
+    """Mean of the rows, and the maps to and from sphered coordinates."""
+
+    mean: np.ndarray
+    to_sphere: np.ndarray
+    from_sphere: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        return self.to_sphere.shape[1]
+
+    def coordinates(self, X: Any) -> np.ndarray:
+        """Sphered coordinates of rows, in double precision."""
+        return np.ascontiguousarray(X @ self.to_sphere - self.mean @ self.to_sphere, dtype=float)
+
+    @property
+    def log_volume(self) -> float:
+        """Logarithm of the volume that a unit of sphered volume takes up among the rows."""
+        return 0.5 * float(np.linalg.slogdet(self.from_sphere @ self.from_sphere.T)[1])
+
+
+def sphere_of(X: Any) -> Sphere:
+    """Sphered coordinates of a table."""
+    mean, to_sphere = uncorrelated(X)
+    coordinates = Sphere(mean, to_sphere, to_sphere.T).coordinates(X)
+    # What columns have in common with the coordinates is the way back, as these are uncorrelated.
+    return _nearest_to_columns(Sphere(mean, to_sphere, np.asarray((X.T @ coordinates).T) / len(coordinates)))
+
+
+def _nearest_to_columns(sphere: Sphere) -> Sphere:
+    """The same coordinates turned next to the columns that vary, or upright where these are too many."""
+    scales = np.sqrt(np.einsum("ij,ij->j", sphere.from_sphere, sphere.from_sphere))
+    varying = scales > 0
+    if np.count_nonzero(varying) == sphere.rank:
+        axes = sphere.from_sphere[:, varying] / scales[varying]
+        turn = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+    else:
+        largest = np.take_along_axis(sphere.from_sphere, np.abs(sphere.from_sphere).argmax(axis=1)[:, None], axis=1)
+        turn = np.diag(np.where(largest[:, 0] < 0, -1.0, 1.0))
+    return Sphere(sphere.mean, sphere.to_sphere @ turn, turn.T @ sphere.from_sphere)
