@@ -115,6 +115,24 @@ def test_a_large_core_is_found_without_its_normal_equations():
     assert np.abs(gradient).max() < 1e-4 * np.abs(refitted.U_.T @ np.nan_to_num(table) @ refitted.V_).max()
 
 
+def test_many_weights_are_found_without_their_normal_equations():
+    _, table = low_rank_table(90, 80, rank=50, missing=0.2)
+    refitted = SoftImpute(lam=1.0, post="unshrink").fit(table)
+    assert refitted.rank_ > 40
+    left = np.where(np.isnan(table), 0, table - model_of(refitted))
+    gradient = np.einsum("ij,ij->j", refitted.U_, left @ refitted.V_)
+    assert np.abs(gradient).max() < 1e-6 * refitted.d_[0]
+
+
+def test_rows_are_filled_alike_whether_their_systems_are_solved_together_or_one_by_one(monkeypatch):
+    _, table = low_rank_table()
+    model = SoftImpute(lam=1.0).fit(table)
+    together = model.project(table)
+    for largest in (200, 1):  # a few rows at a time, then each on its own
+        monkeypatch.setattr("fewer.complete._entries._PRODUCTS", largest * model.rank_**2)
+        np.testing.assert_allclose(model.project(table), together, rtol=1e-8, atol=1e-10)
+
+
 def test_rank_max_holds_the_rank_down():
     _, table = low_rank_table()
     for svd in ("auto", "als"):
@@ -200,6 +218,15 @@ def test_held_out_entries_choose_a_penalty_near_the_best():
     assert np.square((model_of(chosen) - truth)[holes]).mean() < 1.1 * min(errors)
     assert np.isfinite(chosen.errors_).any()
     assert chosen.lambda_ == chosen.lambdas_[chosen.errors_.mean(axis=0).argmin()]
+
+
+@pytest.mark.parametrize(("noise", "better"), [(0.3, "unshrink"), (6.0, "none")])
+def test_held_out_entries_choose_whether_the_shrinkage_is_undone(noise, better):
+    _, table = low_rank_table(150, 25, rank=3, noise=noise, missing=0.2)
+    chosen = SoftImputeCV(random_state=0).fit(table)
+    assert chosen.post_ == better
+    errors = [SoftImputeCV(post=post, random_state=0).fit(table).errors_.min() for post in ("none", "unshrink")]
+    assert chosen.errors_.min() == pytest.approx(min(errors), rel=1e-6)
 
 
 def test_penalty_is_chosen_without_a_look_at_the_held_out_entries():

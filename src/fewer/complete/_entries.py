@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, svds
+from sklearn.utils import gen_batches
 
 from fewer._kernels._observed_entries import fill_low_rank_values, fill_reordered_products, fill_ridge_rows
 from fewer._kernels._stored_sums import multiply_stored
@@ -26,6 +27,8 @@ _SMALL = 300
 """Up to this many rows or columns, a whole SVD is as quick as a few leading values."""
 _SQUARED = 1500
 """Up to this many rows or columns, leading values of a dense table come quickest from its square."""
+_PRODUCTS = 1 << 22
+"""Products of pairs of vectors, and Gram matrices of rows, held at one time: 32 MB."""
 _ROUGH = 1e-2
 _ROUGH_PASSES = 4
 """From this tolerance on, a few products with a block of vectors do."""
@@ -61,7 +64,14 @@ class DenseEntries:
     def low_rank_values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """``left @ right'`` at the observed entries."""
         values = left @ right.T
-        values *= self.mask
+        values *= self.ones
+        return values
+
+    def residual(self, left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """What ``left @ right'`` leaves of the observed entries."""
+        values = np.matmul(-left, right.T, out=out)
+        values += self.values
+        values *= self.ones
         return values
 
     def times(self, values: np.ndarray, thin: np.ndarray) -> np.ndarray:
@@ -119,13 +129,21 @@ class SparseEntries:
         turned = sparse.csr_array((places, self.indices, self.indptr), shape=self.shape).tocsc()
         return turned.indptr, turned.indices, turned.data
 
-    def low_rank_values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def low_rank_values(self, left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """``left @ right'`` at the observed entries."""
-        out = np.zeros(self.n_observed, dtype=self.dtype)
-        if left.shape[1]:
+        out = np.empty(self.n_observed, dtype=self.dtype) if out is None else out
+        if not left.shape[1]:
+            out[:] = 0
+        else:
             left, right = _in_rows(left, self.dtype), _in_rows(right, self.dtype)
             in_threads(fill_low_rank_values, self.indptr, self.indices, left, right, out, cost=left.shape[1])
         return out
+
+    def residual(self, left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """What ``left @ right'`` leaves of the observed entries."""
+        values = self.low_rank_values(-left, right, out)
+        values += self.values
+        return values
 
     def times(self, values: np.ndarray, thin: np.ndarray) -> np.ndarray:
         """The table that has ``values`` at the observed entries, times a thin matrix."""
@@ -240,12 +258,22 @@ def _in_rows(thin: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _ridge_solutions(ones: np.ndarray, values: np.ndarray, thin: np.ndarray, penalties: np.ndarray) -> np.ndarray:
-    """Ridge coefficients of every row of a dense table, by one product for all the Gram matrices."""
+    """Ridge coefficients of every row of a dense table, by one product for the Gram matrices of many rows."""
     rank = thin.shape[1]
+    out = np.empty((len(values), rank), dtype=thin.dtype)
+    diagonal = np.diag(penalties).astype(thin.dtype)
+    right = values @ thin
+    if thin.size * rank > _PRODUCTS:
+        for i, row in enumerate(ones):
+            seen = thin[row > 0]
+            out[i] = linalg.solve(seen.T @ seen + diagonal, right[i], assume_a="pos", check_finite=False)
+        return out
     upper, lower = np.triu_indices(rank)
-    grams = np.empty((len(values), rank, rank), dtype=thin.dtype)
-    products = ones @ (thin[:, upper] * thin[:, lower])
-    grams[:, upper, lower] = products
-    grams[:, lower, upper] = products
-    grams += np.diag(penalties).astype(thin.dtype)
-    return np.linalg.solve(grams, (values @ thin)[..., None])[..., 0]
+    products = thin[:, upper] * thin[:, lower]
+    places = np.empty((rank, rank), dtype=np.intp)
+    places[upper, lower] = places[lower, upper] = np.arange(len(upper))
+    for some in gen_batches(len(values), max(1, _PRODUCTS // max(rank, 1) ** 2)):
+        grams = np.take(ones[some] @ products, places, axis=1)
+        grams += diagonal
+        out[some] = np.linalg.solve(grams, right[some, :, None])[..., 0]
+    return out

@@ -148,11 +148,21 @@ class Observed:
         stored.data /= scales[stored.indices].astype(self.dtype)
         return Observed(stored)
 
+    def astype(self, dtype: Any) -> "Observed":
+        """The same table in another precision."""
+        if self.dtype == dtype:
+            return self
+        return Observed((self.by_rows if self.dense is None else self.dense).astype(dtype))
+
     def hidden(self, entries: np.ndarray) -> "Observed":
         """The same table with some observed entries made holes: their positions in ``by_rows.data``."""
+        if self.dense is not None:
+            dense = self.dense.copy()
+            dense.flat[np.flatnonzero(self.mask)[entries]] = np.nan
+            return Observed(dense)
         stored = self.by_rows.copy()
         stored.data[entries] = np.nan
-        return Observed(stored if self.dense is None else _densified(stored))
+        return Observed(stored)
 
     def with_holes(self) -> np.ndarray:
         """A dense copy with NaN in the holes."""

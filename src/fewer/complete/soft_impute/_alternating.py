@@ -44,18 +44,18 @@ def factorised(
 ) -> Completion:
     """Alternate until a sweep lowers the objective by ``tol`` of it at most or, if certified, the gap is no more."""
     penalties = np.full(left.shape[1], lam)
-    state = Completion(balanced(left, right), entries.low_rank_values(left, right), basis=None, by_columns=False)
-    state.objective = _objective(entries, state.values, left, right, lam)
+    state = Completion(balanced(left, right), entries.residual(left, right), basis=None, by_columns=False)
+    state.objective = _objective(state.residual, left, right, lam)
     while state.n_iter < max_iter:
         right = entries.ridge_columns(left, penalties)
         left = entries.ridge_rows(right, penalties)
-        values = entries.low_rank_values(left, right)
-        objective = _objective(entries, values, left, right, lam)
+        residual = entries.residual(left, right)
+        objective = _objective(residual, left, right, lam)
         Z = balanced(left, right)
         # The evenly split factors of the same matrix cost less, and the next sweep starts from them.
         left, right = Z.U * np.sqrt(Z.d), Z.V * np.sqrt(Z.d)
-        found = Completion(Z, values, None, False, n_iter=state.n_iter + 1)
-        found.objective = _objective(entries, values, left, right, lam)
+        found = Completion(Z, residual, None, False, n_iter=state.n_iter + 1)
+        found.objective = _objective(residual, left, right, lam)
         found.objectives = [*state.objectives, found.objective]
         fallen = state.objective - found.objective
         state = found
@@ -79,8 +79,8 @@ def balanced(left: np.ndarray, right: np.ndarray) -> LowRank:
     return LowRank(left_basis @ U, d, right_basis @ Vt.T, d)
 
 
-def _objective(entries: Any, values: np.ndarray, left: np.ndarray, right: np.ndarray, lam: float) -> float:
-    return _squares(entries.values - values) / 2 + lam * (_squares(left) + _squares(right)) / 2
+def _objective(residual: np.ndarray, left: np.ndarray, right: np.ndarray, lam: float) -> float:
+    return _squares(residual) / 2 + lam * (_squares(left) + _squares(right)) / 2
 
 
 def _squares(values: np.ndarray) -> float:

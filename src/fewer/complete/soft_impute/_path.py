@@ -8,6 +8,7 @@ import numpy as np
 from fewer.complete._entries import SparseEntries, leading_triplets
 from fewer.complete.soft_impute._alternating import factorised, starting_factors
 from fewer.complete.soft_impute._spectral import (
+    Buffers,
     Completion,
     LowRank,
     Rules,
@@ -61,7 +62,7 @@ def solutions(
         seed=options.seed,
     )
     state = None if start is None else continued(entries, start, rules)
-    zero = None
+    zero, buffers = None, Buffers(entries)
     # With few entries observed, a step of shrinking moves little; a ridge regression takes each row where it belongs.
     by_alternating = options.svd == "als" or (options.svd == "auto" and isinstance(entries, SparseEntries))
     for lam in lambdas.tolist():
@@ -71,7 +72,7 @@ def solutions(
             first = state if options.warm_start else None
             if first is None:
                 first = zero = zero or zero_completion(entries, rules)
-            state = completed(entries, soft(lam), first, rules._replace(lam=lam), on_step)
+            state = completed(entries, soft(lam), first, rules._replace(lam=lam), on_step, buffers)
         yield state
         if state.stopped:
             return
@@ -103,8 +104,8 @@ def _by_alternating(
         )
         n_iter += state.n_iter
         objectives += state.objectives
-        state.gap, _, _, norm = duality_gap(entries, state, lam, rules.seed, rules.tol)
-        full = norm > lam * (1 + rules.tol) and state.Z.d[-1] > _NEGLIGIBLE * lam
+        state.gap, _, norms, _ = duality_gap(entries, state, lam, rules.seed, rules.tol)
+        full = norms[0] > lam * (1 + rules.tol) and state.Z.d[-1] > _NEGLIGIBLE * lam
         # Where the rank is held down, no gap closes: then it has settled when sweeps no longer lower the objective.
         if state.gap <= rules.tol * state.objective or (full and left.shape[1] == rules.rank_max):
             state.converged = state.converged or state.gap <= rules.tol * state.objective
@@ -126,7 +127,7 @@ def _by_alternating(
 def _without_dead_directions(entries: Any, lam: float, state: Completion, rules: Rules) -> Completion:
     """One shrinking step: directions that ridge regressions only let fade away become zero, and the objective falls."""
     state.basis, state.by_columns = state.Z.V, False
-    return step(entries, soft(lam), state, state, 0.0, rules.rank_max)
+    return step(entries, soft(lam), state, state, 0.0, rules.rank_max, Buffers(entries))
 
 
 def _wider(
@@ -134,6 +135,6 @@ def _wider(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The factors with the residual's leading directions added, in the size of a step along them."""
     more = min(max(4, left.shape[1] // 2), widest - left.shape[1])
-    U, d, V = leading_triplets(entries, entries.values - state.values, more, seed=seed, tol=1e-2)
+    U, d, V = leading_triplets(entries, state.residual, more, seed=seed, tol=1e-2)
     sizes = np.sqrt(np.maximum(d - lam, _NEGLIGIBLE * lam)).astype(d.dtype)
     return np.hstack([left, U * sizes]), np.hstack([right, V * sizes])

@@ -20,7 +20,7 @@ from fewer.catalogue import method
 from fewer.complete._entries import spectral_norm
 from fewer.complete._low_rank_completer import LowRankCompleter
 from fewer.complete.soft_impute._path import PathOptions, grid, refitted_core, solutions
-from fewer.complete.soft_impute._spectral import Completion, LowRank
+from fewer.complete.soft_impute._spectral import Completion, LowRank, inner
 
 
 @method(
@@ -205,7 +205,7 @@ class SoftImpute(LowRankCompleter):
         self.lambda_max_ = spectral_norm(entries, entries.values)
         lambdas = self._lambdas()
         with fit_steps(self, X) as after_step:
-            self._follow(entries, lambdas, lambda state: after_step("step"))
+            self._follow(entries, lambdas, lambda state: after_step("step"), self.post)
         return self
 
     def _lambdas(self) -> np.ndarray:
@@ -219,13 +219,13 @@ class SoftImpute(LowRankCompleter):
             self.tol, self.max_iter, rank_max, self.warm_start, self.svd, self.momentum, seed=self._seed()
         )
 
-    def _follow(self, entries: Any, lambdas: np.ndarray, on_step: Any, start: LowRank | None = None) -> None:
+    def _follow(self, entries: Any, lambdas: np.ndarray, on_step: Any, post: str, start: LowRank | None = None) -> None:
         """Go down the path and keep its last solution."""
-        total = max(float(np.sum(entries.values.astype(np.float64) ** 2)), np.finfo(float).tiny)
+        total = max(inner(entries.values, entries.values), np.finfo(float).tiny)
         self.path_, self.objective_history_, unsettled = [], [], []
         found = solutions(entries, lambdas, self._options(entries.shape), on_step, start)
         for lam, solution in zip(lambdas, found, strict=False):
-            self.path_.append(_point(float(lam), solution, entries, total))
+            self.path_.append(_point(float(lam), solution, total))
             self.objective_history_.append(np.array(solution.objectives))
             if not (solution.converged or solution.stopped):
                 unsettled.append(self.path_[-1])
@@ -233,7 +233,7 @@ class SoftImpute(LowRankCompleter):
         self.lambda_ = float(lam)
         Z = solution.Z
         self.rank_ = Z.rank
-        self._keep(Z.U, Z.d, Z.V, Z.filled / Z.d - 1, refitted_core(entries, Z, self.post))
+        self._keep(Z.U, Z.d, Z.V, Z.filled / Z.d - 1, refitted_core(entries, Z, post))
         if unsettled:
             worst = max(point["gap"] for point in unsettled)
             warn_caller(
@@ -244,13 +244,12 @@ class SoftImpute(LowRankCompleter):
             )
 
 
-def _point(lam: float, solution: Completion, entries: Any, total: float) -> dict[str, Any]:
-    residual = (entries.values - solution.values).astype(np.float64)
+def _point(lam: float, solution: Completion, total: float) -> dict[str, Any]:
     return {
         "lam": lam,
         "rank": solution.Z.rank,
         "nuclear_norm": float(solution.Z.d.sum()),
-        "train_error": float(np.sum(residual**2)) / total,
+        "train_error": inner(solution.residual, solution.residual) / total,
         "n_iter": solution.n_iter,
         "objective": float(solution.objective),
         "gap": float(solution.gap / max(solution.objective, np.finfo(float).tiny)),

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from fewer._estimators import fit_steps
 from fewer.catalogue import method
@@ -17,17 +17,22 @@ from fewer.complete._observed import Observed
 from fewer.complete._offsets import Offsets, fitted_offsets, standardised
 from fewer.complete.soft_impute._path import grid, refitted_core, solutions
 from fewer.complete.soft_impute._soft_impute import SoftImpute
-from fewer.complete.soft_impute._spectral import Completion, LowRank
+from fewer.complete.soft_impute._spectral import Completion, LowRank, inner
 
 _PATIENCE = 2
 _WORSE = 1.001
-"""The path ends when so many errors in a row exceed the best by this factor: then it only overfits further."""
+_MUCH_WORSE = 1.03
+"""The path ends when so many errors in a row exceed the best by the first factor, or one by the second: then it only
+overfits further, at growing cost."""
 _NEAR_ENOUGH = 1e-3
 """Duality gap to which the path is solved: what is chosen does not depend on more."""
+_SINGLE_SUFFICES = 1e-3
+"""As long as no penalty is a smaller share of the largest, 32 bits resolve all that can change a solution of the
+path."""
 
 
 class HeldOut(NamedTuple):
-    """Errors along the path (infinite where it was not followed), and the solution with the least."""
+    """Errors along the path (infinite where it was not followed), for each ``post``; the solution with the least."""
 
     errors: np.ndarray
     best: LowRank | None
@@ -62,8 +67,9 @@ class SoftImputeCV(SoftImpute):
         How the minimum is found, as in ``SoftImpute``.
     momentum : bool, default=True
         Take steps from a point ahead, as in ``SoftImpute``.
-    post : {"none", "unshrink", "full"}, default="none"
+    post : {"auto", "none", "unshrink", "full"}, default="auto"
         What becomes of the shrunken singular values, as in ``SoftImpute``; the penalty is chosen for what results.
+        "auto" takes "unshrink" or "none", whichever fills held-out entries better.
     center : {"columns", "both"}, default=None
         Take away means of the observed entries first: of columns, or of rows and columns.
     scale : bool, default=False
@@ -82,6 +88,8 @@ class SoftImputeCV(SoftImpute):
         the path had ended.
     lambda_ : float
         The penalty chosen.
+    post_ : {"none", "unshrink", "full"}
+        What became of the shrunken singular values.
     lambda_max_ : float
         Smallest penalty whose solution is zero.
     U_ : ndarray of shape (n_samples, rank)
@@ -140,6 +148,7 @@ class SoftImputeCV(SoftImpute):
 
     _parameter_constraints = {
         **{name: rule for name, rule in SoftImpute._parameter_constraints.items() if name not in ("lam", "warm_start")},
+        "post": [StrOptions({"auto", "none", "unshrink", "full"})],
         "fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
     }
@@ -157,7 +166,7 @@ class SoftImputeCV(SoftImpute):
         max_iter=1000,
         svd="auto",
         momentum=True,
-        post="none",
+        post="auto",
         center=None,
         scale=False,
         keep_empty_features=False,
@@ -218,33 +227,44 @@ class SoftImputeCV(SoftImpute):
                 start = held_out.best if start is None else start
                 if stopped:
                     break
-            self.errors_ = np.array(errors)
-            best = int(np.argmin(self.errors_.mean(axis=0)))
-            self._follow(entries, self.lambdas_[best : best + 1], on_step, start)
+            means = np.mean(errors, axis=0)
+            post, best = np.unravel_index(means.argmin(), means.shape)
+            self.post_ = self._posts()[post]
+            self.errors_ = np.array(errors)[:, post]
+            self._follow(entries, self.lambdas_[best : best + 1], on_step, self.post_, start)
         return self
 
     def _held_out(self, table: Observed, chosen: np.ndarray, on_step: Callable[[Completion], bool]) -> HeldOut:
         """Errors at the chosen entries along a path that is fitted without them."""
         others = table.hidden(chosen)
         offsets = fitted_offsets(others, self.center, self.scale)
-        entries = observed_entries(standardised(others, offsets))
+        others = standardised(others, offsets)
+        if self.lambda_min_ratio >= _SINGLE_SUFFICES:
+            others = others.astype(np.float32)
+        entries = observed_entries(others)
         unseen = _entries_at(table, chosen, offsets)
-        total = max(float(np.sum(unseen.values.astype(np.float64) ** 2)), np.finfo(float).tiny)
-        errors = np.full(len(self.lambdas_), np.inf)
+        total = max(inner(unseen.values, unseen.values), np.finfo(float).tiny)
+        posts = self._posts()
+        errors = np.full((len(posts), len(self.lambdas_)), np.inf)
         best, rising = None, 0
         options = self._options(table.shape)
         options = options._replace(tol=max(options.tol, _NEAR_ENOUGH))
         for at, solution in enumerate(solutions(entries, self.lambdas_, options, on_step)):
             Z = solution.Z
-            core = refitted_core(entries, Z, self.post)
-            predicted = unseen.low_rank_values(Z.U * Z.d if core is None else Z.U @ core, Z.V)
-            errors[at] = float(np.sum((unseen.values - predicted).astype(np.float64) ** 2)) / total
-            if errors[at] <= errors.min():
+            for post, name in enumerate(posts):
+                core = refitted_core(entries, Z, name)
+                wrong = unseen.residual(Z.U * Z.d if core is None else Z.U @ core, Z.V)
+                errors[post, at] = inner(wrong, wrong) / total
+            least, reached = errors.min(), errors[:, at].min()
+            if reached <= least:
                 best = Z
-            rising = rising + 1 if errors[at] > _WORSE * errors.min() else 0
-            if rising == _PATIENCE:
+            rising = rising + 1 if reached > _WORSE * least else 0
+            if rising == _PATIENCE or reached > _MUCH_WORSE * least:
                 break
         return HeldOut(errors, best)
+
+    def _posts(self) -> tuple[str, ...]:
+        return ("unshrink", "none") if self.post == "auto" else (self.post,)
 
     def _training_table(self, X: Any) -> Observed:
         self._table = super()._training_table(X)

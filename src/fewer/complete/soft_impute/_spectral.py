@@ -35,6 +35,8 @@ _SPARE = 5
 _WHOLE = 64
 """Up to this many rows or columns the whole SVD is taken."""
 _CHECK_EVERY = 5
+_AT_A_CHECK = 16
+"""Directions in which the objective may still fall, looked for at each check."""
 _SQUARES_SUFFICE = 1e-7
 
 
@@ -56,7 +58,7 @@ class Completion:
     """Where a minimisation stands: the matrix, the space that the next step searches, and what was reached."""
 
     Z: LowRank
-    values: np.ndarray  # of Z at the observed entries
+    residual: np.ndarray  # what Z leaves of the observed entries
     basis: np.ndarray | None  # orthonormal, of columns if by_columns, else of rows; None: the whole space
     by_columns: bool
     objective: float = np.inf
@@ -66,6 +68,24 @@ class Completion:
     stopped: bool = False
     objectives: list[float] = field(default_factory=list)
     step_lengths: list[float] = field(default_factory=list)
+
+
+class Buffers:
+    """Arrays as large as the table's values, used again and again: asking the system for new ones costs more time than
+    the arithmetic in them."""
+
+    def __init__(self, entries: Any) -> None:
+        self._values = entries.values
+        self._free: list[np.ndarray] = []
+
+    def take(self) -> np.ndarray:
+        """An array with anything in it."""
+        return self._free.pop() if self._free else np.empty_like(self._values)
+
+    def give_back(self, array: np.ndarray) -> None:
+        """Nobody reads this array any more; the table's own values are not for writing."""
+        if array is not self._values:
+            self._free.append(array)
 
 
 class Rules(NamedTuple):
@@ -86,7 +106,7 @@ def zero_completion(entries: Any, rules: Rules) -> Completion:
     dtype = entries.dtype
     Z = LowRank(np.zeros((n_rows, 0), dtype), np.zeros(0, dtype), np.zeros((n_columns, 0), dtype), np.zeros(0, dtype))
     size = _SPARE if rules.lam is not None else rules.rank_max + _SPARE
-    state = Completion(Z, np.zeros_like(entries.values), None, by_columns=n_rows < n_columns)
+    state = Completion(Z, entries.values, None, by_columns=n_rows < n_columns)
     if rules.whole or 2 * size > min(entries.shape) or min(entries.shape) <= _WHOLE:
         return state
     leading = leading_triplets(entries, entries.values, size, seed=rules.seed, tol=1e-2)
@@ -96,7 +116,8 @@ def zero_completion(entries: Any, rules: Rules) -> Completion:
 
 def continued(entries: Any, Z: LowRank, rules: Rules) -> Completion:
     """The given matrix, and the space around its rows to search first."""
-    state = Completion(Z, entries.low_rank_values(Z.U * Z.d, Z.V), None, by_columns=False)
+    Z = LowRank(*(part.astype(entries.dtype, copy=False) for part in Z))
+    state = Completion(Z, entries.residual(Z.U * Z.d, Z.V), None, by_columns=False)
     size = min(Z.rank, rules.rank_max) + _SPARE
     if not (rules.whole or 2 * size > min(entries.shape) or min(entries.shape) <= _WHOLE):
         more = np.random.default_rng(rules.seed).normal(size=(len(Z.V), size - Z.rank))
@@ -110,35 +131,52 @@ def completed(
     start: Completion,
     rules: Rules,
     on_step: Callable[[Completion], bool] = lambda state: False,
+    buffers: Buffers | None = None,
 ) -> Completion:
-    """Minimise from ``start`` until ``tol``: of the duality gap as a share of the objective, or of Z's squared
-    change."""
-    state = Completion(start.Z, start.values, start.basis, start.by_columns)
-    state.objective = _objective(entries, state.values, state.Z.d, threshold)
-    before, pace = state, 1.0
+    """Minimise from ``start`` until ``tol``: of the duality gap as a share of the objective, or of Z's squared change.
+
+    Where ``buffers`` are given, what ``start`` holds is overwritten.
+    """
+    buffers = Buffers(entries) if buffers is None else buffers
+    state = Completion(start.Z, start.residual, start.basis, start.by_columns)
+    if state.basis is not None:
+        # Leading directions come first; those that once seemed worth a try need not be carried along for ever.
+        state.basis = state.basis[:, : state.Z.rank + _AT_A_CHECK]
+    state.objective = _objective(state.residual, state.Z.d, threshold)
+    before, pace, next_check = state, 1.0, 1
     rng = np.random.default_rng(rules.seed)
     while state.n_iter < rules.max_iter:
         next_pace = (1 + sqrt(1 + 4 * pace**2)) / 2
         ahead = (pace - 1) / next_pace if rules.momentum and threshold.cost is not None else 0.0
-        found = step(entries, threshold, state, before, ahead, rules.rank_max)
+        found = step(entries, threshold, state, before, ahead, rules.rank_max, buffers)
         if ahead and found.objective > state.objective:
+            buffers.give_back(found.residual)
+            buffers.give_back(before.residual)
             before, pace = state, 1.0
             continue
         length = _squared_distance(found.Z, state.Z)
+        slow = state.objective - found.objective <= rules.tol * found.objective
         found.objectives = [*state.objectives, found.objective]
         found.step_lengths = [*state.step_lengths, np.sqrt(length)]
+        if before is not state:
+            buffers.give_back(before.residual)
         before, state, pace = state, found, next_pace
         _enlarge(state, min(entries.shape), rules, rng)
         settled = length <= rules.tol * max(float(state.Z.d @ state.Z.d), np.finfo(float).tiny)
         if rules.lam is not None:
-            if state.n_iter % _CHECK_EVERY == 1 or settled or state.n_iter == rules.max_iter:
-                state.gap, u, v, norm = duality_gap(entries, state, rules.lam, rules.seed, rules.tol)
-                # A direction in which the objective would still fall joins the space.
-                if norm > rules.lam and state.basis is not None and state.Z.rank < rules.rank_max:
-                    _widen(state, min(entries.shape), u if state.by_columns else v)
+            # A certificate costs as much as some steps, and is not to be had before the objective falls slowly.
+            if (slow and state.n_iter >= next_check) or state.n_iter == rules.max_iter:
+                state.gap, U, norms, V = duality_gap(entries, state, rules.lam, rules.seed, rules.tol, _AT_A_CHECK)
                 # Where the rank is held down, no gap closes: then it has settled when Z has.
                 held_down = settled and state.Z.rank == rules.rank_max < min(entries.shape)
                 state.converged = state.gap <= rules.tol * state.objective or held_down
+                # A step takes away something like half of the gap.
+                excess = state.gap / max(rules.tol * state.objective, np.finfo(float).tiny)
+                next_check = state.n_iter + int(np.clip(np.log2(max(excess, 1)), 1, _CHECK_EVERY))
+                # Directions in which the objective would still fall join the space.
+                falling = norms > rules.lam
+                if not state.converged and falling.any() and state.Z.rank < rules.rank_max:
+                    _widen(state, min(entries.shape), (U if state.by_columns else V)[:, falling])
         else:
             state.converged = settled
         if on_step(state):
@@ -146,20 +184,30 @@ def completed(
             break
         if state.converged:
             break
+    if before is not state:
+        buffers.give_back(before.residual)
     return state
 
 
 def step(
-    entries: Any, threshold: Threshold, state: Completion, before: Completion, ahead: float, rank_max: int
+    entries: Any,
+    threshold: Threshold,
+    state: Completion,
+    before: Completion,
+    ahead: float,
+    rank_max: int,
+    buffers: Buffers,
 ) -> Completion:
     """Best Z within the present space for the table filled at the point ahead."""
     Z, last = state.Z, before.Z
     if ahead:
-        residual = entries.values - (1 + ahead) * state.values + ahead * before.values
+        residual = np.subtract(state.residual, before.residual, out=buffers.take())
+        residual *= ahead
+        residual += state.residual
         left = np.hstack([Z.U * ((1 + ahead) * Z.d), last.U * (-ahead * last.d)])
         right = np.hstack([Z.V, last.V])
     else:
-        residual = entries.values - state.values
+        residual = state.residual
         left, right = Z.U * Z.d, Z.V
     basis = state.basis
     if basis is None:
@@ -174,22 +222,25 @@ def step(
     d = threshold.shrink(s).astype(s.dtype)
     kept = (d > 0) & (np.arange(len(d)) < rank_max)
     found = LowRank(U[:, kept], d[kept], V[:, kept], s[kept])
-    values = entries.low_rank_values(found.U * found.d, found.V)
-    objective = _objective(entries, values, found.d, threshold)
-    return Completion(found, values, next_basis, by_columns, objective, n_iter=state.n_iter + 1)
+    if ahead:
+        buffers.give_back(residual)
+    residual = entries.residual(found.U * found.d, found.V, out=buffers.take())
+    objective = _objective(residual, found.d, threshold)
+    return Completion(found, residual, next_basis, by_columns, objective, n_iter=state.n_iter + 1)
 
 
 def _triplets_above(W: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Singular triplets of W, at least those above ``floor``."""
     n_rows, n_columns = W.shape
-    if W.dtype == np.float64 and max(n_rows, n_columns) >= 2 * min(n_rows, n_columns) > 2 * _WHOLE:
-        tall = W if n_rows >= n_columns else W.T
+    if max(n_rows, n_columns) >= 2 * min(n_rows, n_columns) > 2 * _WHOLE:
+        tall = (W if n_rows >= n_columns else W.T).astype(np.float64, copy=False)
         squares, vectors = np.linalg.eigh(tall.T @ tall)
         # Squares lose half of the digits: good enough unless tiny singular values are wanted.
         if floor**2 > _SQUARES_SUFFICE * squares[-1]:
             above = np.flatnonzero(squares > floor**2)[::-1]
             s, inner_side = np.sqrt(squares[above]), vectors[:, above]
-            outer_side = tall @ (inner_side / s)
+            outer_side = (tall @ (inner_side / s)).astype(W.dtype, copy=False)
+            s, inner_side = s.astype(W.dtype, copy=False), inner_side.astype(W.dtype, copy=False)
             return (outer_side, s, inner_side) if n_rows >= n_columns else (inner_side, s, outer_side)
     U, s, Vt = np.linalg.svd(W, full_matrices=False)
     return U, s, Vt.T
@@ -208,7 +259,8 @@ def _enlarge(state: Completion, smaller: int, rules: Rules, rng: np.random.Gener
 
 
 def _widen(state: Completion, smaller: int, directions: np.ndarray) -> None:
-    assert state.basis is not None
+    if state.basis is None:
+        return
     size = state.basis.shape[1] + directions.shape[1]
     if 2 * size > smaller:
         state.basis = None
@@ -217,19 +269,18 @@ def _widen(state: Completion, smaller: int, directions: np.ndarray) -> None:
 
 
 def duality_gap(
-    entries: Any, state: Completion, lam: float, seed: int, tol: float
-) -> tuple[float, np.ndarray, np.ndarray, float]:
-    """How far the nuclear norm's objective can be above its minimum; the residual's leading triplet (u, v, size)."""
-    residual = entries.values - state.values
-    U, norms, V = leading_triplets(entries, residual, 1, seed=seed, tol=max(1e-3, tol))
+    entries: Any, state: Completion, lam: float, seed: int, tol: float, k: int = 1
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """How far the nuclear norm's objective can be above its minimum, and the residual's ``k`` leading triplets."""
+    residual = state.residual
+    U, norms, V = leading_triplets(entries, residual, k, seed=seed, tol=max(1e-3, tol))
     norm = float(norms[0])
     share = min(1.0, lam / norm) if norm > 0 else 1.0
     dual = share * inner(residual, entries.values) - share**2 * inner(residual, residual) / 2
-    return state.objective - dual, U, V, norm
+    return state.objective - dual, U, norms, V
 
 
-def _objective(entries: Any, values: np.ndarray, d: np.ndarray, threshold: Threshold) -> float:
-    residual = entries.values - values
+def _objective(residual: np.ndarray, d: np.ndarray, threshold: Threshold) -> float:
     return inner(residual, residual) / 2 + (threshold.cost(d) if threshold.cost is not None else 0.0)
 
 

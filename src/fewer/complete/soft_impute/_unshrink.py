@@ -14,6 +14,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 _PAIRS_AT_ONCE = 64
 _LARGEST_SYSTEM = 12
 """Up to this rank the system for a whole M, with rank^2 unknowns, is formed; beyond, it is solved by products alone."""
+_LARGEST_DIAGONAL = 40
+"""The same for a diagonal M, with as many unknowns as the rank."""
 _RIDGE = 1e-12
 """Of the system's mean diagonal: keeps it solvable where vectors coincide on what is observed."""
 
@@ -21,6 +23,8 @@ _RIDGE = 1e-12
 def best_weights(entries: Any, U: np.ndarray, V: np.ndarray) -> np.ndarray:
     """The diagonal M, as a vector; weights may be negative."""
     rank = U.shape[1]
+    if rank > _LARGEST_DIAGONAL:
+        return _weights_by_products(entries, U, V)
     normal = np.zeros((rank, rank))
     for first, second in _blocks_of_pairs(rank):
         grams = entries.times(entries.ones, V[:, first] * V[:, second])
@@ -46,6 +50,17 @@ def best_core(entries: Any, U: np.ndarray, V: np.ndarray, start: np.ndarray | No
             for c, d in ((first, second), (second, first)):
                 normal[a[:, None], c, b[:, None], d] = sums
     return _solved(normal.reshape(rank**2, rank**2), right.ravel()).reshape(rank, rank).astype(U.dtype)
+
+
+def _weights_by_products(entries: Any, U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    def projected(values: np.ndarray) -> np.ndarray:
+        return np.einsum("ij,ij->j", U, entries.times(values, V), dtype=np.float64)
+
+    def applied(weights: np.ndarray) -> np.ndarray:
+        return projected(entries.low_rank_values(U * weights.ravel().astype(U.dtype), V))
+
+    operator = LinearOperator((U.shape[1], U.shape[1]), matvec=applied, dtype=np.float64)
+    return cg(operator, projected(entries.values), rtol=1e-8, maxiter=200)[0].astype(U.dtype)
 
 
 def _core_by_products(
