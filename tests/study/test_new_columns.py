@@ -82,6 +82,15 @@ def test_a_model_from_disk_does_the_same(study):
 def test_the_report_says_that_columns_are_new(study):
     page = study.folder.report.read_text(encoding="utf-8")
     assert "new column" in page
+    assert "What the new columns hold" in page
+
+
+def test_what_the_new_columns_hold_is_told(study):
+    made = study.findings.made
+    assert made["columns"] == study.findings.chosen[:20]
+    loadings = np.array(made["loadings"])
+    assert loadings.shape == (20, study.findings.n_made)
+    np.testing.assert_allclose(np.linalg.norm(loadings, axis=1), [column.score for column in study.findings.columns])
 
 
 def test_new_columns_have_a_path_of_their_own():

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING
 
 from fewer.report._study_figures import NULL_WORDS, curve_figure, null_figure
 from fewer.report._study_numbers import metric_of
-from fewer.report._study_row_figures import benefit_figure, comparison_figure, frequency_figure, holes_figure
+from fewer.report._study_row_figures import (
+    benefit_figure,
+    comparison_figure,
+    frequency_figure,
+    holes_figure,
+    made_figure,
+)
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -39,8 +45,8 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
         ),
         "frequency": Picture(
             frequency_figure(findings),
-            "How often the first columns were chosen when a fold was held out. Long bars come back whatever rows are "
-            "left out.",
+            f"How often the first columns were {'chosen' if findings.n_made is None else 'among the first ten'} when a "
+            "fold was held out. Long bars come back whatever rows are left out.",
             findings.which.sentence,
         ),
         "comparison": Picture(
@@ -54,6 +60,12 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
         if findings.nulls[null]["scores"]:
             caption = f"The same procedure on tables with {words}: what it reaches by chance, and what it reached here."
             found[null] = Picture(null_figure(findings, null), caption, _null_in_words(findings, null))
+    if findings.made:
+        caption = (
+            "What the new columns hold: their correlations with the columns that weigh most in them. Blue goes up with "
+            "the new column, red goes down."
+        )
+        found["made"] = Picture(made_figure(findings), caption, findings.which.sentence)
     if findings.holes:
         caption = "How much of each column is missing, the emptiest first."
         found["holes"] = Picture(holes_figure(findings), caption, findings.holes["sentence"])

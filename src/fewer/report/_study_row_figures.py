@@ -112,6 +112,30 @@ def frequency_figure(findings: "Findings") -> "go.Figure":
     return figure
 
 
+def made_figure(findings: "Findings") -> "go.Figure":
+    """Correlations of the new columns with those of the table that weigh most in them."""
+    import plotly.graph_objects as go
+
+    names, loadings = findings.made["columns"], findings.made["loadings"]
+    figure = _rows_figure(names, "new column", row=20)
+    figure.add_trace(
+        go.Heatmap(
+            z=loadings,
+            x=[str(number) for number in range(1, len(loadings[0]) + 1)],
+            y=list(range(len(names))),
+            zmin=-1,
+            zmax=1,
+            colorscale=[[0, _figures.RED], [0.5, "#f7f7f7"], [1, _figures.BLUE]],
+            colorbar={"title": {"text": "correlation", "side": "right"}, "thickness": 12},
+            hovertext=[[plotly_text(name, 60)] * len(loadings[0]) for name in names],
+            hovertemplate="%{hovertext} and new column %{x}: %{z:.2f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(tickfont={"size": 12})
+    return figure
+
+
 def holes_figure(findings: "Findings") -> "go.Figure":
     """Share of each column that is missing, the emptiest first."""
     import plotly.graph_objects as go

@@ -66,6 +66,7 @@ def findings_of(journal: Journal) -> Findings:
         claims_benefit=claims,
         winner=scores.winner.number,
         n_made=final["n_made"],
+        made=final["made"],
         learnable=learnable,
         interacting=interacting,
         fewer_help=fewer_help,

@@ -49,7 +49,7 @@ def compared_with(scores: AllScores, metric: str, plan: Plan) -> tuple[dict[str,
     simplest = scores.simplest
     best_all = scores.best_with_everything
     sentence = (
-        f"Best of {len(scores.reduced)} ways to reduce: {scores.winner.name} ({metric} {scores.winner.score:.3f}); "
+        f"{_best_of(len(scores.reduced))}: {scores.winner.name} ({metric} {scores.winner.score:.3f}); "
         f"best with all features: {best_all.name.removeprefix('all features, ')} ({best_all.score:.3f}); "
         f"{simplest.name}: {simplest.score:.3f}."
     )
@@ -80,3 +80,7 @@ def size_curves(scores: AllScores) -> dict[str, Any]:
         "others": [of(each) for each in scores.reduced if each is not scores.winner],
         "simplest": scores.simplest.score,
     }
+
+
+def _best_of(n_ways: int) -> str:
+    return "The one way to reduce" if n_ways == 1 else f"Best of {n_ways} ways to reduce"

@@ -10,6 +10,8 @@ from fewer.study._scores import AllScores, CandidateScores
 from fewer.study._work import MOST_NAMES, Bench, columns_in_order, seed_of, weightiest
 
 FINAL = "final"
+_MOST_ROWS_SHOWN = 20
+_MOST_MADE_SHOWN = 8
 
 
 def smallest_good_size(winner: CandidateScores) -> int:
@@ -45,10 +47,14 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     assert recipe is not None
     reducer = recipe.reducer(seed=seed_of(plan, FINAL))
     n_made = size if recipe.makes_columns and size < len(names) else None
+    made: dict[str, Any] = {}
     if recipe.makes_columns:
-        made = with_components(reducer, n_made or int(winner.sizes[-2])).fit(X, dataset.y)
-        column_scores = np.linalg.norm(loadings(X, made.transform(X)), axis=1)
+        fitted = with_components(reducer, n_made or int(winner.sizes[-2])).fit(X, dataset.y)
+        correlations = loadings(X, fitted.transform(X))
+        column_scores = np.linalg.norm(correlations, axis=1)
         order, size = weightiest(column_scores), len(names)
+        if n_made is not None:
+            made = _what_is_in(correlations, names, order)
     else:
         reducer.fit(X, dataset.y)
         column_scores = getattr(reducer, "scores_", None)
@@ -56,6 +62,7 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     return {
         "size": size,
         "n_made": n_made,
+        "made": made,
         "smallest_size": smallest,
         "n_prepared": len(names),
         "test_ratio": scores.test_ratio,
@@ -68,6 +75,15 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
             for column in order
         ],
         "groups": _redundancy(X, names, order[: min(max(size, 50), MOST_NAMES)]),
+    }
+
+
+def _what_is_in(correlations: np.ndarray, names: list[str], order: list[int]) -> dict[str, Any]:
+    """Correlations of the first new columns with those of the table that weigh most in them."""
+    shown = order[:_MOST_ROWS_SHOWN]
+    return {
+        "columns": [names[column] for column in shown],
+        "loadings": [[float(value) for value in correlations[column, :_MOST_MADE_SHOWN]] for column in shown],
     }
 
 

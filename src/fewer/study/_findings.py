@@ -137,6 +137,8 @@ class Findings:
         Place of the winning candidate in the plan.
     n_made : int or None
         How many new columns the winner makes; None if it chooses among those of the table.
+    made : dict
+        What the new columns hold, if there are any: correlations with the columns of the table.
     learnable, interacting, fewer_help, how_few, which, compared : Answer
         The answers.
     columns : tuple of Column
@@ -164,6 +166,7 @@ class Findings:
     claims_benefit: bool
     winner: int
     n_made: int | None
+    made: dict[str, Any]
     learnable: Answer
     interacting: Answer
     fewer_help: Answer
