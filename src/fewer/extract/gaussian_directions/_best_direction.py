@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, optimize
 
-from fewer.extract.gaussian_directions._coordinates import Moments
 from fewer.extract.gaussian_directions._criteria import (
     likelihood_ratio,
     likelihood_ratio_and_gradient,
     likelihood_ratio_hessian,
     save_kernel,
 )
+from fewer.extract.gaussian_directions._moments import Moments
 
 _ALIKE = 0.99
 _NEWTON_STEPS = 20

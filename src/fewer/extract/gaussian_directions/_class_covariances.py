@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import linalg
 
-from fewer.extract.gaussian_directions._coordinates import Moments
+from fewer.extract.gaussian_directions._moments import Moments
 
 
 def shrunk(moments: Moments, shrinkage: float, ridge: float) -> Moments:

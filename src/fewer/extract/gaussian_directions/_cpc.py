@@ -20,9 +20,10 @@ from sklearn.utils._param_validation import Interval
 
 from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
+from fewer.extract._uncorrelated import rank_tolerance, uncorrelated
 from fewer.extract.gaussian_directions._class_covariances import refuse_flat_classes
 from fewer.extract.gaussian_directions._common_axes import common_axes
-from fewer.extract.gaussian_directions._coordinates import group_moments, rank_tolerance, uncorrelated
+from fewer.extract.gaussian_directions._moments import group_moments
 from fewer.extract.gaussian_directions._sliced_extractor import SlicedExtractor
 
 _CURE = "leave columns out, have PCA as the step before, or use GaussianLRDiscriminant with shrinkage."

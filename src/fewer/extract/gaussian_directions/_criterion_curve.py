@@ -10,9 +10,10 @@ from sklearn.utils.validation import column_or_1d
 
 from fewer._estimators import checked_array
 from fewer._figures import BLUE, RED, Result, line, new_figure
+from fewer.extract._uncorrelated import rank_tolerance, uncorrelated
 from fewer.extract.gaussian_directions._class_covariances import refuse_flat_classes
-from fewer.extract.gaussian_directions._coordinates import Moments, group_moments, rank_tolerance, uncorrelated
 from fewer.extract.gaussian_directions._criteria import likelihood_ratio, save_kernel
+from fewer.extract.gaussian_directions._moments import Moments, group_moments
 from fewer.extract.gaussian_directions._slices import slices_of
 
 if TYPE_CHECKING:

@@ -23,16 +23,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
+from fewer.extract._uncorrelated import Coordinates, rank_tolerance, rows_along, uncorrelated
 from fewer.extract.gaussian_directions._best_direction import Climb, climbs
 from fewer.extract.gaussian_directions._class_covariances import refuse_flat_classes, shrunk
-from fewer.extract.gaussian_directions._coordinates import (
-    Coordinates,
-    Moments,
-    group_moments,
-    rank_tolerance,
-    rows_along,
-    uncorrelated,
-)
+from fewer.extract.gaussian_directions._moments import Moments, group_moments
 from fewer.extract.gaussian_directions._sliced_extractor import SlicedExtractor
 
 SHRINKAGES = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)

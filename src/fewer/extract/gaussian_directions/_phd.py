@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.gaussian_directions._coordinates import rows_along, uncorrelated
+from fewer.extract._uncorrelated import rows_along, uncorrelated
 
 
 def curvature_tests(eigenvalues: np.ndarray, n_rows: int, variance: float) -> np.ndarray:

@@ -11,8 +11,9 @@ from scipy import linalg
 from sklearn.base import _fit_context
 
 from fewer.catalogue import method
-from fewer.extract.gaussian_directions._coordinates import group_moments, uncorrelated, warn_of_few_rows
+from fewer.extract._uncorrelated import uncorrelated
 from fewer.extract.gaussian_directions._criteria import save_kernel
+from fewer.extract.gaussian_directions._moments import group_moments, warn_of_few_rows
 from fewer.extract.gaussian_directions._sliced_extractor import SlicedExtractor
 
 

@@ -12,7 +12,8 @@ from scipy import linalg, stats
 from sklearn.base import _fit_context
 
 from fewer.catalogue import method
-from fewer.extract.gaussian_directions._coordinates import group_means, uncorrelated, warn_of_few_rows
+from fewer.extract._uncorrelated import uncorrelated
+from fewer.extract.gaussian_directions._moments import group_means, warn_of_few_rows
 from fewer.extract.gaussian_directions._sliced_extractor import SlicedExtractor
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.gaussian_directions._coordinates import Coordinates
+from fewer.extract._uncorrelated import Coordinates
 from fewer.extract.gaussian_directions._slices import slices_of
 
 
