@@ -81,9 +81,10 @@ def _along_one(values: np.ndarray, classes: np.ndarray | None, axis: str) -> "go
     import plotly.graph_objects as go
 
     figure = new_figure(x=axis, y="rows").update_layout(barmode="overlay")
+    n_bins = int(np.clip(1.5 * np.sqrt(len(values)), 8, 40))
     for number, (name, rows) in enumerate(_groups(classes, len(values))):
         bars = {"color": _colour(number, classes), "opacity": 0.55}
-        figure.add_trace(go.Histogram(x=values[rows], name=name, marker=bars, bingroup="rows", nbinsx=40))
+        figure.add_trace(go.Histogram(x=values[rows], name=name, marker=bars, bingroup="rows", nbinsx=n_bins))
     return figure
 
 
