@@ -3,6 +3,8 @@
 import os
 import sys
 
+import pytest
+
 # Keep compiled modules and rewritten assertions: else each worker, and each process that a test starts, compiles anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -16,6 +18,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 pytest_plugins = ["claims"]
+
+
+@pytest.fixture(scope="session")
+def workers():
+    """Two worker processes, started once for all tests that compare their results with those of this process."""
+    from fewer.engine import Engine
+
+    with Engine.local(2) as engine:
+        yield engine
 
 
 def pytest_addoption(parser):

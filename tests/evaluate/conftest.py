@@ -4,8 +4,6 @@ import signal
 
 import pytest
 
-from fewer.engine import Engine
-
 
 @pytest.fixture
 def ctrl_c_is_heard():
@@ -13,10 +11,3 @@ def ctrl_c_is_heard():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-@pytest.fixture(scope="session")
-def workers():
-    """Two worker processes, started once for all tests that compare their results with those of this process."""
-    with Engine.local(2) as engine:
-        yield engine

@@ -56,7 +56,7 @@ TABLES = {
 
 
 def both_routes(estimator, X, y, **options):
-    options = {"n_permutations": 6, "n_repeats": 1, "random_state": 0, "alpha": 0.2} | options
+    options = {"n_permutations": 3, "n_repeats": 1, "random_state": 0, "alpha": 0.3} | options
     return (permutation_test(estimator, X, y, share_work=share, **options) for share in (True, False))
 
 
@@ -101,7 +101,7 @@ def test_shared_work_behind_scalers_changes_nothing(pipeline, table, folds):
 def test_smoothing_follows_the_scales_of_the_folds():
     X, y = TABLES["tall"]()
     X = X * 10.0 ** np.arange(4)
-    options = {"n_permutations": 20, "random_state": 0}
+    options = {"n_permutations": 20, "n_repeats": 1, "random_state": 0}
     scaled, bare = (
         permutation_test(learner, X, y, **options)
         for learner in (PIPELINES["smoothed naive Bayes"], GaussianNB(var_smoothing=0.3))
@@ -113,7 +113,8 @@ def test_smoothing_follows_the_scales_of_the_folds():
 @pytest.mark.parametrize("scaler", [MinMaxScaler(clip=True), PCA(2)])
 def test_steps_that_do_more_than_scaling_are_fitted_with_stratified_folds(scaler):
     X, y = TABLES["tall"]()
-    test = permutation_test(make_pipeline(scaler, LinearDiscriminantAnalysis()), X, y, n_permutations=20)
+    options = {"n_permutations": 3, "n_repeats": 1, "alpha": 0.3}
+    test = permutation_test(make_pipeline(scaler, LinearDiscriminantAnalysis()), X, y, **options)
     assert test.route == "plain"
 
 
@@ -149,7 +150,7 @@ def test_folds_are_hardly_ever_fitted_again(learner, table, monkeypatch):
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
 def test_shared_work_changes_nothing_on_real_tables(learner, load):
     X, y = load(return_X_y=True)
-    shared, plain = both_routes(LEARNERS[learner], X, y, cv=StratifiedKFold(10), n_permutations=5)
+    shared, plain = both_routes(LEARNERS[learner], X, y, cv=StratifiedKFold(5))
     np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
 
 
@@ -204,7 +205,7 @@ def test_what_cannot_be_shared_goes_the_plain_way(estimator):
 
 def test_scores_that_need_probabilities_go_the_plain_way():
     X, y = synthetic(40, 5, 2)
-    tested = permutation_test(GaussianNB(), X, y, scoring="roc_auc", n_permutations=3, alpha=0.3, random_state=0)
+    tested = permutation_test(GaussianNB(), X, y, scoring="roc_auc", n_permutations=3, n_repeats=1, alpha=0.3)
     assert tested.route == "plain"
 
 

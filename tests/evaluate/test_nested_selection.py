@@ -56,13 +56,14 @@ def test_a_search_tells_how_optimistic_it_was():
     np.testing.assert_array_equal(model.predict(noise), KNeighborsClassifier(1).fit(kept, y).predict(kept))
 
 
-def test_frames_groups_and_workers():
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_frames_groups_and_workers(n_jobs):
     frame = pd.DataFrame(X, columns=load_wine().feature_names)
     groups = np.arange(len(X)) // 2
     options = {"sizes": [2, 4], "cv": GroupKFold(3)}
     learner = make_pipeline(StandardScaler(), LogisticRegression())
     here = NestedSelectionCV(SelectKBest(), learner, **options).fit(frame, Y, groups=groups)
-    there = NestedSelectionCV(SelectKBest(), learner, n_jobs=2, **options).fit(frame, Y, groups=groups)
+    there = NestedSelectionCV(SelectKBest(), learner, n_jobs=n_jobs, **options).fit(frame, Y, groups=groups)
     np.testing.assert_array_equal(here.scores_, there.scores_)
     assert list(here.feature_names_in_) == list(frame.columns)
     assert hasattr(here, "decision_function")

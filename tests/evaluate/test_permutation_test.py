@@ -204,7 +204,7 @@ def test_a_frame_with_categories_and_gaps_is_taken_as_it_is(product):
         (OneHotEncoder(), make_column_selector(dtype_include="category")), remainder="passthrough"
     )
     tree = make_pipeline(encoder, DecisionTreeClassifier())
-    options = {"null": "features_within_class", "n_permutations": 19, "n_repeats": 2, "random_state": 0, "cv": 4}
+    options = {"null": "features_within_class", "n_permutations": 19, "n_repeats": 1, "random_state": 0, "cv": 3}
     assert permutation_test(tree, frame, pd.Series(y), **options).p_value == 1 / 20
     numbers = pl.DataFrame(X, schema=["a", "b", "c"])
     assert permutation_test(DecisionTreeClassifier(), numbers, pl.Series(y), **options).p_value == 1 / 20
@@ -216,15 +216,16 @@ def test_sparse_tables_are_taken(null, form):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 30)
     X = rng.poisson(0.2 + 0.5 * y[:, None] * (np.arange(20) < 5), size=(60, 20))
-    tested = permutation_test(MultinomialNB(), form(X), y, null=null, n_permutations=19, n_repeats=1, random_state=0)
+    options = {"null": null, "n_permutations": 19, "n_repeats": 1, "cv": 3, "random_state": 0}
+    tested = permutation_test(MultinomialNB(), form(X), y, **options)
     assert tested.decision() == (null != "features_within_class")
 
 
 def test_a_regression_is_tested_with_a_score(noise):
     X, _ = noise
     y = X[:, 0] + np.random.default_rng(1).normal(size=40)
-    tested = permutation_test(Ridge(), X, y, scoring="r2", n_permutations=39, n_repeats=2, random_state=0)
-    assert tested.p_value == 1 / 40
+    tested = permutation_test(Ridge(), X, y, scoring="r2", n_permutations=19, n_repeats=1, cv=4, random_state=0)
+    assert tested.p_value == 1 / 20
     assert tested.higher_is_better
     with pytest.raises(ValueError, match='choose a score where higher is better, such as scoring="r2"'):
         permutation_test(Ridge(), X, y)
@@ -235,7 +236,7 @@ def test_a_regression_is_tested_with_a_score(noise):
 def test_interactions_are_found_where_they_are(product):
     X, y = product
     frame = pd.DataFrame(X, columns=["left", "right", "idle"])
-    options = {"n_permutations": 19, "n_repeats": 2, "random_state": 0, "cv": 5}
+    options = {"n_permutations": 19, "n_repeats": 1, "random_state": 0, "cv": 4}
     tree = DecisionTreeClassifier(max_depth=4)
     assert interaction_test(tree, frame, y, group=["left"], **options).decision()
     assert not interaction_test(tree, frame, y, group=["idle"], **options).decision()
@@ -271,12 +272,13 @@ def test_small_classes_are_warned_of_where_columns_move_inside_them(noise):
 
 
 def test_too_few_permutations_are_warned_of(noise):
+    options = {"n_repeats": 1, "random_state": 0}
     with pytest.warns(UserWarning, match="at least 0.1, so a test at level 0.05 never rejects") as caught:
-        permutation_test(GaussianNB(), *noise, n_permutations=9, random_state=0)
+        permutation_test(GaussianNB(), *noise, n_permutations=9, **options)
     assert caught[0].filename == __file__
-    tested = permutation_test(GaussianNB(), *noise, n_permutations=49, random_state=0)
+    tested = permutation_test(GaussianNB(), *noise, n_permutations=49, **options)
     assert tested.notes == ("p comes in steps of 0.02; 200 permutations decide better at 0.05",)
-    assert permutation_test(GaussianNB(), *noise, n_permutations=200, random_state=0).notes == ()
+    assert permutation_test(GaussianNB(), *noise, n_permutations=200, **options).notes == ()
 
 
 @pytest.mark.usefixtures("ctrl_c_is_heard")

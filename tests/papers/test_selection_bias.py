@@ -37,11 +37,12 @@ def test_leave_one_out_residuals_are_those_of_refits(kernel, figure):
 
 @pytest.mark.claim("selection-bias", 2)
 def test_the_best_rule_errs_on_an_eighth_of_the_rows(figure):
-    _, y, truth = make_four_gaussians(2_000_000, random_state=0)
+    _, y, truth = make_four_gaussians(500_000, random_state=0)
     wrong = np.mean((truth["posterior"] > 0.5) != (y > 0))
-    assert wrong == pytest.approx(0.1237, abs=0.0005)
-    assert truth["bayes_error"] == pytest.approx(wrong, abs=3 * np.sqrt(0.1237 * 0.8763 / 2e6))
-    figure(f"{wrong:.2%} by 2,000,000 rows, {truth['bayes_error']:.3%} by integration")
+    noise = 3 * np.sqrt(0.1237 * 0.8763 / 5e5)
+    assert wrong == pytest.approx(0.1237, abs=noise)
+    assert truth["bayes_error"] == pytest.approx(wrong, abs=noise)
+    figure(f"{wrong:.2%} by 500,000 rows, {truth['bayes_error']:.3%} by integration")
 
 
 def training_set(seed):
@@ -127,11 +128,11 @@ def test_the_best_of_a_grid_looks_good_on_pure_noise_and_is_not(figure):
 
 @pytest.mark.claim("selection-bias", 5)
 def test_the_best_of_a_small_grid_is_optimistic_on_pure_noise(figure):
-    grid = {"C": [0.1, 10.0, 1000.0], "gamma": [0.01, 0.1, 1.0]}
+    grid = {"C": [0.1, 1000.0], "gamma": [0.01, 0.1, 1.0]}
     flat, nested = np.mean([flat_and_nested_error(seed, grid) for seed in range(3)], axis=0)
     assert nested - flat > 0.02
     assert 0.42 <= nested <= 0.62
-    figure(f"short form, 3 x 3 grid: best {flat:.2f}, nested {nested:.2f}")
+    figure(f"short form, 2 x 3 grid: best {flat:.2f}, nested {nested:.2f}")
 
 
 def noise_audit(seed):
@@ -143,7 +144,7 @@ def noise_audit(seed):
 
 @pytest.mark.claim("selection-bias", 6)
 def test_columns_chosen_before_the_folds_turn_noise_into_a_finding(figure):
-    audits = [noise_audit(seed) for seed in range(6)]
+    audits = [noise_audit(seed) for seed in range(4)]
     chosen_outside = np.array([audit.errors["external_selection"].mean() for audit in audits])
     honest = np.array([audit.errors["internal"].mean() for audit in audits])
     assert (chosen_outside < 0.2).all()
@@ -186,7 +187,7 @@ def test_a_criterion_of_less_variance_chooses_steadier_and_better(figure):
 
 @pytest.mark.claim("selection-bias", 7)
 def test_many_splits_choose_steadier_and_better_than_one(figure):
-    grid = {"reg": np.exp(np.arange(-8, 6.1, 1.0)), "gamma": np.exp(np.arange(-3, 4.1, 1.0))}
+    grid = {"reg": np.exp(np.arange(-8, 6.1, 2.0)), "gamma": np.exp(np.arange(-3, 4.1, 1.0))}
     spread, errors = choices_by_splits(10, (1, 12), grid)
     assert (spread[1] < spread[0]).all()
     assert errors[1] < errors[0]
@@ -201,7 +202,7 @@ def test_the_audit_of_real_data_gives_a_bias_table(figure):
         {"selectkbest__k": [2, 10], "svc__C": [0.1, 10.0]},
         cv=3,
     )
-    audit = protocol_audit(search, X.iloc[::4], y.iloc[::4], n_repeats=2, random_state=0)
+    audit = protocol_audit(search, X.iloc[::4], y.iloc[::4], cv=5, n_repeats=2, random_state=0)
     table = {row["protocol"]: row for row in audit.table()}
     assert set(table) == {"internal", "external", "median", "external_selection"}
     for protocol, row in table.items():
@@ -245,7 +246,7 @@ def test_the_criterion_falls_while_the_true_error_turns_up(figure):
 
 @pytest.mark.claim("selection-bias", 9)
 def test_the_best_machine_is_met_before_the_search_ends(figure):
-    curve = curve_from_afar(30)
+    curve = curve_from_afar(16)
     criterion, held_out = curve.criterion.mean(axis=0), curve.held_out.mean(axis=0)
     assert (np.diff(criterion) <= 1e-9).all()
     assert 0 < curve.turn < len(criterion) - 1

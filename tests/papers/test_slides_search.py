@@ -74,14 +74,14 @@ def test_subsets_are_those_of_scikit_learn(direction, scoring, figure):
     for seed in range(3):
         rng = np.random.default_rng(seed)
         y = rng.integers(0, 3, 90)
-        X = rng.normal(size=(90, 7)) + 0.5 * y[:, None] * (rng.random(7) < 0.4)
-        settings = {"direction": direction, "n_features_to_select": 3, "scoring": scoring, "cv": 3}
+        X = rng.normal(size=(90, 5)) + 0.5 * y[:, None] * (rng.random(5) < 0.4)
+        settings = {"direction": direction, "n_features_to_select": 2, "scoring": scoring, "cv": 3}
         theirs = SequentialFeatureSelector(GaussianNB(), **settings).fit(X, y)
         ours = SequentialSearch(GaussianNB(), **settings).fit(X, y)
         equal += np.array_equal(theirs.get_support(), ours.get_support())
         if scoring is None:
             theirs = SequentialFeatureSelector(KNeighborsClassifier(1), **settings).fit(X, y)
-            fast = SequentialSearch(NearestNeighbourObjective(cv=3), direction=direction, n_features_to_select=3).fit(
+            fast = SequentialSearch(NearestNeighbourObjective(cv=3), direction=direction, n_features_to_select=2).fit(
                 X, y
             )
             assert np.array_equal(theirs.get_support(), fast.get_support())

@@ -294,7 +294,7 @@ def test_an_objective_that_is_not_a_number_is_refused():
         SequentialSearch(lambda X, y: np.nan).fit(NAMED)
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_estimator_that_fails_says_why(n_jobs):
     class Failing(GaussianNB):
         def fit(self, X, y):

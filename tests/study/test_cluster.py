@@ -10,26 +10,41 @@ from fewer.engine import Engine
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'fewer[dask]'")
 
 
-@pytest.fixture(scope="module")
-def cluster():
+@pytest.fixture
+def cluster(request):
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=request.param, dashboard_address=None, silence_logs=50
     ) as cluster:
         yield cluster
 
 
-def test_a_worker_killed_half_way_changes_no_finding(cluster, studied, make_table):
+def leave(cluster, client):
+    """One worker says good-bye and goes."""
+    cluster.sync(next(iter(cluster.workers.values())).close)
+
+
+def kill(cluster, client):
+    """The process of one worker is gone without a word."""
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "lose"),
+    [pytest.param(False, leave, id="threads"), pytest.param(True, kill, id="processes", marks=pytest.mark.slow)],
+    indirect=["cluster"],
+)
+def test_a_worker_lost_half_way_changes_no_finding(cluster, lose, studied, make_table):
     table, effort = make_table(n_rows=40), {"n_folds": 3, "learners": ["ridge"]}
     with distributed.Client(cluster, set_as_default=False) as client:
-        workers = client.run(os.getpid)
-        killed = []
+        workers = set(client.scheduler_info()["workers"])
+        lost = []
 
-        def kill_half_way(done, total, *_):
-            if not killed and done >= total / 2:
-                killed.append(next(iter(workers.values())))
-                os.kill(killed[0], signal.SIGKILL)
+        def lose_half_way(done, total, *_):
+            if not lost and done >= total / 2:
+                lose(cluster, client)
+                lost.append(True)
 
-        far = studied(table, engine=Engine.dask(client=client), progress=kill_half_way, **effort)
-        assert killed
-        assert killed[0] not in client.run(os.getpid).values()
+        far = studied(table, engine=Engine.dask(client=client), progress=lose_half_way, **effort)
+        assert lost
+        assert set(client.scheduler_info()["workers"]) != workers
     assert far.to_json() == studied(table, **effort).to_json()

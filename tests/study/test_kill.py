@@ -1,15 +1,21 @@
 """A study that is killed at any moment goes on with the same command, and finds what an undisturbed one finds."""
 
+import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 
 import pytest
+from typer.testing import CliRunner
 
-COMMAND = [sys.executable, "-m", "fewer", "study"]
+from fewer.cli import app
+from fewer.study import StudyFolder
+
 EFFORT = ["--preset", "quick", "--methods", "anova", "--learners", "knn", "--folds", "3", "--repeats", "1"]
+N_PERMUTATIONS = 19
 
 
 @pytest.fixture(scope="module")
@@ -19,85 +25,80 @@ def table(make_table, tmp_path_factory):
     return path
 
 
-def command(table, out, *more):
-    return [
-        *COMMAND,
-        str(table),
-        "--target",
-        "state",
-        *EFFORT,
-        "--permutations",
-        "19",
-        "--out",
-        str(out),
-        "--quiet",
-        *more,
-    ]
+def words(table, out, *, jobs, permutations=N_PERMUTATIONS):
+    options = ["--permutations", str(permutations), "--jobs", str(jobs), "--out", str(out), "--quiet"]
+    return ["study", str(table), "--target", "state", *EFFORT, *options]
 
 
-def run(table, out, *more):
-    return subprocess.run(command(table, out, *more), capture_output=True, text=True, timeout=300)
+def run(table, out, **options):
+    return CliRunner().invoke(app, words(table, out, **({"jobs": 1} | options)))
+
+
+def findings_of_run(table, out, **options):
+    finished = run(table, out, **options)
+    assert finished.exit_code == 0, finished.output
+    return (out / "findings.json").read_text()
 
 
 @pytest.fixture(scope="module")
 def undisturbed(table, tmp_path_factory):
-    out = tmp_path_factory.mktemp("undisturbed")
-    started = time.monotonic()
-    finished = run(table, out, "--jobs", "2")
-    assert finished.returncode == 0, finished.stderr
-    return (out / "findings.json").read_text(), time.monotonic() - started
+    return findings_of_run(table, tmp_path_factory.mktemp("undisturbed"))
 
 
-def killed_and_resumed(table, out, seconds, seed, n_kills=2):
-    """Findings after a kill (of the whole group, workers too) at a random moment of each attempt but the last."""
-    chance = random.Random(seed)
-    for _ in range(n_kills):
-        process = subprocess.Popen(
-            command(table, out, "--jobs", "2"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            process.wait(chance.uniform(0.2, 1.0) * seconds)
-        except subprocess.TimeoutExpired:
-            import os
+def killed(table, out, moment, jobs):
+    """Kill a study, with all of its workers, when its journal has as many pieces of work as ``moment`` says."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fewer", *words(table, out, jobs=jobs)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    while process.poll() is None and pieces_done(out) < moment:
+        time.sleep(0.05)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return pieces_done(out)
 
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    finished = run(table, out, "--jobs", "2")
-    assert finished.returncode == 0, finished.stderr
-    return (out / "findings.json").read_text()
+
+def pieces_done(out):
+    try:
+        with sqlite3.connect(f"file:{out / 'journal.sqlite'}?mode=ro", uri=True) as journal:
+            return journal.execute("SELECT count(*) FROM work").fetchone()[0]
+    except sqlite3.OperationalError:  # not there yet
+        return 0
 
 
 def test_a_killed_study_goes_on_to_the_same_findings(table, undisturbed, tmp_path):
-    findings, seconds = undisturbed
-    assert killed_and_resumed(table, tmp_path / "study", seconds, seed=0, n_kills=1) == findings
+    done = killed(table, tmp_path / "study", moment=4, jobs=1)
+    assert done >= 4
+    assert not StudyFolder(tmp_path / "study").finished
+    assert findings_of_run(table, tmp_path / "study") == undisturbed
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 20))
 def test_killed_at_any_moment_it_finds_the_same(table, undisturbed, tmp_path, seed):
-    findings, seconds = undisturbed
-    assert killed_and_resumed(table, tmp_path / "study", seconds, seed) == findings
+    chance = random.Random(seed)
+    for _ in range(2):
+        killed(table, tmp_path / "study", moment=chance.randrange(2 * N_PERMUTATIONS + 8), jobs=2)
+    assert findings_of_run(table, tmp_path / "study", jobs=2) == undisturbed
 
 
 def test_a_changed_table_is_refused(table, tmp_path):
     copy = tmp_path / "blood.csv"
     copy.write_text(table.read_text())
     out = tmp_path / "study"
-    assert run(copy, out, "--permutations", "0", "--jobs", "1").returncode == 0
+    assert run(copy, out, permutations=0).exit_code == 0
     lines = copy.read_text().splitlines()
     copy.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
-    refused = run(copy, out, "--permutations", "0", "--jobs", "1")
-    assert refused.returncode == 2
-    assert "the table itself" in refused.stderr
+    refused = run(copy, out, permutations=0)
+    assert refused.exit_code == 2
+    assert "the table itself" in refused.output
 
 
-def test_two_processes_cannot_run_one_study(table, tmp_path):
-    from fewer.study import StudyFolder
-
+def test_two_runs_of_one_study_at_once_are_refused(table, tmp_path):
     with StudyFolder(tmp_path / "study").locked():
         refused = run(table, tmp_path / "study")
-    assert refused.returncode == 2
-    assert "Another process is running" in refused.stderr
+    assert refused.exit_code == 2
+    assert "Another process is running" in refused.output
