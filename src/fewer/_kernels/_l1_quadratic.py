@@ -8,7 +8,7 @@ than others. Along that step the first coefficient to reach zero ends it there.
 import numpy as np
 from numba import njit
 
-from fewer._kernels._table_columns import SUMS
+SUMS = {"reassoc", "nsz", "contract"}
 
 
 @njit(cache=True, nogil=True)
@@ -19,6 +19,17 @@ def optimality_gap(slope, coefficient, penalty):
     if coefficient < 0.0:
         return abs(slope - penalty)
     return max(abs(slope) - penalty, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def optimality_gaps(slopes, coefficients, penalties, gaps):
+    """Fill in the gap of every coordinate; returns their sum, and the largest."""
+    total, largest = 0.0, 0.0
+    for j in range(slopes.size):
+        gaps[j] = optimality_gap(slopes[j], coefficients[j], penalties[j])
+        total += gaps[j]
+        largest = max(largest, gaps[j])
+    return total, largest
 
 
 @njit(cache=True, nogil=True)

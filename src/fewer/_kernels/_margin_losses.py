@@ -40,76 +40,35 @@ def total_loss(loss, y, weights, z):
 
 
 @njit(cache=True, nogil=True)
-def total_loss_along(loss, y, weights, z, step, direction):
-    """``sum_i weights_i loss(y_i, z_i + step direction_i)``."""
-    total = 0.0
-    for i in range(z.size):
-        total += weights[i] * loss_at(loss, y[i], z[i] + step * direction[i])
-    return total
-
-
-@njit(cache=True, nogil=True)
-def slopes(loss, y, weights, z, first):
-    """First derivatives of the rows' losses."""
-    if loss == LOG:
-        for i in range(z.size):
-            first[i] = -weights[i] * y[i] / (1.0 + exp(min(y[i] * z[i], 700.0)))
-    elif loss == SQUARED_HINGE:
-        for i in range(z.size):
-            first[i] = -2.0 * weights[i] * y[i] * max(1.0 - y[i] * z[i], 0.0)
-    else:
-        for i in range(z.size):
-            first[i] = weights[i] * (z[i] - y[i])
-
-
-@njit(cache=True, nogil=True)
-def slopes_and_curvatures(loss, y, weights, z, first, second):
-    """First and second derivatives of the rows' losses (generalised second ones for the squared hinge)."""
-    if loss == LOG:
-        for i in range(z.size):
-            wrong = 1.0 / (1.0 + exp(min(y[i] * z[i], 700.0)))
-            first[i] = -weights[i] * y[i] * wrong
-            second[i] = weights[i] * wrong * (1.0 - wrong)
-    elif loss == SQUARED_HINGE:
-        for i in range(z.size):
-            short = 1.0 - y[i] * z[i]
-            first[i] = -2.0 * weights[i] * y[i] * max(short, 0.0)
-            second[i] = 2.0 * weights[i] if short > 0.0 else 0.0
-    else:
-        for i in range(z.size):
-            first[i] = weights[i] * (z[i] - y[i])
-            second[i] = weights[i]
-
-
-@njit(cache=True, nogil=True)
-def loss_and_derivatives_along(loss, y, weights, z, step, direction, first, second):
-    """:func:`total_loss_along`, with the derivatives there; one exponential serves all three of the log loss."""
+def loss_and_derivatives(loss, y, weights, z, first, second):
+    """:func:`total_loss`, with first and second derivatives of the rows' losses (generalised for the squared hinge)."""
     total = 0.0
     if loss == LOG:
-        # The logarithm of a product is the sum of logarithms, as long as the weight stays the same.
+        # One exponential serves all three; and the logarithm of a product is the sum of logarithms, as long as the
+        # weight stays the same.
         product, shared = 1.0, weights[0]
         for i in range(z.size):
-            margin = y[i] * (z[i] + step * direction[i])
+            margin = y[i] * z[i]
             small = exp(-abs(margin))
             share = 1.0 / (1.0 + small)
-            wrong = small * share if margin > 0.0 else share
+            wrong = (small if margin > 0.0 else 1.0) * share
             first[i] = -weights[i] * y[i] * wrong
             second[i] = weights[i] * small * share * share
             if weights[i] != shared or product > 1e300:
                 total += shared * log(product)
                 product, shared = 1.0, weights[i]
             product *= 1.0 + small
-            if margin < 0.0:
-                total -= weights[i] * margin
+            total += weights[i] * max(-margin, 0.0)
         return total + shared * log(product)
     for i in range(z.size):
-        place = z[i] + step * direction[i]
-        total += weights[i] * loss_at(loss, y[i], place)
         if loss == SQUARED_HINGE:
-            short = 1.0 - y[i] * place
-            first[i] = -2.0 * weights[i] * y[i] * max(short, 0.0)
+            short = max(1.0 - y[i] * z[i], 0.0)
+            total += weights[i] * short * short
+            first[i] = -2.0 * weights[i] * y[i] * short
             second[i] = 2.0 * weights[i] if short > 0.0 else 0.0
         else:
-            first[i] = weights[i] * (place - y[i])
+            off = z[i] - y[i]
+            total += 0.5 * weights[i] * off * off
+            first[i] = weights[i] * off
             second[i] = weights[i]
     return total

@@ -1,4 +1,4 @@
-"""The columns of a table in a form that coordinate methods want, dense or sparse, in one vocabulary.
+"""One column of a table, dense or sparse, in one vocabulary, for kernels that are written once for both.
 
 A dense table is an array in Fortran order; a sparse one is ``(data, indices, indptr, n_rows)`` of its CSC form. Column
 ``p``, one past the last, is the constant 1: the place of an intercept. Numba picks the form when it compiles, so a
@@ -11,26 +11,13 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-SUMS = {"reassoc", "nsz", "contract"}
+from fewer._kernels._l1_quadratic import SUMS
+
 _OPTIONS: Any = {"fastmath": SUMS, "nogil": True}
-
-
-# So many entries of a vector stay near the processor while a block of rows goes by.
-_ROWS_AT_ONCE = 2048
 
 
 def _is_dense(X) -> bool:
     return isinstance(X, types.Array)
-
-
-def n_columns(X): ...
-
-
-@overload(n_columns)
-def _n_columns(X):
-    if _is_dense(X):
-        return lambda X: X.shape[1]
-    return lambda X: X[2].size - 1
 
 
 def n_stored(X, j): ...
@@ -136,196 +123,5 @@ def _weighted_square(X, j, h):
             for i in range(n_rows):
                 total += h[i]
         return total
-
-    return sparse
-
-
-def add(X, j, step, v): ...
-
-
-@overload(add, jit_options=_OPTIONS)
-def _add(X, j, step, v):
-    """``v_i += step x_ij``."""
-    if _is_dense(X):
-
-        def dense(X, j, step, v):
-            if j < X.shape[1]:
-                column = X[:, j]
-                for i in range(v.size):
-                    v[i] += step * column[i]
-            else:
-                for i in range(v.size):
-                    v[i] += step
-
-        return dense
-
-    def sparse(X, j, step, v):
-        data, indices, indptr, n_rows = X
-        if j < indptr.size - 1:
-            for at in range(indptr[j], indptr[j + 1]):
-                v[np.uint32(indices[at])] += step * data[at]
-        else:
-            for i in range(n_rows):
-                v[i] += step
-
-    return sparse
-
-
-def add_weighted(X, j, step, h, v): ...
-
-
-@overload(add_weighted, jit_options=_OPTIONS)
-def _add_weighted(X, j, step, h, v):
-    """``v_i += step h_i x_ij``."""
-    if _is_dense(X):
-
-        def dense(X, j, step, h, v):
-            if j < X.shape[1]:
-                column = X[:, j]
-                for i in range(v.size):
-                    v[i] += step * h[i] * column[i]
-            else:
-                for i in range(v.size):
-                    v[i] += step * h[i]
-
-        return dense
-
-    def sparse(X, j, step, h, v):
-        data, indices, indptr, n_rows = X
-        if j < indptr.size - 1:
-            for at in range(indptr[j], indptr[j + 1]):
-                v[np.uint32(indices[at])] += step * h[np.uint32(indices[at])] * data[at]
-        else:
-            for i in range(n_rows):
-                v[i] += step * h[i]
-
-    return sparse
-
-
-def products(X, columns, v, out): ...
-
-
-@overload(products, jit_options=_OPTIONS)
-def _products(X, columns, v, out):
-    """``out[at] = sum_i x_ij v_i`` for each of the columns named, which are in order and different."""
-    if _is_dense(X):
-        with_blas = X.dtype == types.float64
-
-        def dense(X, columns, v, out):
-            n_all = X.shape[1]
-            if with_blas and columns.size >= n_all and columns[n_all - 1] == n_all - 1:
-                np.dot(X.T, v, out[:n_all])
-                out[n_all:] = v.sum()
-                return
-            out[:] = 0.0
-            for start in range(0, v.size, _ROWS_AT_ONCE):
-                part = v[start : start + _ROWS_AT_ONCE]
-                for at in range(columns.size):
-                    total = 0.0
-                    if columns[at] < n_all:
-                        column = X[:, columns[at]][start : start + _ROWS_AT_ONCE]
-                        for i in range(part.size):
-                            total += column[i] * part[i]
-                    else:
-                        for i in range(part.size):
-                            total += part[i]
-                    out[at] += total
-
-        return dense
-
-    def sparse(X, columns, v, out):
-        data, indices, indptr, n_rows = X  # out of the loop: unpacking costs more than a short column
-        for turn in range(columns.size):
-            j = columns[turn]
-            total, other = 0.0, 0.0
-            if j < indptr.size - 1:
-                at, stop = np.int64(indptr[j]), np.int64(indptr[j + 1])
-                while at + 1 < stop:
-                    total += data[at] * v[np.uint32(indices[at])]
-                    other += data[at + 1] * v[np.uint32(indices[at + 1])]
-                    at += 2
-                if at < stop:
-                    total += data[at] * v[np.uint32(indices[at])]
-            else:
-                for i in range(n_rows):
-                    total += v[i]
-            out[turn] = total + other
-
-    return sparse
-
-
-def combination(X, columns, steps, out): ...
-
-
-@overload(combination, jit_options=_OPTIONS)
-def _combination(X, columns, steps, out):
-    """``out = sum_j steps_j x_j``, over the columns named."""
-    if _is_dense(X):
-
-        def dense(X, columns, steps, out):
-            out[:] = 0.0
-            for start in range(0, out.size, _ROWS_AT_ONCE):
-                part = out[start : start + _ROWS_AT_ONCE]
-                for at in range(columns.size):
-                    step = steps[at]
-                    if step == 0.0:
-                        continue
-                    if columns[at] < X.shape[1]:
-                        column = X[:, columns[at]][start : start + _ROWS_AT_ONCE]
-                        for i in range(part.size):
-                            part[i] += step * column[i]
-                    else:
-                        for i in range(part.size):
-                            part[i] += step
-
-        return dense
-
-    def sparse(X, columns, steps, out):
-        data, indices, indptr, n_rows = X
-        out[:] = 0.0
-        for turn in range(columns.size):
-            j, step = columns[turn], steps[turn]
-            if step == 0.0:
-                continue
-            if j < indptr.size - 1:
-                for at in range(indptr[j], indptr[j + 1]):
-                    out[np.uint32(indices[at])] += step * data[at]
-            else:
-                for i in range(n_rows):
-                    out[i] += step
-
-    return sparse
-
-
-def picked(X, columns): ...
-
-
-@overload(picked, jit_options={"nogil": True})
-def _picked(X, columns):
-    """The columns named as a table of their own, and their places in it; a dense table stays as it is.
-
-    A sparse one has only stored columns afterwards, also for the constant, and 64 bits.
-    """
-    if _is_dense(X):
-        return lambda X, columns: (X, columns)
-
-    def sparse(X, columns):
-        data, indices, indptr, n_rows = X
-        starts = np.empty(columns.size + 1, dtype=indptr.dtype)
-        starts[0] = 0
-        for at in range(columns.size):
-            starts[at + 1] = starts[at] + n_stored(X, columns[at])
-        values, rows = np.empty(starts[-1]), np.empty(starts[-1], dtype=indices.dtype)
-        for at in range(columns.size):
-            j, place = columns[at], starts[at]
-            if j < indptr.size - 1:
-                for old in range(indptr[j], indptr[j + 1]):
-                    values[place], rows[place] = data[old], indices[old]
-                    place += 1
-            else:
-                for i in range(n_rows):
-                    values[place], rows[place] = 1.0, i
-                    place += 1
-        return (values, rows, starts, n_rows), np.arange(columns.size)
 
     return sparse

@@ -17,9 +17,10 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from fewer._estimators import checked_array, encoded_classes
 from fewer._figures import Result
-from fewer._kernels._kept_gram import nothing_kept
-from fewer._kernels._l1_proximal_newton import violations, working_set_rounds
 from fewer.learn.sparse._problem import LOSSES, L1Problem, with_fast_columns
+from fewer.learn.sparse.solvers._kept_gram import KeptGram
+from fewer.learn.sparse.solvers._standing import Standing
+from fewer.learn.sparse.solvers._working_sets import Candidates
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,8 +40,8 @@ class L1Path(Result):
     objectives : ndarray of shape (n_points,)
         What was minimised, ``||w||_1 + C sum of losses``.
     violations : ndarray of shape (n_points,)
-        Sum of the absolute sub-gradients at the end. Without an intercept, an objective is above its minimum by twice
-        this share of itself at most.
+        Largest absolute sub-gradient at the end. Without an intercept, an objective is above its minimum by twice this
+        share of itself at most.
     last_slopes : ndarray of shape (n_features,)
         Absolute slopes of the loss at the last point; a column at zero stays there while its slope is at most 1.
     feature_names : ndarray of str or None
@@ -125,36 +126,27 @@ def smallest_weight(problem: L1Problem) -> float:
 
 def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | None = None):
     """Coefficients (sparse, a row for each weight), objectives, violations, and the last absolute slopes."""
-    everything = np.arange(problem.size)
-    w = null_start(problem)
-    z = problem.predictions(w)
-    slopes, gaps = np.empty(problem.size), np.empty(problem.size)
-    what = (problem.code, problem.columns, problem.y)
-    violations(*what, Cs[0] * problem.weights, problem.penalties, w, z, everything, slopes, gaps)
-    loss, penalty = problem.loss_of(z), 0.0
-    before = Cs[0]
-    kept = nothing_kept(problem.size, len(z))
+    start = null_start(problem)
+    standing = Standing(problem.scaled(Cs[0]), start)
+    w = standing.w
+    slopes = np.asarray(standing.problem.transposed(standing.first), dtype=np.float64)
+    kept = KeptGram(problem.table, problem.size)
     rows, objectives, ends = [], [], []
+    before = Cs[0]
     for C in Cs:
-        here = (*what, C * problem.weights, problem.penalties, w, z)
-        value = C * loss + penalty
-        # The strong rule: whose slope may have grown past its bound on the way here. They come first, all others after.
+        # From here on slopes grow with C; whose may pass its bound on the way comes first (the strong rule).
+        standing.scale(C / before)
         slopes *= C / before
-        strong = np.abs(slopes) * max(2 * before / C - 1, 0.0) >= problem.penalties
+        strong = np.flatnonzero((np.abs(slopes) * max(2 * before / C - 1, 0.0) >= problem.penalties) | (w != 0.0))
         before = C
-        for columns in (np.flatnonzero(strong | (w != 0)), everything):
-            inner = slopes if columns is everything else np.empty(columns.size)
-            inner_gaps = gaps if columns is everything else np.empty(columns.size)
-            total = violations(*here, columns, inner, inner_gaps)
-            total, value, _ = working_set_rounds(
-                *here, columns, inner, inner_gaps, total, value, tol if columns is everything else 0.3 * tol, 1000, 50,
-                1.0, True, kept,
-            )  # fmt: skip
-        penalty = problem.penalty(w)
-        loss = (value - penalty) / C
+        likely = Candidates(standing, slopes[strong], strong)
+        likely.rounds(0.5 * tol, kept)
+        everything = Candidates(standing, slopes)
+        everything.look()
+        everything.rounds(tol, kept)
         rows.append(sparse.csr_array(w[None, :]))
-        objectives.append(value)
-        ends.append(total)
+        objectives.append(standing.objective)
+        ends.append(everything.largest)
         if max_features is not None and np.count_nonzero(w[: problem.X.shape[1]]) > max_features:
             break
     return sparse.vstack(rows, format="csr"), np.array(objectives), np.array(ends), np.abs(slopes)
@@ -197,7 +189,7 @@ def l1_path(
     max_features : int or None, default=None
         Stop after the first model with more columns than this.
     tol : float, default=1e-4
-        Each fit ends when the absolute sub-gradients of all columns sum to this; the bound of a column at zero is 1.
+        Each fit ends when no column's absolute sub-gradient exceeds this; the bound of a column at zero is 1.
 
     Returns
     -------

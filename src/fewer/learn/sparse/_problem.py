@@ -16,10 +16,10 @@ from fewer._kernels._margin_losses import (
     LOG,
     SQUARED,
     SQUARED_HINGE,
-    slopes,
-    slopes_and_curvatures,
+    loss_and_derivatives,
     total_loss,
 )
+from fewer.learn.sparse._columns import DenseColumns, SparseColumns
 
 LOSSES = {"log": LOG, "squared_hinge": SQUARED_HINGE, "squared": SQUARED}
 
@@ -92,6 +92,11 @@ class L1Problem:
     def columns(self):
         return columns_of(self.X)
 
+    @cached_property
+    def table(self) -> DenseColumns | SparseColumns:
+        """The columns, for solvers that take some at a time."""
+        return DenseColumns(self.columns) if isinstance(self.columns, np.ndarray) else SparseColumns(*self.columns)
+
     @property
     def size(self) -> int:
         """Number of coefficients, with the intercept."""
@@ -130,14 +135,12 @@ class L1Problem:
 
     def slopes(self, predictions: np.ndarray) -> np.ndarray:
         """Derivative of every row's loss."""
-        first = np.empty_like(predictions)
-        slopes(self.code, self.y, self.weights, predictions, first)
-        return first
+        return self.slopes_and_curvatures(predictions)[0]
 
     def slopes_and_curvatures(self, predictions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """First and second derivatives of every row's loss."""
         first, second = np.empty_like(predictions), np.empty_like(predictions)
-        slopes_and_curvatures(self.code, self.y, self.weights, predictions, first, second)
+        loss_and_derivatives(self.code, self.y, self.weights, predictions, first, second)
         return first, second
 
     def gradient(self, coefficients: np.ndarray) -> np.ndarray:

@@ -11,33 +11,26 @@ linear classification, JMLR 11, 3183-3234.
 
 import numpy as np
 
-from fewer._kernels._kept_gram import nothing_kept
-from fewer._kernels._l1_proximal_newton import working_set_round
-from fewer.learn.sparse._problem import L1Problem, smallest_subgradient
+from fewer.learn.sparse._problem import L1Problem
+from fewer.learn.sparse.solvers._kept_gram import LARGEST, KeptGram
 from fewer.learn.sparse.solvers._solution import OnIteration, Solution, go_on
-
-NEWTON_STEPS = 50
+from fewer.learn.sparse.solvers._standing import Standing
+from fewer.learn.sparse.solvers._working_sets import MAX_STEPS, Candidates, first_size
 
 
 def _rounds(problem, start, tol, max_iter, on_iteration, *, share, max_steps, with_matrix):
-    w = start.copy()
-    z = problem.predictions(w)
-    columns = np.arange(problem.size)
-    what = (problem.code, problem.columns, problem.y, problem.weights, problem.penalties)
-    slopes = (problem.gradient(w) if w.any() else problem.start_gradient).copy()
-    gaps = np.abs(smallest_subgradient(slopes, w, problem.penalties))
-    total = float(gaps.sum())
-    value = problem.objective(w, z)
-    kept = nothing_kept(problem.size, len(z))
-    size, n_iter, stuck = 64 + 2 * np.count_nonzero(w), 0, False
-    while total > tol and n_iter < max_iter and not stuck:
-        total, value, size, stuck = working_set_round(
-            *what, w, z, columns, slopes, gaps, total, value, size, tol, max_steps, share, with_matrix, kept
-        )
+    standing = Standing(problem, start)
+    slopes = (problem.transposed(standing.first) if start.any() else problem.start_gradient).copy()
+    candidates = Candidates(standing, slopes)
+    kept = KeptGram(problem.table, problem.size, LARGEST if with_matrix else 0)
+    size, n_iter, stuck = first_size(start), 0, False
+    while candidates.total > tol and n_iter < max_iter and not stuck:
+        size, stuck = candidates.round(size, share, tol, max_steps, kept)
         n_iter += 1
-        if on_iteration(w, z):
+        if on_iteration(standing.w, standing.z):
             break
-    return Solution(w, z, value, total, n_iter, total <= tol, slopes)
+    total = candidates.total
+    return Solution(standing.w, standing.z, standing.objective, total, n_iter, total <= tol, candidates.slopes)
 
 
 def newglmnet(
@@ -56,4 +49,4 @@ def auto(
     on_iteration: OnIteration = go_on,
 ) -> Solution:
     """Proximal Newton on working sets, by passes or by matrices, whichever turns out cheaper."""
-    return _rounds(problem, start, tol, max_iter, on_iteration, share=0.5, max_steps=NEWTON_STEPS, with_matrix=True)
+    return _rounds(problem, start, tol, max_iter, on_iteration, share=0.5, max_steps=MAX_STEPS, with_matrix=True)
