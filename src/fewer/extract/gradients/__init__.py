@@ -1,0 +1,8 @@
+"""The gradient of what is to be predicted, and what it tells: directions, bent coordinates, a graph of columns."""
+
+from fewer.extract.gradients._gradient_diffusion_map import GradientDiffusionMap
+from fewer.extract.gradients._gradient_graph import GradientGraph
+from fewer.extract.gradients._gradient_learner import GradientLearner
+from fewer.extract.gradients._gradient_outer_product import GradientOuterProduct
+
+__all__ = ["GradientDiffusionMap", "GradientGraph", "GradientLearner", "GradientOuterProduct"]

@@ -1,0 +1,279 @@
+"""Bent coordinates that follow the target; ``_diffusion`` has the mathematics."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_consistent_length
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import fit_steps, warn_caller
+from fewer.catalogue import method
+from fewer.extract._extractor import Extractor, upright
+from fewer.extract.gradients._diffusion import slow_modes, squared_changes
+from fewer.extract.gradients._gradient_learner import GradientLearner
+from fewer.extract.gradients._labelled import labelled_rows
+from fewer.extract.gradients._learnt_gradients import learnt_gradients
+from fewer.extract.gradients._row_space import median_distance
+
+
+@method(
+    tasks=["classification", "regression"],
+    when="Rows lie on a bent surface (a Swiss roll, a ring) and the target changes along it; also when only some rows "
+    "have a target, and the others shall help to find the shape. A nearest-neighbour learner comes after it.",
+    cost="O(n^2 p) for likeness and some tens of steps of O(n^2 min(n, p)); O(n^2 + n p) memory",
+    paper="learning-gradients",
+)
+class GradientDiffusionMap(CallbackSupportMixin, Extractor):
+    """Coordinates of a slow walk between rows that are alike in place and in target.
+
+    Rows are alike if they are close and the target, by its learnt gradient, hardly changes between them; the new
+    columns are the slow modes of a random walk among such rows.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+        Number of new columns; None for as many as there are.
+    sigma1 : "median" or float, default="median"
+        Width of likeness in place, in squared distance; by default the median squared distance of two rows.
+    sigma2 : "median" or float, default="median"
+        Width of likeness in target, in squared change; by default the median over pairs. ``numpy.inf`` leaves the
+        target out: an ordinary diffusion map.
+    t : float, default=1
+        Steps of the walk: each new column is multiplied by its eigenvalue to this power.
+    estimator : GradientLearner, default=None
+        Learns the gradient from rows with a target. By default with the squared loss for numbers and the logistic
+        loss for classes.
+    change : {"gradient", "function"}, default="gradient"
+        How the change of the target between two rows is told: by the gradient at both, or by the difference of the
+        function's values.
+    n_neighbors : int or None, default=None
+        If given, a row is compared with so many nearest ones only, and those that it is a nearest one of.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The training rows in the new columns.
+    eigenvalues_ : ndarray of shape (n_components,)
+        How much is left of each column after one step of the walk, decreasing.
+    sigma1_ : float
+        Width of likeness in place.
+    sigma2_ : float
+        Width of likeness in target.
+    X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Training table.
+    estimator_ : GradientLearner or None
+        What has learnt the gradient; None if the target is left out.
+    n_components_ : int
+        Number of new columns.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    GradientOuterProduct : Straight directions along which the target changes.
+    sklearn.manifold.SpectralEmbedding : Without a target.
+
+    Notes
+    -----
+    Which of the two comes first, the shape of the cloud or the target, turns with ``sigma2``: choose both widths by
+    how well the learner after it does on held-out rows.
+
+    With ``n_neighbors``, a training row that is passed to ``transform`` is compared with its own nearest rows, and may
+    come out a little off its place in ``embedding_``.
+
+    References
+    ----------
+    .. [1] Wu, Q., Guinney, J., Maggioni, M. and Mukherjee, S. (2010). Learning gradients: predictive models that infer
+       geometry and statistical dependence. Journal of Machine Learning Research 11, 2175-2198.
+
+    Examples
+    --------
+    A ring: the target is the angle's sine, and half of the rows do not have it.
+
+    >>> import numpy as np
+    >>> from fewer.extract import GradientDiffusionMap
+    >>> angle = np.random.default_rng(0).uniform(0, 2 * np.pi, size=200)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> y = np.where(np.arange(200) < 100, np.sin(angle), np.nan)
+    >>> first = GradientDiffusionMap(n_components=1).fit_transform(X, y)[:, 0]
+    >>> bool(abs(np.corrcoef(first, np.sin(angle))[0, 1]) > 0.95)
+    True
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "sigma1": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
+        "sigma2": [StrOptions({"median"}), Interval(Real, 0, None, closed="right")],
+        "t": [Interval(Real, 0, None, closed="left")],
+        "estimator": [GradientLearner, None],
+        "change": [StrOptions({"gradient", "function"})],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        sigma1="median",
+        sigma2="median",
+        t=1,
+        estimator=None,
+        change="gradient",
+        n_neighbors=None,
+    ):
+        self.n_components = n_components
+        self.sigma1 = sigma1
+        self.sigma2 = sigma2
+        self.t = t
+        self.estimator = estimator
+        self.change = change
+        self.n_neighbors = n_neighbors
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
+    @property
+    def _follows_target(self) -> bool:
+        return self.sigma2 != np.inf
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Find the new columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Numbers or classes; NaN, None, or -1 among classes that are whole numbers, for rows without one. Not used
+            if ``sigma2`` is infinite.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X = self._validated(X)
+        if not self._follows_target:
+            self.estimator_ = None
+            with fit_steps(self, X):
+                self._embed(X)
+            return self
+        if y is None:
+            raise ValueError(
+                "GradientDiffusionMap requires y to be passed, but the target y is None. Let sigma2=numpy.inf for a "
+                "map without a target."
+            )
+        y = np.asarray(y)
+        check_consistent_length(X, y)
+        known = labelled_rows(y)
+        with learnt_gradients(self, X[known], y.ravel()[known]) as learner:
+            self.estimator_ = learner
+            self._embed(X)
+        return self
+
+    def _embed(self, X: Any) -> None:
+        self.X_fit_ = X
+        squared_distances = euclidean_distances(X, squared=True).astype(float, copy=False)
+        self.sigma1_ = median_distance(squared_distances) ** 2 if self.sigma1 == "median" else float(self.sigma1)
+        changes = self._squared_changes(X)
+        self.sigma2_ = median_distance(changes) ** 2 if self.sigma2 == "median" else float(self.sigma2)
+        alike = np.exp(-squared_distances / self.sigma1_ - changes / self.sigma2_)
+        if self.n_neighbors is not None:
+            alike = self._among_neighbours(alike, squared_distances)
+        n_rows = X.shape[0]
+        modes = slow_modes(alike, self._number_of_components(n_rows - 1, "one less than there are rows"))
+        # Turned here once, for new rows as well.
+        self._modes = upright(modes.vectors.T).T
+        self.eigenvalues_ = modes.eigenvalues
+        self.embedding_ = (self._modes * self.eigenvalues_**self.t).astype(X.dtype, copy=False)
+        self.n_components_ = len(self.eigenvalues_)
+
+    def _squared_changes(self, X: Any) -> np.ndarray:
+        """Squared change of the target from each row to each training row; 0 if it is left out."""
+        learner = self.estimator_
+        if learner is None:
+            return np.zeros((1, 1))
+        if self.change == "function":
+            here, there = (np.atleast_2d(learner._function(each).T) for each in (X, self.X_fit_))
+            return np.square(here[:, :, None] - there[:, None, :]).sum(axis=0)
+        return squared_changes(*learner._along_and_slopes(X), *learner._along_and_slopes(self.X_fit_))
+
+    def _among_neighbours(self, alike: np.ndarray, squared_distances: np.ndarray) -> sparse.csr_array:
+        """Likeness between rows one of which is among the nearest of the other; it stays 1 with itself."""
+        near = _nearest_of_each(squared_distances, self.n_neighbors + 1)
+        graph = sparse.csr_array(np.where(near | near.T, alike, 0.0))
+        n_parts = connected_components(graph, directed=False, return_labels=False)
+        if n_parts > 1:
+            warn_caller(
+                f"Rows fall into {n_parts} parts that no neighbours connect, and the first new columns tell only these "
+                f"parts apart: raise n_neighbors={self.n_neighbors}."
+            )
+        return graph
+
+    def fit_transform(self, X, y=None):
+        """Find the new columns, and give them for the training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            The target, as for ``fit``.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            ``embedding_``.
+        """
+        return self.fit(X, y).embedding_
+
+    def transform(self, X):
+        """New columns of rows: the mean of those alike, by Nyström's formula.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            One column for each mode.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        squared_distances = euclidean_distances(X, self.X_fit_, squared=True).astype(float, copy=False)
+        unlike = squared_distances / self.sigma1_ + self._squared_changes(X) / self.sigma2_
+        # A row far from all others still goes where the nearest are.
+        alike = np.exp(unlike.min(axis=1, keepdims=True) - unlike)
+        if self.n_neighbors is not None:
+            alike = np.where(_nearest_of_each(squared_distances, self.n_neighbors + 1), alike, 0.0)
+        steps = alike / alike.sum(axis=1, keepdims=True)
+        return (steps @ (self._modes * self.eigenvalues_ ** (self.t - 1.0))).astype(X.dtype, copy=False)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._follows_target
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _nearest_of_each(squared_distances: np.ndarray, n_nearest: int) -> np.ndarray:
+    """Mask of the nearest training rows of each row."""
+    n_nearest = min(n_nearest, squared_distances.shape[1])
+    nearest = np.argpartition(squared_distances, n_nearest - 1, axis=1)[:, :n_nearest]
+    mask = np.zeros(squared_distances.shape, dtype=bool)
+    np.put_along_axis(mask, nearest, True, axis=1)
+    return mask

@@ -1,0 +1,207 @@
+"""A graph of the columns that act on the target together; ``_dependence`` has the mathematics."""
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import validated
+from fewer.catalogue import method
+from fewer.extract.gradients._dependence import inverse_factor, strongest_edges
+from fewer.extract.gradients._gradient_learner import GradientLearner
+from fewer.extract.gradients._learnt_gradients import learnt_gradients
+from fewer.extract.gradients._outer_product import outer_product
+from fewer.extract.gradients._plot_graph import graph_figure
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_SHARE_OF_LARGEST = 0.05
+_MOST_EDGES = 1_000_000
+
+
+@method(
+    tasks=["classification", "regression"],
+    when="You want to see which columns drive the target, and which of them do so together: a network of genes behind "
+    "an outcome. Unlike a graphical model of the columns alone, it shows nothing of columns that do not matter.",
+    cost="O(n^2 min(n, p)) for each of some tens of steps, O(p^2 k) for the edges; O(n^2 + n p + edges) memory",
+    paper="learning-gradients",
+)
+class GradientGraph(CallbackSupportMixin, BaseEstimator):
+    """Partial correlations of columns in their effect on the target.
+
+    Parameters
+    ----------
+    estimator : GradientLearner, default=None
+        Learns the gradient. By default with the squared loss for numbers and the logistic loss for classes.
+    epsilon : {"auto", "permutation"} or float, default="auto"
+        Eigenvalues of the mean outer product of gradients up to this are taken for noise. "auto" is 5% of the largest;
+        "permutation" the largest one that is seen in any of ``n_permutations`` fits with shuffled target.
+    n_edges : int or None, default=None
+        How many edges to keep, the strongest; None for all, up to a million.
+    floor : float, default=0.05
+        Columns whose entry of the inverse's diagonal is below this share of the largest are irrelevant, and get no
+        edges.
+    n_permutations : int, default=20
+        Fits with shuffled target, for ``epsilon="permutation"``.
+    random_state : int, RandomState or None, default=None
+        Shuffles the target.
+
+    Attributes
+    ----------
+    partial_correlations_ : sparse matrix of shape (n_features, n_features)
+        Partial correlation R of each pair that has an edge; symmetric, 0 on the diagonal.
+    edges_ : ndarray of shape (n_edges, 2)
+        The pairs of columns, strongest first.
+    edge_values_ : ndarray of shape (n_edges,)
+        Partial correlation of each pair.
+    inverse_diagonal_ : ndarray of shape (n_features,)
+        Diagonal of the inverse of the outer product.
+    relevant_ : ndarray of bool of shape (n_features,)
+        Which columns are above the floor.
+    feature_scores_ : ndarray of shape (n_features,)
+        Mean squared slope of the target along each column: the diagonal of the outer product.
+    eigenvalues_ : ndarray of shape (n_directions,)
+        Eigenvalues of the outer product, decreasing.
+    epsilon_ : float
+        Eigenvalues up to this were taken for noise.
+    n_directions_ : int
+        Number of eigenvalues above it.
+    estimator_ : GradientLearner
+        What has learnt the gradient.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    GradientOuterProduct : The directions themselves.
+    sklearn.covariance.GraphicalLasso : Dependence between columns, without a target.
+
+    Notes
+    -----
+    If the target depends on one direction only, all columns in it have a partial correlation of -1 or 1 with each
+    other: that they act together is then all that can be said. ``feature_scores_`` tells how much each does.
+
+    References
+    ----------
+    .. [1] Wu, Q., Guinney, J., Maggioni, M. and Mukherjee, S. (2010). Learning gradients: predictive models that infer
+       geometry and statistical dependence. Journal of Machine Learning Research 11, 2175-2198.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.extract import GradientGraph
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> graph = GradientGraph().fit(X, X[:, 0] + X[:, 3])
+    >>> graph.edges_.tolist()
+    [[0, 3]]
+    """
+
+    _parameter_constraints = {
+        "estimator": [GradientLearner, None],
+        "epsilon": [StrOptions({"auto", "permutation"}), Interval(Real, 0, None, closed="left")],
+        "n_edges": [Interval(Integral, 1, None, closed="left"), None],
+        "floor": [Interval(Real, 0, 1, closed="both")],
+        "n_permutations": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, estimator=None, *, epsilon="auto", n_edges=None, floor=0.05, n_permutations=20, random_state=None
+    ):
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.n_edges = n_edges
+        self.floor = floor
+        self.n_permutations = n_permutations
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Find the edges.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Numbers or classes.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = validated(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_min_samples=2)
+        with learnt_gradients(self, X, y) as learner:
+            product = outer_product(learner)
+            self.estimator_ = learner
+            self.eigenvalues_ = product.eigenvalues
+            self.feature_scores_ = product.diagonal
+            self.epsilon_ = self._noise(learner, X, y)
+            factor = inverse_factor(product, self.epsilon_)
+            self.n_directions_ = factor.shape[1]
+            if self.n_directions_ == 0:
+                raise ValueError(
+                    f"No eigenvalue is above epsilon={self.epsilon_:.3g}, the largest is {product.eigenvalues[0]:.3g}: "
+                    "nothing is left to draw a graph from."
+                )
+            self.inverse_diagonal_ = np.einsum("ij,ij->i", factor, factor)
+            self.relevant_ = self.inverse_diagonal_ >= self.floor * self.inverse_diagonal_.max()
+            self.relevant_ &= self.inverse_diagonal_ > 0
+            edges = strongest_edges(factor, np.flatnonzero(self.relevant_), self.n_edges or _MOST_EDGES)
+            self.edges_, self.edge_values_ = edges
+            self.partial_correlations_ = _symmetric(edges.pairs, edges.values, X.shape[1])
+        return self
+
+    def _noise(self, learner: GradientLearner, X: Any, y: np.ndarray) -> float:
+        """Eigenvalues up to this are noise."""
+        if self.epsilon == "auto":
+            return float(_SHARE_OF_LARGEST * self.eigenvalues_[0])
+        if self.epsilon != "permutation":
+            return float(self.epsilon)
+        rng = check_random_state(self.random_state)
+        shuffled = GradientLearner(**learner.get_params(deep=False))
+        return max(
+            float(outer_product(shuffled.fit(X, rng.permutation(y))).eigenvalues[0]) for _ in range(self.n_permutations)
+        )
+
+    def plot(self, n_columns: int = 30) -> "go.Figure":
+        """Draw the graph: columns on a circle, larger the more the target changes with them.
+
+        Parameters
+        ----------
+        n_columns : int, default=30
+            How many columns to draw at most, those with the highest scores among the relevant ones.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The picture.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", [f"x{column}" for column in range(self.n_features_in_)])
+        scores = np.where(self.relevant_, self.feature_scores_, -1)
+        columns = np.argsort(-scores, kind="stable")[: min(n_columns, int(self.relevant_.sum()))]
+        correlations = self.partial_correlations_[columns][:, columns].toarray()
+        return graph_figure([str(names[column]) for column in columns], self.feature_scores_[columns], correlations)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _symmetric(pairs: np.ndarray, values: np.ndarray, n_columns: int) -> sparse.csr_array:
+    upper = sparse.csr_array((values, (pairs[:, 0], pairs[:, 1])), shape=(n_columns, n_columns))
+    return (upper + upper.T).tocsr()
