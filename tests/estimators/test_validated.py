@@ -82,11 +82,28 @@ def test_a_frame_may_have_columns_named_x_and_y():
         (np.array(["a", "a"]), "Taker tells classes apart, and y has one class only, 'a'; at least two are needed"),
         (np.array([0.5, 1.5, 2.5]), "Unknown label type: continuous. Taker tells .* put them into bins first"),
         (np.eye(2), "y has several columns, and Taker takes one target only"),
+        (np.array(["a", np.nan, "b"], dtype=object), "^Input y contains NaN: there is no label in row 1. Taker needs"),
+        (np.array([None, "b", pd.NA], dtype=object), "no label in 2 rows, the first is row 0. .* leave these rows out"),
+        (np.array([1.0, 0.0, np.nan]), "^Input y contains NaN: there is no label in row 2"),
+        (np.array(["a", 3, "b"], dtype=object), r"labels of several kinds \(int, text\), .* make all of them text"),
+        (np.array([1, 2], dtype=object), r"Unknown label type: unknown. .* Python objects \(int\); .* y.astype\(int\)"),
     ],
 )
 def test_targets_without_classes_are_refused(y, message):
     with pytest.raises(ValueError, match=message):
         encoded_classes(y, "Taker")
+
+
+def test_a_series_with_missing_labels_is_told_by_its_row():
+    with pytest.raises(ValueError, match=r"^Input y contains NaN: there is no label in row 1\. Taker needs a class"):
+        validated(Taker(), np.eye(3), pd.Series(["a", None, "b"]))
+
+
+@pytest.mark.parametrize("y", [["1", "two"], np.array(["1", "two"]), pd.Series(["1", "two"])])
+def test_text_where_numbers_are_predicted_is_told(y):
+    with pytest.raises(ValueError, match=r"^y holds text, such as 'two', and Taker predicts numbers: give numbers"):
+        validated(Taker(), np.eye(2), y, y_numeric=True)
+    assert np.asarray(validated(Taker(), np.eye(2), ["1", "2"], y_numeric=True)[1], dtype=float).tolist() == [1.0, 2.0]
 
 
 def test_classes_are_coded_in_sorted_order():

@@ -9,11 +9,21 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from fewer._estimators._classes import refuse_missing_labels
+
 
 def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
     """What ``sklearn.utils.validation.validate_data`` gives; what it refuses is told with the names of columns."""
-    with _columns_named(X, type(estimator).__name__):
-        return validate_data(estimator, X, y, **options)
+    who = type(estimator).__name__
+    if options.get("y_numeric"):
+        _refuse_text_target(y, who)
+    with _columns_named(X, who):
+        try:
+            return validate_data(estimator, X, y, **options)
+        except ValueError as error:
+            if str(error).startswith("Input contains NaN"):  # of y: for X the message names it
+                refuse_missing_labels(np.asarray(y), who)
+            raise
 
 
 def checked_array(X: Any, who: str, **options: Any) -> Any:
@@ -102,6 +112,18 @@ def _told_of_text(X: Any, who: str) -> str | None:
                     "by OneHotEncoder or OrdinalEncoder as the step before in a pipeline, or leave it out."
                 )
     return None
+
+
+def _refuse_text_target(y: Any, who: str) -> None:
+    """Text where numbers are to be predicted; numbers written as text pass."""
+    target = np.asarray(y)
+    if target.dtype.kind in "OU":
+        for value in target.flat:
+            if isinstance(value, str) and not _is_number(value):
+                raise ValueError(
+                    f"y holds text, such as {str(value)!r}, and {who} predicts numbers: give numbers, or use a "
+                    "classifier if these are names of classes."
+                )
 
 
 def _is_number(text: str) -> bool:

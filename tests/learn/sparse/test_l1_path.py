@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.linear_model import lasso_path
 from sklearn.preprocessing import scale
@@ -135,3 +136,28 @@ def test_a_path_that_would_run_backwards_and_numbers_for_classes_are_told():
         l1_path(X, np.arange(20) % 2, eps=2)
     with pytest.raises(ValueError, match="loss='squared'"):
         l1_path(X, X[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+@pytest.mark.parametrize("cv", [3, [(np.arange(1, 40), np.arange(1))]])
+def test_a_class_that_a_fold_holds_out_whole_is_told(cv):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = np.where(X[:, 0] > 0, "yes", "no").astype(object)
+    y[0] = "perhaps"
+    with pytest.raises(ValueError, match=r"cannot learn class 'perhaps' in fold . of ., which holds out its only row"):
+        L1PathClassifierCV(cv=cv).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_no_subgradient_of_a_path_exceeds_the_tolerance(kind):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 200)) * (rng.random((80, 200)) < 0.3)
+    y = np.where(X[:, :5].sum(axis=1) + rng.normal(size=80) > 0, 1.0, -1.0)
+    path = l1_path(kind(X), y, fit_intercept=False, n_points=15, tol=1e-3)
+    minima = l1_path(X, y, fit_intercept=False, Cs=path.Cs, tol=1e-9).objectives
+    for C, coef, told in zip(path.Cs, path.coefs.toarray(), path.violations, strict=True):
+        slopes = -C * X.T @ (y / (1 + np.exp(y * (X @ coef))))
+        gaps = np.where(coef == 0, np.maximum(np.abs(slopes) - 1, 0), np.abs(slopes + np.sign(coef)))
+        assert gaps.max() == pytest.approx(told, abs=1e-9)
+        assert told <= 1e-3
+    assert (path.objectives <= (1 + 2e-3) * minima).all()

@@ -66,6 +66,8 @@ class _L1PathCV(BaseEstimator):
         grids = [weight_grid(problem, self.n_points, self.eps) for problem in problems]
         grid = np.geomspace(min(grid[0] for grid in grids), max(grid[-1] for grid in grids), self.n_points)
         folds = list(check_cv(self.cv, y, classifier=stratify).split(X, y))
+        if stratify:
+            _refuse_folds_without_a_class(folds, y, rows, type(self).__name__)
 
         def fold_scores(train, test):
             coefs, intercepts = self._models(
@@ -278,6 +280,20 @@ def _log_loss(model, X, y) -> float:
     """Mean log loss; a class that a fold lacks does not matter, as it would to scikit-learn's function."""
     probabilities = model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     return float(-np.log(np.maximum(probabilities, np.finfo(float).tiny)).mean())
+
+
+def _refuse_folds_without_a_class(folds, y: np.ndarray, weights: np.ndarray, who: str) -> None:
+    """No model can be learnt for a class that a fold holds out whole."""
+    classes, counts = np.unique(y[weights > 0], return_counts=True)
+    for number, (train, _) in enumerate(folds, start=1):
+        learnt = y[train][weights[train] > 0]
+        for label, count in zip(classes.tolist(), counts, strict=True):
+            if not (learnt == label).any():
+                rows = "its only row" if count == 1 else f"all its {count} rows"
+                raise ValueError(
+                    f"{who} cannot learn class {label!r} in fold {number} of {len(folds)}, which holds out {rows}. "
+                    "Leave the class out, join it with another, or give cv folds that have every class on both sides."
+                )
 
 
 def _row_weights(sample_weight, X) -> np.ndarray | None:
