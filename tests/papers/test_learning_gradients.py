@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import eigh
 
 from fewer.extract import GradientDiffusionMap, GradientGraph, GradientLearner, GradientOuterProduct
-from fewer.extract.gradients._pair_problem import PairProblem, conjugate_gradients, direct_solutions, spectrum_of
+from fewer.extract.gradients._pair_problem import PairProblem, conjugate_gradients, direct_solutions
 
 LINEAR = np.array([1, 0, 0.5, 0, 0.5])
 
@@ -245,7 +245,7 @@ def test_conjugate_gradients_need_few_steps():
     problem = PairProblem(X - X.mean(axis=0), K, K, 500**2 * np.full(3, 1e-5), joint=False)
     target = problem.gathered(K * (y[:, None] - y))
     steps = 0
-    for iterate in conjugate_gradients(problem, target, spectrum_of(K)):
+    for iterate in conjugate_gradients(problem, target, problem.spectrum()):
         steps += 1
         if iterate.error < 1e-6:
             break

@@ -164,7 +164,7 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
         self : object
             The fitted estimator.
         """
-        X = self._validated(X)
+        X = self._validated(X, copy=True)  # kept, so it must not change with the user's
         if not self._follows_target:
             self.estimator_ = None
             with fit_steps(self, X):
@@ -195,7 +195,7 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
         n_rows = X.shape[0]
         modes = slow_modes(alike, self._number_of_components(n_rows - 1, "one less than there are rows"))
         # Turned here once, for new rows as well.
-        self._modes = upright(modes.vectors.T).T
+        self._modes = np.ascontiguousarray(upright(modes.vectors.T).T)
         self.eigenvalues_ = modes.eigenvalues
         self.embedding_ = (self._modes * self.eigenvalues_**self.t).astype(X.dtype, copy=False)
         self.n_components_ = len(self.eigenvalues_)

@@ -158,10 +158,16 @@ class GradientGraph(CallbackSupportMixin, BaseEstimator):
             self.inverse_diagonal_ = np.einsum("ij,ij->i", factor, factor)
             self.relevant_ = self.inverse_diagonal_ >= self.floor * self.inverse_diagonal_.max()
             self.relevant_ &= self.inverse_diagonal_ > 0
-            edges = strongest_edges(factor, np.flatnonzero(self.relevant_), self.n_edges or _MOST_EDGES)
-            self.edges_, self.edge_values_ = edges
-            self.partial_correlations_ = _symmetric(edges.pairs, edges.values, X.shape[1])
+            relevant = np.flatnonzero(self.relevant_)
+            self.edges_, self.edge_values_ = strongest_edges(factor, relevant, self.n_edges or _MOST_EDGES)
         return self
+
+    @property
+    def partial_correlations_(self) -> sparse.csr_array:
+        """The edges as a matrix."""
+        shape = (self.n_features_in_, self.n_features_in_)
+        upper = sparse.csr_array((self.edge_values_, self.edges_.T), shape=shape)
+        return (upper + upper.T).tocsr()
 
     def _noise(self, learner: GradientLearner, X: Any, y: np.ndarray) -> float:
         """Eigenvalues up to this are noise."""
@@ -200,8 +206,3 @@ class GradientGraph(CallbackSupportMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _symmetric(pairs: np.ndarray, values: np.ndarray, n_columns: int) -> sparse.csr_array:
-    upper = sparse.csr_array((values, (pairs[:, 0], pairs[:, 1])), shape=(n_columns, n_columns))
-    return (upper + upper.T).tocsr()

@@ -29,7 +29,6 @@ from fewer.extract.gradients._pair_problem import (
     conjugate_gradients,
     direct_solutions,
     in_step,
-    spectrum_of,
 )
 from fewer.extract.gradients._row_space import RowSpace, median_distance, row_space
 from fewer.extract.gradients._target import Targets, targets_of
@@ -86,7 +85,7 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         rounding, and for 5,000 unknowns at most; larger problems are solved by "cg" anyway.
     tol : float, default=1e-6
         What may be left of the equations, relative to their right-hand side.
-    max_iter : int, default=100
+    max_iter : int, default=500
         Most steps.
 
     Attributes
@@ -122,6 +121,9 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
 
     Notes
     -----
+    Over a wide neighbourhood a bend looks flat, a square most of all: lower ``weight_bandwidth`` where the slope may
+    turn round, as far as rows keep neighbours.
+
     A gradient is a change for one unit of a column: standardise the columns first if their units differ.
 
     Tables of more columns than rows are worked on in the span of their rows, where all differences between rows lie.
@@ -136,8 +138,8 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
     >>> import numpy as np
     >>> from fewer.extract import GradientLearner
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
-    >>> model = GradientLearner(reg_grad=1e-6).fit(X, X[:, 0] ** 2)
-    >>> model.gradient([[-0.5, 0, 0], [0.5, 0, 0]]).round(1) + 0
+    >>> model = GradientLearner(weight_bandwidth=0.4, reg_f=1e-6, reg_grad=1e-6).fit(X, X[:, 0] ** 2)
+    >>> model.gradient([[-0.5, 0, 0], [0.5, 0, 0]]).round() + 0
     array([[-1.,  0.,  0.],
            [ 1.,  0.,  0.]])
     """
@@ -167,7 +169,7 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         kernel_bandwidth="median",
         solver="cg",
         tol=1e-6,
-        max_iter=100,
+        max_iter=500,
     ):
         self.loss = loss
         self.joint = joint
@@ -199,14 +201,14 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         """
         if self.loss == "logistic" and not self.joint:
             raise ValueError("joint=False is for loss='squared': classes are no values that a function could have.")
-        X, y = self._validated(X, y, ensure_min_samples=2)
+        X, y = self._validated(X, y, ensure_min_samples=2, copy=True)  # kept, so it must not change with the user's
         targets = targets_of(y, self.loss)
         space = row_space(X)
         if space.rows.shape[1] == 0:
             raise ValueError("All columns are constant, so nothing can change with them; check the table.")
         problem = self._problem(X, space)
         with fit_steps(self, X, y, n_steps=self.max_iter) as after_step:
-            spectrum = spectrum_of(problem.kernel)
+            spectrum = problem.spectrum()
             solutions = [self._solutions(problem, spectrum, target) for target in targets.values]
             for rounds, (coefficients, error) in enumerate(in_step(solutions, self.tol), start=1):
                 attributes = partial(self._attributes, X, space, targets, problem, coefficients, rounds)
@@ -262,17 +264,20 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         else:
             ridge = problem.kernel + len(problem.kernel) * self.reg_f * np.eye(len(problem.kernel))
             dual, fields = linalg.solve(ridge, targets.values.T, assume_a="pos", check_finite=False).T, coefficients
-        return {
+        arrays = {
             "dual_coef_": dual[0] if len(dual) == 1 else dual,
-            "X_fit_": X,
-            "classes_": targets.classes,
-            "intercept_": targets.offset,
-            "n_iter_": n_steps,
             "_mean": space.mean,
             "_axes": space.axes,
             "_rows": space.rows,
             "_fields": fields,
             "_slopes": problem.kernel @ fields,
+        }
+        # In one order in memory, so that a model that is saved and loaded rounds alike.
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()} | {
+            "X_fit_": X,
+            "classes_": targets.classes,
+            "intercept_": targets.offset,
+            "n_iter_": n_steps,
         }
 
     def _warn_of_lonely_rows(self, weights: np.ndarray, rank: int) -> None:
@@ -405,7 +410,7 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         return float(r2_score(y, predicted) if self.classes_ is None else accuracy_score(y, predicted))
 
     def _validated(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-        return validated(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), **options)
+        return validated(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", **options)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -74,9 +74,10 @@ class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.extract import GradientOuterProduct
+    >>> from fewer.extract import GradientLearner, GradientOuterProduct
     >>> X = np.random.default_rng(0).normal(size=(200, 4))
-    >>> found = GradientOuterProduct(n_components=1).fit(X, (X[:, 0] + X[:, 1]) ** 2)
+    >>> nearby = GradientLearner(weight_bandwidth=1.0)  # a square has no slope on average, seen from far
+    >>> found = GradientOuterProduct(n_components=1, estimator=nearby).fit(X, (X[:, 0] + X[:, 1]) ** 2)
     >>> np.abs(found.components_).round(1)
     array([[0.7, 0.7, 0. , 0. ]])
     """

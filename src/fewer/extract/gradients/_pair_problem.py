@@ -10,9 +10,9 @@ and the coefficients minimise ``sum_ij v_ij (z_ij - m_ij)^2 + n^2 (reg_f a'Ka + 
     (n^2 reg + E K) (a, c) = sum_ij v_ij z_ij dm_ij.
 
 That matrix is never inverted through ``K``, which may be nearly singular. It is symmetric and positive in the scalar
-product ``<u, v> = u'Kv``, so conjugate gradients work there; four products of matrices a step. Where all gradients saw
-the same weighted differences, the mean ones, the system would fall apart along the eigenvectors of K: that is the
-preconditioner, and it makes some tens of steps of some hundreds.
+product ``<u, v> = u'Kv``, so conjugate gradients work there; a step takes a few products of matrices. If the weighted
+differences that row i sees were s_i times the mean ones, the system would fall apart along the eigenvectors of
+``s^{1/2} K s^{1/2}``: that is the preconditioner, and it makes some tens of steps of some hundreds.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,19 +31,11 @@ _LEADING_EIGENVECTORS = 300
 
 
 class Spectrum(NamedTuple):
-    """Eigenvalues of the kernel matrix, all or the leading ones, and eigenvectors as columns."""
+    """Root of what each row sees, and eigenpairs of the kernel matrix scaled by it, all or the leading ones."""
 
+    roots: np.ndarray
     values: np.ndarray
     vectors: np.ndarray
-
-
-def spectrum_of(kernel: np.ndarray) -> Spectrum:
-    """All eigenpairs of a small kernel matrix; of a large one those that matter to a preconditioner."""
-    if len(kernel) <= _ALL_EIGENVECTORS_UP_TO:
-        values, vectors = linalg.eigh(kernel, check_finite=False)
-    else:
-        values, vectors = _randomized_eigsh(kernel, _LEADING_EIGENVECTORS, selection="module", random_state=0)
-    return Spectrum(np.maximum(values, 0), vectors)
 
 
 class Iterate(NamedTuple):
@@ -84,8 +76,22 @@ class PairProblem:
         """``E`` of the equations."""
         return self.gathered(self.weights * self.margins(values))
 
+    def spectrum(self) -> Spectrum:
+        """All eigenpairs of a small scaled kernel matrix; of a large one those that matter to a preconditioner."""
+        lengths = np.einsum("ij,ij->i", self.rows, self.rows)
+        seen = self.weights.sum(axis=1)
+        pulled = self.weights @ self.rows
+        squares = self.weights @ lengths + seen * lengths - 2 * np.einsum("ij,ij->i", pulled, self.rows)
+        roots = np.sqrt(seen / seen.mean() + squares / squares.mean())[:, None] / np.sqrt(2)
+        scaled = roots * self.kernel * roots.T
+        if len(scaled) <= _ALL_EIGENVECTORS_UP_TO:
+            values, vectors = linalg.eigh(scaled, check_finite=False)
+        else:
+            values, vectors = _randomized_eigsh(scaled, _LEADING_EIGENVECTORS, selection="module", random_state=0)
+        return Spectrum(roots, np.maximum(values, 0), vectors)
+
     def preconditioner(self, spectrum: Spectrum) -> Callable[[np.ndarray], np.ndarray]:
-        """Solves the equations for differences that are the same, on average, for every row."""
+        """Solves the equations for weighted differences that are the mean ones but for their size."""
         sums = self.weights.sum(axis=0) + self.weights.sum(axis=1)
         crossed = self.rows.T @ (self.weights @ self.rows)
         mean_square = ((self.rows.T * sums) @ self.rows - crossed - crossed.T) / len(self.rows)
@@ -97,8 +103,8 @@ class PairProblem:
 
         def solve(residual: np.ndarray) -> np.ndarray:
             turned = residual @ turn
-            inside = spectrum.vectors @ (along * (spectrum.vectors.T @ turned))
-            return (turned / self.penalties + inside) @ turn.T
+            inside = spectrum.vectors @ (along * (spectrum.vectors.T @ (turned / spectrum.roots)))
+            return (turned / self.penalties + spectrum.roots * inside) @ turn.T
 
         return solve
 
