@@ -1,0 +1,39 @@
+"""Kernels by name, with the width of the paper: one over the square of the mean distance between training rows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import KERNEL_PARAMS, euclidean_distances, pairwise_kernels
+
+
+def kernel_width(X: Any, kernel: str | Callable, gamma: float | str) -> float | None:
+    """The width for a kernel, None for one that has none."""
+    if not isinstance(kernel, str) or "gamma" not in KERNEL_PARAMS.get(kernel, ()):
+        return None
+    return float(gamma) if not isinstance(gamma, str) else 1 / mean_distance(X) ** 2
+
+
+def mean_distance(X: Any) -> float:
+    """Mean distance between two different rows; 1 where all rows are the same."""
+    n_rows = X.shape[0]
+    mean = float(euclidean_distances(X).sum(dtype=np.float64)) / max(n_rows * (n_rows - 1), 1)
+    return mean if mean > 0 else 1.0
+
+
+def kernel_values(
+    X: Any, rows: Any, kernel: str | Callable, gamma: float | None, degree: float, coef0: float, who: str
+) -> np.ndarray:
+    """Kernel of every row of X with each of ``rows``, in double precision; a precomputed one as it is."""
+    if isinstance(kernel, str) and kernel == "precomputed":
+        if rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                f"A precomputed kernel has one row and one column for each training row; {who} got {rows.shape[0]} "
+                f"rows and {rows.shape[1]} columns. Pass the kernel of all pairs of rows, or name a kernel."
+            )
+        return np.asarray(X, dtype=np.float64)
+    if callable(kernel):
+        return np.asarray(pairwise_kernels(X, rows, metric=kernel), dtype=np.float64)
+    options = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    values = pairwise_kernels(X, rows, metric=kernel, filter_params=True, **options)
+    return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)

@@ -1,0 +1,324 @@
+"""Canonical correlations of two tables in the spaces of kernels, with a ridge on either side.
+
+With C_x and C_y the centred kernel matrices the weights of the rows solve
+
+    (C_x + a_x I)^{-1} (C_y + a_y I)^{-1} C_y C_x W = W Lambda.
+
+With ``C_x = U_x D_x U_x'`` and ``S_x = (D_x / (D_x + a_x))^{1/2}``, and the same for y, this is one singular value
+decomposition, ``S_x U_x'U_y S_y = P Lambda^{1/2} Q'``, with ``W_x = U_x (D_x (D_x + a_x))^{-1/2} P``. Weights are
+scaled so that each variate has unit variance.
+"""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn.base import _fit_context
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import checked_array
+from fewer.catalogue import method
+from fewer.extract._extractor import Extractor, upright
+from fewer.extract.fisher._centred import (
+    centred_columns_times,
+    centred_gram,
+    centred_kernel,
+    column_means,
+    positive_eigenpairs,
+    thin_svd,
+)
+from fewer.extract.fisher._kernels import kernel_values, kernel_width
+from fewer.extract.fisher._targets import known_target, target_matrix
+
+
+class View:
+    """One of the two tables: eigenvectors of its centred kernel, and the way of new rows to their variates.
+
+    A linear kernel needs no kernel matrix: rows go straight along directions.
+    """
+
+    rows: Any
+    eigenvalues: Any
+    vectors: Any
+    coef: np.ndarray
+
+    def __init__(self, X: Any, kernel: str | Callable, gamma: float | str, degree: float, coef0: float) -> None:
+        self.kernel, self.degree, self.coef0 = kernel, degree, coef0
+        self.gamma = kernel_width(X, kernel, gamma)
+        self.linear = isinstance(kernel, str) and kernel == "linear"
+        self.rows = X
+        if self.linear:
+            self.centre = column_means(X)
+            self.eigenvalues, self.vectors = _linear_eigenpairs(X, self.centre)
+        else:
+            K = self._kernel_with(X)
+            self.centre = K.mean(axis=0)
+            self.eigenvalues, self.vectors = positive_eigenpairs(centred_kernel(K))
+
+    def settle(self, coordinates: np.ndarray) -> None:
+        """Take on the weights with these coordinates along the eigenvectors, and forget what new rows do not need."""
+        weights = self.vectors @ coordinates
+        self.coef = centred_columns_times(self.rows, weights) if self.linear else weights
+        if self.linear:
+            self.rows = None
+        self.eigenvalues = self.vectors = None
+
+    def variates(self, X: Any) -> np.ndarray:
+        if self.linear:
+            return np.asarray(X @ self.coef) - self.centre @ self.coef
+        return (self._kernel_with(X) - self.centre) @ self.coef
+
+    def _kernel_with(self, X: Any) -> np.ndarray:
+        return kernel_values(X, self.rows, self.kernel, self.gamma, self.degree, self.coef0, "PenalizedKernelCCA")
+
+
+def _linear_eigenpairs(X: Any, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if sparse.issparse(X):
+        return positive_eigenpairs(centred_gram(X, mean))
+    left, sizes, _ = thin_svd(X - mean)
+    return sizes**2, left
+
+
+class Canonical(NamedTuple):
+    """Coordinates of the weights along the eigenvectors of either side, eigenvalues, correlations of the variates."""
+
+    x: np.ndarray
+    y: np.ndarray
+    eigenvalues: np.ndarray
+    correlations: np.ndarray
+
+
+def canonical_variates(x: View, y: View, alpha_x: float, alpha_y: float, tol: float) -> Canonical | None:
+    """The pairs of variates, the most correlated first; None where one side is constant."""
+    if not len(x.eigenvalues) or not len(y.eigenvalues):
+        return None
+    n_rows = len(x.vectors)
+    shrunk_x = np.sqrt(x.eigenvalues / (x.eigenvalues + alpha_x))[:, None]
+    shrunk_y = np.sqrt(y.eigenvalues / (y.eigenvalues + alpha_y))[:, None]
+    P, sizes, Q = linalg.svd(shrunk_x * (x.vectors.T @ y.vectors) * shrunk_y.T, full_matrices=False, check_finite=False)
+    kept = sizes**2 > max(tol * sizes[0] ** 2, np.finfo(np.float64).eps ** 2)
+    P, Q = P[:, kept], Q[kept].T
+    along_x, along_y = shrunk_x * P, shrunk_y * Q
+    lengths_x, lengths_y = np.linalg.norm(along_x, axis=0), np.linalg.norm(along_y, axis=0)
+    correlations = np.einsum("ik,ik->k", x.vectors @ along_x, y.vectors @ along_y) / (lengths_x * lengths_y)
+    # Variates are the vectors times these coordinates times the eigenvalues, so unit variance asks for this length.
+    unit = np.sqrt(n_rows)
+    return Canonical(
+        unit * along_x / lengths_x / x.eigenvalues[:, None],
+        unit * along_y / lengths_y / y.eigenvalues[:, None],
+        sizes[kept] ** 2,
+        correlations,
+    )
+
+
+@method(
+    tasks=["classification", "regression"],
+    when="Two sets of columns about the same rows, such as genes and symptoms, and you want what they have in common, "
+    "curved relations included.",
+    cost="O(n^2 p + n^3) time and O(n^2) memory; with linear kernels O(n p min(n, p)) time, O(n p) memory",
+    paper="rda-ridge",
+    examples=lambda: [PenalizedKernelCCA(), PenalizedKernelCCA(kernels="linear", alpha_x=0.0, alpha_y=0.0)],
+)
+class PenalizedKernelCCA(Extractor):
+    """What two tables about the same rows have in common: canonical correlations with kernels and ridges.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of pairs of variates; by default all that are possible.
+    alpha_x : float, default=1.0
+        Ridge of the table, added to the eigenvalues of its centred kernel matrix. With 0 the pseudo-inverse is used.
+    alpha_y : float, default=1.0
+        Ridge of the target, likewise.
+    kernels : str, callable or pair of these, default="rbf"
+        Kernel of the table and of the target, or one for both: any of ``sklearn.metrics.pairwise.pairwise_kernels``,
+        or a function of two rows.
+    gamma : float or "mean_distance", default="mean_distance"
+        Width of the kernels that have one. "mean_distance" is one over the square of the mean distance between rows.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1
+        Constant of the polynomial and the sigmoid kernel.
+    target : {"auto", "classes", "numbers"}, default="auto"
+        How one column of the target is read. "auto": as classes if it holds words, or at most 20
+        different whole numbers.
+    tol : float, default=1e-10
+        Pairs whose eigenvalue is below this share of the largest are left out.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues, decreasing; without ridges the squares of the canonical correlations.
+    correlations_ : ndarray of shape (n_components,)
+        Correlation of each pair of variates over the training rows. That is too good for new rows, all the more so
+        with small ridges.
+    x_coef_ : ndarray of shape (n_samples, n_components) or (n_features, n_components)
+        Weights of the training rows in each variate of the table; with a linear kernel, of the columns.
+    y_coef_ : ndarray of shape (n_samples, n_components) or (n_targets, n_components)
+        The same for the target.
+    classes_ : ndarray of shape (n_classes,) or None
+        The labels, where the target is classes.
+    n_components_ : int
+        Number of pairs.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    sklearn.cross_decomposition.CCA : Linear, without ridges.
+
+    Notes
+    -----
+    With a flexible kernel and no ridge any two tables are perfectly correlated over the training rows: choose the
+    ridges by new rows.
+
+    References
+    ----------
+    .. [1] Zhang, Z., Dai, G., Xu, C. and Jordan, M. I. (2010). Regularized discriminant analysis, ridge regression and
+       beyond. Journal of Machine Learning Research 11, 2199-2228.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.extract import PenalizedKernelCCA
+    >>> rng = np.random.default_rng(0)
+    >>> angle = rng.uniform(0, 2 * np.pi, size=400)
+    >>> X = np.column_stack([np.cos(angle), rng.normal(size=400)])
+    >>> Y = np.column_stack([np.sin(angle), rng.normal(size=400)])
+    >>> model = PenalizedKernelCCA(n_components=1, alpha_x=0.1, alpha_y=0.1).fit(X[:200], Y[:200])
+    >>> u, v = model.transform(X[200:]), model.transform_y(Y[200:])
+    >>> bool(np.corrcoef(u[:, 0], v[:, 0])[0, 1] > 0.9), bool(abs(np.corrcoef(X[:, 0], Y[:, 0])[0, 1]) < 0.1)
+    (True, True)
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "alpha_x": [Interval(Real, 0, None, closed="left")],
+        "alpha_y": [Interval(Real, 0, None, closed="left")],
+        "kernels": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS)), callable, tuple, list],
+        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"mean_distance"})],
+        "degree": [Interval(Real, 0, None, closed="neither")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "target": [StrOptions({"auto", "classes", "numbers"})],
+        "tol": [Interval(Real, 0, 1, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components=None,
+        alpha_x=1.0,
+        alpha_y=1.0,
+        kernels="rbf",
+        gamma="mean_distance",
+        degree=3,
+        coef0=1,
+        target="auto",
+        tol=1e-10,
+    ):
+        self.n_components = n_components
+        self.alpha_x = alpha_x
+        self.alpha_y = alpha_y
+        self.kernels = kernels
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.target = target
+        self.tol = tol
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> "PenalizedKernelCCA":
+        """Find the pairs of variates.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The other table about the same rows. ``target`` tells how one column is read.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = self._validated(X, y, multi_output=True, copy=True)
+        Y, self.classes_ = target_matrix(y, self.target, type(self).__name__, balanced=False)
+        x_kernel, y_kernel = self._kernel_pair()
+        options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        x, y = View(X, x_kernel, **options), View(Y, y_kernel, **options)
+        found = canonical_variates(x, y, float(self.alpha_x), float(self.alpha_y), self.tol)
+        if found is None or not len(found.eigenvalues):
+            raise ValueError("The two tables have nothing in common: the columns of one of them are constant.")
+        self.n_components_ = self._number_of_components(
+            len(found.eigenvalues), "as many as the smaller of the two tables has directions"
+        )
+        x.settle(found.x[:, : self.n_components_])
+        y.settle(found.y[:, : self.n_components_])
+        signs = np.where(np.einsum("ik,ik->k", upright(x.coef.T).T, x.coef) < 0, -1, 1)
+        x.coef, y.coef = np.ascontiguousarray(signs * x.coef), np.ascontiguousarray(signs * y.coef)
+        self._x, self._y = x, y
+        self.x_coef_, self.y_coef_ = x.coef, y.coef
+        self.eigenvalues_ = found.eigenvalues[: self.n_components_]
+        self.correlations_ = found.correlations[: self.n_components_]
+        return self
+
+    def _kernel_pair(self) -> tuple[Any, Any]:
+        pair = self.kernels if isinstance(self.kernels, (tuple, list)) else (self.kernels, self.kernels)
+        known = [callable(each) or each in PAIRWISE_KERNEL_FUNCTIONS for each in pair]
+        if len(pair) != 2 or not all(known):
+            raise ValueError(
+                f"kernels is one kernel or a pair of them, such as ('rbf', 'linear'); it is {self.kernels!r}. Known by "
+                f"name are {', '.join(sorted(PAIRWISE_KERNEL_FUNCTIONS))}."
+            )
+        return tuple(pair)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Variates of the table.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            One column for each variate.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        return self._x.variates(X).astype(X.dtype)
+
+    def transform_y(self, y: Any) -> np.ndarray:
+        """Variates of the other table.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Rows of the other table.
+
+        Returns
+        -------
+        y_new : ndarray of shape (n_samples, n_components)
+            One column for each variate.
+        """
+        check_is_fitted(self)
+        y = checked_array(y, type(self).__name__, ensure_2d=False, dtype=None)
+        return self._y.variates(known_target(y, self.classes_))

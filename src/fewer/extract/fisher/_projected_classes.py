@@ -1,0 +1,96 @@
+"""Classes told apart along discriminant directions.
+
+In coordinates that are orthonormal in ``S_t + alpha I`` the within-class scatter ``S_w + alpha I`` is ``I - Gamma``,
+and class j has its centre at ``sqrt(Gamma) V_j' / sqrt(n_j)``. So the posterior of normal classes with the common
+covariance ``(S_w + alpha I) / n`` needs no more than V, Gamma and the sizes of the classes:
+
+    log P(j | z) = -n / 2 sum_k (z_k - m_jk)^2 / (1 - gamma_k) + log(n_j / n) + constant.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fewer.extract.fisher._class_scores import Groups
+
+
+class ClassGeometry:
+    """Centres of the classes along the directions and the spread around them, for either kind of distance."""
+
+    def __init__(self, rotation: np.ndarray, eigenvalues: np.ndarray, sizes: np.ndarray, scaling: str) -> None:
+        lengths = np.sqrt(eigenvalues) if scaling == "ridge" else np.ones_like(eigenvalues)
+        self.centres = lengths * np.sqrt(eigenvalues) * rotation / np.sqrt(sizes)[:, None]
+        # Where rows of a class coincide, nothing but rounding is left of the spread.
+        within = np.maximum(1 - eigenvalues, np.finfo(np.float64).eps)
+        self.variances = lengths**2 * within / sizes.sum()
+        self.priors = sizes / sizes.sum()
+
+    def log_posteriors(self, Z: np.ndarray, spherical: bool) -> np.ndarray:
+        """Of (rows, classes), up to a constant for each row; ``spherical``: with one variance for all directions."""
+        variances = np.full_like(self.variances, self.variances.mean()) if spherical else self.variances
+        to_unit = 1 / np.sqrt(variances)
+        rows, centres = Z * to_unit, self.centres * to_unit
+        # Each row's own squared length is the same for all classes.
+        return rows @ centres.T - np.einsum("jk,jk->j", centres, centres) / 2 + np.log(self.priors)
+
+
+class ProjectedClassifier(ClassifierMixin):
+    """Mixin of extractors that also tell classes apart along their directions."""
+
+    _classifier_constraints: ClassVar[dict] = {
+        "scaling": [StrOptions({"ridge", "orthonormal"})],
+        "classifier": [StrOptions({"gaussian", "centroid", "neighbour"})],
+    }
+
+    classes_: np.ndarray
+    eigenvalues_: np.ndarray
+    scaling: str
+    classifier: str
+    transform: Any
+
+    def _learn_classes(self, rotation: np.ndarray, groups: Groups, X: Any) -> None:
+        """Where the classes are along the directions that ``transform`` gives."""
+        self._geometry = ClassGeometry(rotation, self.eigenvalues_, groups.sizes, self.scaling)
+        self._rows, self._codes = None, groups.codes
+        if self.classifier == "neighbour":
+            self._rows = np.asarray(self.transform(X), dtype=np.float64)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            One of ``classes_`` for each row.
+        """
+        check_is_fitted(self)
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column for each of ``classes_``; with ``classifier="neighbour"`` they are 0 and 1.
+        """
+        check_is_fitted(self)
+        Z = np.asarray(self.transform(X), dtype=np.float64)
+        if self._rows is not None:
+            return np.eye(len(self.classes_))[self._codes[pairwise_distances_argmin(Z, self._rows)]]
+        return softmax(self._geometry.log_posteriors(Z, self.classifier == "centroid"), axis=1)
