@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import Lasso, LogisticRegression
 
-from fewer.learn import L1LinearClassifier, L1LinearRegressor
+from fewer.learn import L1LinearClassifier, L1LinearRegressor, L1PathClassifierCV
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +104,14 @@ def test_sparse_coefficients_predict_the_same(three_classes):
     model = L1LinearClassifier(C=0.1).fit(sparse.csr_array(X), y)
     before = model.decision_function(X)
     np.testing.assert_allclose(model.sparsify().decision_function(X), before)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_coefficients_and_predictions_are_as_precise_as_the_table(kind, three_classes):
+    X, y = three_classes
+    for model in (L1LinearClassifier(C=0.1), L1LinearRegressor(alpha=0.1), L1PathClassifierCV(n_points=4, cv=2)):
+        target = X[:, 0] if isinstance(model, L1LinearRegressor) else y
+        exact, coarse = (clone(model).fit(kind(X.astype(dtype)), target) for dtype in (np.float64, np.float32))
+        assert (exact.coef_.dtype, coarse.coef_.dtype) == (np.float64, np.float32)
+        np.testing.assert_allclose(coarse.coef_, exact.coef_, atol=1e-3)
+    assert coarse.decision_function(X.astype(np.float32)).dtype == np.float32

@@ -70,7 +70,7 @@ class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
                         record=self.record, on_iteration=lambda: after_step("iteration"), **options,
                     )
                 )  # fmt: skip
-            self._keep(fits, X.shape[1])
+            self._keep(fits, X)
         return fits
 
     def _starts(self, n_targets: int, n_columns: int) -> np.ndarray:
@@ -83,17 +83,17 @@ class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
                     starts[:, -1] = self.intercept_
         return starts
 
-    def _keep(self, fits: list[L1Fit], n_columns: int) -> None:
-        for name, value in self._attributes(fits, n_columns).items():
+    def _keep(self, fits: list[L1Fit], X: Any) -> None:
+        for name, value in self._attributes(fits, X).items():
             setattr(self, name, value)
 
-    def _attributes(self, fits: list[L1Fit], n_columns: int) -> dict[str, Any]:
-        """What the estimator has after the fits, one for each target."""
-        coefficients = np.array([fit.solution.coefficients for fit in fits])
-        coef = coefficients[:, :n_columns]
+    def _attributes(self, fits: list[L1Fit], X: Any) -> dict[str, Any]:
+        """What the estimator has after the fits, one for each target; coefficients are as precise as the table."""
+        coefficients = np.array([fit.solution.coefficients for fit in fits], dtype=X.dtype)
+        coef = coefficients[:, : X.shape[1]]
         return {
             "coef_": coef,
-            "intercept_": coefficients[:, -1] if self.fit_intercept else np.zeros(len(fits)),
+            "intercept_": coefficients[:, -1] if self.fit_intercept else np.zeros(len(fits), dtype=X.dtype),
             "support_": np.flatnonzero(coef.any(axis=0)),
             "n_iter_": np.array([fit.solution.n_iter for fit in fits]),
             "objective_": np.array([fit.solution.objective for fit in fits]),
@@ -416,8 +416,8 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
         self._fitted_to(X, [np.asarray(y, dtype=np.float64)], "squared", 1 / (self.alpha * total), weights, y)
         return self
 
-    def _attributes(self, fits, n_columns):
-        several = super()._attributes(fits, n_columns)
+    def _attributes(self, fits, X):
+        several = super()._attributes(fits, X)
         one = {name: value[0] for name, value in several.items() if name not in ("support_", "history_")}
         one |= {"support_": several["support_"], "history_": fits[0].history}
         for name in ("intercept_", "n_iter_", "objective_", "dual_gap_", "violation_"):

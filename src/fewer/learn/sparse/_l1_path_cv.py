@@ -93,9 +93,10 @@ class _L1PathCV(BaseEstimator):
     def _models(self, problems: list[L1Problem], grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients (points, targets, columns) and constants (points, targets)."""
         every = np.stack([path_of(problem, grid, self.tol)[0].toarray() for problem in problems], axis=1)
+        every = every.astype(problems[0].X.dtype, copy=False)
         if self.fit_intercept:
             return every[..., :-1], every[..., -1]
-        return every, np.zeros(every.shape[:2])
+        return every, np.zeros(every.shape[:2], dtype=every.dtype)
 
 
 @method(
