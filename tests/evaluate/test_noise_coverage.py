@@ -39,7 +39,7 @@ def check(shares, means):
 
 
 def test_the_interval_of_a_nested_score_covers_a_coin_on_pure_noise():
-    check(*nested_scores(make_pipeline(SelectKBest(k=5), GaussianNB()), noise(60, 40, 20)))
+    check(*nested_scores(make_pipeline(SelectKBest(k=5), GaussianNB()), noise(40, 40, 20)))
 
 
 @pytest.mark.slow

@@ -40,10 +40,10 @@ def test_noise_on_a_flat_curve_is_rarely_taken_for_a_rise():
 def test_the_curve_starts_at_the_start_and_ends_at_the_choice():
     X, y, _ = make_four_gaussians(64, random_state=0)
     model = KernelRidgeClassifierLOO(optimizer="lbfgs").fit(X, y)
-    curve = selection_overfit_curve(model, X, y, make_four_gaussians, random_state=0)
+    curve = selection_overfit_curve(model, X, y, make_four_gaussians, n_repeats=2, random_state=0)
     np.testing.assert_allclose(curve.criterion[0], model.selection_path_["press"] / 64)
     assert (np.diff(curve.criterion[0]) <= 1e-12).all()
-    X_new, y_new, _ = make_four_gaussians(200_000, random_state=1)
+    X_new, y_new, _ = make_four_gaussians(50_000, random_state=1)
     true = np.mean((y_new - model.decision_function(X_new)) ** 2)
     assert curve.held_out[0, -1] == pytest.approx(true, rel=0.05)
 
@@ -84,7 +84,7 @@ def test_searching_pure_noise_promises_more_than_it_holds():
     search = RandomizedSearchCV(
         DecisionTreeClassifier(), {"max_depth": range(1, 9), "min_samples_leaf": range(1, 9)}, n_iter=15, cv=4
     )
-    curve = selection_overfit_curve(search, X, y, n_repeats=6, random_state=0)
+    curve = selection_overfit_curve(search, X, y, n_repeats=3, random_state=0)
     assert -curve.criterion[:, -1].mean() > 0.53
     assert -curve.held_out[:, -1].mean() < 0.53
     assert len(curve.plot().data) == 3

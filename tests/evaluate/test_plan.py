@@ -39,19 +39,19 @@ def test_the_sum_of_squared_means_behind_the_curve_is_unbiased():
 
 def test_noise_gets_no_promise():
     surely = 0
-    for seed in range(20):
+    for seed in range(12):
         X, y, _ = make_two_gaussians(60, np.zeros(200), random_state=seed)
         plan = plan_n_features(X, y, n_splits=5, n_boot=30, random_state=0)
         surely += not plan.reading.startswith("No number of columns is surely better")
         assert plan.error_all > 0.3
-    assert surely <= 4  # a band of 90% leaves 5% on this side, for each number of columns
+    assert surely <= 3  # a band of 90% leaves 5% on this side, for each number of columns
 
 
 def test_the_band_covers_the_error_of_the_ranked_rule():
     # The truth for each number of columns: the formula with the true s_n of columns ranked on half of the rows.
     mu, m, covered, sums, bands = MU, 80, [], [], []
     sizes = np.array([1, 3, 10, 50])
-    for seed in range(25):
+    for seed in range(15):
         X, y, _ = make_two_gaussians(m, mu, random_state=seed)
         plan = plan_n_features(X, y, n_splits=5, n_boot=30, random_state=seed)
         bands.append((plan.lower[sizes - 1], plan.upper[sizes - 1]))
@@ -60,7 +60,7 @@ def test_the_band_covers_the_error_of_the_ranked_rule():
     s = np.mean(sums, axis=0)
     truth = ndtr(-s / np.sqrt(sizes / m + s))
     covered = np.mean([(low <= truth) & (truth <= high) for low, high in bands], axis=0)
-    assert (covered >= 0.9 - 3 * np.sqrt(0.9 * 0.1 / 25)).all()
+    assert (covered >= 0.9 - 3 * np.sqrt(0.9 * 0.1 / 15)).all()
 
 
 def test_where_the_rows_that_rank_also_train_fewer_columns_are_worth_using():
