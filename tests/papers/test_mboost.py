@@ -1,5 +1,7 @@
 """Hothorn, Buehlmann, Kneib, Schmid and Hofner (2010), Model-based boosting 2.0."""
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
@@ -267,3 +269,16 @@ def test_a_step_on_a_column_that_was_taken_before_makes_no_pass_over_the_table(m
     model = ComponentwiseBoostingRegressor(n_iter=200).fit(X, y)
     assert len(passes) == len(set(model.selected_)) + 1
     figure(f"{len(passes)} passes for 200 steps over 500 columns")
+
+
+@pytest.mark.slow
+@pytest.mark.claim("mboost", 8)
+def test_five_hundred_steps_over_five_thousand_columns_take_less_than_five_seconds(figure):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 5000))
+    y = X[:, :10].sum(axis=1) + rng.normal(size=1000)
+    begun = time.process_time()
+    ComponentwiseBoostingRegressor(n_iter=500).fit(X, y)
+    taken = time.process_time() - begun
+    figure(f"{taken:.1f} s")
+    assert taken < 5
