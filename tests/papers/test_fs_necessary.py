@@ -115,7 +115,7 @@ def check_peaking(learner, n_repeats, figure):
 
 @pytest.mark.claim("fs-necessary", 4)
 def test_support_vector_machines_suffer_from_weak_features(figure):
-    check_peaking(SVC(kernel="linear", C=1e-4), 30, figure)
+    check_peaking(SVC(kernel="linear", C=1e-4), 15, figure)
 
 
 @pytest.mark.slow
@@ -187,7 +187,7 @@ def check_plan(n_features, n_runs, figure):
 
 @pytest.mark.claim("fs-necessary", 6)
 def test_the_plan_finds_the_number_of_features(figure):
-    assert check_plan(200, 50, figure) < 0.02
+    assert check_plan(200, 25, figure) < 0.02
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from fewer.learn.boosting.families import CLASSIFICATION, Family, ProportionalOd
     "curves, small trees. Stopping early chooses the columns and the shape of their effects. Ordered classes too.",
     cost="O(n p) for each step and class of 'linear'; with splines 4 to 20 times as much",
     paper="mboost",
+    examples=lambda: [ComponentwiseBoostingClassifier(n_iter=30)],
 )
 class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
     """Additive classifier built by small steps, each of which improves the one term that helps most.
