@@ -20,12 +20,12 @@ def unequal_means(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def one_direction(n_rows: int, n_columns: int, folder: Path) -> Contest:
-    """Where only means differ both find the same direction: how much of the rows' order they share, to a tenth."""
+    """Where only means differ both find the same direction: how far apart the classes are along it."""
     X, y = unequal_means(n_rows, n_columns)
 
     def separation(values: np.ndarray) -> float:
         first, second = values[y == 0], values[y == 1]
-        return round(float(abs(first.mean() - second.mean()) / np.sqrt((first.var() + second.var()) / 2)), 1)
+        return float(abs(first.mean() - second.mean()) / np.sqrt((first.var() + second.var()) / 2))
 
     def fewer() -> np.ndarray:
         from fewer.extract import LikelihoodRatioDiscriminant
@@ -37,7 +37,7 @@ def one_direction(n_rows: int, n_columns: int, folder: Path) -> Contest:
 
         return LinearDiscriminantAnalysis().fit_transform(X, y)[:, 0]
 
-    return Contest(ours={"fewer": fewer}, peers={"scikit-learn": scikit_learn}, objective=separation, tolerance=0)
+    return Contest(ours={"fewer": fewer}, peers={"scikit-learn": scikit_learn}, objective=separation, tolerance=0.02)
 
 
 def one_ratio(n_rows: int, folder: Path) -> Contest:

@@ -25,15 +25,23 @@ from fewer.extract.gaussian_directions import (
     criterion_curve,
 )
 from fewer.extract.gradients import GradientDiffusionMap, GradientGraph, GradientLearner, GradientOuterProduct
-from fewer.extract.projection_pursuit import ExploratoryProjectionPursuit, LikelihoodRatioDiscriminant
+from fewer.extract.projection_pursuit import (
+    BackwardProjectionPursuitDensity,
+    ExploratoryProjectionPursuit,
+    ForwardProjectionPursuitDensity,
+    LikelihoodRatioDiscriminant,
+    ProjectionPursuitDiscriminant,
+)
 
 __all__ = [
     "PHD",
     "SAVE",
     "SIR",
+    "BackwardProjectionPursuitDensity",
     "CPCDiscriminant",
     "CriterionCurve",
     "ExploratoryProjectionPursuit",
+    "ForwardProjectionPursuitDensity",
     "GaussianLRDiscriminant",
     "GeneralizedEigenProjector",
     "GradientDiffusionMap",
@@ -44,6 +52,7 @@ __all__ = [
     "KurtosisICA",
     "LikelihoodRatioDiscriminant",
     "PenalizedKernelCCA",
+    "ProjectionPursuitDiscriminant",
     "ReconstructionPCA",
     "RegularizedFisher",
     "RegularizedFisherCV",

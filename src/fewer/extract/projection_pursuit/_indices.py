@@ -102,6 +102,17 @@ def negentropy(n_rows: int, bandwidth: str | float, oversmooth: float) -> Index:
     return index
 
 
+def surprise_of_normal(n_rows: int, width: float) -> Index:
+    """``mean_j [ln f(z_j) - ln n(z_j)]`` with n standard normal: what a map to normal values would gain."""
+
+    def index(values: np.ndarray) -> tuple[float, np.ndarray]:
+        slopes = np.empty(n_rows)
+        fit = left_out_fit(values, width, FLOOR, slopes)
+        return (fit + 0.5 * values @ values) / n_rows + 0.5 * np.log(2 * np.pi), (slopes + values) / n_rows
+
+    return index
+
+
 def along(Z: np.ndarray, index: Index) -> Criterion:
     """An index as a function of the direction along which the rows of Z are seen."""
 

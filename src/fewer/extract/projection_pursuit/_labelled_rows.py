@@ -24,7 +24,7 @@ def labelled_rows(classes: np.ndarray, codes: np.ndarray, who: str) -> LabelledR
         _tell_of_single_rows(classes[sizes < 2], int(np.count_nonzero(sizes > 1)), who)
     if (sizes < FEW_ROWS).any():
         warn_caller(
-            f"The smallest class, {classes[sizes.argmin()].item()!r}, has {sizes.min()} row(s): from fewer than "
+            f"The smallest class, {classes.tolist()[sizes.argmin()]!r}, has {sizes.min()} row(s): from fewer than "
             f"{FEW_ROWS} {who} can tell little about the shape of a distribution. Merge small classes, or leave them "
             "out."
         )

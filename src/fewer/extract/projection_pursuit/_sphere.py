@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewer._estimators import warn_caller
 from fewer.extract.gaussian_directions._coordinates import uncorrelated
 
 
@@ -39,6 +40,16 @@ def sphere_of(X: Any) -> Sphere:
     coordinates = Sphere(mean, to_sphere, to_sphere.T).coordinates(X)
     # What columns have in common with the coordinates is the way back, as these are uncorrelated.
     return _nearest_to_columns(Sphere(mean, to_sphere, np.asarray((X.T @ coordinates).T) / len(coordinates)))
+
+
+def warn_of_lost_dimensions(sphere: Sphere, X: Any, who: str) -> None:
+    """Say that a density is one of fewer dimensions than columns."""
+    if sphere.rank < X.shape[1]:
+        warn_caller(
+            f"The rows span {sphere.rank} of {X.shape[1]} dimensions: {who} gives their density within these, whatever "
+            "a new row is across. Leave out columns that are constant or follow from others, or have more rows than "
+            "columns."
+        )
 
 
 def _nearest_to_columns(sphere: Sphere) -> Sphere:

@@ -1,0 +1,357 @@
+"""A density by making the rows normal, along one direction after the other.
+
+Step m takes the direction a_m along which the rows are furthest from standard normal, and maps them there to normal
+values: ``x <- x + (g_m(a_m'x) - a_m'x) a_m`` with ``g_m = Phi^(-1) o F_m``. All steps together are a smooth map r to
+nearly normal rows, so that ``ln p(x) = ln n(r(x)) + sum_m ln g_m'(z_m)``, z_m being ``a_m'x`` before step m.
+"""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import DensityMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import fit_steps
+from fewer.catalogue import method
+from fewer.extract._extractor import Extractor
+from fewer.extract.projection_pursuit._indices import along, kernel_width, surprise_of_normal
+from fewer.extract.projection_pursuit._normal_map import NormalMap, made_normal, normal_map
+from fewer.extract.projection_pursuit._search import Effort, Found, Search, best_direction, warn_unfinished
+from fewer.extract.projection_pursuit._sphere import Sphere, sphere_of, warn_of_lost_dimensions
+from fewer.extract.projection_pursuit._starts import non_normal_starts, random_starts
+
+_SAMPLES_OF_LEVEL = 2
+
+
+class Flattening(NamedTuple):
+    """Directions with the map along each, and the level at which steps end."""
+
+    found: list[Found]
+    maps: list[NormalMap]
+    level: float
+
+
+def flattened(
+    Z: np.ndarray,
+    n_steps: int,
+    level: float | None,
+    width: float,
+    n_restarts: int,
+    effort: Effort,
+    rng: np.random.RandomState,
+    on_step: Callable[[], bool] = lambda: False,
+) -> Flattening:
+    """Maps that make sphered rows normal step by step, until no direction is above a level.
+
+    Without a level, it is the largest that normal rows of the same number reach, or 0 if that is less.
+    """
+
+    def search(rows: np.ndarray, kept: list[np.ndarray], on_step: Callable[[], bool] = lambda: False) -> Search:
+        starts = [*non_normal_starts(rows), *kept[:2], *random_starts(n_restarts, rows.shape[1], rng)]
+        goal = along(rows, surprise_of_normal(len(rows), width))
+        return best_direction(goal, starts, np.eye(rows.shape[1]), effort, on_step)
+
+    if level is None:
+        level = max(0.0, *(search(rng.normal(size=Z.shape), []).best.value for _ in range(_SAMPLES_OF_LEVEL)))
+    found: list[Found] = []
+    maps: list[NormalMap] = []
+    left_over: list[np.ndarray] = []
+    while len(found) < n_steps:
+        step = search(Z, left_over, on_step)
+        if step.best.value <= level and not step.stopped:
+            break
+        found.append(step.best)
+        maps.append(normal_map(Z @ step.best.direction, width))
+        Z, _ = made_normal(Z, step.best.direction, maps[-1])
+        left_over = step.ends[1:]
+        if step.stopped:
+            break
+    return Flattening(found, maps, level)
+
+
+@method(
+    tasks=["unsupervised"],
+    when="A smooth, invertible map that makes a table normal, for methods that ask for normal rows, or its density, "
+    "without Monte Carlo; up to some ten columns and with many rows for each.",
+    cost="O(s t n (p + c) + n p^2) time for each step, for s starts of t iterations and a constant c for the grid; "
+    "O(n p) memory",
+    paper="zhu-reduced-rank-npda",
+    examples=lambda: [BackwardProjectionPursuitDensity(n_steps=3, n_restarts=1, max_iter=20, tol=0.0)],
+)
+class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extractor):
+    """A table made normal along one direction after the other, and its density by that map.
+
+    Parameters
+    ----------
+    n_steps : int, default=10
+        Directions along which the rows are made normal, at most.
+    tol : float or None, default=None
+        Steps end when no direction is further from normal than this, in nats for a row. None takes what the best
+        directions of normal rows of the same number reach.
+    bandwidth : 'normal_reference' or float, default='normal_reference'
+        Kernel width in standard deviations; by default ``oversmooth n^(-1/5)``.
+    oversmooth : float, default=1.06
+        Factor of the kernel width; 1.06 is best for a normal density, and one with several modes asks for less.
+    n_restarts : int, default=5
+        Random directions to start from, beside those of extreme kurtosis.
+    max_iter : int, default=60
+        Iterations of one search at most.
+    n_jobs : int or None, default=None
+        Threads for the starts; None for one.
+    random_state : int, RandomState or None, default=None
+        Draws the random starts, and the normal rows of ``tol=None``.
+
+    Attributes
+    ----------
+    directions_ : ndarray of shape (n_steps, rank)
+        Unit vectors in the coordinates of ``whitening_``, in the order of the steps.
+    map_grid_ : ndarray of shape (n_steps, n_nodes)
+        Values along each direction at which the density of the rows is kept, in standard deviations.
+    map_density_ : ndarray of shape (n_steps, n_nodes)
+        Density of the rows there, before the step.
+    map_tails_ : ndarray of shape (n_steps, 2)
+        Mean and standard deviation of the wide normal density that is mixed in for values far out.
+    gain_ : ndarray of shape (n_steps,)
+        What each step adds to the mean log-density, for rows that are left out of it.
+    level_ : float
+        The value of ``gain_`` at or below which steps end.
+    whitening_ : ndarray of shape (n_features, rank)
+        Map of centred rows to uncorrelated coordinates of unit variance.
+    mean_ : ndarray of shape (n_features,)
+        Column means of the training table.
+    n_components_ : int
+        Number of columns of the table made normal: its dimensions.
+    n_iter_ : int
+        Iterations of the longest search among those that were kept; 1 if there were none.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    ForwardProjectionPursuitDensity : A normal density times functions along directions; another density.
+
+    Notes
+    -----
+    The map is exact: the density has the integral one whatever the directions are. Each distribution function is that
+    of a kernel density with one per cent of a normal one of twice the spread mixed in, without which a single row far
+    out would be infinitely unlikely.
+
+    References
+    ----------
+    .. [1] Friedman, J. H. (1987). Exploratory projection pursuit. Journal of the American Statistical Association 82,
+       249-266.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import stats
+    >>> from fewer.extract import BackwardProjectionPursuitDensity
+    >>> X = np.random.default_rng(0).exponential(size=(500, 2))
+    >>> model = BackwardProjectionPursuitDensity(random_state=0).fit(X)
+    >>> Z = model.transform(X)
+    >>> [bool(stats.kstest(column, "norm").statistic < 0.05) for column in Z.T]
+    [True, True]
+    >>> np.allclose(model.inverse_transform(Z), X)
+    True
+    """
+
+    _parameter_constraints = {
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
+        "oversmooth": [Interval(Real, 0, None, closed="neither")],
+        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_steps=10,
+        tol=None,
+        bandwidth="normal_reference",
+        oversmooth=1.06,
+        n_restarts=5,
+        max_iter=60,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_steps = n_steps
+        self.tol = tol
+        self.bandwidth = bandwidth
+        self.oversmooth = oversmooth
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> "BackwardProjectionPursuitDensity":
+        """Find the directions and the maps along them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted density.
+        """
+        X = self._validated(X)
+        sphere = sphere_of(X)
+        warn_of_lost_dimensions(sphere, X, type(self).__name__)
+        Z = sphere.coordinates(X)
+        width = kernel_width(len(Z), self.bandwidth, self.oversmooth)
+        effort = Effort(self.max_iter, 1e-6, self.n_jobs)
+        rng = check_random_state(self.random_state)
+        with fit_steps(self, X) as after_step:
+            found, maps, level = flattened(
+                Z, self.n_steps, self.tol, width, self.n_restarts, effort, rng, lambda: after_step("start")
+            )
+            self.directions_ = np.array([one.direction for one in found]).reshape(-1, sphere.rank)
+            self.map_grid_ = np.array([one.grid for one in maps])
+            self.map_density_ = np.array([one.densities for one in maps])
+            self.map_tails_ = np.array([[one.mean, one.spread] for one in maps]).reshape(-1, 2)
+            self.gain_ = np.array([one.value for one in found])
+            self.level_ = float(level)
+            self.whitening_ = sphere.to_sphere.astype(X.dtype)
+            self.mean_ = np.asarray(sphere.mean, dtype=X.dtype)
+            self._sphere_from = sphere.from_sphere
+            self._log_volume = sphere.log_volume
+            self.n_components_ = sphere.rank
+            self.n_iter_ = max([1, *(one.n_iter for one in found)])
+        warn_unfinished(found, effort)
+        return self
+
+    def _steps(self) -> list[tuple[np.ndarray, NormalMap]]:
+        maps = zip(self.map_grid_, self.map_density_, self.map_tails_, strict=True)
+        return [
+            (direction, NormalMap(grid, densities, *tails))
+            for direction, (grid, densities, tails) in zip(self.directions_, maps, strict=True)
+        ]
+
+    def _made_normal(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Rows made normal, and the logarithm of the volume that each gains."""
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        Z = Sphere(self.mean_, self.whitening_, self._sphere_from).coordinates(X)
+        gains = np.zeros(len(Z))
+        for direction, to_normal in self._steps():
+            Z, log_slope = made_normal(Z, direction, to_normal)
+            gains += log_slope
+        return Z, gains
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Rows made normal.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, rank)
+            As many columns as the table has dimensions, about standard normal and independent.
+        """
+        return self._made_normal(X)[0].astype(self.mean_.dtype, copy=False)
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Rows that are made normal to the given ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, rank)
+            Rows as ``transform`` gives them.
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+            Rows in the columns of the training table.
+        """
+        check_is_fitted(self)
+        Z = check_array(X, dtype=float, copy=True)
+        if Z.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {Z.shape[1]} columns, and tables made normal here have {self.n_components_}; pass what "
+                "transform returns."
+            )
+        for direction, to_normal in reversed(self._steps()):
+            values = Z @ direction
+            Z += np.outer(to_normal.back(values) - values, direction)
+        return (Z @ self._sphere_from + self.mean_).astype(self.mean_.dtype)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log-density at rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            One number for each row.
+        """
+        Z, gains = self._made_normal(X)
+        normal = -0.5 * (np.einsum("ij,ij->i", Z, Z) + Z.shape[1] * np.log(2 * np.pi))
+        return normal + gains - self._log_volume
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-density of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        score : float
+            The larger, the better the density fits the rows.
+        """
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """New rows of the density: normal ones mapped back.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, RandomState or None, default=None
+            Draws them; None for that of the estimator.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The rows.
+        """
+        check_is_fitted(self)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        return self.inverse_transform(rng.normal(size=(n_samples, self.n_components_)))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

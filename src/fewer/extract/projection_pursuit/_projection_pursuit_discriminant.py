@@ -1,0 +1,382 @@
+"""Classes told apart by densities along a few shared directions.
+
+Forward, ``p_k(x) = p_0(x) prod_m f_mk(a_m'x)``: one normal density p_0 for all classes, and functions of each class
+along directions that all share. p_0 cancels, so that ``ln pi_k + sum_m ln f_mk(a_m'x)`` decides: log-odds are sums of
+smooth functions along the directions. Direction m is where the functions of classes differ most from one for all rows.
+
+Backward, classes are made normal along one direction after the other, each by its own map, and the densities follow
+from these maps. What is left is taken as one normal density, which is the weak spot of this way.
+"""
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import linalg, special
+from sklearn.base import ClassifierMixin, _fit_context, clone
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import encoded_classes, fit_steps, warn_caller
+from fewer.catalogue import method
+from fewer.extract._extractor import LinearExtractor
+from fewer.extract.projection_pursuit._class_densities import (
+    BackwardClasses,
+    ClassRows,
+    ForwardClasses,
+    Hunt,
+    backward_classes,
+    forward_classes,
+)
+from fewer.extract.projection_pursuit._indices import Widths, kernel_width
+from fewer.extract.projection_pursuit._normal_map import NormalMap, made_normal
+from fewer.extract.projection_pursuit._search import Effort, warn_unfinished
+from fewer.extract.projection_pursuit._sphere import Sphere, sphere_of
+
+_FEW_ROWS = 20
+_MOST_BY_CV = 5
+
+
+@method(
+    tasks=["classification"],
+    when="Classes that differ in shape or in several modes (XOR and the like) along a few directions of up to some "
+    "fifty columns, with many rows for each class (at least 20, better 100), where one wants to see the directions.",
+    cost="O(s t (n + c m) (p + g)) time for each direction, for s starts of t steps, c classes, m Monte Carlo points "
+    "and a constant g for the grid; O((n + m) p) memory",
+    paper="zhu-reduced-rank-npda",
+    examples=lambda: [
+        ProjectionPursuitDiscriminant(n_monte_carlo=1000, n_restarts=1, max_iter=20),
+        ProjectionPursuitDiscriminant(direction="backward", n_restarts=1, max_iter=20),
+    ],
+)
+class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, LinearExtractor):
+    """Classify by densities of classes along the directions where they differ most.
+
+    Parameters
+    ----------
+    n_ridges : int or 'cv', default=2
+        Number of directions. Too many fit noise; 'cv' tries 1 to 5 by cross-validation, and takes the fewest that err
+        no more than the best, within one standard error.
+    direction : {'forward', 'backward'}, default='forward'
+        Whether functions are added to one normal density, or rows are made normal class by class.
+    priors : array-like of shape (n_classes,), default=None
+        Probabilities of the classes, in sorted order; None for their shares of the rows.
+    n_monte_carlo : int, default=20000
+        Points by which the densities of the model along a direction are known (forward).
+    bandwidth : 'normal_reference' or float, default='normal_reference'
+        Kernel width in standard deviations of all rows; by default ``oversmooth n^(-1/5)`` for n rows of a class, and
+        no less than for 20.
+    oversmooth : float, default=1.06
+        Factor of the kernel width; 1.06 is best for a normal density.
+    n_restarts : int, default=5
+        Random directions to start from, beside those of discriminant analysis and of unequal covariances.
+    max_iter : int, default=60
+        Steps of one search at most.
+    tol : float, default=1e-6
+        A search ends when its ratio rises by less than this, or its slope is below it.
+    cv : int, cross-validation generator or iterable, default=5
+        Folds for ``n_ridges='cv'``.
+    n_jobs : int or None, default=None
+        Threads for the starts; None for one.
+    random_state : int, RandomState or None, default=None
+        Draws the points and the random starts.
+
+    Attributes
+    ----------
+    directions_ : ndarray of shape (n_ridges, n_features)
+        Directions, in the order in which they were found and scaled to unit variance along them.
+    components_ : ndarray of shape (n_ridges, n_features)
+        The same.
+    lr_path_ : ndarray of shape (n_ridges,)
+        How much better functions for each class fit than one for all, along each direction when it was found, in nats
+        for a row.
+    ridge_grid_ : ndarray of shape (n_ridges, n_nodes)
+        Values along each direction, as ``transform`` gives them, at which its functions are kept; backward, nothing.
+    ridges_ : ndarray of shape (n_classes, n_ridges, n_nodes)
+        Logarithm of each class's functions there, which are constant further out; backward, nothing.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    priors_ : ndarray of shape (n_classes,)
+        Their probabilities.
+    mean_ : ndarray of shape (n_features,)
+        Column means of the training table.
+    whitening_ : ndarray of shape (n_features, rank)
+        Map of centred rows to uncorrelated coordinates of unit variance.
+    n_components_ : int
+        Number of directions.
+    n_iter_ : int
+        Steps of the longest search among those that were kept.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    LikelihoodRatioDiscriminant : Directions alone, by several strategies.
+    ForwardProjectionPursuitDensity : The density of one class.
+
+    References
+    ----------
+    .. [1] Zhu, M. and Hastie, T. (2003). Feature extraction for nonparametric discriminant analysis. Journal of
+       Computational and Graphical Statistics 12, 101-120.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.extract import ProjectionPursuitDiscriminant
+    >>> rng = np.random.default_rng(0)
+    >>> corners = 1.5 * rng.choice([-1, 1], size=(600, 2))
+    >>> X, y = corners + rng.normal(size=(600, 2)), corners.prod(axis=1) > 0
+    >>> model = ProjectionPursuitDiscriminant(n_ridges=2, random_state=0).fit(X[:300], y[:300])
+    >>> bool(model.score(X[300:], y[300:]) > 0.8)  # a linear rule would guess
+    True
+    """
+
+    _size_parameter: ClassVar[str] = "n_ridges"
+
+    _parameter_constraints = {
+        "n_ridges": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"})],
+        "direction": [StrOptions({"forward", "backward"})],
+        "priors": ["array-like", None],
+        "n_monte_carlo": [Interval(Integral, 100, None, closed="left")],
+        "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
+        "oversmooth": [Interval(Real, 0, None, closed="neither")],
+        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "cv": ["cv_object"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_ridges=2,
+        direction="forward",
+        priors=None,
+        n_monte_carlo=20000,
+        bandwidth="normal_reference",
+        oversmooth=1.06,
+        n_restarts=5,
+        max_iter=60,
+        tol=1e-6,
+        cv=5,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_ridges = n_ridges
+        self.direction = direction
+        self.priors = priors
+        self.n_monte_carlo = n_monte_carlo
+        self.bandwidth = bandwidth
+        self.oversmooth = oversmooth
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
+    @property
+    def directions_(self) -> np.ndarray:
+        """Directions, scaled to unit variance along them."""
+        return self.components_
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> "ProjectionPursuitDiscriminant":
+        """Find the directions, and the densities of classes along them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, y = self._validated(X, y)
+        self.classes_, codes = encoded_classes(y, type(self).__name__)
+        sizes = np.bincount(codes)
+        self.priors_ = self._class_priors(sizes)
+        if sizes.min() < _FEW_ROWS:
+            warn_caller(
+                f"The smallest class, {self.classes_.tolist()[sizes.argmin()]!r}, has {sizes.min()} row(s): its "
+                f"density is smoothed as if there were {_FEW_ROWS}. Merge small classes, or use a linear method."
+            )
+        n_ridges = self._by_cross_validation(X, codes) if self.n_ridges == "cv" else self.n_ridges
+        sphere = sphere_of(X)
+        begins = np.append(0, np.cumsum(sizes))
+        own = np.array([kernel_width(max(size, _FEW_ROWS), self.bandwidth, self.oversmooth) for size in sizes])
+        widths = Widths(own, kernel_width(max(len(codes), _FEW_ROWS), self.bandwidth, self.oversmooth))
+        rows = ClassRows(sphere.coordinates(X[np.argsort(codes, kind="stable")]), begins, widths)
+        effort = Effort(self.max_iter, self.tol, self.n_jobs)
+        rng = check_random_state(self.random_state)
+        with fit_steps(self, X, y) as after_step:
+            hunt = Hunt(n_ridges, self.n_restarts, effort, rng, lambda: after_step("start"))
+            if self.direction == "forward":
+                found = self._keep_forward(forward_classes(rows, self.n_monte_carlo, hunt))
+            else:
+                found = self._keep_backward(backward_classes(rows, hunt))
+            self._directions = np.array([one.direction for one in found])
+            self.components_ = (self._directions @ sphere.to_sphere.T).astype(X.dtype)
+            self.whitening_ = sphere.to_sphere.astype(X.dtype)
+            self.mean_ = np.asarray(sphere.mean, dtype=X.dtype)
+            self.lr_path_ = np.array([one.value for one in found])
+            self.n_iter_ = max(one.n_iter for one in found)
+        warn_unfinished(found, effort)
+        return self
+
+    def _class_priors(self, sizes: np.ndarray) -> np.ndarray:
+        if self.priors is None:
+            return sizes / sizes.sum()
+        priors = np.asarray(self.priors, dtype=float)
+        if priors.shape != sizes.shape or (priors <= 0).any():
+            raise ValueError(
+                f"priors must hold a positive number for each of the {len(sizes)} classes "
+                f"({', '.join(map(str, self.classes_[:10].tolist()))}), got {self.priors!r}."
+            )
+        return priors / priors.sum()
+
+    def _by_cross_validation(self, X: Any, codes: np.ndarray) -> int:
+        """The fewest directions that err no more than the best number of them, within one standard error."""
+        errors = []
+        for train, test in check_cv(self.cv, codes, classifier=True).split(X, codes):
+            model = clone(self).set_params(n_ridges=_MOST_BY_CV, priors=None).set_callbacks()
+            stages = model.fit(X[train], codes[train]).staged_predict(X[test])
+            errors.append(np.array([stage != codes[test] for stage in stages]))
+        wrong = np.concatenate(errors, axis=1).astype(float)
+        excess = wrong - wrong[wrong.mean(axis=1).argmin()]
+        near = excess.mean(axis=1) <= excess.std(axis=1) / np.sqrt(excess.shape[1])
+        return int(near.argmax()) + 1
+
+    def _keep_forward(self, found: ForwardClasses) -> list:
+        self.ridge_grid_ = np.array(found.grids)
+        self.ridges_ = np.array(found.log_ridges).transpose(1, 0, 2)
+        return found.found
+
+    def _keep_backward(self, found: BackwardClasses) -> list:
+        self.ridge_grid_ = np.empty((len(found.found), 0))
+        self.ridges_ = np.empty((len(self.classes_), len(found.found), 0))
+        self._map_grids = np.array([[one.grid for one in maps] for maps in found.maps])
+        self._map_densities = np.array([[one.densities for one in maps] for maps in found.maps])
+        self._map_tails = np.array([[[one.mean, one.spread] for one in maps] for maps in found.maps])
+        self._rest_means, self._rest_covariances = np.array(found.means), np.array(found.covariances)
+        return found.found
+
+    def _stages(self, X: Any) -> Iterator[np.ndarray]:
+        """Log-probabilities of classes up to a constant of each row, after one direction, two, and so on."""
+        Z = Sphere(self.mean_, self.whitening_, self.whitening_.T).coordinates(X)
+        stages = self._forward_stages(Z) if self.direction == "forward" else self._backward_stages(Z)
+        for log_densities in stages:
+            yield np.log(self.priors_) + log_densities
+
+    def _forward_stages(self, Z: np.ndarray) -> Iterator[np.ndarray]:
+        total = np.zeros((len(Z), len(self.classes_)))
+        for number, direction in enumerate(self._directions):
+            values = Z @ direction
+            own = [np.interp(values, self.ridge_grid_[number], ridge[number]) for ridge in self.ridges_]
+            total = total + np.array(own).T
+            yield total
+
+    def _backward_stages(self, Z: np.ndarray) -> Iterator[np.ndarray]:
+        rows = [Z] * len(self.classes_)
+        gains = np.zeros((len(Z), len(self.classes_)))
+        for step, direction in enumerate(self._directions):
+            centre, factor = self._rest_means[step], linalg.cholesky(self._rest_covariances[step], lower=True)
+            rest = np.empty_like(gains)
+            for code in range(len(self.classes_)):
+                grid, densities = self._map_grids[step, code], self._map_densities[step, code]
+                own = NormalMap(grid, densities, *self._map_tails[step, code])
+                rows[code], slopes = made_normal(rows[code], direction, own)
+                gains[:, code] += slopes
+                left = linalg.solve_triangular(factor, (rows[code] - centre).T, lower=True)
+                rest[:, code] = -0.5 * np.einsum("ij,ij->j", left, left)
+            yield gains + rest
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        *_, last = self._stages(self._validated(X, reset=False))
+        return last
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Log-probabilities of classes, up to a constant of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            For two classes, the log-odds of the second.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return special.softmax(self._scores(X), axis=1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Classes.
+        """
+        scores = self._scores(X)
+        return self.classes_[scores.argmax(axis=1)]
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """The most probable class of each row by the first direction, the first two, and so on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Classes.
+        """
+        check_is_fitted(self)
+        for scores in self._stages(self._validated(X, reset=False)):
+            yield self.classes_[scores.argmax(axis=1)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
