@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from fewer.extract.fisher._centred import (
+from fewer.extract._centred import (
     centred_columns_times,
     centred_gram,
     positive_eigenpairs,

@@ -16,8 +16,8 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fewer.catalogue import method
+from fewer.extract._centred import centred_gram, column_means, positive_eigenpairs, scatter, thin_svd
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.fisher._centred import centred_gram, column_means, positive_eigenpairs, scatter, thin_svd
 from fewer.extract.fisher._targets import target_matrix
 
 

@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import encoded_classes
 from fewer.catalogue import method
+from fewer.extract._centred import centred_kernel
 from fewer.extract._extractor import Extractor, upright
-from fewer.extract.fisher._centred import centred_kernel
 from fewer.extract.fisher._class_scores import Groups, scores_matrix
 from fewer.extract.fisher._eigenproblem import (
     Discriminant,

@@ -22,8 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import checked_array
 from fewer.catalogue import method
-from fewer.extract._extractor import Extractor, upright
-from fewer.extract.fisher._centred import (
+from fewer.extract._centred import (
     centred_columns_times,
     centred_gram,
     centred_kernel,
@@ -31,6 +30,7 @@ from fewer.extract.fisher._centred import (
     positive_eigenpairs,
     thin_svd,
 )
+from fewer.extract._extractor import Extractor, upright
 from fewer.extract.fisher._kernels import kernel_values, kernel_width
 from fewer.extract.fisher._targets import known_target, target_matrix
 

@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fewer._estimators import encoded_classes
 from fewer.catalogue import method
+from fewer.extract._centred import column_means
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.fisher._centred import column_means
 from fewer.extract.fisher._class_scores import Groups
 from fewer.extract.fisher._eigenproblem import Discriminant, fisher_directions
 from fewer.extract.fisher._projected_classes import ProjectedClassifier

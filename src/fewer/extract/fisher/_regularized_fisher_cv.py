@@ -10,7 +10,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fewer.catalogue import method
-from fewer.extract.fisher._centred import column_means
+from fewer.extract._centred import column_means
 from fewer.extract.fisher._class_scores import Groups
 from fewer.extract.fisher._eigenproblem import SOUND, Products, Spectrum, fisher_directions
 from fewer.extract.fisher._regularized_fisher import FisherExtractor, RegularizedFisher

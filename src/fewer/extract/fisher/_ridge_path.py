@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import gen_batches
 
-from fewer.extract.fisher._centred import centred_kernel, column_means, scatter
+from fewer.extract._centred import centred_kernel, column_means, scatter
 from fewer.extract.fisher._class_scores import Groups, scores_matrix
 from fewer.extract.fisher._eigenproblem import Products, Spectrum, rotation_of_factor
 from fewer.extract.fisher._projected_classes import ClassGeometry
