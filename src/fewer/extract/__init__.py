@@ -7,6 +7,14 @@ from fewer.extract._plot_loadings import plot_loadings
 from fewer.extract._plot_projection import plot_projection
 from fewer.extract._reconstruction_pca import ReconstructionPCA
 from fewer.extract._sparsified_random_projection import SparsifiedRandomProjection
+from fewer.extract.correspondence import (
+    CanonicalCorrespondenceAnalysis,
+    CorrespondenceAnalysis,
+    GaussianResponseModel,
+    OptimalScoringLDA,
+    cooccurrence_to_labeled,
+    plot_biplot,
+)
 from fewer.extract.fisher import (
     GeneralizedEigenProjector,
     KernelRegularizedFisher,
@@ -39,10 +47,13 @@ __all__ = [
     "SIR",
     "BackwardProjectionPursuitDensity",
     "CPCDiscriminant",
+    "CanonicalCorrespondenceAnalysis",
+    "CorrespondenceAnalysis",
     "CriterionCurve",
     "ExploratoryProjectionPursuit",
     "ForwardProjectionPursuitDensity",
     "GaussianLRDiscriminant",
+    "GaussianResponseModel",
     "GeneralizedEigenProjector",
     "GradientDiffusionMap",
     "GradientGraph",
@@ -51,15 +62,18 @@ __all__ = [
     "KernelRegularizedFisher",
     "KurtosisICA",
     "LikelihoodRatioDiscriminant",
+    "OptimalScoringLDA",
     "PenalizedKernelCCA",
     "ProjectionPursuitDiscriminant",
     "ReconstructionPCA",
     "RegularizedFisher",
     "RegularizedFisherCV",
     "SparsifiedRandomProjection",
+    "cooccurrence_to_labeled",
     "criterion_curve",
     "discriminant_scores_matrix",
     "loadings",
+    "plot_biplot",
     "plot_loadings",
     "plot_projection",
     "with_components",
