@@ -58,7 +58,7 @@ def paired_halves(y: np.ndarray, n_pairs: int, rng, classes: bool) -> list[np.nd
     "chance. It is cautious: with few rows it keeps few columns, and of alike columns perhaps none, because they take "
     "turns; look at redundancy_groups then.",
     cost="Two sparse models for each pair of halves: O(n p) a pass each.",
-    examples=lambda: [StabilitySelection(SparsePathSelector(n_points=12), n_pairs=3, n_features_each=3)],
+    examples=lambda: [StabilitySelection(SparsePathSelector(n_points=8), n_pairs=1, n_features_each=3)],
 )
 class StabilitySelection(MetaEstimatorMixin, Selector):
     """Keep the columns that a sparse model chooses on most halves of the rows.
