@@ -159,6 +159,8 @@ def example_runs(card, estimator):
     found = doctest.DocTestFinder(recurse=False).find(card.implementation, card.name, module=module, globs=vars(module))
     examples = [test for test in found if test.examples]
     assert examples, "the docstring has no example."
+    if card.package == "fewer":  # pytest runs the examples of this package where they stand
+        return
     said = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     for test in examples:

@@ -58,8 +58,8 @@ def test_a_is_never_above_the_largest_outer_mean(figure):
 @pytest.mark.claim("less-biased", 2)
 @pytest.mark.parametrize(("n_sizes", "outer_bias"), [(10, 0.034), (30, 0.046), (100, 0.056)])
 def test_independent_scores_bias_outer_and_neither_a_nor_b(n_sizes, outer_bias, figure):
-    # 20,000 matrices, because with 4,000 the standard error of A's mean is .0005
-    scores = np.random.default_rng(n_sizes).normal(0.7, 0.05, size=(20_000, 5, n_sizes))
+    # 8,000 matrices, because with 4,000 the standard error of A's mean is .0005
+    scores = np.random.default_rng(n_sizes).normal(0.7, 0.05, size=(8000, 5, n_sizes))
     found = {method: estimates(scores, method) for method in ("outer", "A", "B")}
     bias = {method: values.mean() - 0.7 for method, values in found.items()}
     assert abs(bias["A"]) < 0.002

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -18,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from fewer.select import CrossValidatedScore, NearestNeighbourObjective, SequentialSearch
+from fewer.select.objectives._cross_validated_score import Trial, _scores_on_engine
 
 
 def classes(n_rows=60, n_columns=7, seed=0):
@@ -192,6 +194,16 @@ def test_tol_agrees_with_scikit_learn(tol):
     assert np.array_equal(ours.get_support(), theirs.get_support())
 
 
+def test_workers_score_subsets_as_this_process_does(workers):
+    X, y = classes()
+    trial = Trial(X, y, list(KFold(3).split(X)), GaussianNB(), check_scoring(GaussianNB()))
+    subsets = [(0,), (1, 2), (0, 3)]
+    assert _scores_on_engine(workers, trial, subsets) == [trial.mean_score(subset) for subset in subsets]
+    with pytest.raises(ValueError, match=r"could not be scored on columns \(99,\): IndexError"):
+        _scores_on_engine(workers, trial, [(0,), (99,)])
+
+
+@pytest.mark.slow
 def test_jobs_do_not_change_the_path():
     X, y = classes()
     one = SequentialSearch(GaussianNB(), n_features_to_select=2).fit(X, y)
