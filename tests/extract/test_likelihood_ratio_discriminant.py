@@ -40,6 +40,14 @@ def test_a_difference_in_spread_is_found_through_mixed_columns():
     assert alike(X, LinearDiscriminantAnalysis().fit(X, y).scalings_[:, 0], truth) < 0.9
 
 
+def test_a_column_that_differs_in_shape_alone_is_found_among_many():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1000, 20)), np.arange(1000) % 2
+    X[y == 1, 3] = 0.9 * rng.choice([-1, 1], 500) + np.sqrt(0.19) * rng.normal(size=500)  # as wide as the other class
+    model = LikelihoodRatioDiscriminant(1, random_state=0).fit(X, y)
+    assert cosine(model.components_[0], np.eye(20)[3]) > 0.95
+
+
 def test_the_ratio_is_that_of_all_pairs():
     rng = np.random.default_rng(0)
     values = np.concatenate([rng.normal(size=40), rng.normal(2, 3, size=70)])

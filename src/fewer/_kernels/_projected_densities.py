@@ -203,15 +203,17 @@ def joint_left_out_fit(fixed, values, width, floor, slopes):
     n_values, n_fixed = fixed.shape
     kernels = np.zeros((n_values, n_values))
     densities = np.zeros(n_values)
+    furthest = (_REACH * width) ** 2
     for first in range(n_values):
         for second in range(first):
             apart = (values[first] - values[second]) ** 2
             for other in range(n_fixed):
                 apart += (fixed[first, other] - fixed[second, other]) ** 2
-            kernel = np.exp(-0.5 * apart / (width * width))
-            kernels[first, second] = kernel
-            densities[first] += kernel
-            densities[second] += kernel
+            if apart < furthest:
+                kernel = np.exp(-0.5 * apart / (width * width))
+                kernels[first, second] = kernel
+                densities[first] += kernel
+                densities[second] += kernel
     top = 1 / (max(n_values - 1, 1) * (width * _ROOT_TWO_PI) ** (n_fixed + 1))
     total = 0.0
     for index in range(n_values):

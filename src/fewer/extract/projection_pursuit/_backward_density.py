@@ -23,7 +23,7 @@ from fewer.extract.projection_pursuit._indices import along, kernel_width, surpr
 from fewer.extract.projection_pursuit._normal_map import NormalMap, made_normal, normal_map
 from fewer.extract.projection_pursuit._search import Effort, Found, Search, best_direction, warn_unfinished
 from fewer.extract.projection_pursuit._sphere import Sphere, sphere_of, warn_of_lost_dimensions
-from fewer.extract.projection_pursuit._starts import non_normal_starts, random_starts
+from fewer.extract.projection_pursuit._starts import axis_starts, non_normal_starts, random_starts
 
 _SAMPLES_OF_LEVEL = 2
 
@@ -52,9 +52,10 @@ def flattened(
     """
 
     def search(rows: np.ndarray, kept: list[np.ndarray], on_step: Callable[[], bool] = lambda: False) -> Search:
-        starts = [*non_normal_starts(rows), *kept[:2], *random_starts(n_restarts, rows.shape[1], rng)]
-        goal = along(rows, surprise_of_normal(len(rows), width))
-        return best_direction(goal, starts, np.eye(rows.shape[1]), effort, on_step)
+        index = surprise_of_normal(len(rows), width)
+        shaped = [*non_normal_starts(rows), *axis_starts(rows, index)]
+        starts = [*shaped, *kept[:2], *random_starts(n_restarts, rows.shape[1], rng)]
+        return best_direction(along(rows, index), starts, np.eye(rows.shape[1]), effort, on_step)
 
     if level is None:
         level = max(0.0, *(search(rng.normal(size=Z.shape), []).best.value for _ in range(_SAMPLES_OF_LEVEL)))
@@ -98,7 +99,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
     oversmooth : float, default=1.06
         Factor of the kernel width; 1.06 is best for a normal density, and one with several modes asks for less.
     n_restarts : int, default=5
-        Random directions to start from, beside those of extreme kurtosis.
+        Random directions to start from, beside those of extreme kurtosis and of single columns.
     max_iter : int, default=60
         Iterations of one search at most.
     n_jobs : int or None, default=None

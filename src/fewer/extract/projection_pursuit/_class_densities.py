@@ -15,7 +15,7 @@ from fewer.extract.projection_pursuit._indices import Widths, along, kernel_rati
 from fewer.extract.projection_pursuit._normal_map import NormalMap, made_normal, normal_map
 from fewer.extract.projection_pursuit._ridges import RidgeModel, normal_points, ridge_grid
 from fewer.extract.projection_pursuit._search import Criterion, Effort, Found, best_direction
-from fewer.extract.projection_pursuit._starts import random_starts, separating_starts
+from fewer.extract.projection_pursuit._starts import axis_starts, random_starts, separating_starts
 
 
 class ClassRows(NamedTuple):
@@ -107,6 +107,7 @@ def _next(
     dim = rows.Z.shape[1]
     starts = [
         *separating_starts(rows.Z, rows.begins),
+        *axis_starts(rows.Z, kernel_ratio(rows.begins, rows.widths)),
         *left_over[:2],
         *random_starts(hunt.n_restarts, dim, hunt.rng),
     ]

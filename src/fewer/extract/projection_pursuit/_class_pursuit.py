@@ -21,7 +21,7 @@ from fewer.extract.projection_pursuit._search import (
     climbed,
     complement,
 )
-from fewer.extract.projection_pursuit._starts import random_starts, separating_starts
+from fewer.extract.projection_pursuit._starts import axis_starts, random_starts, separating_starts
 
 _MOST_ROUNDS = 20
 
@@ -69,7 +69,7 @@ def pursued(
     while len(result.directions) < n_components:
         basis = complement(np.array(barred), Z.shape[1])
         goal = thin_criterion.given(thin, result.directions) if joint and result.directions else criterion.along(Z)
-        starts = _starts(Z, criterion.begins, basis, left_over, ways.n_restarts, rng)
+        starts = _starts(Z, criterion, basis, left_over, ways.n_restarts, rng)
         search = best_direction(goal, starts, basis, ways.effort, on_step)
         if ways.n_permutations and not search.stopped:
             null = _null(Z, criterion, basis, ways, rng)
@@ -96,7 +96,7 @@ def pursued(
 
 def _starts(
     Z: np.ndarray,
-    begins: np.ndarray,
+    criterion: ClassCriterion,
     basis: np.ndarray,
     left_over: list[np.ndarray],
     n_random: int,
@@ -104,8 +104,8 @@ def _starts(
 ) -> list[np.ndarray]:
     """Telling directions in the span of a basis, other maxima of the search before, and random directions."""
     drawn = [basis @ (basis.T @ start) for start in random_starts(n_random, Z.shape[1], rng)]
-    telling = [basis @ start for start in separating_starts(Z @ basis, begins)]
-    others = [basis @ (basis.T @ end) for end in left_over[:2]]
+    telling = [basis @ start for start in separating_starts(Z @ basis, criterion.begins)]
+    others = [basis @ (basis.T @ end) for end in [*axis_starts(Z, criterion.index()), *left_over[:2]]]
     return [*telling, *(end for end in others if end @ end > 0.1), *drawn]
 
 
@@ -116,7 +116,7 @@ def _null(
     best = []
     for _ in range(ways.n_permutations):
         shuffled = Z[rng.permutation(len(Z))]
-        starts = _starts(shuffled, criterion.begins, basis, [], ways.n_restarts, rng)
+        starts = _starts(shuffled, criterion, basis, [], ways.n_restarts, rng)
         best.append(best_direction(criterion.along(shuffled), starts, basis, ways.effort).best.value)
     return np.array(best)
 

@@ -22,7 +22,7 @@ from fewer.extract.projection_pursuit._indices import along, along_by_difference
 from fewer.extract.projection_pursuit._removal import without_structure
 from fewer.extract.projection_pursuit._search import Criterion, Effort, Found, best_direction, warn_unfinished
 from fewer.extract.projection_pursuit._sphere import sphere_of
-from fewer.extract.projection_pursuit._starts import non_normal_starts, random_starts
+from fewer.extract.projection_pursuit._starts import axis_starts, non_normal_starts, random_starts
 
 MakeCriterion = Callable[[np.ndarray], Criterion]
 
@@ -42,7 +42,13 @@ def explored(
     found: list[Found] = []
     left_over: list[np.ndarray] = []
     while len(found) < n_components:
-        starts = [*non_normal_starts(Z), *left_over[:2], *random_starts(n_restarts, Z.shape[1], rng)]
+        shape = negentropy(len(Z), "normal_reference", 1.06)
+        starts = [
+            *non_normal_starts(Z),
+            *axis_starts(Z, shape),
+            *left_over[:2],
+            *random_starts(n_restarts, Z.shape[1], rng),
+        ]
         search = best_direction(criterion(Z), starts, everything, effort, on_step)
         found.append(search.best)
         left_over = search.ends[1:]
@@ -76,7 +82,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
     oversmooth : float, default=1.3
         Factor of the kernel width; 1.06 is best for a normal density, and more leaves fewer local maxima.
     n_restarts : int, default=5
-        Random directions to start from, beside those of extreme kurtosis.
+        Random directions to start from, beside those of extreme kurtosis and of single columns.
     max_iter : int, default=60
         Steps of one search at most.
     tol : float, default=1e-6

@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 from fewer._estimators import fit_steps
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor
-from fewer.extract.projection_pursuit._indices import kernel_width
+from fewer.extract.projection_pursuit._indices import kernel_width, surprise_of_normal
 from fewer.extract.projection_pursuit._ridges import RidgeModel, drawn_rows, log_factors, normal_points, ridge_grid
 from fewer.extract.projection_pursuit._search import Criterion, Effort, Found, best_direction, warn_unfinished
 from fewer.extract.projection_pursuit._sphere import Sphere, sphere_of, warn_of_lost_dimensions
-from fewer.extract.projection_pursuit._starts import non_normal_starts, random_starts
+from fewer.extract.projection_pursuit._starts import axis_starts, non_normal_starts, random_starts
 
 
 class Growth(NamedTuple):
@@ -46,10 +46,11 @@ def grown(
     """A density of sphered rows with so many functions along directions."""
     model = RidgeModel.normal(points)
     everything = np.eye(Z.shape[1])
+    shaped = [*non_normal_starts(Z), *axis_starts(Z, surprise_of_normal(len(Z), width))]
     found: list[Found] = []
     left_over: list[np.ndarray] = []
     while len(found) < n_ridges:
-        starts = [*non_normal_starts(Z), *left_over[:2], *random_starts(n_restarts, Z.shape[1], rng)]
+        starts = [*shaped, *left_over[:2], *random_starts(n_restarts, Z.shape[1], rng)]
         search = best_direction(_gain_along(Z, model, width), starts, everything, effort, on_step)
         direction = search.best.direction
         found.append(search.best)
@@ -95,7 +96,7 @@ class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Linear
     oversmooth : float, default=1.06
         Factor of the kernel width; 1.06 is best for a normal density, and one with several modes asks for less.
     n_restarts : int, default=5
-        Random directions to start from, beside those of extreme kurtosis.
+        Random directions to start from, beside those of extreme kurtosis and of single columns.
     max_iter : int, default=60
         Steps of one search at most.
     tol : float, default=1e-6

@@ -8,7 +8,7 @@ from fewer._kernels._projected_densities import joint_left_out_fit
 from fewer.extract.projection_pursuit._indices import FLOOR
 from fewer.extract.projection_pursuit._search import Criterion
 
-MOST_ROWS = 1500
+MOST_ROWS = 1000
 """All pairs are summed, so that the rows are thinned out to so many."""
 
 

@@ -33,7 +33,7 @@ _MOST_TOGETHER = 3
     "not columns by themselves, and there are many rows for each column (at least five). Where means differ and "
     "nothing else does, discriminant analysis is quicker and surer.",
     cost="O(s t n (p + c)) time for each direction, for s starts of t steps and a constant c for the grid; O(n p) "
-    "memory. With strategy 'nested' or 'subspace' O(s t (n p + m^2)) for m = min(n, 1,500) rows.",
+    "memory. With strategy 'nested' or 'subspace' O(s t (n p + m^2)) for m = min(n, 1,000) rows.",
     paper="zhu-flexible-discriminant-directions",
     examples=lambda: [LikelihoodRatioDiscriminant(n_restarts=1, max_iter=30)],
 )
@@ -63,7 +63,8 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
         Whether directions are orthogonal to one another after the table is brought to unit covariance, so that new
         columns are uncorrelated, rather than orthogonal in the columns as they are.
     n_restarts : int, default=5
-        Random directions to start from, beside those of discriminant analysis and of unequal covariances.
+        Random directions to start from, beside those of discriminant analysis, of unequal covariances and of single
+        columns.
     max_iter : int, default=60
         Steps of one search at most.
     tol : float, default=1e-6
@@ -274,10 +275,12 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
         who = type(self).__name__
         labelled = labelled_rows(*slices_of(y, self.n_slices, who), who)
         index = ClassCriterion(labelled.begins, self.density, self.bandwidth, self.oversmooth).index()
-        columns = X[labelled.rows].T
+        rows = X[labelled.rows]
+        rows = rows.tocsc() if hasattr(rows, "tocsc") else rows
         scores = np.zeros(X.shape[1])
         for place in range(X.shape[1]):
-            column = columns[[place]].toarray()[0] if hasattr(columns, "toarray") else columns[place]
+            column = rows[:, [place]]
+            column = (column.toarray() if hasattr(column, "toarray") else column)[:, 0]
             column = column.astype(float) - column.mean(dtype=float)
             spread = column.std()
             if spread > np.finfo(X.dtype).eps * np.abs(column).max(initial=0):

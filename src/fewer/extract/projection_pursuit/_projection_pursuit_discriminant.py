@@ -73,7 +73,8 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
     oversmooth : float, default=1.06
         Factor of the kernel width; 1.06 is best for a normal density.
     n_restarts : int, default=5
-        Random directions to start from, beside those of discriminant analysis and of unequal covariances.
+        Random directions to start from, beside those of discriminant analysis, of unequal covariances and of single
+        columns.
     max_iter : int, default=60
         Steps of one search at most.
     tol : float, default=1e-6

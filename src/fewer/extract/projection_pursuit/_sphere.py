@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fewer._estimators import warn_caller
-from fewer.extract.gaussian_directions._coordinates import uncorrelated
+from fewer.extract._uncorrelated import uncorrelated
 
 
 class Sphere(NamedTuple):
@@ -35,7 +35,26 @@ class Sphere(NamedTuple):
 
 
 def sphere_of(X: Any) -> Sphere:
-    """Sphered coordinates of a table."""
+    """Sphered coordinates of a table; constant columns have no part in them."""
+    varying = _varying(X)
+    if not varying.any():
+        raise ValueError("All columns are constant, so that there is no direction to look along; check the table.")
+    if varying.all():
+        return _of_varying(X)
+    inner = _of_varying(X[:, varying])
+    mean = np.asarray(X.mean(axis=0, dtype=float)).ravel()
+    to_sphere, from_sphere = np.zeros((X.shape[1], inner.rank)), np.zeros((inner.rank, X.shape[1]))
+    to_sphere[varying], from_sphere[:, varying] = inner.to_sphere, inner.from_sphere
+    return Sphere(mean, to_sphere, from_sphere)
+
+
+def _varying(X: Any) -> np.ndarray:
+    """Which columns hold more than one value."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return np.asarray((high != low).toarray() if hasattr(low, "toarray") else high != low).ravel()
+
+
+def _of_varying(X: Any) -> Sphere:
     mean, to_sphere = uncorrelated(X)
     coordinates = Sphere(mean, to_sphere, to_sphere.T).coordinates(X)
     # What columns have in common with the coordinates is the way back, as these are uncorrelated.
@@ -53,11 +72,9 @@ def warn_of_lost_dimensions(sphere: Sphere, X: Any, who: str) -> None:
 
 
 def _nearest_to_columns(sphere: Sphere) -> Sphere:
-    """The same coordinates turned next to the columns that vary, or upright where these are too many."""
-    scales = np.sqrt(np.einsum("ij,ij->j", sphere.from_sphere, sphere.from_sphere))
-    varying = scales > 0
-    if np.count_nonzero(varying) == sphere.rank:
-        axes = sphere.from_sphere[:, varying] / scales[varying]
+    """The same coordinates turned next to the columns, or upright where these depend on one another."""
+    if sphere.rank == len(sphere.to_sphere):
+        axes = sphere.from_sphere / np.linalg.norm(sphere.from_sphere, axis=0)
         turn = axes / np.linalg.norm(axes, axis=1, keepdims=True)
     else:
         largest = np.take_along_axis(sphere.from_sphere, np.abs(sphere.from_sphere).argmax(axis=1)[:, None], axis=1)

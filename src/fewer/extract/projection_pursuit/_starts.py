@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from fewer.extract._kurtosis_ica import kurtosis_axes
+from fewer.extract.projection_pursuit._indices import Index
 
 _MOST_OF_A_KIND = 2
 
@@ -33,6 +34,12 @@ def non_normal_starts(Z: np.ndarray) -> list[np.ndarray]:
     """Axes of the smallest and the largest fourth moments."""
     axes = kurtosis_axes(Z).axes.T
     return [axes[-1], axes[0]] if len(axes) > 1 else [axes[0]]
+
+
+def axis_starts(Z: np.ndarray, index: Index) -> list[np.ndarray]:
+    """The coordinates along which an index is largest: those next to the most telling columns."""
+    scores = [index(np.ascontiguousarray(values))[0] for values in Z.T]
+    return list(np.eye(Z.shape[1])[np.argsort(scores, kind="stable")[::-1][:_MOST_OF_A_KIND]])
 
 
 def random_starts(n: int, dim: int, rng: np.random.RandomState) -> list[np.ndarray]:
