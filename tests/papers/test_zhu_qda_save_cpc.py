@@ -150,11 +150,20 @@ def test_digits_along_two_directions(figure):
 @pytest.mark.claim("zhu-qda-save-cpc", 4)
 def test_wine_along_two_directions(figure):
     errors = errors_along_two_directions(*load_wine(return_X_y=True), 118, 10)
-    figure(told(errors))
+    figure(f"ten splits: {told(errors)}")
     assert errors["LR"] == pytest.approx(0.023, abs=0.03)
     assert errors["LDA"] == pytest.approx(0.025, abs=0.03)
-    assert errors["SAVE"] == pytest.approx(0.31, abs=0.1)
+    # A split of SAVE has a standard deviation of 0.08, so two means of ten differ by 0.035: the bound is three of them.
+    assert errors["SAVE"] == pytest.approx(0.31, abs=0.105)
     assert errors["LR"] < errors["SAVE"]
+
+
+@pytest.mark.slow
+@pytest.mark.claim("zhu-qda-save-cpc", 4)
+def test_wine_along_two_directions_over_many_splits(figure):
+    errors = errors_along_two_directions(*load_wine(return_X_y=True), 118, 100)
+    figure(f"100 splits: {told(errors)}")
+    assert [errors[name] for name in ("LR", "LDA", "SAVE")] == pytest.approx([0.023, 0.025, 0.31], abs=0.03)
 
 
 @pytest.mark.claim("zhu-qda-save-cpc", 5)
@@ -208,7 +217,7 @@ def test_common_axes_are_recovered(figure):
         assert cosine(direct.components_[0], model.components_[0]) > 1 - 1e-8
     figure(f"axes off by {worst:.0e} after {max(sweeps)} sweeps; direct search better by {max(leads):.0e}")
     assert worst < 1e-6
-    assert max(sweeps) <= 6
+    assert max(sweeps) <= 5
 
 
 @pytest.mark.claim("zhu-qda-save-cpc", 7)
