@@ -2,7 +2,9 @@
 
 import pytest
 
-from fewer.study import StudyError, StudyFolder
+from fewer.study import Journal, StudyError, StudyFolder, study_data
+from fewer.study._folder import studies_in, study_state
+from fewer.study._work import FoldWork
 
 
 @pytest.fixture
@@ -34,4 +36,31 @@ def test_what_is_no_study_is_not_removed(tmp_path):
 
 def test_a_study_is_run_by_one_process_at_a_time(folder):
     with folder.locked(), pytest.raises(StudyError, match="Another process"), StudyFolder(folder.path).locked():
+        pass
+
+
+def test_how_far_studies_have_come_is_read_from_their_journals(make_table, quick_plan, tmp_path):
+    plan = quick_plan(study_data(make_table(n_rows=30, n_columns=4)))
+    for name in ("b", "a"):
+        folder = StudyFolder(tmp_path / name)
+        folder.path.mkdir()
+        with Journal.create(folder.journal, plan) as journal:
+            journal.add(FoldWork(0, 0, 0).key, {"scores": [1.0]}, 0.1)
+            journal.add("null/labels/0/0", {"score": 1.0}, 0.1)
+    folder.findings.write_text('{"headline": "All is well."}')
+    (tmp_path / "notes").mkdir()
+    first, second = studies_in(tmp_path)
+    assert (first.folder.path.name, first.headline) == ("a", "All is well.")
+    assert (second.folder.path.name, second.headline) == ("b", None)
+    state = study_state(tmp_path / "b")
+    assert (state.done, state.total, state.target) == (1, plan.n_evaluations, "state")
+    assert studies_in(tmp_path / "nowhere") == []
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(StudyError, match=r"cannot be written: Not a directory\. Choose another with --out"),
+        StudyFolder(tmp_path / "file" / "study").locked(),
+    ):
         pass
