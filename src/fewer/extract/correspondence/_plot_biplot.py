@@ -54,7 +54,7 @@ def plot_biplot(
     >>> from fewer.extract import CorrespondenceAnalysis, plot_biplot
     >>> counts = pd.DataFrame({"tea": [9, 3, 0], "coffee": [2, 8, 3], "milk": [1, 2, 7]})
     >>> figure = plot_biplot(CorrespondenceAnalysis().fit(counts), row_names=["Ann", "Bea", "Cy"])
-    >>> sorted(figure.data[1].text)
+    >>> sorted(str(name) for name in figure.data[1].text)
     ['coffee', 'milk', 'tea']
     """
     rows, columns = (np.asarray(each, dtype=float) for each in (model.row_scores_, model.column_scores_))
