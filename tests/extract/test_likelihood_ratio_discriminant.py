@@ -168,6 +168,36 @@ def test_directions_end_where_shuffled_classes_do_as_well():
     assert len(model.removal_maps_) == model.n_components_
 
 
+class StopAfter:
+    """A callback that ends a fit after so many climbs."""
+
+    def __init__(self, n_steps):
+        self.left = n_steps
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        self.left -= context.parent is not None
+        return self.left <= 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("options", [{}, {"n_jobs": 2}, {"n_permutations": 3}])
+def test_a_fit_that_is_stopped_keeps_the_direction_found(options):
+    X, y, _ = unequal_spreads(n_rows=200)
+    model = (
+        LikelihoodRatioDiscriminant(3, random_state=0, **options)
+        .set_callbacks(StopAfter(12 if options.get("n_permutations") else 3))
+        .fit(X, y)
+    )
+    assert model.transform(X).shape == (200, 1)
+    assert np.isnan(model.null_scores_).all()
+
+
 def test_more_columns_than_rows_give_a_warning_and_directions():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 200)), np.repeat([0, 1], 15)
@@ -180,6 +210,7 @@ def test_more_columns_than_rows_give_a_warning_and_directions():
     assert stored.scores_[0] == pytest.approx(model.scores_[0], rel=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_too_many_components_are_told():
     X, y = load_iris(return_X_y=True)
     with pytest.warns(UserWarning, match="n_components=9 are asked for, and there are 4"):
@@ -210,7 +241,7 @@ def test_a_class_of_one_row_is_left_out_and_small_ones_are_told():
     with pytest.warns(UserWarning, match=r"single row .*'odd'"):
         model = LikelihoodRatioDiscriminant(1, random_state=0).fit(X, names)
     assert list(model.classes_) == ["odd", "setosa", "versicolor", "virginica"]
-    with pytest.warns(UserWarning, match="'a', has 3 row"):
+    with pytest.warns(UserWarning, match="'a' has 3 rows only"):
         LikelihoodRatioDiscriminant(1, random_state=0).fit(X, np.where(np.arange(150) < 3, "a", "b"))
     with pytest.raises(ValueError, match="two classes with two or more rows"):
         LikelihoodRatioDiscriminant(1).fit(X, np.where(np.arange(150) < 1, "a", "b"))

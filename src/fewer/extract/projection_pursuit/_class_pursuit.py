@@ -71,12 +71,13 @@ def pursued(
         goal = thin_criterion.given(thin, result.directions) if joint and result.directions else criterion.along(Z)
         starts = _starts(Z, criterion, basis, left_over, ways.n_restarts, rng)
         search = best_direction(goal, starts, basis, ways.effort, on_step)
-        if ways.n_permutations and not search.stopped:
-            null = _null(Z, criterion, basis, ways, rng)
-            result.null_scores.append(null)
-            if result.directions and search.best.value <= null.max():
-                result.null_scores.pop()
-                break
+        null = np.full(ways.n_permutations, np.nan)
+        if not search.stopped:
+            null = _null(Z, criterion, basis, ways, rng, on_step)
+        stopped = search.stopped or bool(np.isnan(null).any())
+        if result.directions and not stopped and search.best.value <= null.max(initial=-np.inf):
+            break
+        result.null_scores.append(null)
         direction = search.best.direction
         result.directions.append(direction)
         result.found.append(search.best)
@@ -87,7 +88,7 @@ def pursued(
             result.removal_maps.append(maps)
         else:
             barred.append(shift)
-        if search.stopped:
+        if stopped:
             break
     if ways.strategy == "subspace" and len(result.directions) > 1:
         return _together(thin, thin_criterion, result, metric, ways.effort, on_step)
@@ -110,15 +111,23 @@ def _starts(
 
 
 def _null(
-    Z: np.ndarray, criterion: ClassCriterion, basis: np.ndarray, ways: Ways, rng: np.random.RandomState
+    Z: np.ndarray,
+    criterion: ClassCriterion,
+    basis: np.ndarray,
+    ways: Ways,
+    rng: np.random.RandomState,
+    on_step: Callable[[], bool],
 ) -> np.ndarray:
-    """The best ratio in each of some tables whose rows have changed their classes by chance."""
-    best = []
-    for _ in range(ways.n_permutations):
+    """The best ratio in each of some tables whose rows have changed their classes by chance; NaN once stopped."""
+    best = np.full(ways.n_permutations, np.nan)
+    for number in range(ways.n_permutations):
         shuffled = Z[rng.permutation(len(Z))]
         starts = _starts(shuffled, criterion, basis, [], ways.n_restarts, rng)
-        best.append(best_direction(criterion.along(shuffled), starts, basis, ways.effort).best.value)
-    return np.array(best)
+        search = best_direction(criterion.along(shuffled), starts, basis, ways.effort, on_step)
+        if search.stopped:
+            break
+        best[number] = search.best.value
+    return best
 
 
 def _together(

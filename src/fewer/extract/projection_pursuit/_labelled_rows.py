@@ -22,11 +22,11 @@ def labelled_rows(classes: np.ndarray, codes: np.ndarray, who: str) -> LabelledR
     sizes = np.bincount(codes)
     if (sizes < 2).any():
         _tell_of_single_rows(classes[sizes < 2], int(np.count_nonzero(sizes > 1)), who)
-    if (sizes < FEW_ROWS).any():
+    few = np.flatnonzero((sizes > 1) & (sizes < FEW_ROWS))
+    if len(few):
         warn_caller(
-            f"The smallest class, {classes.tolist()[sizes.argmin()]!r}, has {sizes.min()} row(s): from fewer than "
-            f"{FEW_ROWS} {who} can tell little about the shape of a distribution. Merge small classes, or leave them "
-            "out."
+            f"Class {classes.tolist()[few[0]]!r} has {sizes[few[0]]} rows only: from fewer than {FEW_ROWS} {who} can tell "
+            "little about the shape of a distribution. Merge small classes, or leave them out."
         )
     kept = np.flatnonzero(sizes > 1)
     rows = np.argsort(codes, kind="stable")

@@ -90,7 +90,7 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
     original_scores_ : ndarray of shape (n_components,)
         Ratio along each direction by itself in the table as it is.
     null_scores_ : ndarray of shape (n_components, n_permutations)
-        Ratios reached with shuffled classes.
+        Ratios reached with shuffled classes; NaN where a callback ended the fit before.
     removal_maps_ : list of list of ndarray
         For each direction and class, with 'removal': values along the direction (in standard deviations) and the
         normal ones that were put in their place, as two rows. Otherwise empty.

@@ -4,6 +4,7 @@ A criterion takes a unit vector and gives its value and gradient. Only the part 
 matters: with ``a = x / ||x||``, ``d/dx = (g - (g'a) a) / ||x||``.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -84,7 +85,9 @@ def best_direction(
         ends.append(end)
         if on_step():
             stopped = True
-            climbs.close()
+            with warnings.catch_warnings():  # joblib tells of climbs that nobody waits for any more
+                warnings.simplefilter("ignore")
+                climbs.close()
             break
     order = np.argsort([-end.value for end in ends], kind="stable")
     return Search(ends[order[0]], [ends[place].direction for place in order], stopped)
