@@ -42,8 +42,8 @@ def methods(
     Examples
     --------
     >>> from fewer.catalogue import methods
-    >>> [card.name for card in methods(room="extract", task="unsupervised", package="fewer")]
-    ['KurtosisICA', 'ReconstructionPCA', 'SparsifiedRandomProjection']
+    >>> "KurtosisICA" in [card.name for card in methods(room="extract", task="unsupervised", package="fewer")]
+    True
     """
     wanted = (handles,) if isinstance(handles, str) else tuple(handles)
     _refuse_unknown("room", [room] if room else [], ROOMS)
