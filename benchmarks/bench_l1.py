@@ -5,11 +5,14 @@ with which it comes within the gap that the case asks for; the timed runs use th
 done to the same precision, without intercept. Each is called as its users call it, with its checks of the table. Paths
 are timed over 100 weights from the smallest, C_min, to 100 times that, every point within 1e-4 of its minimum.
 
-Not run, for it takes too long: saga to 1e-8, on the text and the two large problems, and on the leukaemia-like one,
-where 300 passes leave it 8 to 50% above the minimum; liblinear on the tall problem, whose table it copies into a list
-of cells; the path of celer on madelon-like. adelie needs numpy 1, and glmnet R.
+A peer that takes longer than ``LONGEST_FIT`` or ``LONGEST_PATH`` without coming within the gap is too slow. Not run at
+all, for the same reason: saga to 1e-8, on the text and the two large problems, and on the leukaemia-like one, where 300
+passes leave it 8 to 50% above the minimum; liblinear on the tall problem, whose table it copies into a list of cells;
+the path of celer on madelon-like and the tall problem. adelie needs numpy 1, and glmnet R.
 """
 
+import os
+import time
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -21,10 +24,13 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from benchmarks import Case, Contest
+from benchmarks.cases import TooSlowError
 
 LADDER = 10.0 ** -np.arange(0, 12.5, 0.5)
 SHORT_LADDER = LADDER[2:10:2]  # for saga, whose 300 passes are over long before the tightest
-PATH_LADDER = 10.0 ** -np.arange(0, 7)
+PATH_LADDER = 10.0 ** -np.arange(1, 7)
+# Seconds of processor time.
+LONGEST_FIT, LONGEST_PATH = 10.0, 60.0
 MULTIPLES = (10, 100)
 GAPS = (1e-3, 1e-8)
 
@@ -154,18 +160,31 @@ def fit_of(name: str, problem: str, multiple: float, tol: float) -> np.ndarray:
 
 
 @cache
-def objective_of(name: str, problem: str, multiple: float, tol: float) -> float:
-    """Objective that a contender comes to with a tolerance."""
+def objective_of(name: str, problem: str, multiple: float, tol: float) -> tuple[float, float]:
+    """Objective that a contender comes to with a tolerance, and the seconds it took."""
     X, y, smallest = table_of(problem)
-    return objective(X, y, multiple * smallest, fit_of(name, problem, multiple, tol))
+    begun = time.process_time()
+    coef = fit_of(name, problem, multiple, tol)
+    return objective(X, y, multiple * smallest, coef), time.process_time() - begun
 
 
 @cache
 def loosest(name: str, problem: str, multiple: float, gap: float) -> float:
-    """The loosest tolerance with which a contender comes within the gap; the tightest if none does."""
-    enough = objective_of("fewer", problem, multiple, 1e-11) * (1 + gap)
+    """The loosest tolerance with which a contender comes within the gap; the tightest if none does.
+
+    A tolerance in ``FEWER_L1_TOL`` is taken as it is: what is measured then is memory.
+    """
+    if "FEWER_L1_TOL" in os.environ:
+        return float(os.environ["FEWER_L1_TOL"])
+    enough = objective_of("fewer", problem, multiple, 1e-11)[0] * (1 + gap)
     ladder = SHORT_LADDER if name == "scikit-learn saga" else LADDER
-    return next((tol for tol in ladder if objective_of(name, problem, multiple, tol) <= enough), ladder[-1])
+    for tol in ladder:
+        reached, seconds = objective_of(name, problem, multiple, tol)
+        if reached <= enough:
+            return tol
+        if seconds > LONGEST_FIT:
+            raise TooSlowError(f"> {LONGEST_FIT:g} s")
+    return ladder[-1]
 
 
 def fits(problem: str, multiple: float, gap: float, folder: Path) -> Contest:
@@ -189,7 +208,7 @@ def fits(problem: str, multiple: float, gap: float, folder: Path) -> Contest:
 def fewer_path(X: Any, y: np.ndarray, Cs: np.ndarray, tol: float) -> Any:
     from fewer.learn import l1_path
 
-    return l1_path(X, y, Cs=Cs, fit_intercept=False, tol=tol).coefs.toarray()
+    return l1_path(X, y, Cs=Cs, fit_intercept=False, tol=tol).coefs
 
 
 def celer_homotopy(X: Any, y: np.ndarray, Cs: np.ndarray, tol: float) -> Any:
@@ -208,7 +227,11 @@ def skglm_path(X: Any, y: np.ndarray, Cs: np.ndarray, tol: float) -> Any:
     for C in Cs:
         coef = solver.solve(X, y, Logistic(), L1(1 / (C * len(y))), coef, X @ coef)[0]
         coefs.append(coef.copy())
-    return np.array(coefs)
+    return coefs
+
+
+LARGE = ("dense 1,000,000 x 200", "sparse 100,000 x 100,000")
+CELER_TAKES_LONG = ("madelon-like 2,600 x 500", "dense 1,000,000 x 200")
 
 
 def paths(problem: str, folder: Path) -> Contest:
@@ -217,7 +240,8 @@ def paths(problem: str, folder: Path) -> Contest:
     Cs = np.geomspace(smallest, 100 * smallest, 100)
 
     def objectives(coefs: Any) -> np.ndarray:
-        return np.array([objective(X, y, C, coef) for C, coef in zip(Cs, coefs, strict=True)])
+        rows = (coef.toarray().ravel() if sparse.issparse(coef) else coef for coef in coefs)
+        return np.array([objective(X, y, C, coef) for C, coef in zip(Cs, rows, strict=True)])
 
     @cache
     def minima() -> np.ndarray:
@@ -226,12 +250,20 @@ def paths(problem: str, folder: Path) -> Contest:
     @cache
     def loosest_of(path: Callable) -> float:
         enough = minima() * (1 + 1e-4)
-        return next((tol for tol in PATH_LADDER if (objectives(path(X, y, Cs, tol)) <= enough).all()), PATH_LADDER[-1])
+        for tol in PATH_LADDER:
+            begun = time.process_time()
+            coefs = path(X, y, Cs, tol)
+            seconds = time.process_time() - begun
+            if (objectives(coefs) <= enough).all():
+                return tol
+            if seconds > LONGEST_PATH:
+                raise TooSlowError(f"> {LONGEST_PATH:g} s")
+        return PATH_LADDER[-1]
 
     def contender(path: Callable) -> Callable[[], np.ndarray]:
         return lambda: path(X, y, Cs, loosest_of(path))
 
-    peers = {"skglm": skglm_path} if problem.startswith("madelon") else {"skglm": skglm_path, "celer": celer_homotopy}
+    peers = {"skglm": skglm_path} | ({} if problem in CELER_TAKES_LONG else {"celer": celer_homotopy})
     return Contest(
         ours={"fewer": contender(fewer_path)},
         peers={name: contender(path) for name, path in peers.items()},
@@ -240,12 +272,19 @@ def paths(problem: str, folder: Path) -> Contest:
     )
 
 
+def repeats(problem: str) -> int:
+    """Timed runs; fewer where one takes seconds."""
+    return 3 if problem in LARGE else 5
+
+
 CASES = [
     *(
-        Case(f"{problem}, {multiple} C_min, gap {gap:g}", partial(fits, problem, multiple, gap), repeats=5)
+        Case(
+            f"{problem}, {multiple} C_min, gap {gap:g}", partial(fits, problem, multiple, gap), repeats=repeats(problem)
+        )
         for problem in PROBLEMS
         for multiple in MULTIPLES
         for gap in GAPS
     ),
-    *(Case(f"{problem}, path", partial(paths, problem), repeats=3) for problem in PROBLEMS),
+    *(Case(f"{problem}, path", partial(paths, problem), repeats=1 if problem in LARGE else 3) for problem in PROBLEMS),
 ]

@@ -13,6 +13,10 @@ class UnavailableError(Exception):
     """A case cannot be run here; the message says what it needs."""
 
 
+class TooSlowError(Exception):
+    """A peer takes longer than the bench waits; the message says how long that is."""
+
+
 @dataclass(frozen=True)
 class Contest:
     """Contenders that compute the same thing, and how to tell that they do.

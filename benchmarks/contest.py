@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import Case, Contest, UnavailableError
+from benchmarks.cases import Case, Contest, TooSlowError, UnavailableError
 from benchmarks.timing import Clock, Timing, interleaved_timings
 
 OWN_PACKAGES = ("fewer", "benchmarks")
@@ -22,7 +22,7 @@ class Standing:
 
     name: str
     ours: bool
-    status: str  # "ok", "missing", "failed", "disagrees" or "no peer"
+    status: str  # "ok", "missing", "failed", "too slow", "disagrees" or "no peer"
     timing: Timing | None = None
     ratio: float | None = None
     objective: float | None = None
@@ -42,7 +42,7 @@ class CaseResult:
     @property
     def sound(self) -> bool:
         """Whether everything that could run ran, and agreed."""
-        return all(standing.status in ("ok", "missing", "no peer") for standing in self.standings)
+        return all(standing.status in ("ok", "missing", "too slow", "no peer") for standing in self.standings)
 
 
 @dataclass
@@ -52,6 +52,7 @@ class _WarmedUp:
     objectives: dict[str, Any] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    too_slow: dict[str, str] = field(default_factory=dict)
 
 
 def run_case(
@@ -88,6 +89,8 @@ def _warm_up(contest: Contest) -> _WarmedUp:
             if name in contest.ours or (error.name or "").partition(".")[0] in OWN_PACKAGES:
                 raise  # the code under test is broken, which is no missing peer
             seen.missing[name] = str(error)
+        except TooSlowError as error:
+            (seen.failed if name in contest.ours else seen.too_slow)[name] = str(error)
         except Exception as error:
             seen.failed[name] = "".join(traceback.format_exception_only(error)).strip()
     return seen
@@ -106,6 +109,8 @@ def _standing(
         return Standing(name, ours, "missing", trouble=f"not installed: {warmed_up.missing[name]}")
     if name in warmed_up.failed:
         return Standing(name, ours, "failed", trouble=f"failed: {warmed_up.failed[name]}")
+    if name in warmed_up.too_slow:
+        return Standing(name, ours, "too slow", trouble=warmed_up.too_slow[name])
     reached = warmed_up.objectives[name]
     status, trouble, ratio = "ok", "", None
     if baseline is None:

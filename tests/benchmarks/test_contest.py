@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks import Case, Contest, UnavailableError, real_file
+from benchmarks.cases import TooSlowError
 from benchmarks.contest import disagreement, run_case
 
 
@@ -26,6 +27,18 @@ def test_ratio_is_our_time_over_that_of_the_first_peer(clock):
     assert standings["fewer"].timing.seconds == (2.0, 2.0, 2.0)
     assert standings["fewer"].objective == 1.0
     assert result.sound
+
+
+def test_a_peer_that_takes_too_long_is_told_and_spoils_nothing(clock):
+    def too_slow():
+        raise TooSlowError("> 10 s")
+
+    result, standings = run(clock, {"fewer": clock.work(1.0, 1.0)}, {"slow": too_slow, "peer": clock.work(2.0, 1.0)})
+    assert (standings["slow"].status, standings["slow"].trouble) == ("too slow", "> 10 s")
+    assert standings["fewer"].ratio == 0.5
+    assert result.sound
+    result, _ = run(clock, {"fewer": too_slow}, {"peer": clock.work(2.0, 1.0)})
+    assert not result.sound
 
 
 def test_the_first_run_warms_up_and_is_not_timed(clock):
