@@ -11,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewer.extract import LikelihoodRatioDiscriminant
 from fewer.extract.projection_pursuit._class_criterion import ClassCriterion
+from fewer.extract.projection_pursuit._joint_index import thinned
+from fewer.extract.projection_pursuit._removal import without_structure
 from fewer.select import likelihood_ratio_feature_score
 
 
@@ -122,6 +124,37 @@ def test_classes_that_differ_only_in_two_directions_together_are_told_apart(stra
     plane = np.linalg.svd(np.linalg.qr(model.components_.T)[0][:2], compute_uv=False)
     assert plane.min() > 0.95
     assert model.scores_[1] > model.scores_[0]
+
+
+def test_pairs_of_many_rows_are_summed_over_a_share_of_each_class(monkeypatch):
+    monkeypatch.setattr("fewer.extract.projection_pursuit._joint_index.MOST_ROWS", 100)
+    X, y, _ = unequal_spreads(n_rows=400)
+    fit = {size: LikelihoodRatioDiscriminant(size, "nested", random_state=0).fit(X, y) for size in (1, 2)}
+    np.testing.assert_allclose(fit[2].components_[:1], fit[1].components_, atol=1e-12)
+    rows, begins = thinned(np.array([0, 100, 400]), np.random.RandomState(0))
+    assert list(begins) == [0, 25, 100]
+    assert np.sum(rows < 100) == 25
+    assert len(set(rows)) == 100
+
+
+def test_only_directions_that_move_together_change_with_their_number():
+    nested = {way: LikelihoodRatioDiscriminant(strategy=way)._nested for way in ("orthogonal", "removal", "nested")}
+    assert all(nested.values())
+    assert not LikelihoodRatioDiscriminant(strategy="subspace")._nested
+
+
+def test_without_sphering_removal_moves_rows_along_the_direction_itself():
+    X, y = load_iris(return_X_y=True)
+    plain, sphered = (LikelihoodRatioDiscriminant(2, "removal", sphere=way, random_state=0) for way in (False, True))
+    np.testing.assert_allclose(plain.fit(X, y).components_[0], sphered.fit(X, y).components_[0], atol=1e-12)
+    Z = (X - X.mean(axis=0)) @ sphered.whitening_
+    to = sphered.whitening_
+    direction = np.linalg.solve(to, sphered.components_[0])
+    direction /= np.linalg.norm(direction)
+    moved, _ = without_structure(Z, np.array([0, 50, 100, 150]), direction, to.T @ to @ direction)
+    in_columns = (moved - Z) @ np.linalg.inv(to)
+    along = in_columns @ sphered.components_[0]
+    np.testing.assert_allclose(in_columns, np.outer(along, sphered.components_[0]), atol=1e-8)
 
 
 def test_moving_directions_together_does_not_lower_the_joint_ratio():

@@ -115,6 +115,13 @@ def test_sparse_tables_and_single_columns_are_taken(model):
     assert model.fit(X[:, [0]]).score_samples(X[:, [0]]).shape == (200,)
 
 
+def test_the_first_ridges_of_a_larger_fit_are_those_of_a_smaller_one():
+    X = skewed(200)
+    small, large = (ForwardProjectionPursuitDensity(n, n_monte_carlo=1000, random_state=0).fit(X) for n in (1, 2))
+    np.testing.assert_allclose(large.directions_[:1], small.directions_, atol=1e-10)
+    np.testing.assert_allclose(large.ridge_logf_[:1], small.ridge_logf_, atol=1e-8)
+
+
 def test_a_forward_density_along_one_column_is_its_kernel_density():
     x = np.random.default_rng(0).exponential(size=500)[:, None]
     model = ForwardProjectionPursuitDensity(1, oversmooth=0.5, random_state=0).fit(x)

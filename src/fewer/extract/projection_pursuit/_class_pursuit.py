@@ -58,16 +58,15 @@ def pursued(
     ``metric`` takes a direction to the one that others must be orthogonal to; None stands for itself.
     """
     joint = ways.strategy in ("nested", "subspace")
-    if joint and n_components > 1 and criterion.density == "kde":
-        rows, begins = thinned(criterion.begins, rng)
-        thin, thin_criterion = Z[rows], replace(criterion, begins=begins)
-    else:
-        thin, thin_criterion = Z, criterion
+    thin, thin_criterion = Z, criterion
     result = Pursuit([], [], [], [])
     barred: list[np.ndarray] = []
     left_over: list[np.ndarray] = []
     while len(result.directions) < n_components:
         basis = complement(np.array(barred), Z.shape[1])
+        if joint and criterion.density == "kde" and len(result.directions) == 1:
+            rows, begins = thinned(criterion.begins, rng)
+            thin, thin_criterion = Z[rows], replace(criterion, begins=begins)
         goal = thin_criterion.given(thin, result.directions) if joint and result.directions else criterion.along(Z)
         starts = _starts(Z, criterion, basis, left_over, ways.n_restarts, rng)
         search = best_direction(goal, starts, basis, ways.effort, on_step)

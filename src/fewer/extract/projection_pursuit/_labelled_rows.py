@@ -25,8 +25,8 @@ def labelled_rows(classes: np.ndarray, codes: np.ndarray, who: str) -> LabelledR
     few = np.flatnonzero((sizes > 1) & (sizes < FEW_ROWS))
     if len(few):
         warn_caller(
-            f"Class {classes.tolist()[few[0]]!r} has {sizes[few[0]]} rows only: from fewer than {FEW_ROWS} {who} can tell "
-            "little about the shape of a distribution. Merge small classes, or leave them out."
+            f"Class {classes.tolist()[few[0]]!r} has {sizes[few[0]]} rows only: from fewer than {FEW_ROWS} {who} can "
+            "tell little about the shape of a distribution. Merge small classes, or leave them out."
         )
     kept = np.flatnonzero(sizes > 1)
     rows = np.argsort(codes, kind="stable")
