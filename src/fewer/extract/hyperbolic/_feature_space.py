@@ -1,0 +1,46 @@
+"""Rows of a table as points of feature space, and how large their cloud is."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+_RELATIVE_CUT = 1e-10
+_ROWS_FOR_MEDIAN = 1000
+
+
+class FeatureSpace(NamedTuple):
+    """Rows of a table in coordinates of feature space (rows, k), and the map from there to weights of the rows.
+
+    The latter is None if the coordinates are the columns themselves.
+    """
+
+    rows: Any
+    to_dual: np.ndarray | None
+
+
+def feature_space(G: np.ndarray) -> FeatureSpace:
+    """Coordinates from the kernel matrix; directions that are but rounding are left out."""
+    values, vectors = linalg.eigh(G, check_finite=False)
+    kept = values > _RELATIVE_CUT * max(values[-1], 0)
+    roots = np.sqrt(values[kept])
+    return FeatureSpace(vectors[:, kept] * roots, vectors[:, kept] / roots)
+
+
+def diameter(rows: Any) -> float:
+    """A bound of the distance between two rows: twice the largest distance from the mean."""
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    squared = row_norms(rows, squared=True) - 2 * safe_sparse_dot(rows, mean) + mean @ mean
+    largest = float(squared.max())
+    rounding = np.finfo(rows.dtype).eps * len(mean) * float(mean @ mean)
+    return 2 * np.sqrt(largest) if largest > rounding else 0.0
+
+
+def median_squared_distance(X: Any) -> float:
+    """Over at most some hundred thousand pairs."""
+    some = np.unique(np.linspace(0, X.shape[0] - 1, _ROWS_FOR_MEDIAN).astype(int))
+    squared = euclidean_distances(X[some], squared=True)[np.triu_indices(len(some), k=1)]
+    positive = squared[squared > 0]
+    return float(np.median(positive)) if positive.size else 1.0
