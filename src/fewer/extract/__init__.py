@@ -33,6 +33,7 @@ from fewer.extract.gaussian_directions import (
     criterion_curve,
 )
 from fewer.extract.gradients import GradientDiffusionMap, GradientGraph, GradientLearner, GradientOuterProduct
+from fewer.extract.hdda import HDDA, HDDC
 from fewer.extract.projection_pursuit import (
     BackwardProjectionPursuitDensity,
     ExploratoryProjectionPursuit,
@@ -42,6 +43,8 @@ from fewer.extract.projection_pursuit import (
 )
 
 __all__ = [
+    "HDDA",
+    "HDDC",
     "PHD",
     "SAVE",
     "SIR",
