@@ -3,6 +3,7 @@
 from fewer.evaluate._bias_experiment import BiasExperiment, selection_bias_experiment
 from fewer.evaluate._compare import MethodComparison, compare_methods
 from fewer.evaluate._compare_figure import critical_difference_figure
+from fewer.evaluate._component_curve import ComponentCurve, component_curve
 from fewer.evaluate._component_scores import ComponentScores, score_components
 from fewer.evaluate._cross_index import CrossIndex, corrected_interval, cross_index
 from fewer.evaluate._decision_errors import smoothed_error_rate
@@ -33,6 +34,7 @@ from fewer.evaluate._two_gaussians import expected_error, linear_rule_error
 __all__ = [
     "BatteryResult",
     "BiasExperiment",
+    "ComponentCurve",
     "ComponentScores",
     "CriterionSurface",
     "CrossIndex",
@@ -61,6 +63,7 @@ __all__ = [
     "SustainableErrorCurve",
     "benjamini_hochberg",
     "compare_methods",
+    "component_curve",
     "corrected_interval",
     "critical_difference_figure",
     "cross_index",

@@ -3,6 +3,7 @@
 from fewer.extract._extractor import with_components
 from fewer.extract._kurtosis_ica import KurtosisICA
 from fewer.extract._loadings import loadings
+from fewer.extract._plot_correlation_circle import plot_correlation_circle
 from fewer.extract._plot_loadings import plot_loadings
 from fewer.extract._plot_projection import plot_projection
 from fewer.extract._reconstruction_pca import ReconstructionPCA
@@ -34,6 +35,18 @@ from fewer.extract.gaussian_directions import (
 )
 from fewer.extract.gradients import GradientDiffusionMap, GradientGraph, GradientLearner, GradientOuterProduct
 from fewer.extract.hdda import HDDA, HDDC
+from fewer.extract.pls import (
+    PLSSB,
+    CanonicalRidge,
+    KernelPLS,
+    PLSCanonical,
+    PLSDiscriminant,
+    PLSRegressor,
+    PLSShrinkage,
+    PolynomialPLSRegressor,
+    VIPSelector,
+    pls_shrinkage,
+)
 from fewer.extract.projection_pursuit import (
     BackwardProjectionPursuitDensity,
     ExploratoryProjectionPursuit,
@@ -46,11 +59,13 @@ __all__ = [
     "HDDA",
     "HDDC",
     "PHD",
+    "PLSSB",
     "SAVE",
     "SIR",
     "BackwardProjectionPursuitDensity",
     "CPCDiscriminant",
     "CanonicalCorrespondenceAnalysis",
+    "CanonicalRidge",
     "CorrespondenceAnalysis",
     "CriterionCurve",
     "ExploratoryProjectionPursuit",
@@ -62,22 +77,31 @@ __all__ = [
     "GradientGraph",
     "GradientLearner",
     "GradientOuterProduct",
+    "KernelPLS",
     "KernelRegularizedFisher",
     "KurtosisICA",
     "LikelihoodRatioDiscriminant",
     "OptimalScoringLDA",
+    "PLSCanonical",
+    "PLSDiscriminant",
+    "PLSRegressor",
+    "PLSShrinkage",
     "PenalizedKernelCCA",
+    "PolynomialPLSRegressor",
     "ProjectionPursuitDiscriminant",
     "ReconstructionPCA",
     "RegularizedFisher",
     "RegularizedFisherCV",
     "SparsifiedRandomProjection",
+    "VIPSelector",
     "cooccurrence_to_labeled",
     "criterion_curve",
     "discriminant_scores_matrix",
     "loadings",
     "plot_biplot",
+    "plot_correlation_circle",
     "plot_loadings",
     "plot_projection",
+    "pls_shrinkage",
     "with_components",
 ]

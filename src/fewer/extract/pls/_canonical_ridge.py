@@ -1,0 +1,300 @@
+"""Pairs of directions from covariance to correlation: canonical ridge analysis, with CCA and PLS-SB at its ends.
+
+Maximise ``(r'X'Ys)^2`` with ``r'((1 - a) X'X + a I) r = 1`` and ``s'((1 - b) Y'Y + b I) s = 1``. With the singular
+values ``X = U_x D_x V_x'``, ``Y = U_y D_y V_y'`` and ``F_x = ((1 - a) D_x^2 + a)^{-1/2}``, the same for y, all pairs
+come from one singular value decomposition,
+
+    F_x D_x U_x'U_y D_y F_y = P L Q',    R = V_x F_x P,    S = V_y F_y Q,    eigenvalues L^2.
+"""
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from fewer.catalogue import method
+from fewer.extract._centred import positive_eigenpairs, thin_svd
+from fewer.extract.pls._leading import largest_signs
+from fewer.extract.pls._pls_canonical import pair_correlations
+from fewer.extract.pls._table import CentredTable
+from fewer.extract.pls._two_tables import TwoTableExtractor
+
+WHY_NO_MORE = "as many as there are directions that the tables have in common"
+
+
+class Pairs(NamedTuple):
+    """Rotations of both tables (columns, pairs), and the eigenvalues, decreasing."""
+
+    x_rotations: np.ndarray
+    y_rotations: np.ndarray
+    eigenvalues: np.ndarray
+
+
+class _Side(NamedTuple):
+    """Rows in the coordinates F D U' (rows, directions), and the way of coordinates to columns, V F."""
+
+    rows: np.ndarray
+    to_columns: np.ndarray
+
+
+def canonical_pairs(x: CentredTable, y: CentredTable, gamma_x: float, gamma_y: float) -> Pairs:
+    """All pairs of directions of two centred tables; the largest entry of each x rotation is positive."""
+    of_x, of_y = _side(x, gamma_x), _side(y, gamma_y)
+    left, values, right = linalg.svd(of_x.rows.T @ of_y.rows, full_matrices=False, check_finite=False)
+    floor = 1e-12 * float(np.linalg.norm(of_x.rows) * np.linalg.norm(of_y.rows))
+    kept = values > floor
+    to_x, to_y = of_x.to_columns @ left[:, kept], of_y.to_columns @ right[kept].T
+    signs = largest_signs(to_x)
+    return Pairs(to_x * signs, to_y * signs, values[kept] ** 2)
+
+
+def saturated(table: CentredTable) -> bool:
+    """Whether some combination of the columns fits anything: as many independent ones as rows can tell."""
+    return table.shape[1] >= table.shape[0] - 1
+
+
+def _side(table: CentredTable, gamma: float) -> _Side:
+    if gamma == 1 and table.shape[1] <= table.shape[0]:
+        # No whitening: the columns serve as they are.
+        return _Side(table.times(np.eye(table.shape[1])), np.eye(table.shape[1]))
+    rows, sizes, directions = _thin_svd_of(table)
+    shrunk = 1 / np.sqrt((1 - gamma) * sizes**2 + gamma)
+    return _Side(rows * (sizes * shrunk), directions * shrunk)
+
+
+def _thin_svd_of(table: CentredTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """U, d and V (columns, directions); of a sparse table from its products."""
+    if not table.sparse:
+        left, sizes, right = thin_svd(np.array(table.values, dtype=np.float64))
+        return left, sizes, right.T
+    if table.shape[1] > table.shape[0]:
+        squares, left = positive_eigenpairs(table.row_products())
+        sizes = np.sqrt(squares)
+        return left, sizes, table.back(left) / sizes
+    squares, right = positive_eigenpairs(table.column_products())
+    sizes = np.sqrt(squares)
+    return table.times(right) / sizes, sizes, right
+
+
+class PairedDirections(TwoTableExtractor):
+    """What the two estimators share: the shell around ``canonical_pairs``."""
+
+    def _fit_pairs(self, X: Any, y: Any, gamma_x: float, gamma_y: float) -> None:
+        x_table, y_table = self._tables(X, y)
+        for table, gamma, name in ((x_table, gamma_x, "gamma_x"), (y_table, gamma_y, "gamma_y")):
+            if gamma == 0 and saturated(table):
+                raise ValueError(
+                    f"{table.shape[1]} columns and {table.shape[0]} rows: some combination of the columns fits "
+                    f"anything, so that all correlations would be 1. Set {name} above 0, or take fewer columns or "
+                    "more rows."
+                )
+        found = canonical_pairs(x_table, y_table, gamma_x, gamma_y)
+        n_kept = self._number_of_components(len(found.eigenvalues), WHY_NO_MORE)
+        self._keep_rotations(x_table, y_table, found.x_rotations[:, :n_kept], found.y_rotations[:, :n_kept])
+        self.eigenvalues_ = found.eigenvalues[:n_kept]
+        T = x_table.times(found.x_rotations[:, :n_kept])
+        U = y_table.times(found.y_rotations[:, :n_kept])
+        self.x_scores_, self.y_scores_ = T.astype(x_table.dtype), U.astype(x_table.dtype)
+        self.correlations_ = pair_correlations(T, U)
+
+
+@method(
+    tasks=["regression"],
+    when="Two tables about the same rows and correlations between them, where columns are many or nearly dependent: "
+    "canonical correlations with a ridge.",
+    cost="O(n p min(n, p) + n q min(n, q)) time for tables with p and q columns, O(n (p + q)) memory",
+    paper="pls",
+    examples=lambda: [CanonicalRidge(), CanonicalRidge(1, gamma_x=0.3, gamma_y=1.0, scale=True)],
+)
+class CanonicalRidge(PairedDirections):
+    """Pairs of directions of two tables, from largest correlation to largest covariance.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of pairs; by default as many as there are.
+    gamma_x, gamma_y : float, default=0.0
+        From 0, where the variance of the scores of a table counts in full, to 1, where it does not matter: (0, 0) is
+        canonical correlation analysis, (1, 1) is PLS-SB, and (1, 0) orthonormalised partial least squares. The
+        scatter, a sum over rows, is mixed with the identity, ``(1 - gamma) X'X + gamma I``, so that columns count by
+        their spread, and a small gamma already makes a difference in small tables.
+    scale : bool, default=False
+        Whether the columns of both tables are brought to unit variance.
+
+    Attributes
+    ----------
+    x_rotations_ : ndarray of shape (n_features, n_components)
+        From centred and scaled columns to scores.
+    y_rotations_ : ndarray of shape (n_targets, n_components)
+        The same of the second table.
+    x_scores_ : ndarray of shape (n_samples, n_components)
+        Scores of the training rows.
+    y_scores_ : ndarray of shape (n_samples, n_components)
+        The same of the second table.
+    correlations_ : ndarray of shape (n_components,)
+        Correlation of each pair of scores; with both gammas at 0 the canonical correlations.
+    eigenvalues_ : ndarray of shape (n_components,)
+        What is maximised, decreasing; squares of the canonical correlations with both gammas at 0, and of the singular
+        values of ``X'Y`` with both at 1.
+    components_ : ndarray of shape (n_components, n_features)
+        ``x_rotations_`` as rows, in the units of the table.
+    mean_ : ndarray of shape (n_features,)
+        Column means of the first table.
+    n_components_ : int
+        Number of pairs found.
+    n_features_in_ : int
+        Number of columns of the first table.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    PenalizedKernelCCA : With kernels.
+    PLSSB : The end with covariance.
+
+    References
+    ----------
+    .. [1] Rosipal, R. and Kraemer, N. (2006). Overview and recent advances in partial least squares. In Subspace,
+       Latent Structure and Feature Selection, LNCS 3940, 34-51.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from fewer.extract import CanonicalRidge
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> CanonicalRidge().fit(X, Y).correlations_.round(3)
+    array([0.796, 0.201, 0.073])
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "gamma_x": [Interval(Real, 0, 1, closed="both")],
+        "gamma_y": [Interval(Real, 0, 1, closed="both")],
+        "scale": ["boolean"],
+    }
+
+    def __init__(self, n_components=None, gamma_x=0.0, gamma_y=0.0, scale=False):
+        self.n_components = n_components
+        self.gamma_x = gamma_x
+        self.gamma_y = gamma_y
+        self.scale = scale
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> "CanonicalRidge":
+        """Find the pairs.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First table.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second table.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._fit_pairs(X, y, float(self.gamma_x), float(self.gamma_y))
+        return self
+
+
+@method(
+    tasks=["regression"],
+    when="Two tables about the same rows, and a quick look at what varies together: one singular value decomposition "
+    "of their cross-products.",
+    cost="O(n p q + p q min(p, q)) time for tables with p and q columns, O(n (p + q) + p q) memory",
+    paper="pls",
+)
+class PLSSB(PairedDirections):
+    """Pairs of directions along which two tables vary together most, all at once.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of pairs; by default as many as there are, which is the rank of ``X'Y``.
+    scale : bool, default=False
+        Whether the columns of both tables are brought to unit variance.
+
+    Attributes
+    ----------
+    x_weights_ : ndarray of shape (n_features, n_components)
+        Singular vectors of ``X'Y`` of the centred and scaled tables.
+    y_weights_ : ndarray of shape (n_targets, n_components)
+        The same of the second table.
+    x_rotations_ : ndarray of shape (n_features, n_components)
+        The same: from centred and scaled columns to scores.
+    y_rotations_ : ndarray of shape (n_targets, n_components)
+        The same of the second table.
+    x_scores_ : ndarray of shape (n_samples, n_components)
+        Scores of the training rows; in general not orthogonal.
+    y_scores_ : ndarray of shape (n_samples, n_components)
+        The same of the second table.
+    singular_values_ : ndarray of shape (n_components,)
+        Singular values of ``X'Y``, decreasing.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Their squares.
+    correlations_ : ndarray of shape (n_components,)
+        Correlation of each pair of scores.
+    components_ : ndarray of shape (n_components, n_features)
+        ``x_weights_`` as rows, in the units of the table.
+    mean_ : ndarray of shape (n_features,)
+        Column means of the first table.
+    n_components_ : int
+        Number of pairs found.
+    n_features_in_ : int
+        Number of columns of the first table.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    PLSCanonical : One pair after the other, with orthogonal scores.
+    CanonicalRidge : From covariance to correlation.
+
+    References
+    ----------
+    .. [1] Rosipal, R. and Kraemer, N. (2006). Overview and recent advances in partial least squares. In Subspace,
+       Latent Structure and Feature Selection, LNCS 3940, 34-51.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from fewer.extract import PLSSB
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> PLSSB(scale=True).fit(X, Y).correlations_.round(3)
+    array([0.554, 0.177, 0.072])
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "scale": ["boolean"],
+    }
+
+    def __init__(self, n_components=None, scale=False):
+        self.n_components = n_components
+        self.scale = scale
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> "PLSSB":
+        """Find the pairs.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First table.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second table.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._fit_pairs(X, y, 1.0, 1.0)
+        self.x_weights_, self.y_weights_ = self.x_rotations_, self.y_rotations_
+        self.singular_values_ = np.sqrt(self.eigenvalues_)
+        return self

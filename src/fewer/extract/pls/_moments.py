@@ -1,0 +1,188 @@
+"""Components of partial least squares from matrices of products: ``X'X`` where columns are few, ``XX'`` where rows are.
+
+From products of columns, A = X'X and S = X'Y alone give all that NIPALS would:
+
+    r = w - sum_j (p_j'w) r_j,   t't = r'Ar,   p = Ar / t't,   q = S'r / t't,   S <- S - p q' (t't),
+
+so that a table may come in blocks of rows, of which only sums are kept. From products of rows, K = XX' (or any kernel),
+with what the earlier scores have left of Y:
+
+    c = leading eigenvector of Y'KY,   u = Yc,   t = (I - TT')Ku,   t <- t / |t|,   Y <- Y - tt'Y,
+
+and ``W = X'U``, ``P = X'T`` at the end. Products square what rounding does: components along which X has less than
+about 1e-5 of its size are lost.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from fewer.extract.pls._factors import NOTHING_LEFT, Factors, Watch, keep_going
+from fewer.extract.pls._leading import largest_signs, leading_pair, leading_vector
+from fewer.extract.pls._table import CentredTable, spread
+
+ROUNDING = 1e-11
+"""Share of the largest square below which a square from products is rounding."""
+
+SHORTEST = 1e-10
+"""Share of the size of K below which a score is rounding."""
+
+LARGEST_DRIFT = 1e-6
+"""How far a score of length 1 may lie from what its rotation gives."""
+
+
+class Moments(NamedTuple):
+    """Sums over rows: how many, their means, and the centred products X'X, X'Y and the squares of Y."""
+
+    n_rows: int
+    x_mean: np.ndarray
+    y_mean: np.ndarray
+    xx: np.ndarray
+    xy: np.ndarray
+    yy: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, Y: np.ndarray) -> "Moments":
+        table = CentredTable(X)
+        y_mean = Y.mean(axis=0)
+        centred = Y - y_mean
+        squares = np.einsum("nm,nm->m", centred, centred)
+        return cls(X.shape[0], table.mean, y_mean, table.column_products(), table.back(centred), squares)
+
+    def joined(self, other: "Moments") -> "Moments":
+        """Those of the rows of both."""
+        n_rows = self.n_rows + other.n_rows
+        x_step, y_step = other.x_mean - self.x_mean, other.y_mean - self.y_mean
+        weight = self.n_rows * other.n_rows / n_rows
+        return Moments(
+            n_rows,
+            self.x_mean + x_step * other.n_rows / n_rows,
+            self.y_mean + y_step * other.n_rows / n_rows,
+            self.xx + other.xx + weight * np.outer(x_step, x_step),
+            self.xy + other.xy + weight * np.outer(x_step, y_step),
+            self.yy + other.yy + weight * y_step**2,
+        )
+
+    def scales(self) -> tuple[np.ndarray, np.ndarray]:
+        """Standard deviations of the columns of X and of Y; 1 for constant ones."""
+        return tuple(  # type: ignore[return-value]  # two of them
+            spread(squares / self.n_rows, mean, self.n_rows, np.float64)
+            for squares, mean in ((np.diag(self.xx), self.x_mean), (self.yy, self.y_mean))
+        )
+
+
+def from_column_products(
+    A: np.ndarray,
+    S: np.ndarray,
+    n_components: int,
+    y_square: float,
+    watch: Watch = keep_going,
+    max_iter: int = 500,
+    tol: float = 1e-10,
+) -> Factors:
+    """Components from ``A = X'X`` and ``S = X'Y``; there are no scores."""
+    n_columns, n_targets = S.shape
+    S, x_square = S.copy(), float(np.trace(A))
+    arrays = [np.empty((n_components, size)) for size in (n_columns, n_columns, n_columns, n_targets)]
+    weights, rotations, x_loadings, y_loadings = arrays
+    squares = np.empty(n_components)
+    floor = ROUNDING * np.sqrt(x_square * y_square)
+    found = 0
+    while found < n_components and np.linalg.norm(S) > floor:
+        weight = leading_pair(S, max_iter, tol)[0]
+        for _ in range(2):
+            weight = weight - (weights[:found] @ weight) @ weights[:found]
+        weight /= np.linalg.norm(weight)
+        rotation = weight - (x_loadings[:found] @ weight) @ rotations[:found]
+        # A second time, for what rounding has left: scores are orthogonal where r'A r_j is zero.
+        rotation -= (x_loadings[:found] @ rotation) @ rotations[:found]
+        along = A @ rotation
+        square = float(rotation @ along)
+        if square <= ROUNDING * x_square * float(rotation @ rotation):
+            break
+        weights[found], rotations[found], squares[found] = weight, rotation, square
+        x_loadings[found], y_loadings[found] = along / square, rotation @ S / square
+        S -= np.outer(along, y_loadings[found])
+        found += 1
+        if watch(found):
+            break
+    W, R, P, Q = (array[:found].T for array in arrays)
+    return Factors(W, R, P, Q, None, squares[:found])
+
+
+class RowComponents(NamedTuple):
+    """U, T and A of (rows, components), with ``T = KA``, and Q of (targets, components).
+
+    Scores T have length 1; ``lengths`` are those that ``u`` of length 1 gave them.
+    """
+
+    u: np.ndarray
+    t: np.ndarray
+    rotations: np.ndarray
+    y_loadings: np.ndarray
+    lengths: np.ndarray
+
+
+def from_row_products(
+    K: np.ndarray,
+    Y: np.ndarray,
+    n_components: int,
+    watch: Watch = keep_going,
+    max_iter: int = 500,
+    tol: float = 1e-10,
+) -> RowComponents:
+    """Components from a centred matrix of products of rows, as many as it can tell from rounding.
+
+    K is not deflated: what it gives is made orthogonal to the earlier scores. A score that the rotations do not give
+    back, or that is below 1e-10 of K, is rounding, and so would be all that follow.
+    """
+    to_targets = None
+    if Y.shape[1] > len(Y):
+        # More targets than rows: as many combinations of them say the same.
+        Y, sizes, to_targets = linalg.svd(Y, full_matrices=False, check_finite=False)
+        Y = Y * sizes
+    Y, y_size, k_size = Y.copy(), float(np.linalg.norm(Y)), float(np.linalg.norm(K))
+    units, us, rotations = (np.empty((n_components, len(Y))) for _ in range(3))
+    y_loadings, lengths = np.empty((n_components, Y.shape[1])), np.empty(n_components)
+    found = 0
+    while found < n_components and np.linalg.norm(Y) > NOTHING_LEFT * y_size:
+        u = Y[:, 0] if Y.shape[1] == 1 else Y @ leading_vector(Y.T @ (K @ Y), max_iter, tol)
+        u = u / np.linalg.norm(u)
+        score, rotation = K @ u, u.copy()
+        for _ in range(2):
+            along = units[:found] @ score
+            score -= along @ units[:found]
+            rotation -= along @ rotations[:found]
+        length = float(np.linalg.norm(score))
+        if length <= SHORTEST * k_size:
+            break
+        score, rotation = score / length, rotation / length
+        if np.linalg.norm(K @ rotation - score) > LARGEST_DRIFT:
+            break
+        us[found], units[found], rotations[found], lengths[found] = u, score, rotation, length
+        y_loadings[found] = score @ Y
+        for _ in range(2):
+            Y -= np.outer(score, score @ Y)
+        found += 1
+        if watch(found):
+            break
+    kept = y_loadings[:found] if to_targets is None else y_loadings[:found] @ to_targets
+    return RowComponents(us[:found].T, units[:found].T, rotations[:found].T, kept.T, lengths[:found])
+
+
+def of_rows(table: CentredTable, found: RowComponents) -> Factors:
+    """The same components by the columns of a table whose products of rows gave them."""
+    weights, rotations, x_loadings = (table.back(rows) for rows in (found.u, found.rotations, found.t))
+    sizes = np.linalg.norm(weights, axis=0)
+    signs = largest_signs(weights)
+    # A weight of length 1 gives a score of this length.
+    steps = found.lengths / sizes * signs
+    return Factors(
+        weights / sizes * signs,
+        rotations * steps,
+        x_loadings / steps,
+        found.y_loadings / steps,
+        found.t * steps,
+        steps**2,
+    )

@@ -1,0 +1,274 @@
+"""New columns that part classes: partial least squares on indicators of the classes.
+
+Y has a column for every class but the last, centred. Orthonormalised, ``Y (Y'Y)^{-1/2}``, the first weights are the
+leading directions of the scatter between classes, ``sum_i n_i (m_i - m)(m_i - m)'``.
+"""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import ClassifierMixin, _fit_context, clone
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import encoded_classes
+from fewer.catalogue import method
+from fewer.extract._extractor import LinearExtractor
+from fewer.extract.pls._factors import Factors
+from fewer.extract.pls._leading import largest_signs
+from fewer.extract.pls._solution import Settings, solution
+from fewer.extract.pls._table import CentredTable
+
+
+def class_targets(codes: np.ndarray, n_classes: int, orthonormalised: bool) -> np.ndarray:
+    """Centred indicators of all classes but the last, (rows, classes - 1)."""
+    Y = (codes[:, None] == np.arange(n_classes - 1)).astype(np.float64)
+    Y -= Y.mean(axis=0)
+    if not orthonormalised:
+        return Y
+    values, vectors = linalg.eigh(Y.T @ Y, check_finite=False)
+    return Y @ (vectors / np.sqrt(values)) @ vectors.T
+
+
+def sb_factors(table: CentredTable, Y: np.ndarray, n_components: int) -> Factors:
+    """All directions at once: singular vectors of X'Y; scores are not orthogonal."""
+    left, values, _ = linalg.svd(table.back(Y), full_matrices=False, check_finite=False)
+    n_kept = min(n_components, int(np.sum(values > 1e-12 * table.size * np.linalg.norm(Y))))
+    weights = left[:, :n_kept]
+    weights = weights * largest_signs(weights)
+    scores = table.times(weights)
+    squares = np.einsum("nk,nk->k", scores, scores)
+    return Factors(weights, weights, table.back(scores) / squares, Y.T @ scores / squares, scores, squares)
+
+
+def _classifier_has(name: str):
+    """Whether the classifier on the new columns can do it."""
+
+    def check(self) -> bool:
+        classifier = getattr(self, "classifier_", self.classifier)
+        return classifier is None or hasattr(classifier, name)
+
+    return check
+
+
+@method(
+    tasks=["classification"],
+    when="Classes and many columns that go together, more of them than rows or not: new columns that both vary and "
+    "part the classes, for any classifier. With few columns and many rows LDA does as well.",
+    cost="O(n p k) time for k components (sparse: stored entries for n p), O(n p) memory",
+    paper="pls",
+    examples=lambda: [PLSDiscriminant(), PLSDiscriminant(4, orthonormalised=False), PLSDiscriminant(deflation="sb")],
+)
+class PLSDiscriminant(ClassifierMixin, LinearExtractor):
+    """Partial least squares for classes: new columns by covariance with the classes, and a classifier on them.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of new columns; by default one less than classes.
+    orthonormalised : bool, default=True
+        Whether the indicators of the classes are made orthonormal, so that classes count by the distance of their means
+        alone; otherwise large classes count more.
+    deflation : {"pls2", "sb"}, default="pls2"
+        "pls2" takes one component after the other, each without what the earlier ones tell, as many as the table has
+        directions. "sb" takes all at once, at most one less than classes.
+    classifier : classifier or None, default=None
+        Tells classes by the new columns; linear discriminant analysis by default.
+    scale : bool, default=False
+        Whether the columns are brought to unit variance.
+
+    Attributes
+    ----------
+    x_weights_ : ndarray of shape (n_features, n_components)
+        Weights of length 1; the largest entry of each is positive.
+    x_loadings_ : ndarray of shape (n_features, n_components)
+        How the columns go with the scores.
+    x_rotations_ : ndarray of shape (n_features, n_components)
+        From centred and scaled columns to scores.
+    x_scores_ : ndarray of shape (n_samples, n_components)
+        Scores of the training rows.
+    components_ : ndarray of shape (n_components, n_features)
+        The rotations as rows, in the units of the table.
+    mean_ : ndarray of shape (n_features,)
+        Column means.
+    classifier_ : classifier
+        Fitted to the scores.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_components_ : int
+        Number of components found.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    RegularizedFisher : Directions that also count the spread within classes.
+    PLSRegressor : For numbers.
+    VIPSelector : Columns by their importance here.
+
+    References
+    ----------
+    .. [1] Rosipal, R. and Kraemer, N. (2006). Overview and recent advances in partial least squares. In Subspace,
+       Latent Structure and Feature Selection, LNCS 3940, 34-51.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from fewer.extract import PLSDiscriminant
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = PLSDiscriminant(scale=True)
+    >>> model.fit(X, y).transform(X).shape
+    (178, 2)
+    >>> bool(cross_val_score(model, X, y).mean() > 0.96)
+    True
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "orthonormalised": ["boolean"],
+        "deflation": [StrOptions({"pls2", "sb"})],
+        "classifier": [HasMethods(["fit", "predict"]), None],
+        "scale": ["boolean"],
+    }
+
+    def __init__(self, n_components=None, orthonormalised=True, deflation="pls2", classifier=None, scale=False):
+        self.n_components = n_components
+        self.orthonormalised = orthonormalised
+        self.deflation = deflation
+        self.classifier = classifier
+        self.scale = scale
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any) -> "PLSDiscriminant":
+        """Find the components, and fit the classifier to the scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Class of each row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+        X, y = self._validated(X, y)
+        self.classes_, codes = encoded_classes(y, type(self).__name__)
+        n_classes = len(self.classes_)
+        Y = class_targets(codes, n_classes, self.orthonormalised)
+        possible = min(X.shape[0] - 1, X.shape[1], n_classes - 1 if self.deflation == "sb" else X.shape[1])
+        wanted = min(n_classes - 1 if self.n_components is None else self.n_components, possible)
+        if self.deflation == "sb":
+            table = CentredTable(X, scale=self.scale)
+            factors, mean, scale = sb_factors(table, Y, wanted), table.mean, table.scale
+        else:
+            found = solution(X, Y, wanted, Settings(scale=self.scale))
+            factors, mean, scale = found.factors, found.x_mean, found.x_scale
+        if not factors.n_components:
+            raise ValueError(
+                "The means of all classes are the same in every column, so no direction parts them; check y, or look "
+                "for other differences than means, by HDDA or with a kernel (KernelRegularizedFisher)."
+            )
+        if self.n_components is not None:
+            self._number_of_components(factors.n_components, "for nothing is left of the table that parts the classes")
+        self.mean_ = mean.astype(X.dtype)
+        self.components_ = np.ascontiguousarray((factors.rotations / scale[:, None]).T, dtype=X.dtype)
+        self.x_weights_ = factors.weights.astype(X.dtype)
+        self.x_loadings_ = factors.x_loadings.astype(X.dtype)
+        self.x_rotations_ = factors.rotations.astype(X.dtype)
+        self.x_scores_ = factors.scores.astype(X.dtype)
+        chosen = LinearDiscriminantAnalysis() if self.classifier is None else clone(self.classifier)
+        self.classifier_ = chosen.fit(self.x_scores_, y)
+        self._codes = codes
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            One of ``classes_`` for each row.
+        """
+        check_is_fitted(self)
+        return self.classifier_.predict(self._scores(X))
+
+    def predict_path(self, X: Any) -> np.ndarray:
+        """Class of each row by 1, 2, ... components; the classifier is fitted to each number of them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_components, n_samples)
+            One of ``classes_`` for each row.
+        """
+        check_is_fitted(self)
+        scores, y = self._scores(X), self.classes_[self._codes]
+        numbers = range(1, self.n_components_ + 1)
+        return np.array([clone(self.classifier_).fit(self.x_scores_[:, :k], y).predict(scores[:, :k]) for k in numbers])
+
+    @available_if(_classifier_has("predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, where the classifier gives it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column for each of ``classes_``.
+        """
+        check_is_fitted(self)
+        return self.classifier_.predict_proba(self._scores(X))
+
+    @available_if(_classifier_has("decision_function"))
+    def decision_function(self, X: Any) -> np.ndarray:
+        """What the classifier decides by, where it tells.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Larger for the second of two classes; for more, one column for each.
+        """
+        check_is_fitted(self)
+        return self.classifier_.decision_function(self._scores(X))
+
+    def _scores(self, X: Any) -> np.ndarray:
+        X = self._validated(X, reset=False)
+        return X @ self.components_.T - self.mean_ @ self.components_.T

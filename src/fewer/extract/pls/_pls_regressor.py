@@ -1,0 +1,351 @@
+"""Regression on a few new columns that vary much and go with the target: partial least squares."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import fit_steps
+from fewer.catalogue import method
+from fewer.extract._extractor import LinearExtractor
+from fewer.extract.pls._missing import observed_part, scores_with_holes
+from fewer.extract.pls._moments import Moments
+from fewer.extract.pls._shrinkage_factors import pls_factors_of
+from fewer.extract.pls._solution import Settings, Solution, of_moments, solution
+from fewer.extract.pls._vip import vip_scores
+
+WHY_NO_MORE = "for nothing is left of the table that goes with y"
+
+
+@method(
+    tasks=["regression"],
+    when="Many columns that go together, such as spectra, more of them than rows or not, and one target or several: "
+    "a few new columns that both vary and predict. Where most columns are noise of their own, choose columns instead.",
+    cost="O(n p k) time for k components (sparse: stored entries for n p), O(n p) memory; kernel: O(n p min(n, p))",
+    paper="pls",
+    examples=lambda: [
+        PLSRegressor(),
+        PLSRegressor(3, algorithm="simpls", scale=True),
+        PLSRegressor(3, algorithm="kernel"),
+        PLSRegressor(3, algorithm="krylov"),
+    ],
+)
+class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, LinearExtractor):
+    """Partial least squares regression: new columns by covariance with the targets, and least squares on them.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of new columns; None for as many as there are.
+    algorithm : {"nipals", "simpls", "kernel", "krylov"}, default="nipals"
+        "nipals" (PLS1 and PLS2) works on the table itself and takes holes (NaN). "kernel" gives the same from the
+        products of columns or of rows, whichever are fewer: faster for many components of a table that is long or
+        wide, with half of the digits where columns are nearly dependent. "krylov" gives the same for one target, as
+        conjugate gradients. "simpls" is the same for one target, and a little different for several.
+    scale : bool, default=False
+        Whether columns and targets are brought to unit variance; coefficients are in the units of the table all the
+        same. Without it, columns count by their spread.
+    max_iter : int, default=500
+        Most rounds of the inner loop for a component. The loop is needed with holes and several targets, or with more
+        than 500 targets; otherwise an eigenproblem takes its place.
+    tol : float, default=1e-10
+        The loop ends when the score changes by less than this share of its length.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients for the columns as they are.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Constant term.
+    coef_path_ : ndarray of shape (n_components, n_features) or (n_components, n_targets, n_features)
+        Coefficients after 1, 2, ... components.
+    x_weights_ : ndarray of shape (n_features, n_components)
+        Weights W of length 1; the largest entry of each is positive.
+    x_loadings_ : ndarray of shape (n_features, n_components)
+        Loadings P: how the columns go with the scores.
+    x_rotations_ : ndarray of shape (n_features, n_components)
+        ``W (P'W)^-1``: from centred and scaled columns to scores.
+    x_scores_ : ndarray of shape (n_samples, n_components) or None
+        Scores T of the training rows, orthogonal to each other; None after ``partial_fit``.
+    y_loadings_ : ndarray of shape (n_targets, n_components)
+        Coefficients C of the targets on the scores.
+    y_weights_ : ndarray of shape (n_targets, n_components)
+        The same with length 1.
+    explained_variance_ratio_x_ : ndarray of shape (n_components,)
+        Share of the variance of the columns that each component takes.
+    explained_variance_ratio_y_ : ndarray of shape (n_components,)
+        Share of the variance of the targets.
+    vip_ : ndarray of shape (n_features,)
+        Variable importance in projection; its mean square is 1.
+    ritz_values_ : ndarray of shape (n_components,)
+        Eigenvalues of ``X'X`` within the span of the weights.
+    shrinkage_factors_ : ndarray of shape (n_directions,) or None
+        What least squares is multiplied by along each principal direction, the largest first; some are above 1. None
+        with several targets, with holes, and for tables so large that this would cost more than the fit: then see
+        ``pls_shrinkage``.
+    components_ : ndarray of shape (n_components, n_features)
+        From centred columns to scores: the rotations as rows, in the units of the table.
+    mean_ : ndarray of shape (n_features,)
+        Column means.
+    n_components_ : int
+        Number of components found.
+    n_iter_ : int
+        Steps of the fit, which callbacks see: one for each component, and 1 at least.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    fewer.evaluate.component_curve : How many components, by cross-indexing.
+    KernelPLS : For curved relations.
+    PLSDiscriminant : For classes.
+    VIPSelector : Columns by their importance here.
+    sklearn.cross_decomposition.PLSRegression : Its peer; slower, without sparse tables, holes or paths.
+
+    Notes
+    -----
+    The components of a fit with fewer are the first ones of a fit with more. A sparse table stays sparse. With holes,
+    which are assumed to be where they are by chance, components are those of the classical loop over what is observed;
+    they are only nearly orthogonal.
+
+    References
+    ----------
+    .. [1] Rosipal, R. and Kraemer, N. (2006). Overview and recent advances in partial least squares. In Subspace,
+       Latent Structure and Feature Selection, LNCS 3940, 34-51.
+    .. [2] Dayal, B. S. and MacGregor, J. F. (1997). Improved PLS algorithms. Journal of Chemometrics 11, 73-85.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fewer.extract import PLSRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PLSRegressor(3).fit(X, y)
+    >>> round(model.score(X, y), 3)
+    0.513
+    >>> model.explained_variance_ratio_y_.round(3)
+    array([0.406, 0.102, 0.005])
+    >>> model.transform(X).shape
+    (442, 3)
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "algorithm": [StrOptions({"nipals", "simpls", "kernel", "krylov"})],
+        "scale": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, n_components=2, algorithm="nipals", scale=False, max_iter=500, tol=1e-10):
+        self.n_components = n_components
+        self.algorithm = algorithm
+        self.scale = scale
+        self.max_iter = max_iter
+        self.tol = tol
+
+    _moments: Moments
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
+    @property
+    def _takes_holes(self) -> bool:
+        return self.algorithm == "nipals"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = self._takes_holes
+        return tags
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> "PLSRegressor":
+        """Find the components and the coefficients.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table; with ``algorithm="nipals"`` it may have holes (NaN), unless it is sparse.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, Y = self._checked(X, y, ensure_all_finite=self._finite(X))
+        self.__dict__.pop("_moments", None)
+        most = max(min(X.shape[0] - 1, X.shape[1]), 0)
+        wanted = most if self.n_components is None else min(self.n_components, most)
+        stopped = False
+        with fit_steps(self, X, y, n_steps=wanted) as after_step:
+
+            def watch(number: int) -> bool:
+                nonlocal stopped
+                stopped = after_step(f"component {number}")
+                return stopped
+
+            found = solution(X, Y, wanted, self._settings, watch)
+            if not stopped:
+                self._number_of_components(found.factors.n_components, WHY_NO_MORE)
+            self._keep(found, X.dtype)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any) -> "PLSRegressor":
+        """Add rows to those seen so far: only sums over rows are kept, ``X'X`` and ``X'y`` among them.
+
+        After the last block the model is that of ``fit`` with ``algorithm="kernel"`` on all rows. After ``fit``, rows
+        are counted from none again.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            More rows of the training table, without holes.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+
+        Returns
+        -------
+        self : object
+            The estimator, fitted to all rows so far.
+        """
+        if self.algorithm not in ("nipals", "kernel"):
+            raise ValueError(
+                f"partial_fit keeps sums over rows, which algorithm={self.algorithm!r} does not work from; take "
+                "algorithm='kernel'."
+            )
+        first = not hasattr(self, "_moments")
+        X, Y = self._checked(X, y, reset=first, ensure_min_samples=1)
+        sums = Moments.of(X, Y)
+        self._moments = sums if first else self._moments.joined(sums)
+        most = max(min(self._moments.n_rows - 1, X.shape[1]), 0)
+        wanted = most if self.n_components is None else min(self.n_components, most)
+        self._keep(of_moments(self._moments, wanted, self._settings), X.dtype)
+        return self
+
+    @property
+    def _settings(self) -> Settings:
+        return Settings(self.algorithm, self.scale, self.max_iter, self.tol)
+
+    def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
+        """Table and targets, these as (rows, targets)."""
+        X, y = self._validated(X, y, multi_output=True, y_numeric=True, **options)
+        Y = np.asarray(y, dtype=np.float64)
+        self._one_target = Y.ndim == 1
+        Y = Y.reshape(len(Y), -1)
+        if self.algorithm == "krylov" and Y.shape[1] > 1:
+            raise ValueError(
+                f"algorithm='krylov' is for one target, and y has {Y.shape[1]} columns; take 'nipals', 'simpls' or "
+                "'kernel'."
+            )
+        return X, Y
+
+    def _keep(self, found: Solution, dtype: Any) -> None:
+        """Set what a fit leaves."""
+        factors = found.factors
+        self.mean_ = found.x_mean.astype(dtype)
+        self.components_ = np.ascontiguousarray((factors.rotations / found.x_scale[:, None]).T, dtype=dtype)
+        self._x_scale, self._y_mean, self._y_scale = found.x_scale, found.y_mean, found.y_scale
+        self.x_weights_ = factors.weights.astype(dtype)
+        self.x_loadings_ = factors.x_loadings.astype(dtype)
+        self.x_rotations_ = factors.rotations.astype(dtype)
+        self.x_scores_ = None if factors.scores is None else factors.scores.astype(dtype)
+        self.y_loadings_ = factors.y_loadings.astype(dtype)
+        lengths = np.linalg.norm(factors.y_loadings, axis=0)
+        self.y_weights_ = (factors.y_loadings / np.where(lengths > 0, lengths, 1)).astype(dtype)
+        taken_x = factors.squares * np.einsum("pk,pk->k", factors.x_loadings, factors.x_loadings)
+        taken_y = factors.squares * lengths**2
+        self.explained_variance_ratio_x_ = taken_x / (found.x_square or 1.0)
+        self.explained_variance_ratio_y_ = taken_y / (found.y_square or 1.0)
+        self.vip_ = vip_scores(factors.weights, taken_y).astype(dtype)
+        self.ritz_values_ = factors.ritz_values()
+        self.n_iter_ = max(factors.n_components, 1)
+        known = found.eigenvalues
+        self.shrinkage_factors_ = None if known is None else pls_factors_of(known, self.ritz_values_)
+        B = ((factors.rotations / found.x_scale[:, None]) @ (factors.y_loadings * found.y_scale[:, None]).T).T
+        intercept = found.y_mean - B @ found.x_mean
+        self.coef_ = (B[0] if self._one_target else B).astype(dtype)
+        self.intercept_ = float(intercept[0]) if self._one_target else intercept.astype(dtype)
+
+    @property
+    def coef_path_(self) -> np.ndarray:
+        """Coefficients after 1, 2, ... components."""
+        targets = (self.y_loadings_.T * self._y_scale).astype(self.components_.dtype)
+        path = np.cumsum(targets[:, :, None] * self.components_[:, None, :], axis=0)
+        return path[:, 0] if self._one_target else path
+
+    def transform(self, X: Any) -> Any:
+        """Scores of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table; with ``algorithm="nipals"`` it may have holes.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            One column for each component.
+        """
+        check_is_fitted(self)
+        return self._scores(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Targets of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table; with ``algorithm="nipals"`` it may have holes.
+
+        Returns
+        -------
+        targets : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predictions.
+        """
+        check_is_fitted(self)
+        scores = np.asarray(self._scores(X), dtype=np.float64)
+        return self._of_targets(scores @ self.y_loadings_.T * self._y_scale + self._y_mean)
+
+    def predict_path(self, X: Any) -> np.ndarray:
+        """Targets of the rows after 1, 2, ... components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        targets : ndarray of shape (n_components, n_samples) or (n_components, n_samples, n_targets)
+            Predictions.
+        """
+        check_is_fitted(self)
+        scores = np.asarray(self._scores(X), dtype=np.float64)
+        steps = scores.T[:, :, None] * self.y_loadings_.T[:, None, :]
+        return self._of_targets(np.cumsum(steps, axis=0) * self._y_scale + self._y_mean)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        X = self._validated(X, reset=False, ensure_all_finite=self._finite(X))
+        if isinstance(X, np.ndarray) and self._takes_holes and np.isnan(X).any():
+            filled, there = observed_part(X, self.mean_, self._x_scale)
+            return scores_with_holes(filled, there, self.x_weights_, self.x_loadings_).astype(X.dtype)
+        return X @ self.components_.T - self.mean_ @ self.components_.T
+
+    def _finite(self, X: Any) -> Any:
+        """What scikit-learn shall ask of the entries."""
+        return "allow-nan" if self._takes_holes and not sparse.issparse(X) else True
+
+    def _of_targets(self, predictions: np.ndarray) -> np.ndarray:
+        return predictions[..., 0] if self._one_target else predictions

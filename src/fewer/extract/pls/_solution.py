@@ -1,0 +1,109 @@
+"""Components of a table and its targets by the algorithm asked for, with what is needed to use them on other rows."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from fewer.extract.pls._factors import Factors, Watch, keep_going, krylov, nipals, simpls
+from fewer.extract.pls._missing import nipals_with_holes, observed_part
+from fewer.extract.pls._moments import Moments, from_column_products, from_row_products, of_rows
+from fewer.extract.pls._table import CentredTable, spread
+
+_CHEAP_PRODUCTS = 1e8
+_CHEAP_EIGENVALUES = 500
+"""Operations for the matrix of products, and its side, up to which eigenvalues cost next to nothing beside a fit."""
+
+
+class Solution(NamedTuple):
+    """Components; mean and scale of columns and targets; the whole squares |X|^2, |Y|^2; eigenvalues of X'X or None."""
+
+    factors: Factors
+    x_mean: np.ndarray
+    x_scale: np.ndarray
+    y_mean: np.ndarray
+    y_scale: np.ndarray
+    x_square: float
+    y_square: float
+    eigenvalues: np.ndarray | None
+
+
+class Settings(NamedTuple):
+    """How components are found."""
+
+    algorithm: str = "nipals"
+    scale: bool = False
+    max_iter: int = 500
+    tol: float = 1e-10
+
+
+def solution(X: Any, Y: np.ndarray, n_components: int, settings: Settings, watch: Watch = keep_going) -> Solution:
+    """At most so many components of a table, dense or sparse, with or without holes, and targets (rows, targets)."""
+    if settings.algorithm == "kernel" and X.shape[0] >= X.shape[1]:
+        return of_moments(Moments.of(X, Y), n_components, settings, watch)
+    y_mean, y_scale, targets = _standard(Y, settings.scale)
+    y_square = float(np.sum(targets**2))
+    rounds = (settings.max_iter, settings.tol)
+    if isinstance(X, np.ndarray) and np.isnan(X).any():
+        x_mean, x_scale = _observed_mean_and_scale(X, settings.scale)
+        filled, there = observed_part(X, x_mean, x_scale)
+        x_square = float(np.sum(filled**2))
+        found = nipals_with_holes(filled, there, targets, n_components, watch, *rounds)
+        return Solution(found, x_mean, x_scale, y_mean, y_scale, x_square, y_square, None)
+    table = CentredTable(X, scale=settings.scale)
+    products = None
+    if settings.algorithm == "kernel":
+        products = table.row_products()
+        found = of_rows(table, from_row_products(products, targets, n_components, watch, *rounds))
+    elif settings.algorithm == "krylov":
+        found = krylov(table, targets, n_components, watch)
+    else:
+        by = simpls if settings.algorithm == "simpls" else nipals
+        found = by(table, targets, n_components, watch, *rounds)
+    eigenvalues = _eigenvalues_of_table(table, products) if Y.shape[1] == 1 else None
+    return Solution(found, table.mean, table.scale, y_mean, y_scale, table.square, y_square, eigenvalues)
+
+
+def of_moments(sums: Moments, n_components: int, settings: Settings, watch: Watch = keep_going) -> Solution:
+    """The same from sums over rows alone."""
+    x_scale, y_scale = sums.scales() if settings.scale else (np.ones_like(sums.x_mean), np.ones_like(sums.y_mean))
+    A = sums.xx / np.outer(x_scale, x_scale)
+    y_square = float(np.sum(sums.yy / y_scale**2))
+    found = from_column_products(
+        A, sums.xy / np.outer(x_scale, y_scale), n_components, y_square, watch, settings.max_iter, settings.tol
+    )
+    eigenvalues = _eigenvalues(A) if len(y_scale) == 1 else None
+    return Solution(found, sums.x_mean, x_scale, sums.y_mean, y_scale, float(np.trace(A)), y_square, eigenvalues)
+
+
+def _standard(Y: np.ndarray, scale: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    mean = Y.mean(axis=0)
+    deviation = spread(Y.var(axis=0), mean, len(Y), Y.dtype) if scale else np.ones_like(mean)
+    return mean, deviation, (Y - mean) / deviation
+
+
+def _observed_mean_and_scale(X: np.ndarray, scale: bool) -> tuple[np.ndarray, np.ndarray]:
+    there = ~np.isnan(X)
+    counts = np.maximum(there.sum(axis=0), 1)
+    mean = np.where(there, X, 0).sum(axis=0, dtype=np.float64) / counts
+    if not scale:
+        return mean, np.ones_like(mean)
+    variance = np.where(there, X - mean, 0) ** 2
+    return mean, spread(variance.sum(axis=0) / counts, mean, X.shape[0], X.dtype)
+
+
+def _eigenvalues_of_table(table: CentredTable, products: np.ndarray | None) -> np.ndarray | None:
+    shorter = min(table.shape)
+    if products is None:
+        if shorter > _CHEAP_EIGENVALUES or shorter * table.shape[0] * table.shape[1] > _CHEAP_PRODUCTS:
+            return None
+        products = table.column_products() if table.shape[1] <= table.shape[0] else table.row_products()
+    return _eigenvalues(products)
+
+
+def _eigenvalues(products: np.ndarray) -> np.ndarray | None:
+    """Those that are more than rounding, the largest first."""
+    if len(products) > _CHEAP_EIGENVALUES:
+        return None
+    values = linalg.eigvalsh(products, check_finite=False)[::-1]
+    return values[values > np.finfo(np.float64).eps * len(values) * max(values[0], 0)]

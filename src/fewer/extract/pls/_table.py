@@ -1,0 +1,90 @@
+"""A table with its columns centred, and brought to unit spread if asked for.
+
+A dense table is centred as a copy, which is exact; a sparse one is never centred itself: what its means take away is
+taken from the products instead.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+
+class CentredTable:
+    """Products of a centred table: ``times`` from the right, ``back`` with its transpose.
+
+    Attributes
+    ----------
+    mean, scale : ndarray of shape (n_columns,)
+        What each column is centred by, and then divided by; 1 where it is not scaled or constant.
+    """
+
+    def __init__(self, X: Any, *, scale: bool = False) -> None:
+        self.shape: tuple[int, int] = X.shape
+        self.dtype = X.dtype
+        self.sparse = sparse.issparse(X)
+        self.mean, variance = _mean_and_variance(X, scale or self.sparse)
+        self.scale = spread(variance, self.mean, self.shape[0], X.dtype) if scale else np.ones_like(self.mean)
+        if self.sparse:
+            self.values = X
+            self.square = float(self.shape[0] * np.sum(variance / self.scale**2))
+        else:
+            self.values = X - self.mean.astype(X.dtype)
+            if scale:
+                self.values /= self.scale.astype(X.dtype)
+            flat = self.values.ravel(order="K")
+            self.square = float(np.dot(flat, flat))
+
+    @property
+    def size(self) -> float:
+        """Frobenius norm."""
+        return float(np.sqrt(self.square))
+
+    def times(self, V: np.ndarray) -> np.ndarray:
+        """Rows along directions."""
+        if not self.sparse:
+            return np.asarray(self.values @ V.astype(self.dtype, copy=False), dtype=np.float64)
+        scaled = (V.T / self.scale).T
+        return np.asarray(self.values @ scaled, dtype=np.float64) - self.mean @ scaled
+
+    def back(self, T: np.ndarray) -> np.ndarray:
+        """Columns times weights of the rows."""
+        if not self.sparse:
+            return np.asarray(self.values.T @ T.astype(self.dtype, copy=False), dtype=np.float64)
+        products = np.asarray(self.values.T @ T, dtype=np.float64) - np.multiply.outer(self.mean, T.sum(axis=0))
+        return (products.T / self.scale).T
+
+    def row_products(self) -> np.ndarray:
+        """``XX'``, of rows by rows."""
+        if not self.sparse:
+            wide = self.values.astype(np.float64, copy=False)
+            return wide @ wide.T
+        scaled = self.values.astype(np.float64) @ sparse.diags_array(1 / self.scale)
+        shift = scaled @ (self.mean / self.scale)
+        centre = np.sum((self.mean / self.scale) ** 2)
+        return (scaled @ scaled.T).toarray() - shift[:, None] - shift + centre
+
+    def column_products(self) -> np.ndarray:
+        """``X'X``, of columns by columns."""
+        if not self.sparse:
+            tall = self.values.astype(np.float64, copy=False)
+            return tall.T @ tall
+        scaled = self.values.astype(np.float64) @ sparse.diags_array(1 / self.scale)
+        mean = self.mean / self.scale
+        return (scaled.T @ scaled).toarray() - self.shape[0] * np.outer(mean, mean)
+
+
+def spread(variance: np.ndarray, mean: np.ndarray, n_rows: int, dtype: Any) -> np.ndarray:
+    """Standard deviation with n - 1 of each column; 1 for a constant one, of which rounding may leave a little."""
+    rounding = float(np.finfo(dtype).eps) * np.sqrt(n_rows) * np.abs(mean)
+    deviation = np.sqrt(np.maximum(variance, 0) * n_rows / max(n_rows - 1, 1))
+    return np.where(deviation > rounding, deviation, 1.0)
+
+
+def _mean_and_variance(X: Any, with_variance: bool) -> tuple[np.ndarray, np.ndarray]:
+    if sparse.issparse(X):
+        mean, variance = mean_variance_axis(X, axis=0)
+        return mean.astype(np.float64), variance.astype(np.float64)
+    mean = X.mean(axis=0, dtype=np.float64)
+    return mean, X.var(axis=0, dtype=np.float64) if with_variance else np.zeros_like(mean)

@@ -1,0 +1,133 @@
+"""Columns by their importance for partial least squares."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import validated
+from fewer.catalogue import method
+from fewer.extract.fisher._targets import target_matrix
+from fewer.extract.pls._solution import Settings, solution
+from fewer.extract.pls._vip import vip_scores
+
+
+@method(
+    tasks=["regression", "classification"],
+    when="Many columns that go together, such as wavelengths, and you want those that partial least squares makes most "
+    "use of. It keeps columns that say the same together; to have one of each group, take a score with redundancy.",
+    cost="O(n p k) time for k components (sparse: stored entries for n p), O(n p) memory",
+    paper="pls",
+    examples=lambda: [VIPSelector(3), VIPSelector(2, n_components=3, target="auto", scale=False)],
+)
+class VIPSelector(SelectorMixin, BaseEstimator):
+    """Selects the columns with the largest variable importance in projection (VIP).
+
+    Parameters
+    ----------
+    n_features_to_select : int or None, default=10
+        Number of columns to keep, or all if there are fewer; None for those with an importance above 1.
+    n_components : int, default=2
+        Number of components that the importance is summed over.
+    target : {"auto", "classes", "numbers"}, default="auto"
+        What y holds; "auto" takes text, and whole numbers of at most 20 values, for classes.
+    scale : bool, default=True
+        Whether columns are brought to unit variance; otherwise they count by their spread, too.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        VIP of each column; the mean of the squares is 1.
+    ranking_ : ndarray of shape (n_features,)
+        1 for the column with the largest.
+    n_features_to_select_ : int
+        Number of columns kept.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    PLSRegressor : Its ``vip_`` are the same.
+
+    References
+    ----------
+    .. [1] Wold, S., Johansson, E. and Cocchi, M. (1993). PLS: partial least squares projections to latent structures.
+       In 3D QSAR in Drug Design, 523-550.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fewer.extract import VIPSelector
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> VIPSelector(3).fit(X, y).get_feature_names_out()
+    array(['bmi', 's4', 's5'], dtype=object)
+    """
+
+    _parameter_constraints = {
+        "n_features_to_select": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "target": [StrOptions({"auto", "classes", "numbers"})],
+        "scale": ["boolean"],
+    }
+
+    def __init__(self, n_features_to_select=10, n_components=2, target="auto", scale=True):
+        self.n_features_to_select = n_features_to_select
+        self.n_components = n_components
+        self.target = target
+        self.scale = scale
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> "VIPSelector":
+        """Rank the columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Numbers, or the class of each row.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        X, y = validated(
+            self,
+            X,
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=(np.float64, np.float32),
+            multi_output=True,
+            ensure_min_samples=2,
+        )
+        Y = target_matrix(np.asarray(y), self.target, type(self).__name__, balanced=True).values
+        most = min(self.n_components, X.shape[0] - 1, X.shape[1])
+        found = solution(X, Y, most, Settings(scale=self.scale)).factors
+        explained = found.squares * np.einsum("mk,mk->k", found.y_loadings, found.y_loadings)
+        self.scores_ = vip_scores(found.weights, explained)
+        self.ranking_ = np.empty(X.shape[1], dtype=np.intp)
+        self.ranking_[np.argsort(-self.scores_, kind="stable")] = np.arange(1, X.shape[1] + 1)
+        wanted = self.n_features_to_select
+        # At least one: the largest importance is 1 where all are equal, and 0 where nothing goes with y.
+        self.n_features_to_select_ = (
+            max(int(np.sum(self.scores_ > 1)), 1) if wanted is None else min(wanted, X.shape[1])
+        )
+        return self
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.ranking_ <= self.n_features_to_select_
