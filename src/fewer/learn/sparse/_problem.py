@@ -93,6 +93,11 @@ class L1Problem:
         return columns_of(self.X)
 
     @cached_property
+    def wide_columns(self):
+        """The same in 64 bits, for kernels that take long to compile and seldom run."""
+        return columns_of(self.X.astype(np.float64, copy=False))
+
+    @cached_property
     def table(self) -> DenseColumns | SparseColumns:
         """The columns, for solvers that take some at a time."""
         return DenseColumns(self.columns) if isinstance(self.columns, np.ndarray) else SparseColumns(*self.columns)

@@ -28,7 +28,7 @@ def bbr(
     n_iter, violation = 0, problem.violation(w, z)
     while n_iter < max_iter and violation > tol:
         met, _ = bounded_pass(
-            problem.code, problem.columns, problem.y, problem.weights, problem.penalties,
+            problem.code, problem.wide_columns, problem.y, problem.weights, problem.penalties,
             w, z, first, second, rng.permutation(problem.size), radii,
         )  # fmt: skip
         n_iter += 1

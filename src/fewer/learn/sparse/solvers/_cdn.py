@@ -36,7 +36,7 @@ def cdn(
         whole = n_active == order.size
         order[:n_active] = rng.permutation(order[:n_active])
         violation, largest, n_active = newton_pass(
-            problem.code, problem.columns, problem.y, problem.weights, problem.penalties,
+            problem.code, problem.wide_columns, problem.y, problem.weights, problem.penalties,
             w, z, first, second, order, n_active, level if shrinking else np.inf,
         )  # fmt: skip
         n_iter += 1
