@@ -8,7 +8,16 @@ import scipy.sparse as sp
 
 from fewer.io import Dataset
 from fewer.study import study_data
-from fewer.study._cautions import _classes_left_out, _left_out, hubness, telling_holes
+from fewer.study._cautions import (
+    _classes,
+    _classes_left_out,
+    _left_out,
+    _repeated_columns,
+    _repeated_rows,
+    _rows,
+    hubness,
+    telling_holes,
+)
 
 
 @pytest.mark.parametrize("target", ["classes", "numbers"])
@@ -54,3 +63,39 @@ def test_of_many_columns_left_out_five_are_named():
     (found,) = _left_out(SimpleNamespace(data=SimpleNamespace(left_out=left_out)))
     assert "c4 (a reason), and 2 more" in found["sentence"]
     assert "c5" not in found["sentence"]
+    (found,) = _left_out(SimpleNamespace(data=SimpleNamespace(left_out=left_out[:5])))
+    assert "more" not in found["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "topic"), [(29, 5, "few rows"), (30, 5, None), (30, 300, None), (30, 301, "wide"), (29, 400, "few rows")]
+)
+def test_few_rows_and_wide_tables_are_told(n, p, topic):
+    found = _rows(SimpleNamespace(shape=(n, p)), None)
+    assert [each["topic"] for each in found] == ([topic] if topic else [])
+
+
+@pytest.mark.parametrize(
+    ("counts", "rarest"), [((10, 10), None), ((9, 20), "b"), ((10, 90), None), ((10, 91), "b"), ((50, 9), "a")]
+)
+def test_a_class_is_rare_below_ten_rows_or_a_tenth(counts, rarest):
+    y = np.repeat(["b", "a"], counts)
+    found = _classes(SimpleNamespace(classes=("a", "b"), y=y), "accuracy")
+    assert [each["evidence"]["label"] for each in found] == ([rarest] if rarest else [])
+    assert all(each["evidence"]["rows"] == min(counts) for each in found)
+
+
+def test_groups_of_equal_columns_are_counted():
+    one = SimpleNamespace(duplicates=[("a", "b")], near_duplicates=[])
+    two = SimpleNamespace(duplicates=[("a", "b")], near_duplicates=[SimpleNamespace(columns=("c", "d"))])
+    assert _repeated_columns(one)[0]["sentence"].startswith("1 group of columns say the same, such as a, b.")
+    assert _repeated_columns(two)[0]["sentence"].startswith("2 groups of columns")
+    assert _repeated_columns(two)[0]["evidence"] == {"groups": [["a", "b"], ["c", "d"]]}
+    assert _repeated_columns(SimpleNamespace(duplicates=[], near_duplicates=[])) == []
+
+
+def test_rows_that_repeat_are_no_matter_where_groups_keep_them_together():
+    description = SimpleNamespace(duplicate_rows=SimpleNamespace(repeats=3))
+    (found,) = _repeated_rows(description, grouped=False)
+    assert found["sentence"].startswith("3 rows repeat earlier ones.")
+    assert _repeated_rows(description, grouped=True) == []

@@ -101,3 +101,25 @@ def test_a_group_column_that_is_not_there_or_has_holes_is_named(frame):
     holes = Dataset.from_frame(frame.with_columns(patient=pl.Series([None, *["p1", "p2", "p3"] * 13])), target="ill")
     with pytest.raises(TableError, match="1 missing values"):
         study_data(holes, groups="patient")
+
+
+@pytest.mark.parametrize(("n_columns", "said"), [(5, r"c4: it has one value only\)"), (6, r"only; and 1 more\)")])
+def test_of_columns_that_are_not_learnt_from_five_are_named(n_columns, said):
+    frame = {f"c{place}": [1.0] * 4 for place in range(n_columns)} | {"y": ["b", "c", "b", "c"]}
+    with pytest.raises(StudyError, match=said):
+        study_data(Dataset.from_frame(pl.DataFrame(frame), target="y"))
+
+
+@pytest.mark.parametrize(
+    ("counts", "left_out"),
+    [
+        ({"a": 5, "b": 5, "rare": 2}, (("rare", 2),)),
+        ({"a": 5, "b": 5, "rare": 3}, ()),
+        ({"a": 5, "b": 4, "rare": 2}, ()),
+    ],
+)
+def test_classes_of_less_than_three_rows_are_left_out_where_two_others_have_five(counts, left_out):
+    y = np.repeat(list(counts), list(counts.values()))
+    data = study_data(Dataset.from_frame(np.random.default_rng(0).normal(size=(len(y), 3)), target=y))
+    assert data.classes_left_out == left_out
+    assert data.dataset.n_rows == len(y) - sum(n for _, n in left_out)

@@ -1,0 +1,78 @@
+"""Scores of candidates: chosen on other folds, the best of equals first, never beyond the best there is."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fewer.study._scores import AllScores, CandidateScores, chosen_elsewhere, read_scores
+from fewer.study._work import FoldWork
+
+
+def candidate(number, scores, sizes=(1, 5), **others):
+    scores = np.asarray(scores, dtype=float)[None]
+    facts = {"orders": (), "test_ratio": 0.5, "confidence": 0.9, "name": f"candidate {number}"} | others
+    return CandidateScores(number=number, sizes=np.array(sizes), scores=scores, **facts)
+
+
+def all_scores(*candidates):
+    plan = SimpleNamespace(candidates=[SimpleNamespace(is_simplest=number == 0) for number in range(len(candidates))])
+    return AllScores(plan, candidates, {})
+
+
+def test_the_winner_is_the_best_way_to_reduce_and_of_equals_the_first():
+    scores = all_scores(
+        candidate(0, [[0.5], [0.5], [0.5]], sizes=(5,)),
+        candidate(1, [[0.9], [0.9], [0.9]], sizes=(5,)),
+        candidate(2, [[0.7, 0.6]] * 3),
+        candidate(3, [[0.8, 0.6]] * 3),
+        candidate(4, [[0.8 + 1e-13, 0.6]] * 3),
+        candidate(5, [[0.9 + 1e-13], [0.9], [0.9]], sizes=(5,)),
+    )
+    assert scores.winner.number == 3
+    assert scores.best_with_everything.number == 1
+    assert scores.simplest.number == 0
+    assert [each.number for each in scores.with_everything] == [1, 5]
+    assert [each.number for each in scores.reduced] == [2, 3, 4]
+    assert scores.test_ratio == 0.5
+
+
+def test_each_fold_is_scored_by_what_the_others_chose():
+    first, second = np.array([[[1.0], [0.0], [0.0]]]), np.array([[[0.0], [0.6], [0.7]]])
+    # Without the first fold the second table is best; without another, the first (0.5 and 0.35, 0.5 and 0.3).
+    np.testing.assert_array_equal(chosen_elsewhere([first, second]), [[0.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(chosen_elsewhere([first]), [[1.0, 0.0, 0.0]])
+
+
+def test_an_interval_ends_at_the_best_score_there_is():
+    scores = [[0.9], [1.0], [0.9], [1.0]]
+    free, capped = (candidate(1, scores, sizes=(5,), best_possible=best) for best in (np.inf, 1.0))
+    assert free.interval[1] > 1
+    assert capped.interval == (free.interval[0], 1.0)
+    assert capped.score == pytest.approx(0.95)
+    assert capped.indexed is None
+
+
+@pytest.mark.parametrize(("scoring", "best"), [("accuracy", 1.0), ("neg_log_loss", 0.0), ("max_error", np.inf)])
+def test_scores_are_read_fold_by_fold_and_a_failure_leaves_its_candidate_out(scoring, best):
+    plan = SimpleNamespace(
+        candidates=[SimpleNamespace(name="works"), SimpleNamespace(name="fails")],
+        n_folds=2,
+        n_repeats=1,
+        confidence=0.9,
+        scoring=scoring,
+    )
+    done = {"sizes": [1, 4], "scores": [0.5, 0.6], "names": ["a", "b"]}
+    journal = {
+        FoldWork(0, 0, 0).key: done,
+        FoldWork(0, 0, 1).key: done | {"sizes": [1, 3], "scores": [0.7, 0.8]},
+        FoldWork(1, 0, 0).key: done,
+        FoldWork(1, 0, 1).key: {"failure": "no way"},
+    }
+    found = read_scores(journal, plan, 1.0)
+    assert found.failures == {"fails": "no way"}
+    (works,) = found.candidates
+    assert works.sizes.tolist() == [1, 4]
+    assert works.scores.tolist() == [[[0.5, 0.6], [0.7, 0.8]]]
+    assert works.best_possible == best
+    assert read_scores(journal, plan, 1.0, n_columns=9).candidates[0].sizes.tolist() == [1, 9]
