@@ -4,7 +4,8 @@ Filling a table by its few directions
 
 :class:`~fewer.complete.SoftImpute` fills the holes of a table by the table of least nuclear norm (sum of singular
 values) near what is observed: a convex problem, solved for a whole path of penalties, each with a proof of how near its
-minimum it is. :class:`~fewer.complete.SoftImputeCV` picks the penalty by entries that it hides from itself.
+minimum it is. :class:`~fewer.complete.SoftImputeCV` picks the penalty, and whether the shrinkage is undone in the end,
+by entries that it hides from itself.
 
 Use it when columns go together in a few ways and there is noise: ratings, sensors, gene expression. If there is hardly
 any noise and the rank is known, :class:`~fewer.complete.HardImpute` and :class:`~fewer.complete.OptSpace` do better, as
@@ -76,7 +77,7 @@ contest = {
 }
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.2))
 for panel, (setting, ((truth, table), rank)) in zip(panels, contest.items(), strict=True):
-    soft = SoftImputeCV(random_state=0, tol=1e-3).fit(table)
+    soft = SoftImputeCV(post="none", random_state=0, tol=1e-3).fit(table)
     models = {
         "SoftImpute": soft,
         "unshrunk": SoftImputeCV(post="unshrink", random_state=0, tol=1e-3).fit(table),

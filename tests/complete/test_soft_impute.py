@@ -189,6 +189,19 @@ def test_a_table_of_zeros_has_the_solution_zero():
     assert (model.transform(np.full((1, 4), np.nan)) == 0).all()
 
 
+def test_a_column_that_outweighs_the_others_by_its_unit_is_named():
+    _, table = low_rank_table()
+    frame = pd.DataFrame(table, columns=[f"c{j}" for j in range(30)])
+    frame["c7"] = 1e4 * frame["c7"]
+    for form in (frame, frame.to_numpy()):
+        with pytest.warns(UserWarning, match=r"column .*7.* scale=True .*center='columns'"):
+            SoftImpute(lam=2.0).fit(form)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SoftImpute(lam=2.0, scale=True).fit(frame)
+        SoftImpute(lam=2.0).fit(table)
+
+
 def test_infinity_is_refused_with_its_column():
     table = pd.DataFrame({"age": [1.0, 2.0, 3.0], "income": [1.0, np.inf, 3.0]})
     with pytest.raises(ValueError, match="income"):

@@ -82,6 +82,10 @@ class DenseEntries:
         """That table transposed, times a thin matrix."""
         return values.T @ thin
 
+    def column_squares(self) -> np.ndarray:
+        """Sum of squares of each column."""
+        return np.einsum("ij,ij->j", self.values, self.values, dtype=np.float64)
+
     def ridge_rows(self, thin: np.ndarray, penalties: np.ndarray) -> np.ndarray:
         """For each row the coefficients of the thin matrix's columns that fit its observed entries."""
         return _ridge_solutions(self.ones, self.values, thin, penalties)
@@ -159,6 +163,10 @@ class SparseEntries:
         starts, indices, order = self._by_columns
         in_threads(fill_reordered_products, starts, indices, order, values, thin, out, cost=thin.shape[1])
         return out
+
+    def column_squares(self) -> np.ndarray:
+        """Sum of squares of each column."""
+        return np.bincount(self.indices, weights=self.values.astype(np.float64) ** 2, minlength=self.shape[1])
 
     def ridge_rows(self, thin: np.ndarray, penalties: np.ndarray) -> np.ndarray:
         """For each row the coefficients of the thin matrix's columns that fit its observed entries."""

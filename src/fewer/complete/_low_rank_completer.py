@@ -14,6 +14,8 @@ from fewer.complete._offsets import Offsets, fitted_offsets, offsets_of_rows, st
 
 _LEAST_PENALTY = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
 """Of a row's scores: keeps them finite where a row observes fewer columns than there are dimensions."""
+_UNEQUAL = 100
+"""Of the largest column to the middle one: then the others hardly count."""
 
 
 class LowRankCompleter(Completer):
@@ -42,13 +44,28 @@ class LowRankCompleter(Completer):
         table = self._training_table(X)
         empty = int((table.row_counts == 0).sum())
         if empty:
-            warn_caller(
-                f"Nothing is observed of {empty} of {table.shape[0]} rows: they are filled with the offsets alone."
-            )
+            filled = "the offsets alone" if self.center else "0, since center=None"
+            warn_caller(f"Nothing is observed of {empty} of {table.shape[0]} rows: they are filled with {filled}.")
         offsets = fitted_offsets(table, self.center, self.scale)
         # As plain arrays: a saved model must not hold classes that nobody trusts.
         self._row_offsets, self._column_offsets, self._scales = offsets
-        return observed_entries(standardised(table, offsets))
+        entries = observed_entries(standardised(table, offsets))
+        self._warn_of_units(entries.column_squares() / np.maximum(table.column_counts, 1))
+        return entries
+
+    def _warn_of_units(self, squares: np.ndarray) -> None:
+        """Say so when a column outweighs the others by its unit alone; ``squares`` are the columns' mean squares."""
+        if self.scale or not (squares > 0).any():
+            return
+        largest, median = float(np.sqrt(squares.max())), float(np.sqrt(np.median(squares[squares > 0])))
+        if largest > _UNEQUAL * median:
+            name = getattr(self, "feature_names_in_", np.arange(len(squares))).tolist()[int(squares.argmax())]
+            means = "" if self.center else ", center='columns' takes away their means"
+            warn_caller(
+                f"Entries of column {name!r} are some {largest / median:,.0f} times as large as "
+                "those of most columns, so it decides nearly alone how holes are filled. If that is a matter of units, "
+                f"scale=True gives all columns the same weight{means}."
+            )
 
     def _offsets(self) -> Offsets:
         return Offsets(self._row_offsets, self._column_offsets, self._scales)
