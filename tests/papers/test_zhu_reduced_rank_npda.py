@@ -150,7 +150,7 @@ def test_rows_are_made_normal_and_their_density_follows(figure):
     rng = np.random.default_rng(0)
     X, new = mixture(1000, rng), mixture(4000, rng)
     model = BackwardProjectionPursuitDensity(random_state=0).fit(X)
-    nodes = np.linspace(-9, 9, 200)
+    nodes = np.linspace(-9, 9, 121)
     plane = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
     integral = np.exp(model.score_samples(plane)).sum() * (nodes[1] - nodes[0]) ** 2
     Z = model.transform(X)

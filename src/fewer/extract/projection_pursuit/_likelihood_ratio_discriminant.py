@@ -119,7 +119,8 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
     -----
     Kernel densities are summed on a grid, O(n) for a direction, with exact derivatives of that sum. Densities count
     from 0.0001 (for unit variance) upwards, so that a few rows far out do not decide the direction. Binary columns are
-    taken, since the kernels do not get narrower than the sample size asks for.
+    taken, since the kernels do not get narrower than the sample size asks for. Gross outliers widen the standard
+    deviation, and with it the kernels: clip them, or take ranks (QuantileTransformer) first.
 
     References
     ----------
