@@ -1,6 +1,5 @@
 """Dimensions chosen by held-out rows: one decomposition for each class and fold serves all candidates."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,6 @@ from fewer.extract.hdda._class_spectrum import ClassSpectrum
 from fewer.extract.hdda._subspace_model import Moments, estimated_variances
 
 _ROWS = 2000
-
-Candidates = Callable[[list[ClassSpectrum]], list[np.ndarray]]
-"""From the spectra of a fold to the dimensions of its classes, one array for each candidate."""
 
 
 def right_answers(

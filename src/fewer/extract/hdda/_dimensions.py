@@ -1,8 +1,31 @@
 """How many dimensions the subspace of a class has: by gaps in its eigenvalues, by BIC, or as asked for."""
 
+from typing import Any
+
 import numpy as np
 
 from fewer.extract.hdda._class_spectrum import ClassSpectrum
+
+
+def noise_floor_of(traces: np.ndarray, sizes: np.ndarray, n_columns: int, share: float) -> float:
+    """The least variance allowed: a share of the mean variance of a column within classes."""
+    mean = float(sizes @ traces) / (float(sizes.sum()) * n_columns)
+    return share * mean if mean > 0 else share
+
+
+def wanted_dimensions(n_dims: Any, n_classes: int, what: str) -> str | np.ndarray:
+    """The name of a rule, or one number for each class."""
+    if isinstance(n_dims, str):
+        return n_dims
+    dims = np.asarray(n_dims)
+    if dims.ndim == 0:
+        return np.full(n_classes, int(dims))
+    if dims.shape != (n_classes,) or dims.dtype.kind not in "iu" or (dims < 0).any():
+        raise ValueError(
+            f"n_dims has to be one dimension for each of the {n_classes} {what}, whole and not negative; it is "
+            f"{n_dims!r}."
+        )
+    return dims.astype(int)
 
 
 def most_dimensions(spectrum: ClassSpectrum, floor: float) -> int:

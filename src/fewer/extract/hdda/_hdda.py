@@ -16,33 +16,18 @@ from fewer._estimators import encoded_classes, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract.hdda._class_spectrum import ClassSpectrum, class_spectrum, spherical_spectrum
 from fewer.extract.hdda._dimension_cv import right_answers
-from fewer.extract.hdda._dimensions import chosen_dimensions, scree_dimension, sensible_dimensions
+from fewer.extract.hdda._dimensions import (
+    chosen_dimensions,
+    noise_floor_of,
+    scree_dimension,
+    sensible_dimensions,
+    wanted_dimensions,
+)
 from fewer.extract.hdda._subspace_extractor import SubspaceExtractor
 from fewer.extract.hdda._subspace_model import MODELS, Moments, count_parameters, deviance, estimated_variances
 
 _THRESHOLDS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 _FOLDS = 5
-
-
-def noise_floor_of(traces: np.ndarray, sizes: np.ndarray, n_columns: int, share: float) -> float:
-    """The least variance allowed: a share of the mean variance of a column within classes."""
-    mean = float(sizes @ traces) / (float(sizes.sum()) * n_columns)
-    return share * mean if mean > 0 else share
-
-
-def wanted_dimensions(n_dims: Any, n_classes: int, what: str) -> str | np.ndarray:
-    """The name of a rule, or one number for each class."""
-    if isinstance(n_dims, str):
-        return n_dims
-    dims = np.asarray(n_dims)
-    if dims.ndim == 0:
-        return np.full(n_classes, int(dims))
-    if dims.shape != (n_classes,) or dims.dtype.kind not in "iu" or (dims < 0).any():
-        raise ValueError(
-            f"n_dims has to be one dimension for each of the {n_classes} {what}, whole and not negative; it is "
-            f"{n_dims!r}."
-        )
-    return dims.astype(int)
 
 
 @method(

@@ -165,17 +165,3 @@ class SubspaceModel(NamedTuple):
                 outside = np.maximum(lengths[:, each] - inside, 0)
                 K[rows, each] = inside / self.a[each] + outside / self.b[each] + constants[each]
         return K
-
-
-def fitted_model(
-    spectra: list[ClassSpectrum], dims: np.ndarray, variances: Variances, priors: np.ndarray
-) -> SubspaceModel:
-    """The model that spectra, dimensions and variances make up."""
-    return SubspaceModel(
-        np.array([spectrum.mean for spectrum in spectra]),
-        [np.ascontiguousarray(spectrum.vectors[:, :d]) for spectrum, d in zip(spectra, dims, strict=True)],
-        variances.a,
-        variances.b,
-        np.log(priors),
-        spectra[0].n_columns,
-    )
