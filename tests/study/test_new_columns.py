@@ -3,12 +3,17 @@
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import accuracy_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from fewer import run_study
+from fewer.catalogue import methods
+from fewer.evaluate import score_components
 from fewer.io import Dataset
 from fewer.study import StudyError, StudyModel, apply_model
 from fewer.study._candidates import candidates_for
+from fewer.study._recipes import Recipe
 
 N_COLUMNS = 20
 
@@ -113,3 +118,30 @@ def test_noise_is_called_noise_whatever_is_made_of_it(studied):
     findings = studied(noise, methods=["ReconstructionPCA"], learners=["ridge"])
     assert not findings.claims_benefit
     assert "no sign" in findings.headline
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_extractor_of_the_house_can_be_named_in_a_study():
+    rng = np.random.default_rng(0)
+    classes = np.arange(90) % 3
+    X = rng.normal(size=(90, 6)) + np.outer(classes, [1, 0.5, 0, 0, 0, 0])
+    numbers = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=90)
+    refused = set()
+    for card in methods(room="extract", package="fewer"):
+        classify = "regression" not in card.tasks
+        learner = KNeighborsClassifier() if classify else KNeighborsRegressor()
+        y = np.array(["a", "b", "c"])[classes] if classify else numbers
+        if not card.is_estimator or issubclass(card.implementation, SelectorMixin):
+            continue
+        try:
+            candidates_for(classify=classify, n_columns=6, methods=[card.name], learners=["knn"])
+        except StudyError:
+            refused.add(card.name)
+            continue
+        reducer = Recipe(card.name).reducer(seed=0)
+        found = score_components(reducer, learner, X[:70], y[:70], X[70:], y[70:], sizes=[1, 2])
+        assert found.sizes[0] == 1, card.name
+        assert np.isfinite(found.scores).all(), card.name
+        assert (found.weights > 0).all(), card.name
+    counts = {"CorrespondenceAnalysis", "GaussianResponseModel"}  # which must not be standardised
+    assert refused == {*counts, "BackwardProjectionPursuitDensity", "GradientGraph", "GradientLearner"}

@@ -27,4 +27,7 @@ def refuse_flat_classes(moments: Moments, classes: np.ndarray, counts: np.ndarra
             if count <= n_dims
             else "has no variance along some direction: a column may be constant in it, or follow from others"
         )
-        raise ValueError(f"Class {label!r} {why}, for a covariance of its own; {cure}")
+        sliced = isinstance(label, float)
+        whose = f"The slice of y around {label:.4g}" if sliced else f"Class {label!r}"
+        fewer_slices = "have fewer slices (n_slices), " if sliced else ""
+        raise ValueError(f"{whose} {why}, for a covariance of its own; {fewer_slices}{cure}")
