@@ -65,8 +65,8 @@ def _mean_and_scale(X: Any, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     else:
         variances = shares @ (X - mean) ** 2
     scales = np.sqrt(np.maximum(variances, 0))
-    # What rounding leaves of a constant column is not worth scaling up.
-    scales[scales <= np.finfo(X.dtype).eps * np.sqrt(X.shape[0]) * np.abs(mean)] = 0
+    # What rounding leaves of a constant column, at most the error of a mean of n entries, is not worth scaling up.
+    scales[scales <= np.finfo(np.float64).eps * X.shape[0] * np.abs(mean)] = 0
     return mean, scales
 
 
