@@ -16,7 +16,7 @@ see :class:`~fewer.extract.PLSDiscriminant` below; when the target is a curved f
 # %%
 # The table
 # ---------
-# 120 samples of a mixture, measured at 600 wavelengths. Twelve substances have broad, overlapping bands. The target is
+# 120 samples of a mixture, measured at 600 wavelengths. Seven substances have broad, overlapping bands. The target is
 # the amount of the first one, whose band is weak: most of what varies has nothing to do with it. To this comes a
 # baseline that drifts from sample to sample, and noise.
 import numpy as np
@@ -42,15 +42,18 @@ from fewer.extract import (
 
 rng = np.random.default_rng(0)
 wavelengths = np.linspace(900, 1700, 600)
-centres, widths = rng.uniform(900, 1700, size=12), rng.uniform(60, 200, size=12)
+centres, widths = rng.uniform(900, 1700, size=7), rng.uniform(60, 200, size=7)
 centres[0], widths[0] = 1190, 60
 bands = np.exp(-(((wavelengths - centres[:, None]) / widths[:, None]) ** 2))
+smoothing = np.exp(-(((wavelengths - wavelengths[:, None]) / 15) ** 2))
+smoothing /= smoothing.sum(axis=1)
 
 
 def spectra(n_samples):
-    amounts = rng.gamma(4.0, 0.25, size=(n_samples, 12))
+    amounts = rng.gamma(4.0, 0.25, size=(n_samples, 7))
     baseline = rng.normal(size=(n_samples, 2)) @ np.array([np.ones(600), (wavelengths - 1300) / 400])
-    X = amounts * [0.3, *np.linspace(2, 0.2, 11)] @ bands + 0.5 * baseline + 0.05 * rng.normal(size=(n_samples, 600))
+    noise = 0.3 * rng.normal(size=(n_samples, 600)) @ smoothing
+    X = amounts * [0.4, *np.linspace(2, 0.3, 6)] @ bands + 0.5 * baseline + noise
     return X, amounts[:, 0]
 
 
@@ -101,7 +104,7 @@ figure.update_layout(xaxis_title="wavelength", yaxis_title="coefficient", height
 plot_projection(model, X_new, y_new, components=(0, 2))
 
 # %%
-plot_correlation_circle(model, X, y, components=(1, 2), n_names=0)
+plot_correlation_circle(model, X, y, components=(1, 2), n_columns=600, n_names=0)
 
 # %%
 # Which wavelengths have most of a say is told by their importance in projection (VIP), 1 being the usual one.

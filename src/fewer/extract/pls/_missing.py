@@ -7,6 +7,7 @@ only nearly orthogonal, and a row's score is the less sure the more of it is mis
 """
 
 import numpy as np
+from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import warn_caller
@@ -49,7 +50,9 @@ def nipals_with_holes(
     weights, x_loadings, y_loadings, scores = (
         np.array([each[place] for each in found]).reshape(-1, size).T for place, size in enumerate(sizes)
     )
-    rotations = np.linalg.solve((x_loadings.T @ weights).T, weights.T).T
+    # Each score is found on what the earlier ones have left of a row, so that rows without holes go along these.
+    steps = np.triu(x_loadings.T @ weights, 1) + np.eye(len(found))
+    rotations = linalg.solve_triangular(steps, weights.T, trans="T", unit_diagonal=True, check_finite=False).T
     return Factors(weights, rotations, x_loadings, y_loadings, scores, np.einsum("nk,nk->k", scores, scores))
 
 

@@ -167,6 +167,23 @@ class PLSCanonical(TwoTableExtractor):
         self.correlations_ = pair_correlations(of_x.scores, of_y.scores)
         return self
 
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """The first table along its directions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the first table.
+        y : Ignored
+            Not used: ``transform_y`` is for the second table.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            One column for each direction.
+        """
+        return super().transform(X)
+
 
 def pair_correlations(T: np.ndarray, U: np.ndarray) -> np.ndarray:
     """Correlation of each centred column of T with its partner in U; 0 where one is constant."""

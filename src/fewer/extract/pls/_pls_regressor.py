@@ -28,10 +28,11 @@ WHY_NO_MORE = "for nothing is left of the table that goes with y"
     "a few new columns that both vary and predict. Where most columns are noise of their own, choose columns instead.",
     cost="O(n p k) time for k components (sparse: stored entries for n p), O(n p) memory; kernel: O(n p min(n, p))",
     paper="pls",
+    handles=["missing", "sparse"],
     examples=lambda: [
+        PLSRegressor(3, algorithm="kernel"),
         PLSRegressor(),
         PLSRegressor(3, algorithm="simpls", scale=True),
-        PLSRegressor(3, algorithm="kernel"),
         PLSRegressor(3, algorithm="krylov"),
     ],
 )

@@ -9,11 +9,14 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import validated
+from fewer._estimators import validated, warn_caller
 from fewer.catalogue import method
 from fewer.extract.fisher._targets import target_matrix
 from fewer.extract.pls._solution import Settings, solution
 from fewer.extract.pls._vip import vip_scores
+
+_USUAL = 10
+"""Columns kept unless told otherwise; a table may have fewer."""
 
 
 @method(
@@ -76,7 +79,7 @@ class VIPSelector(SelectorMixin, BaseEstimator):
         "scale": ["boolean"],
     }
 
-    def __init__(self, n_features_to_select=10, n_components=2, target="auto", scale=True):
+    def __init__(self, n_features_to_select=_USUAL, n_components=2, target="auto", scale=True):
         self.n_features_to_select = n_features_to_select
         self.n_components = n_components
         self.target = target
@@ -122,6 +125,11 @@ class VIPSelector(SelectorMixin, BaseEstimator):
         self.ranking_ = np.empty(X.shape[1], dtype=np.intp)
         self.ranking_[np.argsort(-self.scores_, kind="stable")] = np.arange(1, X.shape[1] + 1)
         wanted = self.n_features_to_select
+        if wanted is not None and wanted > max(X.shape[1], _USUAL):
+            warn_caller(
+                f"n_features_to_select={wanted} columns are asked for, and the table has {X.shape[1]}; all of them are "
+                "kept."
+            )
         # At least one: the largest importance is 1 where all are equal, and 0 where nothing goes with y.
         self.n_features_to_select_ = (
             max(int(np.sum(self.scores_ > 1)), 1) if wanted is None else min(wanted, X.shape[1])
