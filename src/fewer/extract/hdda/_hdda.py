@@ -62,6 +62,9 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
         Steps of that iteration at most.
     cv : int, splitter or iterable, default=5
         Folds for the choices by "cv"; fewer where a class has fewer rows.
+    n_components : int, default=None
+        Number of new columns that ``transform`` gives: first axes first, of each class in turn. By default all. It
+        makes no difference to ``predict``.
 
     Attributes
     ----------
@@ -92,7 +95,7 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
     n_iter_ : int
         Steps of the iteration; 1 where there is none.
     n_components_ : int
-        Number of new columns: dimensions of all subspaces together.
+        Number of new columns.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -135,6 +138,7 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object"],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -147,6 +151,7 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
         tol=1e-10,
         max_iter=500,
         cv=_FOLDS,
+        n_components=None,
     ):
         self.model = model
         self.n_dims = n_dims
@@ -156,6 +161,7 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
         self.tol = tol
         self.max_iter = max_iter
         self.cv = cv
+        self.n_components = n_components
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -210,6 +216,7 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
         """Set what a fit leaves."""
         floor = self._floor(spectra)
         self.dims_ = chosen_dimensions(spectra, how, threshold, floor)
+        self._settle_components()
         moments = Moments.of(spectra, self.dims_)
         variances = estimated_variances(moments, self.model, floor, tol=self.tol, max_iter=self.max_iter, on_step=stop)
         if variances.n_iter == self.max_iter and variances.moved >= self.tol:

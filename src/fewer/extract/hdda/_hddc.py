@@ -62,6 +62,9 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
         Stop when the mean log-likelihood of a row gains less than this.
     max_iter : int, default=200
         Steps at most, in each stage.
+    n_components : int, default=None
+        Number of new columns that ``transform`` gives: first axes first, of each cluster in turn. By default all. It
+        makes no difference to ``predict``.
     n_jobs : int, default=None
         Starts at the same time, in threads.
     random_state : int, RandomState instance or None, default=None
@@ -100,7 +103,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
     converged_ : bool
         Whether it ended because it gained too little to go on.
     n_components_ : int
-        Number of new columns: dimensions of all subspaces together.
+        Number of new columns.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -149,6 +152,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
         "noise_floor": [Interval(Real, 0, 1, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -165,6 +169,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
         noise_floor=1e-8,
         tol=1e-4,
         max_iter=200,
+        n_components=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -178,6 +183,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
         self.noise_floor = noise_floor
         self.tol = tol
         self.max_iter = max_iter
+        self.n_components = n_components
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -268,6 +274,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
         means = np.array([to_columns(best.model.means[each]) for each in order])
         self.means_ = means + rows.centre
         self.dims_ = best.dims[order]
+        self._settle_components()
         axes = [to_columns(best.model.subspaces[each]) for each in order]
         self.subspaces_ = [np.ascontiguousarray(upright(Q.T).T) if Q.shape[1] else Q for Q in axes]
         self.a_, self.b_, self.priors_ = best.model.a[order], best.model.b[order], best.priors[order]

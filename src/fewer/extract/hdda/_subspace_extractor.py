@@ -1,6 +1,6 @@
 """What classifier and clustering share: costs, and coordinates in the subspaces as new columns."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -13,7 +13,7 @@ from fewer.extract.hdda._subspace_model import SubspaceModel
 class SubspaceExtractor(Extractor):
     """Base of those that have one subspace for each class or cluster."""
 
-    _size_parameter: ClassVar[str] = "n_dims"
+    n_components_: int
 
     means_: np.ndarray
     subspaces_: list[np.ndarray]
@@ -35,11 +35,6 @@ class SubspaceExtractor(Extractor):
     def sigma_(self) -> np.ndarray:
         """``sqrt(ab / (a + b))`` of each class."""
         return np.sqrt(self.a_ * self.alpha_)
-
-    @property
-    def n_components_(self) -> int:  # type: ignore[override]  # a fact about dims_ rather than one more to set
-        """Number of new columns: dimensions of all subspaces together."""
-        return int(np.sum(self.dims_))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -129,7 +124,11 @@ class SubspaceExtractor(Extractor):
     def _axes(self) -> list[tuple[int, int]]:
         """Class and axis behind each new column."""
         order = range(int(np.max(self.dims_, initial=0)))
-        return [(each, axis) for axis in order for each, d in enumerate(self.dims_) if axis < d]
+        axes = [(each, axis) for axis in order for each, d in enumerate(self.dims_) if axis < d]
+        return axes[: self.n_components_]
+
+    def _settle_components(self) -> None:
+        self.n_components_ = self._number_of_components(int(np.sum(self.dims_)), "dimensions of all subspaces together")
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the new columns: class, and axis of its subspace.
