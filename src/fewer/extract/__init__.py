@@ -35,6 +35,7 @@ from fewer.extract.gaussian_directions import (
 )
 from fewer.extract.gradients import GradientDiffusionMap, GradientGraph, GradientLearner, GradientOuterProduct
 from fewer.extract.hdda import HDDA, HDDC
+from fewer.extract.hyperbolic import HyperbolicPCA, normalized_rbf, one_shot_nn
 from fewer.extract.pls import (
     PLSSB,
     CanonicalRidge,
@@ -77,6 +78,7 @@ __all__ = [
     "GradientGraph",
     "GradientLearner",
     "GradientOuterProduct",
+    "HyperbolicPCA",
     "KernelPLS",
     "KernelRegularizedFisher",
     "KurtosisICA",
@@ -98,6 +100,8 @@ __all__ = [
     "criterion_curve",
     "discriminant_scores_matrix",
     "loadings",
+    "normalized_rbf",
+    "one_shot_nn",
     "plot_biplot",
     "plot_correlation_circle",
     "plot_loadings",

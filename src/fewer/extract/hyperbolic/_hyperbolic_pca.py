@@ -30,6 +30,7 @@ _ETAS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 _THRESHOLDS = np.linspace(0.05, 0.95, 19)
 _USUAL_GAMMA = 8.0
 _RELATIVE_CUT = 1e-10
+_SAME_RISK = 1e-6
 
 
 class _Fit(NamedTuple):
@@ -279,11 +280,11 @@ class HyperbolicPCA(Extractor):
             return half_rbf(X, Y, gamma=self.gamma_)
         return linear_kernel(X, Y) if self.kernel == "linear" else np.asarray(self.kernel(X, Y))
 
-    def _candidate_weights(self, scatter: Scatter) -> np.ndarray:
+    def _candidate_weights(self, judged: Pairs) -> np.ndarray:
         """Weights of different pairs to try."""
         if not isinstance(self.eta, str):
             return np.array([float(self.eta)])
-        if not scatter.same.any():  # any weight gives the same projection
+        if not judged.same.any():  # any weight gives the same projection
             return np.ones(1)
         if self.eta == "auto":
             return np.array(_ETAS)
@@ -294,7 +295,7 @@ class HyperbolicPCA(Extractor):
         """The projection with the smallest risk on training pairs."""
         c_grid = None if self.c_grid is None else _checked_grid(self.c_grid)
         best = None
-        for eta in self._candidate_weights(scatter):
+        for eta in self._candidate_weights(judged):
             leading = self._leading(scatter.operator(eta))
             if len(leading.values) == 0:
                 continue
@@ -302,7 +303,7 @@ class HyperbolicPCA(Extractor):
             # A margin in units of the diameter would hide all of a projection that is much smaller than that.
             margin = float(self.margin * squared.max())
             threshold = best_threshold(squared, judged.same, margin, self.balanced, c_grid)
-            if best is None or threshold.risk < best.threshold.risk:
+            if best is None or threshold.risk < best.threshold.risk - _SAME_RISK:
                 best = _Fit(float(eta), leading, threshold, margin)
         if best is None:
             raise ValueError(
