@@ -1,6 +1,7 @@
 """Held-out entries judge a completer that has never seen them."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.linear_model import Ridge
 
 from fewer.complete import PCAMissing, completion_score
 
@@ -164,3 +166,18 @@ def test_bad_arguments_are_refused():
     for wrong in ({"fraction": 0}, {"fraction": 1.5}, {"n_repeats": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             completion_score(SimpleImputer(), low_rank(), **wrong)
+
+
+def test_what_is_no_imputer_is_refused_in_words():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(TypeError, match=r"must be an imputer, .* not Ridge"):
+        completion_score(Ridge(), X)
+    with pytest.raises(TypeError, match="not the class PCAMissing"):
+        completion_score(PCAMissing, X)
+
+
+def test_intervals_stay_where_errors_and_gains_can_be():
+    score = completion_score(SimpleImputer(), low_rank(), n_repeats=2, random_state=0)
+    score = replace(score, errors=np.array([0.1, 0.6]), mean_errors=np.ones(2))
+    assert score.interval[0] == 0 < score.error < score.interval[1]
+    assert score.gain_interval[0] < score.gain < score.gain_interval[1] == 1

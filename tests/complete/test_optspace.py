@@ -177,3 +177,10 @@ def test_the_rank_is_estimated_when_none_is_given():
 
 def test_the_oracle_error_counts_free_numbers():
     assert oracle_rmse(10, 10, 10, 100, 2.0) == pytest.approx(2.0)
+
+
+def test_the_oracle_is_not_asked_about_impossible_tables():
+    with pytest.raises(ValueError, match="between 0 and 5"):
+        oracle_rmse(10, 5, 6, 20, 1.0)
+    with pytest.raises(ValueError, match="n_observed"):
+        oracle_rmse(10, 5, 2, 0, 1.0)

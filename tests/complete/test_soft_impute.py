@@ -37,6 +37,16 @@ def test_shrinking_singular_values_is_the_same_for_arrays_sparse_tables_and_oper
     assert len(soft_threshold_svd(W, 0.0, k=4)[1]) == 4
 
 
+def test_shrinking_takes_frames_and_refuses_holes_in_words():
+    W = np.random.default_rng(0).normal(size=(6, 4))
+    np.testing.assert_allclose(soft_threshold_svd(pd.DataFrame(W), 0.5)[1], soft_threshold_svd(W, 0.5)[1])
+    W[2, 1] = np.nan
+    with pytest.raises(ValueError, match="column 1"):
+        soft_threshold_svd(W, 0.5)
+    with pytest.raises(ValueError, match="lam must be at least 0"):
+        soft_threshold_svd(np.eye(3), -1.0)
+
+
 @pytest.mark.parametrize("lam", [2.0, 8.0])
 def test_all_ways_come_to_one_minimum(lam):
     _, table = low_rank_table()

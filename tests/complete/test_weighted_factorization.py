@@ -246,3 +246,8 @@ def test_without_a_metric_the_reconstruction_stays_affine():
     assert (found.motion == motion).all()
     with pytest.raises(ValueError, match="leave it out"):
         metric_upgrade(np.ones((4, 4)), np.ones((4, 5)))
+
+
+def test_a_metric_is_not_sought_in_tables_with_holes():
+    with pytest.raises(ValueError, match="complete and finite"):
+        metric_upgrade(np.full((4, 3), np.nan), np.ones((3, 5)))

@@ -77,8 +77,9 @@ class CompletionScore(Result):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95% interval of the error; NaN with one repeat."""
-        return _interval(self.errors, self.fraction)
+        """95% interval of the error, which is never below 0; NaN with one repeat."""
+        low, high = _interval(self.errors, self.fraction)
+        return float(np.maximum(low, 0)), high
 
     @property
     def gain(self) -> float:
@@ -87,8 +88,9 @@ class CompletionScore(Result):
 
     @property
     def gain_interval(self) -> tuple[float, float]:
-        """95% interval of the gain; NaN with one repeat."""
-        return _interval(1 - self.errors / self.mean_errors, self.fraction)
+        """95% interval of the gain, which is never above 1; NaN with one repeat."""
+        low, high = _interval(1 - self.errors / self.mean_errors, self.fraction)
+        return low, float(np.minimum(high, 1))
 
     _data = (
         "model",
@@ -267,6 +269,9 @@ def completion_score(
             f"X is sparse, and {type(model).__name__} has no predict_entries to ask for single entries: use a "
             "completer of fewer.complete, or pass a dense table."
         )
+    if isinstance(model, type) or not (hasattr(model, "fit_transform") or hasattr(model, "predict_entries")):
+        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise TypeError(f"model must be an imputer, such as PCAMissing() or KNNImputer(), and not {given}.")
     rng = check_random_state(random_state)
     hidden = [_hidden_entries(table, fraction, rng) for _ in range(n_repeats)]
     trials = Parallel(n_jobs=n_jobs)(delayed(_trial)(model, table, entries) for entries in hidden)

@@ -100,7 +100,8 @@ class MissingPattern(Result):
         lines = [
             f"MissingPattern: {self.share:.1%} of {self.n_rows:,} x {self.n_columns:,} missing, in "
             f"{np.count_nonzero(self.column_shares):,} columns and {self.n_rows - self.n_complete_rows:,} rows",
-            f"  {self.n_patterns:,} different patterns; {self.n_complete_rows:,} rows are complete",
+            f"  {self.n_patterns:,} different pattern{'s' * (self.n_patterns != 1)}; "
+            f"{self.n_complete_rows:,} {'row is' if self.n_complete_rows == 1 else 'rows are'} complete",
         ]
         most = [column for column in np.argsort(-self.column_shares, kind="stable")[:5] if self.column_shares[column]]
         if most:

@@ -65,6 +65,8 @@ def metric_upgrade(motion: np.ndarray, shape: np.ndarray) -> MetricUpgrade:
             f"motion must have 3 columns and two rows for each frame, shape 3 rows; they are {motion.shape} and "
             f"{shape.shape}. An affine factorisation has a fourth, the offsets: leave it out."
         )
+    if not (np.isfinite(motion).all() and np.isfinite(shape).all()):
+        raise ValueError("motion and shape must be complete and finite; fit a completer to the table with holes first.")
     across, up = np.split(motion, 2)
     equations = np.vstack([_products(across, across), _products(up, up), _products(across, up)])
     wanted = np.concatenate([np.ones(len(motion)), np.zeros(len(across))])

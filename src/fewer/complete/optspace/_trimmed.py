@@ -146,4 +146,10 @@ def oracle_rmse(n_rows: int, n_columns: int, rank: int, n_observed: int, sigma: 
     >>> round(oracle_rmse(600, 600, 2, 72_000, 1.0), 4)
     0.1824
     """
+    if not 0 <= rank <= min(n_rows, n_columns):
+        raise ValueError(
+            f"rank must lie between 0 and {min(n_rows, n_columns)}, the table's smaller side; it is {rank}."
+        )
+    if n_observed < 1 or sigma < 0:
+        raise ValueError(f"n_observed must be at least 1 and sigma at least 0; they are {n_observed} and {sigma:g}.")
     return float(sigma * np.sqrt(((n_rows + n_columns) * rank - rank**2) / n_observed))

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
+from fewer._estimators import checked_array
+
 
 class Threshold(NamedTuple):
     """How singular values (in decreasing order) are shrunk, and what the shrunk ones cost.
@@ -62,7 +64,7 @@ def soft_threshold_svd(W: Any, lam: float, k: int | None = None) -> tuple[np.nda
 
     Parameters
     ----------
-    W : ndarray, sparse matrix or LinearOperator of shape (n_samples, n_features)
+    W : {array-like, sparse matrix} or LinearOperator of shape (n_samples, n_features)
         A complete matrix.
     lam : float
         What is taken from each singular value.
@@ -91,6 +93,10 @@ def soft_threshold_svd(W: Any, lam: float, k: int | None = None) -> tuple[np.nda
     >>> soft_threshold_svd(np.diag([3.0, 2.0, 0.5]), lam=1.0)[1]
     array([2., 1.])
     """
+    if lam < 0:
+        raise ValueError(f"lam must be at least 0; it is {lam:g}.")
+    if not isinstance(W, LinearOperator):
+        W = checked_array(W, "soft_threshold_svd", accept_sparse=True, dtype=[np.float64, np.float32])
     smaller = min(W.shape)
     if isinstance(W, np.ndarray) and k is None:
         k = smaller
