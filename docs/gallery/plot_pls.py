@@ -101,15 +101,15 @@ figure.update_layout(xaxis_title="wavelength", yaxis_title="coefficient", height
 
 # %%
 # The scores show samples, coloured by the amount; the circle shows how columns and target go with two of the scores.
-plot_projection(model, X_new, y_new, components=(0, 2))
+plot_projection(model, X_new, y_new, components=(3, 4))
 
 # %%
-plot_correlation_circle(model, X, y, components=(1, 2), n_columns=600, n_names=0)
+plot_correlation_circle(model, X, y, components=(3, 4), n_columns=600, n_names=0)
 
 # %%
 # Which wavelengths have most of a say is told by their importance in projection (VIP), 1 being the usual one.
-# :class:`~fewer.extract.VIPSelector` ranks columns by it, and keeps as many as asked for; neighbours say the same, so
-# they rank alike.
+# :class:`~fewer.extract.VIPSelector` ranks columns by it, and keeps as many as asked for. High values stand at the
+# band of the substance, and where the others are seen best, because these have to be taken out.
 selector = VIPSelector(60, n_components=k).fit(X, y)
 figure = go.Figure([go.Scatter(x=wavelengths, y=selector.scores_, name="importance")])
 chosen = selector.get_support()
@@ -148,7 +148,7 @@ cuts = np.quantile(y, (1 / 3, 2 / 3))
 labels, labels_new = (np.array(["little", "some", "much"])[np.digitize(each, cuts)] for each in (y, y_new))
 classes = PLSDiscriminant(k).fit(X, labels)
 print(f"told right among new samples: {classes.score(X_new, labels_new):.0%}")
-plot_projection(classes, X_new, labels_new, components=(0, 2))
+plot_projection(classes, X_new, labels_new, components=(2, 4))
 
 # %%
 # Curves

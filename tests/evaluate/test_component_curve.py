@@ -1,0 +1,85 @@
+"""The number of components: scores are those of fits with each number, and cross-indexing reads them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_diabetes, load_linnerud, load_wine
+from sklearn.decomposition import PCA
+from sklearn.metrics import mean_absolute_error
+from sklearn.model_selection import KFold, ShuffleSplit, cross_val_score
+
+from fewer.evaluate import component_curve, cross_index
+from fewer.extract import KernelPLS, PLSDiscriminant, PLSRegressor, PolynomialPLSRegressor
+
+
+@pytest.mark.parametrize("model", [PLSRegressor(), KernelPLS(), PolynomialPLSRegressor()])
+def test_scores_are_those_of_a_fit_with_each_number(model):
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:150], y[:150]
+    folds = KFold(4)
+    curve = component_curve(model, X, y, n_components=3, cv=folds)
+    for place, number in enumerate(curve.sizes):
+        expected = cross_val_score(model.set_params(n_components=int(number)), X, y, cv=folds)
+        np.testing.assert_allclose(curve.scores[0, :, place], expected, atol=1e-8)
+
+
+def test_classes_are_scored_by_accuracy_on_stratified_folds():
+    X, y = load_wine(return_X_y=True)
+    curve = component_curve(PLSDiscriminant(scale=True), X, y, n_components=4, cv=5, n_repeats=2, random_state=0)
+    assert curve.scores.shape == (2, 5, 4)
+    assert curve.scoring == "accuracy"
+    assert curve.best in (2, 3, 4)
+    assert curve.mean[1] > 0.95
+
+
+def test_it_is_read_by_cross_indexing():
+    X, y = load_diabetes(return_X_y=True)
+    curve = component_curve(PLSRegressor(), X, y, n_components=8, random_state=0)
+    expected = cross_index(curve.scores, sizes=np.arange(1, 9), test_ratio=curve.test_ratio)
+    assert curve.cross_index().score == expected.score
+    assert curve.cross_index().score <= curve.mean.max()
+    assert curve.mean[curve.best - 1] == curve.mean.max()
+    assert f"best number {curve.best}" in repr(curve)
+    assert [trace.name for trace in curve.plot().data][-1] == "cross-indexing"
+    assert curve.to_dict()["sizes"] == list(range(1, 9))
+
+
+def test_several_targets_sparse_tables_frames_and_other_scores():
+    X, Y = load_linnerud(return_X_y=True)
+    assert component_curve(PLSRegressor(), X, Y, n_components=2, cv=4, random_state=0).scores.shape == (1, 4, 2)
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    options = {"n_components": 3, "cv": KFold(3), "scoring": lambda true, found: -mean_absolute_error(true, found)}
+    framed = component_curve(PLSRegressor(), X, y, **options)
+    table = component_curve(PLSRegressor(), sparse.csr_array(X.to_numpy()), y, **options)
+    np.testing.assert_allclose(framed.scores, table.scores, atol=1e-8)
+    assert np.all(framed.scores < 0)
+
+
+def test_numbers_that_a_fold_cannot_give_are_left_out():
+    X, y = load_diabetes(return_X_y=True)
+    assert component_curve(PLSRegressor(), X[:, :3], y, n_components=20, cv=3).sizes.tolist() == [1, 2, 3]
+
+
+def test_groups_stay_together():
+    X, y = load_diabetes(return_X_y=True)
+    curve = component_curve(PLSRegressor(), X[:60], y[:60], n_components=2, cv=3, groups=np.arange(60) // 10)
+    assert curve.disjoint
+
+
+def test_folds_that_overlap_are_not_indexed():
+    X, y = load_diabetes(return_X_y=True)
+    curve = component_curve(PLSRegressor(), X, y, n_components=2, cv=ShuffleSplit(6, random_state=0))
+    assert "optimistic" in repr(curve)
+    with pytest.raises(ValueError, match="hold out the same rows more than once"):
+        curve.cross_index()
+
+
+def test_what_cannot_be_used_is_refused():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(TypeError, match="score_components takes any"):
+        component_curve(PCA(), X, y)
+    with pytest.raises(ValueError, match="whole number of 1 or more"):
+        component_curve(PLSRegressor(), X, y, n_components=0)
+    with pytest.raises(ValueError, match="no component that goes with the target"):
+        component_curve(PLSRegressor(), X, pd.Series(np.ones(442)), n_components=2)

@@ -1,0 +1,137 @@
+"""PLSDiscriminant and VIPSelector: between-class directions, classifiers on top, ranks of columns, bad input."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_diabetes, load_digits, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import scale
+
+from fewer.extract import PLSDiscriminant, PLSRegressor, VIPSelector
+
+
+def wide(n_rows=60, n_columns=300, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_rows) % 3
+    return rng.normal(size=(n_rows, n_columns)) + rng.normal(size=(3, n_columns))[y], np.array(["a", "b", "c"])[y]
+
+
+def test_without_orthonormal_classes_it_is_pls2_on_indicators():
+    X, y = load_wine(return_X_y=True)
+    X = scale(X)
+    indicators = (y[:, None] == np.arange(2)).astype(float)
+    expected = PLSRegressor(4).fit(X, indicators).transform(X)
+    np.testing.assert_allclose(PLSDiscriminant(4, orthonormalised=False).fit(X, y).transform(X), expected, atol=1e-9)
+
+
+def test_two_classes_give_the_difference_of_means_first():
+    X, y = wide()
+    two = y != "c"
+    model = PLSDiscriminant().fit(X[two], y[two])
+    difference = X[y == "a"].mean(axis=0) - X[y == "b"].mean(axis=0)
+    cosine = model.x_weights_[:, 0] @ difference / np.linalg.norm(difference)
+    assert abs(cosine) == pytest.approx(1)
+    assert model.n_components_ == 1
+
+
+def test_deflation_gives_more_than_classes_and_sb_does_not():
+    X, y = wide()
+    assert PLSDiscriminant(7).fit(X, y).n_components_ == 7
+    with pytest.warns(UserWarning, match="n_components=7 are asked for, and there are 2"):
+        assert PLSDiscriminant(7, deflation="sb").fit(X, y).n_components_ == 2
+
+
+@pytest.mark.parametrize("deflation", ["pls2", "sb"])
+def test_the_first_components_are_those_of_a_smaller_fit(deflation):
+    X, y = load_digits(return_X_y=True)
+    small, large = (PLSDiscriminant(k, deflation=deflation).fit(X[:300], y[:300]) for k in (2, 5))
+    np.testing.assert_allclose(large.transform(X)[:, :2], small.transform(X), atol=1e-8)
+
+
+def test_any_classifier_serves():
+    X, y = wide()
+    for classifier in (KNeighborsClassifier(3), RidgeClassifier()):
+        model = PLSDiscriminant(2, classifier=classifier).fit(X, y)
+        assert model.score(X, y) > 0.95
+        assert type(model.classifier_) is type(classifier)
+        assert not hasattr(classifier, "classes_")
+        assert hasattr(model, "predict_proba") == hasattr(classifier, "predict_proba")
+    assert model.decision_function(X).shape == (60, 3)
+    default = PLSDiscriminant(2).fit(X, y)
+    lda = LinearDiscriminantAnalysis().fit(default.transform(X), y)
+    np.testing.assert_allclose(default.predict_proba(X), lda.predict_proba(default.transform(X)), atol=1e-10)
+
+
+def test_the_path_ends_with_the_prediction():
+    X, y = wide()
+    model = PLSDiscriminant(3).fit(X, y)
+    path = model.predict_path(X)
+    assert path.shape == (3, 60)
+    assert np.array_equal(path[-1], model.predict(X))
+    assert np.array_equal(path[0], PLSDiscriminant(1).fit(X, y).predict(X))
+
+
+def test_sparse_is_dense_and_float32_stays():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((60, 100), density=0.2, rng=rng, format="csr")
+    y = np.arange(60) % 3
+    for model in (PLSDiscriminant(3), PLSDiscriminant(deflation="sb"), PLSDiscriminant(2, scale=True)):
+        dense = model.fit(X.toarray(), y).transform(X.toarray())
+        np.testing.assert_allclose(model.fit(X, y).transform(X), dense, atol=1e-9)
+        assert model.fit(X.astype(np.float32), y).transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_what_cannot_be_told_apart_is_refused():
+    X, _ = wide()
+    with pytest.raises(ValueError, match="one class only"):
+        PLSDiscriminant().fit(X, np.full(60, "a"))
+    with pytest.raises(ValueError, match="means of all classes are the same"):
+        PLSDiscriminant().fit(np.vstack([X, X]), np.repeat(["a", "b"], 60))
+    with pytest.raises(ValueError, match="continuous"):
+        PLSDiscriminant().fit(X, np.linspace(0, 1, 60))
+
+
+def test_a_class_of_one_row_is_borne():
+    X, y = wide()
+    y = np.where(np.arange(60) == 5, "alone", y)
+    assert PLSDiscriminant().fit(X, y).transform(X).shape == (60, 3)
+
+
+def test_vip_is_the_formula_and_that_of_the_regression():
+    X, y = load_diabetes(return_X_y=True)
+    model = PLSRegressor(3, scale=True).fit(X, y)
+    share = model.explained_variance_ratio_y_ / model.explained_variance_ratio_y_.sum()
+    expected = np.sqrt(10 * (model.x_weights_**2 @ share))
+    np.testing.assert_allclose(model.vip_, expected)
+    selector = VIPSelector(4, n_components=3).fit(X, y)
+    np.testing.assert_allclose(selector.scores_, expected)
+    assert selector.get_support().sum() == 4
+    assert np.array_equal(np.argsort(selector.ranking_), np.argsort(-expected))
+
+
+def test_vip_finds_the_columns_that_tell_classes_and_numbers():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 50))
+    y = X[:, 3] - X[:, 7] + 0.3 * rng.normal(size=100)
+    assert set(np.flatnonzero(VIPSelector(2).fit(X, y).get_support())) == {3, 7}
+    classes = np.where(y > 0, "high", "low")
+    assert set(np.flatnonzero(VIPSelector(2).fit(X, classes).get_support())) == {3, 7}
+    assert set(np.flatnonzero(VIPSelector(2).fit(sparse.csr_array(X), y).get_support())) == {3, 7}
+
+
+def test_vip_above_one_and_all():
+    X, y = load_diabetes(return_X_y=True)
+    selector = VIPSelector(None).fit(X, y)
+    assert np.array_equal(selector.get_support(), selector.scores_ > 1)
+    assert VIPSelector().fit(X[:, :4], y).get_support().all()
+    with pytest.warns(UserWarning, match="n_features_to_select=99 columns are asked for, and the table has 10"):
+        VIPSelector(99).fit(X, y)
+
+
+def test_vip_takes_numbers_of_few_values_for_what_it_is_told():
+    X, y = load_wine(return_X_y=True)
+    as_classes, as_numbers = (VIPSelector(3, target=kind).fit(X, y) for kind in ("classes", "numbers"))
+    np.testing.assert_allclose(VIPSelector(3).fit(X, y).scores_, as_classes.scores_)
+    np.testing.assert_allclose(as_numbers.scores_, PLSRegressor(2, scale=True).fit(X, y).vip_)
