@@ -7,6 +7,7 @@ from scipy.special import softmax
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
@@ -117,6 +118,34 @@ def test_a_sparse_table_is_never_made_dense(monkeypatch):
         ),
     )
     assert RegularizedFisher().fit(X, y).score(X, y) == 1
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (40, 200)])
+@pytest.mark.parametrize("alpha", [0.1, 100.0])
+def test_conjugate_gradients_come_to_the_same(shape, alpha):
+    X, y = counts(*shape)
+    exact = RegularizedFisher(alpha=alpha, solver="evd").fit(X.toarray(), y)
+    for table in (X, X.toarray()):
+        model = RegularizedFisher(alpha=alpha, solver="cg").fit(table, y)
+        np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, atol=1e-9)
+        np.testing.assert_allclose(model.components_, exact.components_, atol=1e-7 * np.abs(exact.components_).max())
+
+
+def test_large_sparse_tables_need_no_matrix_of_products(monkeypatch):
+    X, y = counts(60, 200)
+    monkeypatch.setattr("fewer.extract.fisher._eigenproblem._LARGE", 50)
+    monkeypatch.setattr("fewer.extract.fisher._eigenproblem.centred_gram", lambda *_: pytest.fail("made"))
+    for dtype in (np.float64, np.float32):
+        assert RegularizedFisher().fit(X.astype(dtype), y).score(X, y) == 1
+
+
+def test_conjugate_gradients_say_when_they_are_not_done(monkeypatch):
+    X, y = counts(60, 20)
+    monkeypatch.setattr("fewer.extract.fisher._conjugate_gradients._MOST_STEPS", 2)
+    with pytest.warns(ConvergenceWarning, match="came to a residual of"):
+        RegularizedFisher(solver="cg").fit(X, y)
+    with pytest.raises(ValueError, match="needs a ridge"):
+        RegularizedFisher(alpha=0, solver="cg").fit(X, y)
 
 
 def test_a_wide_table_asks_for_no_matrix_of_columns_by_columns():

@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
+from sklearn.exceptions import ConvergenceWarning
 
+from fewer._estimators import warn_caller
 from fewer.extract._centred import (
     centred_columns_times,
     centred_gram,
@@ -28,6 +30,10 @@ from fewer.extract._centred import (
     thin_svd,
 )
 from fewer.extract.fisher._class_scores import Groups, scores_matrix
+from fewer.extract.fisher._conjugate_gradients import ridge_by_gradients
+
+_LARGE = 3000
+"""Rows and columns from which on the matrix of products of a sparse table is not worth making."""
 
 SOUND = float(np.sqrt(np.finfo(np.float64).eps))
 """Reciprocal condition below which matrices of products lose half of the digits: then singular values are safer."""
@@ -176,6 +182,8 @@ def fisher_directions(
     """Directions by the solver asked for; "auto" takes singular values only where products would lose digits."""
     if solver == "svd" or (solver == "auto" and alpha == 0):
         return safest_spectrum(X, mean, groups).discriminant(X, alpha, tol)
+    if solver == "cg" or (solver == "auto" and sparse.issparse(X) and min(X.shape) > _LARGE):
+        return by_gradients(X, mean, groups, alpha, tol)
     products = Products.of(X, mean, groups)
     solution = cholesky_solution(products, alpha) if alpha > 0 else None
     if solution is not None and (solution.condition >= SOUND or solver == "evd"):
@@ -184,6 +192,20 @@ def fisher_directions(
     if solver == "auto" and not sparse.issparse(X):
         return Spectrum.of_table(X, mean, groups).discriminant(X, alpha, tol)
     return Spectrum.of_products(products).discriminant(X, alpha, tol)
+
+
+def by_gradients(X: Any, mean: np.ndarray, groups: Groups, alpha: float, tol: float) -> Discriminant:
+    """Directions without any matrix of products."""
+    found = ridge_by_gradients(X, mean, groups, alpha)
+    if not found.converged:
+        warn_caller(
+            f"Conjugate gradients came to a residual of {found.residual:.2g} of the target and no further; a larger "
+            "alpha is easier to solve for, and solver='evd' is exact where memory allows.",
+            ConvergenceWarning,
+        )
+    R = found.classes.T @ (found.weights if found.by_columns else found.images)
+    coef = found.weights if found.by_columns else centred_columns_times(X, found.weights)
+    return Discriminant(coef, *rotation_of((R + R.T) / 2, tol))
 
 
 def safest_spectrum(X: Any, mean: np.ndarray, groups: Groups) -> Spectrum:

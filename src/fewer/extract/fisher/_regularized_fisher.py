@@ -76,7 +76,7 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
     tasks=["classification"],
     when="Classes that differ in their means, and as many columns as rows or more: LDA with a ridge, as fast as "
     "ridge regression. Classes that differ in spread or shape alone need HDDA or a kernel.",
-    cost="O(n p min(n, p) + min(n, p)^3) time; O(min(n, p)^2) memory beside the table",
+    cost="O(n p min(n, p) + min(n, p)^3) time, O(min(n, p)^2) memory; large sparse tables O(nnz c) a step",
     paper="rda-ridge",
     examples=lambda: [RegularizedFisher(), RegularizedFisher(alpha=0, scaling="orthonormal", classifier="neighbour")],
 )
@@ -91,10 +91,11 @@ class RegularizedFisher(FisherExtractor):
     alpha : float, default=1.0
         The ridge: added to the diagonal of the total scatter (sums, not means), so that it counts like ``alpha`` of
         ``sklearn.linear_model.Ridge``. With 0 the pseudo-inverse is used.
-    solver : {"auto", "evd", "svd"}, default="auto"
-        Cholesky factor of the smaller matrix of products and a small eigenproblem ("evd"), or the singular values of
-        the table ("svd"), which are slower and safer. "auto" is "evd" unless that would lose half of the digits:
-        without a ridge, or with one that is tiny beside the largest scatter.
+    solver : {"auto", "evd", "svd", "cg"}, default="auto"
+        Cholesky factor of the smaller matrix of products and a small eigenproblem ("evd"); the singular values of the
+        table ("svd"), which are slower and safer; or conjugate gradients ("cg"), which need no matrix of products.
+        "auto" is "evd" unless that would lose half of the digits, without a ridge or with one that is tiny beside the
+        largest scatter: then "svd"; and "cg" for sparse tables with thousands of rows and columns.
     scaling : {"ridge", "orthonormal"}, default="ridge"
         Lengths of the directions: those of ridge regression, so that the more telling ones count more in distances; or
         orthonormal in the regularised scatter.
@@ -165,7 +166,7 @@ class RegularizedFisher(FisherExtractor):
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
-        "solver": [StrOptions({"auto", "evd", "svd"})],
+        "solver": [StrOptions({"auto", "evd", "svd", "cg"})],
         **ProjectedClassifier._classifier_constraints,
         "tol": [Interval(Real, 0, 1, closed="left")],
     }
@@ -195,6 +196,8 @@ class RegularizedFisher(FisherExtractor):
             The fitted estimator.
         """
         X, groups = self._training(X, y)
+        if self.solver == "cg" and self.alpha == 0:
+            raise ValueError("solver='cg' needs a ridge: raise alpha above 0, or take solver='svd'.")
         mean = column_means(X)
         found = fisher_directions(X, mean, groups, alpha=float(self.alpha), solver=self.solver, tol=self.tol)
         self._keep(X, mean, groups, found)
