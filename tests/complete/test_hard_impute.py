@@ -83,6 +83,18 @@ def test_mc_plus_shrinks_strong_directions_less_than_soft():
     assert (bridge.d_[:3] > convex.d_[:3] + 4).all()
 
 
+def test_without_a_penalty_given_noise_is_not_taken_for_structure():
+    """A fixed share of the largest penalty can lie below the noise: then a concave penalty keeps it unshrunk."""
+    truth, table = low_rank_table(80, 50, noise=2.0, missing=0.5)
+    model = SpectralImpute(random_state=0).fit(table)
+    holes = np.isnan(table)
+    wrong = np.mean((model_of(model) - truth)[holes] ** 2)
+    assert model.rank_ <= 5
+    assert wrong < 0.6 * np.mean(truth[holes] ** 2)
+    as_hard = SpectralImpute("hard", random_state=0).fit(table)
+    assert as_hard.lambda_ == pytest.approx(model.lambda_**2 / 2)
+
+
 def test_narrow_factors_fit_worse_than_wide_ones():
     _, table = low_rank_table(noise=0.5)
     objectives = [MMMF(rank=rank, lam=3.0, tol=1e-9).fit(table).objective_history_[-1] for rank in (1, 2, 3, 20)]

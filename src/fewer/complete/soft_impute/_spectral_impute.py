@@ -6,8 +6,10 @@ with a penalty that may be concave: large singular values then shrink less than 
 convex in general; it starts from the nuclear norm's solution.
 """
 
+import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -19,10 +21,12 @@ from fewer.catalogue import method
 from fewer.complete._entries import spectral_norm
 from fewer.complete._low_rank_completer import LowRankCompleter
 from fewer.complete.soft_impute._hard_impute import warn_if_unsettled
+from fewer.complete.soft_impute._soft_impute_cv import SoftImputeCV
 from fewer.complete.soft_impute._spectral import Rules, completed, zero_completion
 from fewer.complete.soft_impute._thresholds import Threshold, hard, mc_plus, soft
 
 _SHARE = 0.1
+"""Of the largest penalty: where the search starts for a function that does not tell what it sets to zero."""
 
 
 @method(
@@ -41,7 +45,8 @@ class SpectralImpute(LowRankCompleter):
         lam`` stay as they are. A function gets the singular values in decreasing order and ``lam``, and gives the new
         ones.
     lam : float, default=None
-        The penalty. By default a tenth of ``lambda_max_`` ("hard": the price whose cut-off lies there).
+        The penalty. By default that which ``SoftImputeCV`` chooses by held-out entries, with the shrinkage undone
+        ("hard": the price whose cut-off lies there).
     mu : float, default=3.0
         Of "mc+": near 1 is like "hard", large is like "soft".
     rank_max : int, default=None
@@ -57,7 +62,7 @@ class SpectralImpute(LowRankCompleter):
     keep_empty_features : bool, default=False
         Keep columns of which nothing is observed, filled with 0, in what ``transform`` gives.
     random_state : int, RandomState instance or None, default=None
-        Draws directions in which to search first.
+        Draws directions in which to search first, and entries to hold out where ``lam`` is None.
 
     Attributes
     ----------
@@ -170,7 +175,7 @@ class SpectralImpute(LowRankCompleter):
         """
         entries = self._training_entries(X)
         self.lambda_max_ = spectral_norm(entries, entries.values)
-        default = _SHARE * self.lambda_max_
+        default = self._held_out_penalty(X) if self.lam is None else _SHARE * self.lambda_max_
         self.lambda_ = self.lam or (default**2 / 2 if self.threshold == "hard" else default) or 1.0
         threshold = _threshold(self.threshold, self.lambda_, self.mu)
         rank_max = min(entries.shape) if self.rank_max is None else min(self.rank_max, *entries.shape)
@@ -187,6 +192,18 @@ class SpectralImpute(LowRankCompleter):
         self.objective_history_ = np.array(found.objectives)
         self._keep(Z.U, Z.d, Z.V, Z.filled / Z.d - 1)
         return self
+
+    def _held_out_penalty(self, X: Any) -> float:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # all that can be told of the table has been told
+            chosen = SoftImputeCV(
+                post="unshrink",
+                rank_max=self.rank_max,
+                center=self.center,
+                scale=self.scale,
+                random_state=self.random_state,
+            )
+            return chosen.fit(X).lambda_
 
 
 def _threshold(kind: str | Callable, lam: float, mu: float) -> Threshold:
