@@ -16,16 +16,20 @@ from fewer._kernels._table_columns import dot, entry, n_stored, weighted_square
 
 _SUFFICIENT = 0.01
 _SMALLEST_CURVATURE = 1e-12
+# Of the size of what is added up. Near the minimum a step gains less than that; refused, it would never come.
+_ROUNDING = 4e-16
 
 
 @njit(cache=True, nogil=True)
 def _loss_change(loss, X, j, step, y, weights, z):
-    """Change of the total loss when coefficient j moves by ``step``."""
-    change = 0.0
+    """Change of the total loss when coefficient j moves by ``step``, and how much of that may be rounding."""
+    change, size = 0.0, 0.0
     for at in range(n_stored(X, j)):
         i, x = entry(X, j, at)
-        change += weights[i] * (loss_at(loss, y[i], z[i] + step * x) - loss_at(loss, y[i], z[i]))
-    return change
+        after, before = loss_at(loss, y[i], z[i] + step * x), loss_at(loss, y[i], z[i])
+        change += weights[i] * (after - before)
+        size += weights[i] * (after + before)
+    return change, _ROUNDING * size
 
 
 @njit(cache=True, nogil=True)
@@ -74,8 +78,9 @@ def newton_pass(loss, X, y, weights, penalties, w, z, first, second, order, n_ac
         share = 1.0
         for _ in range(30):
             moved = share * step
-            change = penalty * (abs(w[j] + moved) - abs(w[j])) + _loss_change(loss, X, j, moved, y, weights, z)
-            if change <= _SUFFICIENT * share * expected:
+            change, rounding = _loss_change(loss, X, j, moved, y, weights, z)
+            change += penalty * (abs(w[j] + moved) - abs(w[j]))
+            if change <= _SUFFICIENT * share * expected + rounding:
                 w[j] += moved
                 _move(loss, X, j, moved, y, weights, z, first, second)
                 break
