@@ -24,6 +24,14 @@ def test_a_plan_comes_back_from_its_file(data, tmp_path):
     assert Plan.load(tmp_path / "plan.json") == plan
 
 
+def test_what_another_plan_does_differently_is_named(data):
+    plan = make_plan(data)
+    assert plan.differences(replace(plan, source="elsewhere.csv")) == []
+    assert plan.differences(replace(plan, candidates=plan.candidates[:-1])) == ["the candidates"]
+    other = replace(plan, n_folds=plan.n_folds + 1, fingerprint="another")
+    assert plan.differences(other) == ["the table itself", f"n_folds ({plan.n_folds} and {plan.n_folds + 1})"]
+
+
 def test_a_plan_comes_back_from_a_report(data, tmp_path):
     plan = make_plan(data)
     page = f'<html><script type="application/json" id="fewer-plan">{plan.to_json()}</script></html>'
