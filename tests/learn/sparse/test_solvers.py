@@ -129,3 +129,13 @@ def test_the_gap_bounds_the_distance_to_the_minimum():
                 w = rng.normal(size=problem.size) * (rng.random(problem.size) < 0.5)
                 z = problem.predictions(w)
                 assert duality_gap(problem, w, z) >= problem.objective(w, z) - best - 1e-8 * best
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_coordinate_descent_comes_down_where_a_step_gains_less_than_rounding(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(25, 8)) + 0.5 * rng.normal(size=(25, 1))
+    y = np.where(X[:, :3].sum(axis=1) + rng.normal(size=25) > 0, 1.0, -1.0)
+    problem = L1Problem.of("log", with_fast_columns(X), y)
+    solution = solved("cdn", problem.scaled(100 * smallest_weight(problem)), max_iter=1000)
+    assert solution.converged
