@@ -124,14 +124,10 @@ class SparseColumns:
         """``Q_ab = sum_i h_i x_ia x_ib`` in rows and columns ``first`` and later."""
         spread = np.zeros(self.n_rows)
         for a in range(first, columns.size):
-            start, stop = self.indptr[columns[a] : columns[a] + 2] if columns[a] < self.indptr.size - 1 else (0, 0)
-            if stop > start:
-                rows = self.indices[start:stop]
-                spread[rows] = self.data[start:stop] * h[rows]
-            elif columns[a] == self.indptr.size - 1:
-                spread[:] = h
+            column = self.picked(columns[a : a + 1])
+            spread[column.indices] = column.data * h[column.indices]
             self.products(spread, Q[a, : a + 1], columns[: a + 1])
-            spread[:] = 0.0
+            spread[column.indices] = 0.0
         Q[:first, first : columns.size] = Q[first : columns.size, :first].T
         corner = Q[first : columns.size, first : columns.size]
         corner[:] = np.tril(corner) + np.tril(corner, -1).T
