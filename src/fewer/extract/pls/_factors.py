@@ -6,8 +6,8 @@ Scores ``t = Xr`` are orthogonal, one for each pair (w, c) of leading singular v
     SIMPLS   S <- S - V V'S,  where V is an orthonormal basis of the loadings p
     Krylov   w is the next vector of an orthonormal basis of span{z, Az, A^2 z, ...},  A = X'X,  z = X'y
 
-The table itself is never deflated: ``t`` and ``r`` are made orthogonal to the earlier ones instead, twice, which keeps
-them so in floating point. One component costs two products with the table. ``B = R Q'`` are the coefficients.
+The table itself is never deflated: ``t`` and ``r`` are made orthogonal to the earlier ones instead, twice where once
+is not enough in floating point. One component costs two products with the table. ``B = R Q'`` are the coefficients.
 
 Rosipal, R. and Kraemer, N. (2006). Overview and recent advances in partial least squares. LNCS 3940, 34-51.
 """
@@ -16,12 +16,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 from fewer.extract.pls._leading import largest_signs, leading_pair
 from fewer.extract.pls._table import CentredTable
 
 NOTHING_LEFT = 1e-12
 """Share of ``|X||Y|`` below which what X'Y has left is rounding; so is a score that is this short beside X."""
+
+ENOUGH = 0.7
+"""Share of its length that a vector keeps when it was orthogonal enough before: then once is enough."""
 
 Watch = Callable[[int], bool]
 """Told the number of components after each; says whether to stop."""
@@ -52,10 +56,9 @@ class Factors(NamedTuple):
         """Eigenvalues of ``X'X`` within the span of the weights, the largest first."""
         if not self.n_components:
             return np.zeros(0)
-        basis = np.linalg.qr(self.weights)[0]
         # X W = T P'W, because what is left of X is orthogonal to the weights.
-        along = np.sqrt(self.squares)[:, None] * (self.x_loadings.T @ basis)
-        return np.sort(np.linalg.svd(along, compute_uv=False) ** 2)[::-1]
+        along = np.sqrt(self.squares)[:, None] * (self.x_loadings.T @ self.weights)
+        return linalg.eigh(along.T @ along, self.weights.T @ self.weights, eigvals_only=True)[::-1]
 
 
 def keep_going(n_found: int) -> bool:
@@ -84,11 +87,14 @@ class Orthogonal:
         found = self.n_found
         rotation, score = weight.copy(), self.table.times(weight)
         whole = float(np.linalg.norm(score))
+        length = whole
         for _ in range(2):
             along = self._units[:found] @ score
             score -= along @ self._units[:found]
             rotation -= along @ self._rotations[:found]
-        length = float(np.linalg.norm(score))
+            before, length = length, float(np.linalg.norm(score))
+            if length > ENOUGH * before:
+                break
         if length <= max(rounding(self.table) * self.table.size, np.finfo(np.float64).eps * 10 * whole):
             return None
         self._units[found], self._rotations[found] = score / length, rotation / length
@@ -196,8 +202,12 @@ def krylov(table: CentredTable, y: np.ndarray, n_components: int, watch: Watch =
 
 def _removed(vectors: np.ndarray, basis: np.ndarray) -> np.ndarray:
     """A vector, or several as columns, without what lies in the span of an orthonormal basis (rows)."""
+    length = np.linalg.norm(vectors)
     for _ in range(2):
         vectors = vectors - basis.T @ (basis @ vectors)
+        before, length = length, np.linalg.norm(vectors)
+        if length > ENOUGH * before:
+            break
     return vectors
 
 

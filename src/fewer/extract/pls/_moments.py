@@ -112,7 +112,7 @@ def from_column_products(
 
 
 class RowComponents(NamedTuple):
-    """U, T and A of (rows, components), with ``T = KA``, and Q of (targets, components).
+    """U, T and ``A = U M`` of (rows, components), with ``T = KA``; M; and Q of (targets, components).
 
     Scores T have length 1; ``lengths`` are those that ``u`` of length 1 gave them.
     """
@@ -120,6 +120,7 @@ class RowComponents(NamedTuple):
     u: np.ndarray
     t: np.ndarray
     rotations: np.ndarray
+    mixing: np.ndarray
     y_loadings: np.ndarray
     lengths: np.ndarray
 
@@ -145,6 +146,7 @@ def from_row_products(
     Y, y_size, k_size = Y.copy(), float(np.linalg.norm(Y)), float(np.linalg.norm(K))
     units, us, rotations = (np.empty((n_components, len(Y))) for _ in range(3))
     y_loadings, lengths = np.empty((n_components, Y.shape[1])), np.empty(n_components)
+    mixing = np.eye(n_components)  # by rows, as all the others
     found = 0
     while found < n_components and np.linalg.norm(Y) > NOTHING_LEFT * y_size:
         u = Y[:, 0] if Y.shape[1] == 1 else Y @ leading_vector(Y.T @ (K @ Y), max_iter, tol)
@@ -154,10 +156,12 @@ def from_row_products(
             along = units[:found] @ score
             score -= along @ units[:found]
             rotation -= along @ rotations[:found]
+            mixing[found] -= along @ mixing[:found]
         length = float(np.linalg.norm(score))
         if length <= SHORTEST * k_size:
             break
         score, rotation = score / length, rotation / length
+        mixing[found] /= length
         if np.linalg.norm(K @ rotation - score) > LARGEST_DRIFT:
             break
         us[found], units[found], rotations[found], lengths[found] = u, score, rotation, length
@@ -168,12 +172,17 @@ def from_row_products(
         if watch(found):
             break
     kept = y_loadings[:found] if to_targets is None else y_loadings[:found] @ to_targets
-    return RowComponents(us[:found].T, units[:found].T, rotations[:found].T, kept.T, lengths[:found])
+    return RowComponents(
+        us[:found].T, units[:found].T, rotations[:found].T, mixing[:found, :found].T, kept.T, lengths[:found]
+    )
 
 
 def of_rows(table: CentredTable, found: RowComponents) -> Factors:
     """The same components by the columns of a table whose products of rows gave them."""
-    weights, rotations, x_loadings = (table.back(rows) for rows in (found.u, found.rotations, found.t))
+    both = table.back(np.hstack([found.u, found.t]))
+    weights, x_loadings = np.split(both, 2, axis=1)
+    # A = U M with the triangular M, so that X'A needs no more than X'U.
+    rotations = weights @ found.mixing
     sizes = np.linalg.norm(weights, axis=0)
     signs = largest_signs(weights)
     # A weight of length 1 gives a score of this length.

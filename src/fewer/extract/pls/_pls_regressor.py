@@ -316,8 +316,12 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Linea
             Predictions.
         """
         check_is_fitted(self)
-        scores = np.asarray(self._scores(X), dtype=np.float64)
-        return self._of_targets(scores @ self.y_loadings_.T * self._y_scale + self._y_mean)
+        table = self._validated(X, reset=False, ensure_all_finite=self._finite(X))
+        targets = table @ self.coef_.T + self.intercept_
+        if self._takes_holes and np.isnan(targets).any():
+            scores = self._scores_of(table)
+            return self._of_targets(scores @ self.y_loadings_.T * self._y_scale + self._y_mean)
+        return targets
 
     def predict_path(self, X: Any) -> np.ndarray:
         """Targets of the rows after 1, 2, ... components.
@@ -338,8 +342,10 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Linea
         return self._of_targets(np.cumsum(steps, axis=0) * self._y_scale + self._y_mean)
 
     def _scores(self, X: Any) -> np.ndarray:
-        X = self._validated(X, reset=False, ensure_all_finite=self._finite(X))
-        if isinstance(X, np.ndarray) and self._takes_holes and np.isnan(X).any():
+        return self._scores_of(self._validated(X, reset=False, ensure_all_finite=self._finite(X)))
+
+    def _scores_of(self, X: Any) -> np.ndarray:
+        if isinstance(X, np.ndarray) and self._takes_holes and np.isnan(X.sum()) and np.isnan(X).any():
             filled, there = observed_part(X, self.mean_, self._x_scale)
             return scores_with_holes(filled, there, self.x_weights_, self.x_loadings_).astype(X.dtype)
         return X @ self.components_.T - self.mean_ @ self.components_.T

@@ -8,7 +8,7 @@ from scipy import linalg
 from fewer.extract.pls._factors import Factors, Watch, keep_going, krylov, nipals, simpls
 from fewer.extract.pls._missing import nipals_with_holes, observed_part
 from fewer.extract.pls._moments import Moments, from_column_products, from_row_products, of_rows
-from fewer.extract.pls._table import CentredTable, spread
+from fewer.extract.pls._table import CentredTable, column_means, spread
 
 _CHEAP_PRODUCTS = 1e8
 _CHEAP_EIGENVALUES = 500
@@ -44,13 +44,14 @@ def solution(X: Any, Y: np.ndarray, n_components: int, settings: Settings, watch
     y_mean, y_scale, targets = _standard(Y, settings.scale)
     y_square = float(np.sum(targets**2))
     rounds = (settings.max_iter, settings.tol)
-    if isinstance(X, np.ndarray) and np.isnan(X).any():
+    mean = column_means(X) if isinstance(X, np.ndarray) else None
+    if mean is not None and np.isnan(mean).any():
         x_mean, x_scale = _observed_mean_and_scale(X, settings.scale)
         filled, there = observed_part(X, x_mean, x_scale)
         x_square = float(np.sum(filled**2))
         found = nipals_with_holes(filled, there, targets, n_components, watch, *rounds)
         return Solution(found, x_mean, x_scale, y_mean, y_scale, x_square, y_square, None)
-    table = CentredTable(X, scale=settings.scale)
+    table = CentredTable(X, scale=settings.scale, mean=mean)
     products = None
     if settings.algorithm == "kernel":
         products = table.row_products()

@@ -20,11 +20,11 @@ class CentredTable:
         What each column is centred by, and then divided by; 1 where it is not scaled or constant.
     """
 
-    def __init__(self, X: Any, *, scale: bool = False) -> None:
+    def __init__(self, X: Any, *, scale: bool = False, mean: np.ndarray | None = None) -> None:
         self.shape: tuple[int, int] = X.shape
         self.dtype = X.dtype
         self.sparse = sparse.issparse(X)
-        self.mean, variance = _mean_and_variance(X, scale or self.sparse)
+        self.mean, variance = _mean_and_variance(X, scale or self.sparse, mean)
         self.scale = spread(variance, self.mean, self.shape[0], X.dtype) if scale else np.ones_like(self.mean)
         if self.sparse:
             self.values = X
@@ -82,9 +82,16 @@ def spread(variance: np.ndarray, mean: np.ndarray, n_rows: int, dtype: Any) -> n
     return np.where(deviation > rounding, deviation, 1.0)
 
 
-def _mean_and_variance(X: Any, with_variance: bool) -> tuple[np.ndarray, np.ndarray]:
+def column_means(X: np.ndarray) -> np.ndarray:
+    """Mean of each column of a dense table, in double precision; NaN where a column has a hole."""
+    if X.dtype == np.float64:
+        return np.full(X.shape[0], 1 / X.shape[0]) @ X  # several times as fast as a sum along the rows
+    return X.mean(axis=0, dtype=np.float64)
+
+
+def _mean_and_variance(X: Any, with_variance: bool, mean: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     if sparse.issparse(X):
         mean, variance = mean_variance_axis(X, axis=0)
         return mean.astype(np.float64), variance.astype(np.float64)
-    mean = X.mean(axis=0, dtype=np.float64)
+    mean = column_means(X) if mean is None else mean
     return mean, X.var(axis=0, dtype=np.float64) if with_variance else np.zeros_like(mean)
