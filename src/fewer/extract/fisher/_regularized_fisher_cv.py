@@ -20,7 +20,7 @@ from fewer.extract.fisher._ridge_path import Telling, WholeTable, gcv_errors, he
 @method(
     tasks=["classification"],
     when="As RegularizedFisher, when no ridge is known: a path of them costs little more than one.",
-    cost="O(n p min(n, p) + min(n, p)^3) time, about twice that with folds; O(min(n, p)^2) memory beside the table",
+    cost="O(n p min(n, p) + min(n, p)^3) time, some times that with folds; O(min(n, p)^2) memory beside the table",
     paper="rda-ridge",
     examples=lambda: [RegularizedFisherCV(), RegularizedFisherCV(cv=3)],
 )

@@ -6,8 +6,8 @@ Generalised cross-validation is about the ridge regression of ``Y = H E Pi^{-1/2
     GCV(alpha) = n RSS / (n - df)^2,   RSS = c - 1 - sum t_i + sum (alpha / (d_i^2 + alpha))^2 t_i,
                                        df  = 1 + sum d_i^2 / (d_i^2 + alpha).
 
-For held-out rows the products of the training rows are those of all rows less those of the rows left out, so that all
-folds together cost about as much as one fit.
+For held-out rows the products of the training rows are those of all rows less those of the rows left out, so that those
+of all folds together cost about as much as those of one fit.
 """
 
 from typing import Any, NamedTuple
@@ -88,6 +88,7 @@ class WholeTable(NamedTuple):
     def _fold_by_columns(self, train: np.ndarray, test: np.ndarray, with_rows: bool) -> Fold:
         own = self._groups(train)
         left_out = np.setdiff1d(np.arange(self.X.shape[0]), train)
+        others = None
         if 2 * len(left_out) > len(train) or len(train) + len(left_out) > self.X.shape[0]:
             rows = self.X[train]
             centre, class_means = column_means(rows), own.means(rows)
@@ -102,7 +103,8 @@ class WholeTable(NamedTuple):
         spectrum = Spectrum.of_products(Products(its_scatter, classes, True))
         assert spectrum.right is not None
         training = self.X[train] if with_rows else None
-        return Fold(spectrum, own, spectrum.right, centre, training, self.X[test], self.groups.codes[test])
+        held_out = others if others is not None and np.array_equal(left_out, test) else self.X[test]
+        return Fold(spectrum, own, spectrum.right, centre, training, held_out, self.groups.codes[test])
 
     def _groups(self, rows: np.ndarray) -> Groups:
         return Groups.of(self.groups.codes[rows], len(self.groups.sizes))
