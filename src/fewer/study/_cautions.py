@@ -199,7 +199,7 @@ def _holes(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
 def telling_holes(dataset: "Dataset") -> list[str]:
     """Columns whose holes depend on the target, with a false discovery rate of 1%."""
     from scipy.stats import false_discovery_control
-    from sklearn.feature_selection import f_classif, r_regression
+    from sklearn.feature_selection import f_classif, f_regression
 
     mask = dataset.missing
     columns = np.flatnonzero(np.asarray(dataset.missing_by_column) > 0)
@@ -208,13 +208,8 @@ def telling_holes(dataset: "Dataset") -> list[str]:
     columns, table = columns[varies], table[:, varies]
     if not len(columns):
         return []
-    if dataset.classes is not None:
-        p_values = f_classif(table, dataset.y)[1]
-    else:
-        from scipy.stats import t as student
-
-        r = np.clip(r_regression(table, dataset.y.astype(float)), -0.9999999, 0.9999999)  # type: ignore[union-attr]
-        p_values = 2 * student.sf(np.abs(r) * np.sqrt((len(table) - 2) / (1 - r**2)), len(table) - 2)
+    test = f_regression if dataset.classes is None else f_classif
+    p_values = test(table, dataset.y)[1]
     telling = false_discovery_control(np.nan_to_num(p_values, nan=1.0)) <= _LEVEL
     return [dataset.columns[column] for column in columns[telling]]
 
