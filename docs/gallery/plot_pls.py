@@ -100,7 +100,8 @@ figure.add_scatter(x=wavelengths, y=bands[0] * np.abs(model.coef_).max(), name="
 figure.update_layout(xaxis_title="wavelength", yaxis_title="coefficient", height=340, margin={"t": 20})
 
 # %%
-# The scores show samples, coloured by the amount; the circle shows how columns and target go with two of the scores.
+# The scores show samples, coloured by the amount; the circle shows how columns and target go with two of the scores. No
+# single wavelength lies near the target: it takes many to see it.
 plot_projection(model, X_new, y_new, components=(3, 4))
 
 # %%
