@@ -319,3 +319,10 @@ def test_only_columns_that_were_ever_chosen_are_drawn():
     figure = selection_stability([{0, 1}, {0, 2}, {0, 1}], n_features=500).plot()
     assert len(figure.data[0].y) == 3
     assert "497 never chosen" in figure.layout.xaxis.title.text
+
+
+def test_the_interval_ends_where_no_stability_can_lie():
+    apart = selection_stability([{0, 1}, {2, 3}, {0, 4}], n_features=10, alpha=0.01)
+    assert apart.value > -0.5
+    assert apart.interval == (-0.5, 1.0)
+    assert selection_stability([{0, 1}, {2, 3}, {0, 4}], n_features=10, alpha=0.01, index="jaccard").interval[0] == 0

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from fewer.io import Dataset, read_table
 from fewer.study import _preparation
-from fewer.study._preparation import fit_prepared, preparation
+from fewer.study._preparation import _filled, fit_prepared, preparation
 
 RNG = np.random.default_rng(0)
 NUMBERS = np.column_stack([RNG.normal(3, 2, 60), np.full(60, 7.0), RNG.exponential(size=60), RNG.normal(size=60)])
@@ -35,3 +35,11 @@ def test_a_table_in_blocks_has_the_same_scale(monkeypatch):
     found = fit_prepared(preparation(dataset), dataset.X.copy())
     np.testing.assert_allclose(found, preparation(dataset).fit_transform(dataset.X), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found.std(axis=0), 1)
+
+
+def test_units_do_not_matter_to_what_looks_at_other_columns_and_stay_where_it_does_not():
+    known = ~np.isnan(WITH_HOLES)
+    by_column = _filled("median", 0).fit_transform(WITH_HOLES)
+    np.testing.assert_array_equal(by_column[known], WITH_HOLES[known])
+    by_rows = [_filled("knn", 0).fit_transform(WITH_HOLES * units) for units in (np.ones(4), [1, 1, 1024, 1 / 128])]
+    np.testing.assert_array_equal(*by_rows)
