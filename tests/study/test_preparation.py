@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from fewer.io import Dataset, read_table
 from fewer.study import _preparation
-from fewer.study._preparation import _filled, fit_prepared, preparation
+from fewer.study._preparation import _filled, fit_prepared, preparation, prepared_names
 
 RNG = np.random.default_rng(0)
 NUMBERS = np.column_stack([RNG.normal(3, 2, 60), np.full(60, 7.0), RNG.exponential(size=60), RNG.normal(size=60)])
@@ -43,3 +43,13 @@ def test_units_do_not_matter_to_what_looks_at_other_columns_and_stay_where_it_do
     np.testing.assert_array_equal(by_column[known], WITH_HOLES[known])
     by_rows = [_filled("knn", 0).fit_transform(WITH_HOLES * units) for units in (np.ones(4), [1, 1, 1024, 1 / 128])]
     np.testing.assert_array_equal(*by_rows)
+
+
+def test_of_many_categories_the_rarest_share_a_column():
+    for n_words, n_columns in ((15, 15), (25, 20)):
+        words = [f"w{place:02d}" for place in range(n_words) for _ in range(place + 1)]
+        dataset = Dataset.from_frame(pl.DataFrame({"a": np.arange(float(len(words))), "b": words}))
+        fitted = preparation(dataset).fit(dataset.X)
+        names = [name for name in prepared_names(fitted, dataset) if name != "a"]
+        assert len(names) == n_columns
+        assert ("b_infrequent_sklearn" in names) == (n_words > 20)
