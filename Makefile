@@ -51,6 +51,8 @@ docs: $(VENV)/.with-docs $(VENV)/.with-data-files ## the documentation, into doc
 bench: $(VENV)/.with-bench $(VENV)/.with-data-files ## side by side with peers, as ratios
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.l1_page
+	$(BIN)/python -m benchmarks.ratings
+	$(BIN)/python -m benchmarks.holes_page
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/auto_gallery docs/generated .mypy_cache .ruff_cache .pytest_cache
