@@ -32,6 +32,7 @@ def test_truth_is_the_benefit_on_rows_held_out_and_estimates_are_those_of_the_cu
             with_fewer = GaussianNB().fit(X[rows][:, kept], Y[rows]).score(X[held_out][:, kept], Y[held_out])
             with_all = GaussianNB().fit(X[rows], Y[rows]).score(X[held_out], Y[held_out])
             assert found.true[repeat, place] == pytest.approx(with_fewer - with_all)
+    np.testing.assert_array_equal(found.bias, found.estimated - found.true)
 
 
 def test_the_naive_estimate_is_what_the_search_believed():

@@ -112,3 +112,10 @@ def test_a_curve_that_keeps_all_columns_says_so_instead_of_an_interval_without_w
         selection_curve(SelectKBest(f_regression), Ridge(1e-6), X, amount, random_state=0)
     )
     assert "one size" in repr(selection_curve(SelectKBest(k=1), GaussianNB(), X[:, :1], LABELS, random_state=0))
+
+
+def test_a_target_without_end_is_refused():
+    amount = X[:, 0].copy()
+    amount[3] = np.inf
+    with pytest.raises(ValueError, match="Input y contains infinity"):
+        selection_curve(SelectKBest(f_regression, k=1), Ridge(), X, amount, random_state=0)

@@ -123,3 +123,9 @@ def test_bad_input_is_named(change, message):
 def test_a_learner_that_is_not_linear_is_refused_with_the_reason():
     with pytest.raises(TypeError, match="KNeighborsClassifier has no coef_ and intercept_"):
         peaking_curve(KNeighborsClassifier(3), MU, 10, [1], n_repeats=1)
+
+
+def test_one_size_and_two_repeats_are_enough_for_a_standard_error():
+    curve = peaking_curve("mean_difference", np.ones(4), 20, [3], n_repeats=2, random_state=0)
+    assert curve.sizes.tolist() == [3]
+    assert np.isfinite(curve.se).all()

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fewer.evaluate import NestedEvaluation, protocol_audit
-from fewer.evaluate._selection_inside import check_selection_inside
+from fewer.evaluate._selection_inside import check_selection_inside, is_search
 from fewer.evaluate._selection_outcome import (
     chosen_parameters,
     frozen,
@@ -136,3 +136,9 @@ def test_taking_the_selection_out_leaves_the_rest_of_the_search():
     assert search.estimator.named_steps["selectkbest"] != "passthrough"
     assert without_selection(GridSearchCV(make_pipeline(SelectKBest(), SVC()), GRID)).steps[0][1] == "passthrough"
     assert without_selection(GridSearchCV(SVC(), {"C": [1]})) is None
+
+
+def test_a_search_is_what_has_candidates_and_an_estimator_to_try_them_on():
+    assert is_search(GridSearchCV(SVC(), {"C": [1.0, 2.0]}))
+    assert not is_search(SelectFromModel(SVC()))
+    assert not is_search(SVC())

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -204,3 +205,11 @@ def test_a_plan_is_readable_data(data):
     assert json.loads(text)["target"] == "state"
     assert "lambda" not in text
     assert "candidates" in str(make_plan(data))
+
+
+def test_there_are_no_more_folds_than_groups(make_table):
+    table = make_table(n_rows=30, n_columns=4)
+    groups = np.repeat(["p", "q", "r"], 10)
+    frame = table.to_polars().with_columns(patient=pl.Series(groups))
+    grouped = study_data(Dataset.from_frame(frame, target="state"), groups="patient")
+    assert make_plan(grouped, preset="quick").n_folds == 3
