@@ -213,3 +213,16 @@ def test_there_are_no_more_folds_than_groups(make_table):
     frame = table.to_polars().with_columns(patient=pl.Series(groups))
     grouped = study_data(Dataset.from_frame(frame, target="state"), groups="patient")
     assert make_plan(grouped, preset="quick").n_folds == 3
+
+
+def test_folds_follow_time_groups_classes_or_nothing(make_table):
+    frame = make_table(n_rows=30, n_columns=4).to_polars()
+    frame = frame.with_columns(patient=pl.Series(np.repeat(["p", "q", "r"], 10)), day=pl.Series(np.arange(30) + 0.5))
+
+    def splitting(target, **options):
+        return make_plan(study_data(Dataset.from_frame(frame, target=target), **options), preset="quick").splitting
+
+    assert splitting("state") == "stratified"
+    assert splitting("x0") == "shuffled"
+    assert splitting("state", groups="patient") == "grouped"
+    assert splitting("state", time="day") == "in order of time"
