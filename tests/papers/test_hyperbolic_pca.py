@@ -121,12 +121,15 @@ def test_twenty_glyphs_teach_what_turning_means(figure):
 
 @pytest.mark.slow
 @pytest.mark.claim("hyperbolic-pca", 4)
-def test_forty_glyphs_teach_what_turning_means(figure):
+@pytest.mark.parametrize("seed", range(3))
+def test_forty_glyphs_teach_what_turning_means(seed, figure):
+    said = []
     for n_classes, most in ((20, 0.15), (40, 0.05)):
-        errors = np.array([one_shot_errors(seed, n_classes) for seed in range(3)])
-        figure(f"{n_classes} classes: " + ", ".join(f"{error:.3f}" for error in errors[:, 2]))
-        assert errors[:, :2].min() > 0.6
-        assert errors[:, 2].max() < most
+        raw, plain, ours = one_shot_errors(seed, n_classes)
+        said.append(f"{n_classes} classes: {ours:.3f}")
+        assert min(raw, plain) > 0.6
+        assert ours < most
+    figure("; ".join(said))
 
 
 @pytest.mark.claim("hyperbolic-pca", 5)
@@ -176,12 +179,12 @@ def test_two_thousand_pairs_of_twenty_glyphs_are_enough(figure):
 
 @pytest.mark.slow
 @pytest.mark.claim("hyperbolic-pca", 8)
-def test_two_thousand_pairs_of_forty_glyphs_are_enough(figure):
-    gentle = [error_from_pairs(seed, 40, C=4) for seed in range(3)]
-    sharp = [error_from_pairs(seed, 40, C=8) for seed in range(3)]
-    figure(f"C=4: {np.round(gentle, 3).tolist()}; C=8: {np.round(sharp, 3).tolist()}")
-    assert max(gentle) <= 0.15
-    assert np.mean(sharp) <= 0.25
+@pytest.mark.parametrize("seed", range(3))
+def test_two_thousand_pairs_of_forty_glyphs_are_enough(seed, figure):
+    gentle, sharp = error_from_pairs(seed, 40, C=4), error_from_pairs(seed, 40, C=8)
+    figure(f"{gentle:.3f} with C=4, {sharp:.3f} with C=8")
+    assert gentle <= 0.15
+    assert gentle < sharp <= 0.3
 
 
 def test_labels_and_their_pairs_give_one_operator():
