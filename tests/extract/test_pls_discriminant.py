@@ -5,11 +5,13 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_digits, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import RidgeClassifier
+from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import scale
 
-from fewer.extract import PLSDiscriminant, PLSRegressor, VIPSelector
+from fewer.evaluate import score_components
+from fewer.extract import PLSDiscriminant, PLSRegressor, VIPSelector, with_components
 
 
 def wide(n_rows=60, n_columns=300, seed=0):
@@ -135,3 +137,15 @@ def test_vip_takes_numbers_of_few_values_for_what_it_is_told():
     as_classes, as_numbers = (VIPSelector(3, target=kind).fit(X, y) for kind in ("classes", "numbers"))
     np.testing.assert_allclose(VIPSelector(3).fit(X, y).scores_, as_classes.scores_)
     np.testing.assert_allclose(as_numbers.scores_, PLSRegressor(2, scale=True).fit(X, y).vip_)
+
+
+@pytest.mark.parametrize(("model", "learner"), [(PLSDiscriminant(), RidgeClassifier()), (PLSRegressor(), Ridge())])
+def test_one_fit_serves_every_size_of_a_study(model, learner):
+    X, labels = wide()
+    y = labels if isinstance(model, PLSDiscriminant) else X[:, :20].sum(axis=1)
+    train, test = slice(0, 40), slice(40, 60)
+    found = score_components(model, learner, X[train], y[train], X[test], y[test], sizes=[1, 2, 5])
+    assert found.sizes == [1, 2, 5, 300]
+    for size, score in zip([1, 2, 5], found.scores, strict=False):
+        pipeline = make_pipeline(with_components(model, size), learner).fit(X[train], y[train])
+        assert score == pytest.approx(pipeline.score(X[test], y[test]))
