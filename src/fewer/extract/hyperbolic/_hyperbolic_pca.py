@@ -61,7 +61,7 @@ class HyperbolicPCA(Extractor):
         None for all of these.
     kernel : {"rbf", "linear"} or callable, default="rbf"
         "rbf" is ``0.5 exp(-gamma |x - y|^2)``. A function gets two tables and gives the matrix of a positive kernel,
-        such as :func:`normalized_rbf`.
+        such as :func:`~fewer.extract.normalized_rbf`.
     gamma : float, default=None
         For "rbf". By default 8 for rows of unit length, and otherwise one over the median squared distance of rows.
     eta : {"auto", "threshold"} or float, default="auto"
