@@ -28,7 +28,7 @@ from benchmarks.cases import TooSlowError
 
 LADDER = 10.0 ** -np.arange(0, 12.5, 0.5)
 SHORT_LADDER = LADDER[2:10:2]  # for saga, whose 300 passes are over long before the tightest
-PATH_LADDER = 10.0 ** -np.arange(1, 7)
+PATH_LADDER = 10.0 ** -np.arange(1, 6.5, 0.5)
 # Seconds of processor time.
 LONGEST_FIT, LONGEST_PATH = 10.0, 60.0
 MULTIPLES = (10, 100)
