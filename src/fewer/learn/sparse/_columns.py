@@ -4,6 +4,8 @@ Column ``p``, one past the last, is the constant 1: the place of an intercept. C
 order. Both kinds are thin: the loops are kernels, of which each kind of table compiles its own.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from fewer._kernels import _dense_columns, _sparse_columns
@@ -121,13 +123,14 @@ class SparseColumns:
         return 1
 
     def fill_gram(self, columns: np.ndarray, first: int, h: np.ndarray, n_blocks: int, Q: np.ndarray) -> None:
-        """``Q_ab = sum_i h_i x_ia x_ib`` in rows and columns ``first`` and later."""
-        spread = np.zeros(self.n_rows)
-        for a in range(first, columns.size):
-            column = self.picked(columns[a : a + 1])
-            spread[column.indices] = column.data * h[column.indices]
+        """``Q_ab = sum_i h_i x_ia x_ib`` in rows and columns ``first`` and later, which are in order."""
+        new = self.picked(columns[first:])
+        weighted, spread = new.data * h[new.indices], np.zeros(self.n_rows)
+        for a, (start, stop) in enumerate(pairwise(new.indptr.tolist()), start=first):
+            rows = new.indices[start:stop]
+            spread[rows] = weighted[start:stop]
             self.products(spread, Q[a, : a + 1], columns[: a + 1])
-            spread[column.indices] = 0.0
+            spread[rows] = 0.0
         Q[:first, first : columns.size] = Q[first : columns.size, :first].T
         corner = Q[first : columns.size, first : columns.size]
         corner[:] = np.tril(corner) + np.tril(corner, -1).T

@@ -131,7 +131,7 @@ def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | 
     w = standing.w
     slopes = np.asarray(standing.problem.transposed(standing.first), dtype=np.float64)
     kept = KeptGram(problem.table, problem.size)
-    rows, objectives, ends = [], [], []
+    places, values, objectives, ends = [], [], [], []
     before = Cs[0]
     for C in Cs:
         # From here on slopes grow with C; whose may pass its bound on the way comes first (the strong rule).
@@ -144,12 +144,15 @@ def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | 
         everything = Candidates(standing, slopes)
         everything.look()
         everything.rounds(tol, kept)
-        rows.append(sparse.csr_array(w[None, :]))
+        places.append(np.flatnonzero(w))
+        values.append(w[places[-1]])
         objectives.append(standing.objective)
         ends.append(everything.largest)
         if max_features is not None and np.count_nonzero(w[: problem.X.shape[1]]) > max_features:
             break
-    return sparse.vstack(rows, format="csr"), np.array(objectives), np.array(ends), np.abs(slopes)
+    starts = np.cumsum([0, *map(len, places)])
+    rows = sparse.csr_array((np.concatenate(values), np.concatenate(places), starts), shape=(len(places), problem.size))
+    return rows, np.array(objectives), np.array(ends), np.abs(slopes)
 
 
 def l1_path(
