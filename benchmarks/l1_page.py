@@ -120,12 +120,7 @@ def page(
             for kind, (compiled, loaded) in calls.items()
         ),
         "",
-        "## Memory",
-        "",
-        "Megabytes by which a process grows at most beyond the table, with what it imports, for one fit:",
-        "",
-        *_memory_table(megabytes),
-        "",
+        *_memory_section(megabytes),
         "## One pass over rows as they come",
         "",
         "Dual averaging (`RDAClassifier`) beside `SGDClassifier` with an l1 penalty, over sparse rows with 50 entries "
@@ -182,13 +177,22 @@ def _stream_table(document: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _memory_table(megabytes: Mapping[str, Mapping[str, float]]) -> list[str]:
+def _memory_section(megabytes: Mapping[str, Mapping[str, float]]) -> list[str]:
+    if not megabytes:
+        return []
     names = [name for name in ("fewer", *PEERS) if any(name in found for found in megabytes.values())]
-    lines = [f"| problem | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
+    lines = [
+        "## Memory",
+        "",
+        "Megabytes by which a process grows at most beyond the table, with what it imports, for one fit:",
+        "",
+        f"| problem | {' | '.join(names)} |",
+        "|---|" + "---|" * len(names),
+    ]
     for data, found in megabytes.items():
         cells = (f"{found[name]:,.0f} MB" if name in found else "-" for name in names)
         lines.append(f"| {data} | {' | '.join(cells)} |")
-    return lines
+    return [*lines, ""]
 
 
 def _table(cases: Mapping[str, Mapping[str, float]], slow: Mapping[str, Mapping[str, str]]) -> list[str]:
