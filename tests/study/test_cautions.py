@@ -11,6 +11,7 @@ from fewer.study import study_data
 from fewer.study._cautions import (
     _classes,
     _classes_left_out,
+    _holes,
     _left_out,
     _repeated_columns,
     _repeated_rows,
@@ -99,3 +100,12 @@ def test_rows_that_repeat_are_no_matter_where_groups_keep_them_together():
     (found,) = _repeated_rows(description, grouped=False)
     assert found["sentence"].startswith("3 rows repeat earlier ones.")
     assert _repeated_rows(description, grouped=True) == []
+
+
+def test_holes_are_told_where_there_are_some():
+    X = np.arange(40.0)[:, None] ** [1, 2]
+    assert _holes(Dataset.from_frame(X, target=np.arange(40) % 2), "median") == []
+    X[3, 1] = np.nan
+    (found,) = _holes(Dataset.from_frame(X, target=np.arange(40) % 2), "median")
+    assert found["sentence"].startswith("1.2% of the cells are missing, in 1 columns;")
+    assert found["evidence"] == {"share": 1 / 80}

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from fewer.io import Dataset
 from fewer.study import Plan, StudyError, make_plan, study_data
-from fewer.study._candidates import size_path
+from fewer.study._candidates import _reducers, size_path
 from fewer.study._work import Bench, FoldWork, do_fold
 
 
@@ -226,3 +226,16 @@ def test_folds_follow_time_groups_classes_or_nothing(make_table):
     assert splitting("x0") == "shuffled"
     assert splitting("state", groups="patient") == "grouped"
     assert splitting("state", time="day") == "in order of time"
+
+
+def test_presets_try_more_and_more_and_what_suits_the_target():
+    def names(preset, *, classify):
+        return [name for name, _ in _reducers(preset, classify=classify, sparse=False, many_rows=False)]
+
+    assert names("quick", classify=True) == ["F test", "mRMR"]
+    assert names("quick", classify=False) == ["correlation", "mRMR"]
+    more = ["mutual information", "ReliefF"]
+    assert names("standard", classify=False) == ["correlation", "mRMR", *more]
+    assert names("thorough", classify=False) == ["correlation", "mRMR", *more, "shadow columns"]
+    assert names("standard", classify=True) == ["F test", "mRMR", *more, "forest relevance"]
+    assert names("thorough", classify=True)[5:] == ["shadow columns", "SVM-RFE"]
