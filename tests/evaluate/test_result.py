@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import fewer.evaluate as evaluate
 from fewer._figures import Result
+from fewer.extract import PLSDiscriminant
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(40, 6)), np.arange(40) % 2
@@ -32,6 +33,7 @@ MADE = {
     "BiasExperiment": lambda: evaluate.selection_bias_experiment(
         SelectKBest(k=2), GaussianNB(), X, Y, n_repeats=2, cv=2, random_state=0
     ),
+    "ComponentCurve": lambda: evaluate.component_curve(PLSDiscriminant(), X, Y, n_components=2, cv=2, random_state=0),
     "CriterionSurface": of_criterion,
     "CrossIndex": lambda: evaluate.cross_index(RNG.random((3, 4))),
     "Discoveries": lambda: evaluate.benjamini_hochberg([0.01, 0.3]),

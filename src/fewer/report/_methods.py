@@ -23,9 +23,9 @@ def print_methods(cards: Sequence[Method], console: Console | None = None) -> No
 
     Examples
     --------
-    >>> from fewer.catalogue import methods
+    >>> from fewer.catalogue import find
     >>> from fewer.report import print_methods
-    >>> print_methods(methods(room="extract", package="fewer"))
+    >>> print_methods([find("KurtosisICA")])
     extract
       KurtosisICA...
     """
