@@ -426,3 +426,9 @@ def test_biplot_refuses_what_it_cannot_draw():
         plot_biplot(model, column_names=["a"])
     with pytest.raises(ValueError, match="A biplot shows two axes"):
         plot_biplot(CorrespondenceAnalysis(1).fit(COUNTS))
+
+
+def test_covariates_in_the_place_of_y_are_not_passed_over():
+    counts = np.random.default_rng(0).poisson(3, size=(12, 4))
+    with pytest.raises(ValueError, match=r"did you mean fit\(X, covariates"):
+        GaussianResponseModel().fit(counts, np.ones((12, 2)))

@@ -6,8 +6,9 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.exceptions import NotFittedError
 
-from fewer.extract import plot_loadings, plot_projection
+from fewer.extract import CorrespondenceAnalysis, GradientLearner, plot_biplot, plot_loadings, plot_projection
 
 X, y = load_wine(return_X_y=True, as_frame=True)
 
@@ -73,3 +74,14 @@ def test_components_that_do_not_exist_and_targets_of_another_length_are_refused(
         plot_projection(model, X, components=(0, 2))
     with pytest.raises(ValueError, match="178 rows, and y has 3"):
         plot_projection(model, X, y[:3])
+
+
+def test_what_makes_no_new_columns_is_refused_in_words():
+    learner = GradientLearner().fit(X.to_numpy()[:40], y[:40].to_numpy())
+    for draw in (plot_loadings, plot_projection):
+        with pytest.raises(TypeError, match="GradientLearner makes no new columns"):
+            draw(learner, X)
+    with pytest.raises(TypeError, match="PCA has none; take plot_projection"):
+        plot_biplot(PCA(2).fit(X))
+    with pytest.raises(NotFittedError):
+        plot_biplot(CorrespondenceAnalysis())

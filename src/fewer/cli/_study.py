@@ -57,7 +57,11 @@ def study(
     ),
     methods: Annotated[
         list[str] | None,
-        typer.Option("--methods", metavar="A,B", help="Selectors (fewer methods --room select) or scores to compare."),
+        typer.Option(
+            "--methods",
+            metavar="A,B",
+            help="Selectors and extractors (fewer methods --room select, --room extract) or scores to compare.",
+        ),
     ] = None,
     learners: Annotated[
         list[str] | None,

@@ -110,3 +110,11 @@ def upright(directions: np.ndarray) -> np.ndarray:
     """Directions (rows), each turned so that its largest entry is positive."""
     largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=1, keepdims=True), axis=1)
     return directions * np.where(largest < 0, -1, 1).astype(directions.dtype)
+
+
+def refuse_without_new_columns(extractor: Any) -> None:
+    """Say so if something that should be drawn makes no new columns."""
+    if not hasattr(extractor, "transform"):
+        raise TypeError(
+            f"{type(extractor).__name__} makes no new columns to draw; take an extractor that has transform, fitted."
+        )

@@ -133,6 +133,8 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
         self : object
             The fitted estimator.
         """
+        if getattr(y, "ndim", 1) == 2 and covariates is None:
+            raise ValueError("y is not used, and here it is a table; did you mean fit(X, covariates=...)?")
         X = np.ascontiguousarray(self._validated(X))
         refuse_negative(X, type(self).__name__, getattr(self, "feature_names_in_", None))
         described = self._centred_covariates(covariates, X)

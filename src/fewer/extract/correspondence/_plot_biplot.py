@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from fewer._figures import BLUE, GREEN, GREY, PALETTE, RED, new_figure
 
@@ -57,6 +58,12 @@ def plot_biplot(
     >>> sorted(str(name) for name in figure.data[1].text)
     ['coffee', 'milk', 'tea']
     """
+    check_is_fitted(model)
+    if not hasattr(model, "row_scores_") or not hasattr(model, "column_scores_"):
+        raise TypeError(
+            f"A biplot shows scores of rows and of columns, and {type(model).__name__} has none; take plot_projection "
+            "for its rows, and plot_loadings for its columns."
+        )
     rows, columns = (np.asarray(each, dtype=float) for each in (model.row_scores_, model.column_scores_))
     if rows.shape[1] < 2:
         raise ValueError("A biplot shows two axes, and the model has one; fit it with n_components=2 or more.")

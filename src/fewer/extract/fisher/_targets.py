@@ -1,5 +1,6 @@
 """A target of any kind as a matrix of numbers: classes by their indicator, numbers as they are."""
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,8 @@ def target_matrix(y: np.ndarray, kind: str, who: str, balanced: bool) -> Target:
 
 
 def _looks_like_classes(y: np.ndarray) -> bool:
+    if y.ndim == 1 and y.dtype.kind == "O" and not all(isinstance(value, Real) for value in y):
+        return True  # labels; what may be wrong with them is told where they are encoded
     if y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):
         return False
     return y.dtype.kind not in "iuf" or len(np.unique(y)) <= _FEW_VALUES
