@@ -8,7 +8,7 @@ from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import NotFittedError
 
-from fewer.extract import CorrespondenceAnalysis, GradientLearner, plot_biplot, plot_loadings, plot_projection
+from fewer.extract import CorrespondenceAnalysis, GradientLearner, loadings, plot_biplot, plot_loadings, plot_projection
 
 X, y = load_wine(return_X_y=True, as_frame=True)
 
@@ -85,3 +85,9 @@ def test_what_makes_no_new_columns_is_refused_in_words():
         plot_biplot(PCA(2).fit(X))
     with pytest.raises(NotFittedError):
         plot_biplot(CorrespondenceAnalysis())
+
+
+def test_a_hole_is_told_with_its_column():
+    model = PCA(2).fit(X)
+    with pytest.raises(ValueError, match=r"NaN, in column 'ash' \(row 3\)"):
+        loadings(X.assign(ash=X["ash"].mask(X.index == 3)), model.transform(X))

@@ -7,6 +7,8 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from fewer._estimators import checked_array
+
 
 def loadings(X: Any, X_new: Any) -> np.ndarray:
     """Correlation of every column of a table with every new one.
@@ -32,7 +34,7 @@ def loadings(X: Any, X_new: Any) -> np.ndarray:
     array([[-1.],
            [ 0.]])
     """
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    X = checked_array(X, "loadings", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     new = check_array(X_new, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_features=0)
     check_consistent_length(X, new)
     new = new.toarray() if sparse.issparse(new) else new

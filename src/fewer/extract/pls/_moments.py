@@ -66,10 +66,8 @@ class Moments(NamedTuple):
 
     def scales(self) -> tuple[np.ndarray, np.ndarray]:
         """Standard deviations of the columns of X and of Y; 1 for constant ones."""
-        return tuple(  # type: ignore[return-value]  # two of them
-            spread(squares / self.n_rows, mean, self.n_rows, np.float64)
-            for squares, mean in ((np.diag(self.xx), self.x_mean), (self.yy, self.y_mean))
-        )
+        of_x = spread(np.diag(self.xx) / self.n_rows, self.x_mean, self.n_rows, np.float64)
+        return of_x, spread(self.yy / self.n_rows, self.y_mean, self.n_rows, np.float64)
 
 
 def from_column_products(

@@ -14,7 +14,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from fewer.catalogue import method
-from fewer.extract.pls._factors import Orthogonal, rounding
+from fewer.extract.pls._factors import Factors, Orthogonal, rounding
 from fewer.extract.pls._leading import leading_pair
 from fewer.extract.pls._table import CentredTable
 from fewer.extract.pls._two_tables import TwoTableExtractor
@@ -49,11 +49,13 @@ def canonical_components(
         # What is left of a table is the table itself, times weights of rows that earlier scores have no part in.
         t, u = of_y.without_earlier(of_x.last), of_x.without_earlier(of_y.last)
         S -= np.outer(p, y.back(t)) + np.outer(x.back(u), q) - float(of_x.last @ of_y.last) * np.outer(p, q)
-    n_found = of_y.n_found
-    return tuple(  # type: ignore[return-value]  # two of them
-        PairedFactors(*(part[:, :n_found] for part in (f.weights, f.rotations, f.x_loadings, f.scores)))
-        for f in (of_x.factors(), of_y.factors())
-    )
+    return _first(of_x.factors(), of_y.n_found), _first(of_y.factors(), of_y.n_found)
+
+
+def _first(found: Factors, n_pairs: int) -> PairedFactors:
+    """As many of one table's factors as there are pairs."""
+    parts = (found.weights, found.rotations, found.x_loadings, found.scores)
+    return PairedFactors(*(part[:, :n_pairs] for part in parts))
 
 
 @method(
