@@ -135,3 +135,21 @@ def test_it_tells_itself_in_words_json_and_a_picture():
 def test_what_makes_no_sense_is_refused(scores, options, said):
     with pytest.raises(ValueError, match=said):
         cross_index(scores, **options)
+
+
+@pytest.mark.parametrize("method", ["A", "B", "outer"])
+def test_the_model_to_compare_with_need_not_be_a_choice(method):
+    rng = np.random.default_rng(0)
+    scores = rng.random((4, 5, 6))
+    scores[..., 2] += 1  # best everywhere
+    found = cross_index(scores, method, full=2, choose_full=False)
+    without = cross_index(np.delete(scores, 2, axis=2), method, sizes=[1, 2, 4, 5, 6])
+    assert found.size == without.size
+    assert found.score == without.score
+    assert found.benefit == pytest.approx(without.score - scores[..., 2].mean())
+    assert cross_index(scores, method, full=2).size == 3
+
+
+def test_without_a_choice_there_is_nothing_to_index():
+    with pytest.raises(ValueError, match="nothing to choose"):
+        cross_index([[0.1], [0.2]], choose_full=False)

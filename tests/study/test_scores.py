@@ -44,6 +44,20 @@ def test_each_fold_is_scored_by_what_the_others_chose():
     np.testing.assert_array_equal(chosen_elsewhere([first]), [[1.0, 0.0, 0.0]])
 
 
+def test_what_makes_columns_chooses_among_numbers_of_new_columns_alone():
+    """The table's own columns, last, are best on all folds, and only there to compare with."""
+    scores = [[0.5, 0.6, 0.9], [0.4, 0.7, 0.9], [0.5, 0.8, 0.9]]
+    made = candidate(1, scores, sizes=(1, 2, 5), makes_columns=True)
+    assert made.indexed.fold_sizes.tolist() == [[2, 2, 2]]
+    assert made.score == pytest.approx(0.7)
+    assert made.indexed.benefit == pytest.approx(-0.2)
+    chosen = candidate(2, scores, sizes=(1, 2, 5))
+    assert chosen.indexed.fold_sizes.tolist() == [[5, 5, 5]]
+    simplest = candidate(0, [[0.1]] * 3, sizes=(5,))
+    np.testing.assert_allclose(all_scores(simplest, made).choice, [[0.6, 0.7, 0.8]])
+    np.testing.assert_allclose(all_scores(simplest, chosen).choice, [[0.9, 0.9, 0.9]])
+
+
 def test_an_interval_ends_at_the_best_score_there_is():
     scores = [[0.9], [1.0], [0.9], [1.0]]
     free, capped = (candidate(1, scores, sizes=(5,), best_possible=best) for best in (np.inf, 1.0))
@@ -56,7 +70,7 @@ def test_an_interval_ends_at_the_best_score_there_is():
 @pytest.mark.parametrize(("scoring", "best"), [("accuracy", 1.0), ("neg_log_loss", 0.0), ("max_error", np.inf)])
 def test_scores_are_read_fold_by_fold_and_a_failure_leaves_its_candidate_out(scoring, best):
     plan = SimpleNamespace(
-        candidates=[SimpleNamespace(name="works"), SimpleNamespace(name="fails")],
+        candidates=[SimpleNamespace(name=name, makes_columns=False) for name in ("works", "fails")],
         n_folds=2,
         n_repeats=1,
         confidence=0.9,

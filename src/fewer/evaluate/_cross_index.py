@@ -154,6 +154,7 @@ def cross_index(
     tie: Tie = "smallest",
     sizes: "ArrayLike | None" = None,
     full: int = -1,
+    choose_full: bool = True,
     confidence: float = 0.95,
     test_ratio: float | None = None,
 ) -> CrossIndex:
@@ -173,6 +174,9 @@ def cross_index(
         What the columns of ``scores`` stand for: 1, 2, ... by default. Any numbers will do, penalties too.
     full : int, default=-1
         Column of the model to compare with: the last by default, with all features.
+    choose_full : bool, default=True
+        Whether that model may be chosen itself. False where it is no size of the method: the columns of a table as they
+        are, beside numbers of new columns that were made of them.
     confidence : float, default=0.95
         Level of the interval of the benefit.
     test_ratio : float, default=None
@@ -234,7 +238,9 @@ def cross_index(
     candidates = _checked_sizes(sizes, n_sizes)
     if not -n_sizes <= full < n_sizes:
         raise ValueError(f"full={full} is no column of scores, which has {n_sizes}.")
-    found = indexed(table, candidates, method=method, reduce=reduce, tie=tie, full=full)
+    if n_sizes == 1 and not choose_full:
+        raise ValueError("there is nothing to choose: scores have one column, and choose_full=False leaves it out.")
+    found = indexed(table, candidates, method=method, reduce=reduce, tie=tie, full=full, choose_full=choose_full)
     summary = np.mean if reduce == "mean" else np.median
     # With repeats, each is an estimate of its own, and the estimate is their mean.
     size = float(np.mean(summary(candidates[found.chosen], axis=1)))
@@ -259,19 +265,31 @@ def cross_index(
     )
 
 
-def indexed(scores: np.ndarray, sizes: np.ndarray, *, method: Indexing, reduce: Reduce, tie: Tie, full: int) -> Indexed:
+def indexed(
+    scores: np.ndarray,
+    sizes: np.ndarray,
+    *,
+    method: Indexing,
+    reduce: Reduce,
+    tie: Tie,
+    full: int,
+    choose_full: bool = True,
+) -> Indexed:
     """Cross-indexing of each repeat by itself; ``scores`` are (repeats, folds, sizes)."""
     summary = np.mean if reduce == "mean" else np.median
+    order = np.argsort(sizes if tie == "smallest" else -sizes, kind="stable")
+    if not choose_full:
+        order = order[order != full % len(sizes)]
     n_folds = scores.shape[1]
     others = ~np.eye(n_folds, dtype=bool)
     if method == "outer":
-        best = _best_columns(summary(scores, axis=1), sizes, tie)
+        best = _best_columns(summary(scores, axis=1), order)
         chosen = np.repeat(best[:, None], n_folds, axis=1)
     elif method == "A":
         elsewhere = np.stack([summary(scores[:, others[fold]], axis=1) for fold in range(n_folds)], axis=1)
-        chosen = _best_columns(elsewhere, sizes, tie)
+        chosen = _best_columns(elsewhere, order)
     else:
-        chosen = _best_columns(scores, sizes, tie)
+        chosen = _best_columns(scores, order)
     # scored[r, l, k]: score on fold l at the size that belongs to fold k
     scored = np.take_along_axis(scores, np.repeat(chosen[:, None, :], n_folds, axis=1), axis=2)
     own = np.diagonal(scored, axis1=1, axis2=2)
@@ -345,9 +363,8 @@ def _checked_sizes(sizes: "ArrayLike | None", n_sizes: int) -> np.ndarray:
     return candidates
 
 
-def _best_columns(means: np.ndarray, sizes: np.ndarray, tie: Tie) -> np.ndarray:
-    """Column with the largest value along the last axis; of equal values, that of the smallest (largest) size."""
-    order = np.argsort(sizes if tie == "smallest" else -sizes, kind="stable")
+def _best_columns(means: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Of the columns in this order, the one with the largest value along the last axis; of equal values, the first."""
     scale = np.abs(means).max() or 1.0
     return order[np.argmax(np.round(means[..., order] / scale, _DIGITS), axis=-1)]
 

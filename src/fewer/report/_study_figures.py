@@ -28,12 +28,15 @@ def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figu
     curve = findings.curve["winner"]
     sizes, mean = np.array(curve["sizes"]), np.array(curve["mean"])
     error = np.array(curve["standard_error"])
-    figure = _figures.new_figure(x="number of columns", y=metric_of(findings), height=350)
-    band = _figures.band("± standard error", sizes, mean - error, mean + error)
+    x_title = "number of columns" if findings.n_made is None else "number of new columns"
+    figure = _figures.new_figure(x=x_title, y=metric_of(findings), height=350)
+    ends = [sizes[0], sizes[-1]] if len(sizes) > 1 else [sizes[0] / 2, sizes[0] * 2]
+    wide = sizes if len(sizes) > 1 else np.array(ends)  # one size has its error from end to end
+    low, high = (np.broadcast_to(mean + by, wide.shape) for by in (-error, error))
+    band = _figures.band("± standard error", wide, low, high)
     figure.add_trace(band.update(legendrank=2))
     if with_others:
         _add_others(figure, findings)
-    ends = [int(sizes[0]), int(sizes[-1])]
     for rank, name, height, colour, dash in (
         (5, "with all features", findings.fewer_help.evidence["with_all"], _figures.AMBER, "dash"),
         (6, "without features", findings.curve["simplest"], _figures.GREY, "dot"),

@@ -51,6 +51,11 @@ class Candidate:
         """Whether it does not look at the features at all."""
         return self.learner.name == "simplest"
 
+    @property
+    def makes_columns(self) -> bool:
+        """Whether it makes new columns of those of the table."""
+        return self.reducer is not None and self.reducer.makes_columns
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {

@@ -66,11 +66,12 @@ def size_curves(scores: AllScores) -> dict[str, Any]:
     """Mean score and its standard error at each size, for every candidate that reduces."""
 
     def of(each: CandidateScores) -> dict[str, Any]:
-        flat = each.scores.reshape(-1, len(each.sizes))
+        sizes = each.sizes[each.choices]
+        flat = each.scores[..., each.choices].reshape(-1, len(sizes))
         error = flat.std(axis=0, ddof=1) * np.sqrt(1 / len(flat) + each.test_ratio)
         return {
             "name": each.name,
-            "sizes": [int(size) for size in each.sizes],
+            "sizes": [int(size) for size in sizes],
             "mean": flat.mean(axis=0).tolist(),
             "standard_error": error.tolist(),
         }

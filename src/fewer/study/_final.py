@@ -19,11 +19,12 @@ def smallest_good_size(winner: CandidateScores) -> int:
 
     The error is that of the difference on the same folds, with the correction for training sets that overlap.
     """
-    flat = winner.scores.reshape(-1, len(winner.sizes))
+    sizes = winner.sizes[winner.choices]
+    flat = winner.scores[..., winner.choices].reshape(-1, len(sizes))
     top = int(np.argmax(np.round(flat.mean(axis=0), 10)))
     behind = flat[:, [top]] - flat
     error = behind.std(axis=0, ddof=1) * np.sqrt(1 / len(flat) + winner.test_ratio)
-    return int(winner.sizes[np.flatnonzero(behind.mean(axis=0) <= error + 1e-12)[0]])
+    return int(sizes[np.flatnonzero(behind.mean(axis=0) <= error + 1e-12)[0]])
 
 
 def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
@@ -46,15 +47,12 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     recipe = plan.candidates[winner.number].reducer
     assert recipe is not None
     reducer = recipe.reducer(seed=seed_of(plan, FINAL))
-    n_made = size if recipe.makes_columns and size < len(names) else None
-    made: dict[str, Any] = {}
-    if recipe.makes_columns:
-        fitted = with_components(reducer, n_made or int(winner.sizes[-2])).fit(X, dataset.y)
-        correlations = loadings(X, fitted.transform(X))
+    n_made, made = None, {}
+    if winner.makes_columns:
+        correlations = loadings(X, with_components(reducer, size).fit(X, dataset.y).transform(X))
         column_scores = np.linalg.norm(correlations, axis=1)
-        order, size = weightiest(column_scores), len(names)
-        if n_made is not None:
-            made = _what_is_in(correlations, names, order)
+        order = weightiest(column_scores)
+        n_made, made, size = size, _what_is_in(correlations, names, order), len(names)
     else:
         reducer.fit(X, dataset.y)
         column_scores = getattr(reducer, "scores_", None)

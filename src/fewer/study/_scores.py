@@ -36,7 +36,7 @@ class CandidateScores:
     name : str
         Its name.
     sizes : ndarray of shape (n_sizes,)
-        Numbers of columns, the last being all.
+        Numbers of columns, the last being all, as they are.
     scores : ndarray of shape (n_repeats, n_folds, n_sizes)
         Score on each fold at each size.
     orders : tuple of tuple of str
@@ -47,6 +47,8 @@ class CandidateScores:
         Level of intervals.
     best_possible : float
         The highest value that the score can take.
+    makes_columns : bool
+        Whether sizes, but for the last, are numbers of new columns. The last is then only there to compare with.
     """
 
     number: int
@@ -57,18 +59,31 @@ class CandidateScores:
     test_ratio: float
     confidence: float
     best_possible: float = np.inf
+    makes_columns: bool = False
 
     @property
     def reduces(self) -> bool:
         """Whether it tries fewer columns than all."""
         return len(self.sizes) > 1
 
+    @property
+    def choices(self) -> slice:
+        """The sizes that may be chosen."""
+        return slice(-1 if self.makes_columns and self.reduces else None)
+
     @cached_property
     def indexed(self) -> CrossIndex | None:
         """Cross-indexed size, score and benefit over all columns; None without a choice of sizes."""
         if not self.reduces:
             return None
-        return cross_index(self.scores, "A", sizes=self.sizes, confidence=self.confidence, test_ratio=self.test_ratio)
+        return cross_index(
+            self.scores,
+            "A",
+            sizes=self.sizes,
+            choose_full=not self.makes_columns,
+            confidence=self.confidence,
+            test_ratio=self.test_ratio,
+        )
 
     @cached_property
     def fold_scores(self) -> np.ndarray:
@@ -131,7 +146,7 @@ class AllScores:
     @cached_property
     def choice(self) -> np.ndarray:
         """Honest score of choosing among all ways and sizes to reduce, on each fold: chosen on the others."""
-        return chosen_elsewhere([each.scores for each in self.reduced])
+        return chosen_elsewhere([each.scores[..., each.choices] for each in self.reduced])
 
     @cached_property
     def choice_with_everything(self) -> np.ndarray:
@@ -170,22 +185,23 @@ def read_scores(
         if failed is not None:
             failures[candidate.name] = failed
         else:
-            found.append(_candidate_scores(number, candidate.name, folds, plan, test_ratio, n_columns))
+            found.append(_candidate_scores(number, folds, plan, test_ratio, n_columns))
     return AllScores(plan, tuple(found), failures)
 
 
 def _candidate_scores(
-    number: int, name: str, folds: list[list[dict[str, Any]]], plan: Plan, test_ratio: float, n_columns: int | None
+    number: int, folds: list[list[dict[str, Any]]], plan: Plan, test_ratio: float, n_columns: int | None
 ) -> CandidateScores:
     flat = [fold for repeat in folds for fold in repeat]
     common, scores = at_common_sizes(flat)
     return CandidateScores(
         number=number,
-        name=name,
+        name=plan.candidates[number].name,
         sizes=np.array([*common, n_columns or max(fold["sizes"][-1] for fold in flat)]),
         scores=scores.reshape(plan.n_repeats, plan.n_folds, -1),
         orders=tuple(tuple(fold["names"]) for fold in flat),
         test_ratio=test_ratio,
         confidence=plan.confidence,
         best_possible=0.0 if plan.scoring.startswith("neg_") else 1.0 if plan.scoring in _UP_TO_ONE else np.inf,
+        makes_columns=plan.candidates[number].makes_columns,
     )

@@ -52,8 +52,9 @@ def in_short(which: Answer, how_few: Answer, columns: tuple[Column, ...], final:
     names = [column.name for column in columns if column.chosen]
     first = listed(names[:4], 4)
     if final["n_made"] is not None:
-        new = counted(final["n_made"], "new column")
-        return f"The {new} {'hold' if final['n_made'] > 1 else 'holds'} most of {first}, and need all columns."
+        if final["n_made"] == 1:
+            return f"The new column holds most of {first}, and needs all columns."
+        return f"The {final['n_made']} new columns hold most of {first}, and need all columns."
     shown = f"First come {first}" if len(names) > 4 else f"The column{'s are' if len(names) > 1 else ' is'} {first}"
     smallest = how_few.evidence["smallest"]
     enough = f"; the first {smallest:,} nearly suffice" if smallest < len(names) else ""

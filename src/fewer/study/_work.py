@@ -151,13 +151,13 @@ def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
         found = [
             scored(candidate, prepared_fold(dataset, fold, bench.plan), y, fold, bench.plan, seed) for fold in folds
         ]
-    return {"score": honest_score(found)}
+    return {"score": honest_score(found, makes_columns=candidate.makes_columns)}
 
 
-def honest_score(found: list[dict[str, Any]]) -> float:
+def honest_score(found: list[dict[str, Any]], *, makes_columns: bool) -> float:
     """Cross-indexed score over the folds of one repeat, at the sizes that all of them have."""
     sizes, table = at_common_sizes(found)
-    return cross_index(table, "A").score if sizes else float(table.mean())
+    return cross_index(table, "A", choose_full=not makes_columns).score if sizes else float(table.mean())
 
 
 def at_common_sizes(found: list[dict[str, Any]]) -> tuple[list[int], np.ndarray]:
@@ -182,7 +182,7 @@ def scored(candidate: Candidate, rows: PreparedFold, y: Any, fold: Fold, plan: P
     reducer = candidate.reducer.reducer(seed=seed)
     halves = X_train, y[fold.train], X_test, y[fold.test]
     found: FoldScores | ComponentScores
-    if candidate.reducer.makes_columns:
+    if candidate.makes_columns:
         found = score_components(reducer, learner, *halves, sizes=candidate.sizes, scoring=plan.scoring)
         order = weightiest(found.weights)
     else:
