@@ -51,7 +51,7 @@ def solution(X: Any, Y: np.ndarray, n_components: int, settings: Settings, watch
         x_square = float(np.sum(filled**2))
         found = nipals_with_holes(filled, there, targets, n_components, watch, *rounds)
         return Solution(found, x_mean, x_scale, y_mean, y_scale, x_square, y_square, None)
-    table = CentredTable(X, scale=settings.scale, mean=mean)
+    table = CentredTable(X, scale=settings.scale, mean=mean, products_only=True)
     products = None
     if settings.algorithm == "kernel":
         products = table.row_products()

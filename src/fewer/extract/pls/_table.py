@@ -1,7 +1,8 @@
 """A table with its columns centred, and brought to unit spread if asked for.
 
-A dense table is centred as a copy, which is exact; a sparse one is never centred itself: what its means take away is
-taken from the products instead.
+A dense table is centred as a copy, which is exact. A sparse one is never centred itself: what its means take away is
+taken from the products instead. The same goes for a dense one of which only products are needed, where the means are so
+small beside the spread that nothing is lost by it.
 """
 
 from typing import Any
@@ -10,31 +11,55 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+MEANS_ARE_SMALL = 100.0
+"""Squares of the means, in units of what is left without them, up to which products are centred rather than a copy."""
+
 
 class CentredTable:
     """Products of a centred table: ``times`` from the right, ``back`` with its transpose.
 
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_rows, n_columns)
+        As it is.
+    scale : bool, default=False
+        Whether columns are brought to unit spread.
+    mean : ndarray of shape (n_columns,), default=None
+        Where it is known.
+    products_only : bool, default=False
+        Whether nobody will read ``values``, which are then centred only where products could not be.
+
     Attributes
     ----------
+    values : {ndarray, sparse matrix}
+        The table, centred and scaled unless ``by_products``.
+    by_products : bool
+        Whether the products are centred rather than the values.
     mean, scale : ndarray of shape (n_columns,)
         What each column is centred by, and then divided by; 1 where it is not scaled or constant.
     """
 
-    def __init__(self, X: Any, *, scale: bool = False, mean: np.ndarray | None = None) -> None:
+    def __init__(
+        self, X: Any, *, scale: bool = False, mean: np.ndarray | None = None, products_only: bool = False
+    ) -> None:
         self.shape: tuple[int, int] = X.shape
         self.dtype = X.dtype
         self.sparse = sparse.issparse(X)
         self.mean, variance = _mean_and_variance(X, scale or self.sparse, mean)
         self.scale = spread(variance, self.mean, self.shape[0], X.dtype) if scale else np.ones_like(self.mean)
+        self.by_products, self.values = True, X
         if self.sparse:
-            self.values = X
             self.square = float(self.shape[0] * np.sum(variance / self.scale**2))
-        else:
-            self.values = X - self.mean.astype(X.dtype)
-            if scale:
-                self.values /= self.scale.astype(X.dtype)
-            flat = self.values.ravel(order="K")
-            self.square = float(np.dot(flat, flat))
+            return
+        if products_only and not scale:
+            of_means = self.shape[0] * float(self.mean @ self.mean)
+            self.square = _sum_of_squares(X) - of_means
+            if of_means <= MEANS_ARE_SMALL * self.square:
+                return
+        self.by_products, self.values = False, X - self.mean.astype(X.dtype)
+        if scale:
+            self.values /= self.scale.astype(X.dtype)
+        self.square = _sum_of_squares(self.values)
 
     @property
     def size(self) -> float:
@@ -43,23 +68,27 @@ class CentredTable:
 
     def times(self, V: np.ndarray) -> np.ndarray:
         """Rows along directions."""
-        if not self.sparse:
-            return np.asarray(self.values @ V.astype(self.dtype, copy=False), dtype=np.float64)
-        scaled = (V.T / self.scale).T
-        return np.asarray(self.values @ scaled, dtype=np.float64) - self.mean @ scaled
+        scaled = (V.T / self.scale).T if self.sparse else V.astype(self.dtype, copy=False)
+        products = np.asarray(self.values @ scaled, dtype=np.float64)
+        return products - self.mean @ scaled if self.by_products else products
 
     def back(self, T: np.ndarray) -> np.ndarray:
         """Columns times weights of the rows."""
-        if not self.sparse:
-            return np.asarray(self.values.T @ T.astype(self.dtype, copy=False), dtype=np.float64)
-        products = np.asarray(self.values.T @ T, dtype=np.float64) - np.multiply.outer(self.mean, T.sum(axis=0))
-        return (products.T / self.scale).T
+        given = T if self.sparse else T.astype(self.dtype, copy=False)
+        products = np.asarray(self.values.T @ given, dtype=np.float64)
+        if self.by_products:
+            products -= np.multiply.outer(self.mean, T.sum(axis=0))
+        return (products.T / self.scale).T if self.sparse else products
 
     def row_products(self) -> np.ndarray:
         """``XX'``, of rows by rows."""
         if not self.sparse:
             wide = self.values.astype(np.float64, copy=False)
-            return wide @ wide.T
+            products = wide @ wide.T
+            if not self.by_products:
+                return products
+            shift = wide @ self.mean
+            return products - shift[:, None] - shift + self.mean @ self.mean
         scaled = self.values.astype(np.float64) @ sparse.diags_array(1 / self.scale)
         shift = scaled @ (self.mean / self.scale)
         centre = np.sum((self.mean / self.scale) ** 2)
@@ -69,7 +98,8 @@ class CentredTable:
         """``X'X``, of columns by columns."""
         if not self.sparse:
             tall = self.values.astype(np.float64, copy=False)
-            return tall.T @ tall
+            products = tall.T @ tall
+            return products - self.shape[0] * np.outer(self.mean, self.mean) if self.by_products else products
         scaled = self.values.astype(np.float64) @ sparse.diags_array(1 / self.scale)
         mean = self.mean / self.scale
         return (scaled.T @ scaled).toarray() - self.shape[0] * np.outer(mean, mean)
@@ -80,6 +110,11 @@ def spread(variance: np.ndarray, mean: np.ndarray, n_rows: int, dtype: Any) -> n
     rounding = float(np.finfo(dtype).eps) * np.sqrt(n_rows) * np.abs(mean)
     deviation = np.sqrt(np.maximum(variance, 0) * n_rows / max(n_rows - 1, 1))
     return np.where(deviation > rounding, deviation, 1.0)
+
+
+def _sum_of_squares(X: np.ndarray) -> float:
+    flat = X.ravel(order="K")
+    return float(np.dot(flat, flat))
 
 
 def column_means(X: np.ndarray) -> np.ndarray:

@@ -1,0 +1,41 @@
+"""A centred table that is centred itself, or only in its products, gives the same products."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from fewer.extract.pls._table import CentredTable
+
+
+@pytest.mark.parametrize(("shift", "by_products"), [(3.0, True), (1e6, False)])
+def test_products_are_centred_where_the_means_are_small_and_a_copy_where_not(shift, by_products):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 50)) + shift
+    V, T = rng.normal(size=(50, 2)), rng.normal(size=(30, 2))
+    exact, lean = CentredTable(X), CentredTable(X, products_only=True)
+    assert lean.by_products == by_products
+    assert np.shares_memory(lean.values, X) == by_products
+    np.testing.assert_allclose(lean.square, exact.square, rtol=1e-12)
+    np.testing.assert_allclose(lean.times(V), exact.times(V), atol=1e-11)
+    np.testing.assert_allclose(lean.times(V[:, 0]), exact.times(V)[:, 0], atol=1e-11)
+    np.testing.assert_allclose(lean.back(T), exact.back(T), atol=1e-11)
+    np.testing.assert_allclose(lean.back(T[:, 0]), exact.back(T)[:, 0], atol=1e-11)
+    np.testing.assert_allclose(lean.row_products(), exact.row_products(), atol=1e-11)
+    np.testing.assert_allclose(lean.column_products(), exact.column_products(), atol=1e-11)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_a_sparse_table_gives_the_products_of_a_dense_one(scale):
+    rng = np.random.default_rng(1)
+    X = rng.poisson(0.4, size=(20, 30)).astype(float)
+    X[:, 4] = 0
+    V, T = rng.normal(size=(30, 2)), rng.normal(size=(20, 2))
+    exact, thin = CentredTable(X, scale=scale), CentredTable(sparse.csr_array(X), scale=scale)
+    for found, expected in (
+        (thin.square, exact.square),
+        (thin.times(V), exact.times(V)),
+        (thin.back(T), exact.back(T)),
+        (thin.row_products(), exact.row_products()),
+        (thin.column_products(), exact.column_products()),
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-11)
