@@ -24,6 +24,9 @@ def main(
     cpu: Annotated[
         bool, typer.Option("--cpu", help="Count processor time, on a machine that others use too; set one thread.")
     ] = False,
+    only: Annotated[
+        str, typer.Option(help="Cases with this in their name; the results of the others stay in the file.")
+    ] = "",
     results: Annotated[Path, typer.Option(help="Folder for the JSON files.")] = FOLDER / "results",
 ) -> None:
     """Time fewer beside its peers. Exit code 1 when a contender fails or results disagree."""
@@ -35,11 +38,12 @@ def main(
     for bench in benches:
         console.rule(f"{escape(bench)}: {escape(question_of(bench))}", align="left")
         finished = []
-        for case in cases_of(bench):
+        for case in (case for case in cases_of(bench) if only in case.data):
             measure = partial(peak_megabytes, bench, case.data) if memory else lambda contender: None
             finished.append(run_case(case, repeats=repeats, clock=clock, peak_megabytes=measure))
             print_case(finished[-1], console)
-        write_results(results / f"{bench}.json", bench, finished, repeats, clock="cpu" if cpu else "wall")
+        path, clock_name = results / f"{bench}.json", "cpu" if cpu else "wall"
+        write_results(path, bench, finished, repeats, clock=clock_name, keep_others=bool(only))
         sound = sound and all(case.sound for case in finished)
     raise typer.Exit(0 if sound else 1)
 

@@ -17,9 +17,20 @@ from benchmarks.contest import CaseResult, Standing
 _ALWAYS = ("fewer", "numpy", "scipy", "scikit-learn", "numba", "polars")
 
 
-def write_results(path: Path, bench: str, cases: Iterable[CaseResult], repeats: int, clock: str = "wall") -> None:
-    """Write the results of one bench, readable on their own years later."""
+def write_results(
+    path: Path,
+    bench: str,
+    cases: Iterable[CaseResult],
+    repeats: int,
+    clock: str = "wall",
+    *,
+    keep_others: bool = False,
+) -> None:
+    """Write the results of one bench, readable on their own years later; of a part of it, into those of the whole."""
     cases = list(cases)
+    if keep_others and path.exists():
+        _replace_cases(path, [_case(case) for case in cases])
+        return
     peers = {standing.name for case in cases for standing in case.standings if not standing.ours}
     document = {
         "bench": bench,
@@ -31,6 +42,18 @@ def write_results(path: Path, bench: str, cases: Iterable[CaseResult], repeats: 
         "cases": [_case(case) for case in cases],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
+    _write(path, document)
+
+
+def _replace_cases(path: Path, cases: list[dict[str, Any]]) -> None:
+    """Put cases in the place of those of their name; what the file says of the machine is that of the whole run."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    new = {case["data"]: case for case in cases}
+    document["cases"] = [new.pop(case["data"], case) for case in document["cases"]] + list(new.values())
+    _write(path, document)
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
     beside = path.with_suffix(".part")  # a run that is stopped here leaves the former results whole
     beside.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     beside.replace(path)

@@ -73,3 +73,16 @@ def test_the_file_holds_every_time_with_the_machine_and_the_versions(tmp_path):
     assert disagreed["contenders"][0]["ratio"] is None
     assert unavailable["unavailable"] == "needs ALLAML.mat"
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_some_cases_run_again_take_the_place_of_their_old_results(tmp_path):
+    path = tmp_path / "it.json"
+    write_results(path, "it", [AGREED, DISAGREED], 7, keep_others=True)
+    first = json.loads(path.read_text())
+    again = CaseResult("other", (Standing("fewer", True, "ok", Timing((3.0,)), objective=1.5),))
+    write_results(path, "it", [again], 7, keep_others=True)
+    second = json.loads(path.read_text())
+    assert [case["data"] for case in second["cases"]] == ["[wide] table", "other"]
+    assert second["cases"][0] == first["cases"][0]
+    assert second["cases"][1]["contenders"][0]["timing"]["median"] == 3.0
+    assert second["when"] == first["when"]
