@@ -55,6 +55,7 @@ from fewer.extract.projection_pursuit import (
     LikelihoodRatioDiscriminant,
     ProjectionPursuitDiscriminant,
 )
+from fewer.extract.random_projection import RandomProjection, distortion_dim, landmark_dim, margin_dim
 
 __all__ = [
     "HDDA",
@@ -91,6 +92,7 @@ __all__ = [
     "PenalizedKernelCCA",
     "PolynomialPLSRegressor",
     "ProjectionPursuitDiscriminant",
+    "RandomProjection",
     "ReconstructionPCA",
     "RegularizedFisher",
     "RegularizedFisherCV",
@@ -99,7 +101,10 @@ __all__ = [
     "cooccurrence_to_labeled",
     "criterion_curve",
     "discriminant_scores_matrix",
+    "distortion_dim",
+    "landmark_dim",
     "loadings",
+    "margin_dim",
     "normalized_rbf",
     "one_shot_nn",
     "plot_biplot",

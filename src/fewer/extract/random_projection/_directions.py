@@ -1,0 +1,150 @@
+"""Random directions, each kind held in the form that takes least room, with the product of a table with them.
+
+All keep the squared length of a row on average. With d directions,
+
+- "gaussian" has entries ``N(0, 1 / d)``;
+- "sign" has entries ``+-1 / sqrt(d)``, one bit each;
+- "orthogonal" has directions at right angles, of length ``sqrt(p / d)``;
+- "sparse" adds each of the p columns to s of the new ones, with signs ``+-1 / sqrt(s)``.
+
+The squared length of a projected row x varies by ``2 |x|^4 / d`` for the first, and by ``2 (|x|^4 - sum x_i^4) / d``
+for signs, few or many: a fixed number of entries for each column spares the sparse ones what chance would add.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn.utils import gen_batches
+
+from fewer._kernels._sparse_projection import project_rows, project_sparse_rows
+
+_CELLS = 4_000_000
+"""Entries that are unpacked from their bits at a time."""
+
+
+@dataclass(frozen=True)
+class DenseDirections:
+    """All entries, of (columns, directions)."""
+
+    entries: np.ndarray
+
+    @property
+    def n_components(self) -> int:
+        return self.entries.shape[1]
+
+    def matrix(self) -> np.ndarray:
+        """The directions as rows."""
+        return self.entries.T
+
+    def project(self, X: Any) -> np.ndarray:
+        return X @ self.entries
+
+
+@dataclass(frozen=True)
+class SignDirections:
+    """One bit for each entry, of (columns, directions / 8)."""
+
+    bits: np.ndarray
+    n_components: int
+    dtype: str  # by its name, which skops trusts
+
+    def matrix(self) -> np.ndarray:
+        """The directions as rows."""
+        return self._signs(slice(None)).T / np.sqrt(self.n_components, dtype=self.dtype)
+
+    def project(self, X: Any) -> np.ndarray:
+        if sparse.issparse(X):
+            X = X.tocsc()  # of which some columns are cheap to take
+        projected = np.zeros((X.shape[0], self.n_components), dtype=self.dtype)
+        for columns in gen_batches(X.shape[1], max(1, _CELLS // self.n_components)):
+            projected += X[:, columns] @ self._signs(columns)
+        projected /= math.sqrt(self.n_components)
+        return projected
+
+    def _signs(self, columns: slice) -> np.ndarray:
+        signs = np.unpackbits(self.bits[columns], axis=1, count=self.n_components).astype(self.dtype)
+        signs *= 2
+        signs -= 1
+        return signs
+
+
+@dataclass(frozen=True)
+class SparseDirections:
+    """To which directions each column goes, with which entry: both of (columns, spread)."""
+
+    targets: np.ndarray
+    entries: np.ndarray
+    n_components: int
+
+    def matrix(self) -> sparse.csr_array:
+        """The directions as rows."""
+        n_columns, spread = self.targets.shape
+        indptr = np.arange(0, self.targets.size + 1, spread)
+        shape = (n_columns, self.n_components)
+        return sparse.csr_array((self.entries.ravel(), self.targets.ravel(), indptr), shape=shape).T.tocsr()
+
+    def project(self, X: Any) -> np.ndarray:
+        projected = np.zeros((X.shape[0], self.n_components), dtype=self.entries.dtype)
+        if sparse.issparse(X):
+            project_sparse_rows(X.data, X.indices, X.indptr, self.targets, self.entries, projected)
+        else:
+            project_rows(np.ascontiguousarray(X), self.targets, self.entries, projected)
+        return projected
+
+
+@dataclass(frozen=True)
+class AllColumns:
+    """The columns as they are."""
+
+    n_components: int
+    dtype: str
+
+    def matrix(self) -> sparse.csr_array:
+        """The directions as rows."""
+        return sparse.eye_array(self.n_components, format="csr", dtype=self.dtype)
+
+    def project(self, X: Any) -> Any:
+        return X.copy()
+
+
+Directions = DenseDirections | SignDirections | SparseDirections | AllColumns
+
+
+def drawn_directions(
+    kind: str, n_columns: int, n_components: int, spread: int, dtype: np.dtype, rng: np.random.Generator
+) -> Directions:
+    """Directions of a kind; ``spread`` is for sparse ones."""
+    if kind == "gaussian":
+        return DenseDirections(gaussian_entries(n_columns, n_components, rng).astype(dtype, copy=False))
+    if kind == "orthogonal":
+        return DenseDirections(orthogonal_entries(n_columns, n_components, rng).astype(dtype))
+    if kind == "sign":
+        bits = rng.integers(256, size=(n_columns, -(-n_components // 8)), dtype=np.uint8)
+        return SignDirections(bits, n_components, dtype.name)
+    return sparse_directions(n_columns, n_components, min(spread, n_components), dtype, rng)
+
+
+def gaussian_entries(n_columns: int, n_components: int, rng: np.random.Generator) -> np.ndarray:
+    """Normal entries with as many digits as chance needs: single precision is twice as fast to draw."""
+    entries = rng.standard_normal((n_columns, n_components), dtype=np.float32)
+    entries /= np.float32(math.sqrt(n_components))
+    return entries
+
+
+def orthogonal_entries(n_columns: int, n_components: int, rng: np.random.Generator) -> np.ndarray:
+    """Directions at right angles, as columns."""
+    basis, _ = linalg.qr(rng.standard_normal((n_columns, n_components)), mode="economic", check_finite=False)
+    return basis * math.sqrt(n_columns / n_components)
+
+
+def sparse_directions(
+    n_columns: int, n_components: int, spread: int, dtype: np.dtype, rng: np.random.Generator
+) -> SparseDirections:
+    """One target in each of ``spread`` equal parts of the new columns, so that no two of a column's are the same."""
+    edges = np.linspace(0, n_components, spread + 1).astype(np.int64)
+    targets = rng.integers(edges[:-1], edges[1:], size=(n_columns, spread)).astype(np.uint32)
+    signs = 2 * rng.integers(2, size=(n_columns, spread)) - 1
+    return SparseDirections(targets, (signs / math.sqrt(spread)).astype(dtype), n_components)
