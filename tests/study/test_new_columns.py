@@ -38,6 +38,7 @@ def study(tmp_path_factory):
         n_folds=4,
         n_repeats=2,
         n_permutations=19,
+        sizes=[1, 2, 4, 8],
         n_jobs=1,
         out=tmp_path_factory.mktemp("made") / "study",
     )

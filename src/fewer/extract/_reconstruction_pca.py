@@ -138,6 +138,8 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     True
     """
 
+    _nested = True  # the first directions do not depend on how many are kept
+
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "epsilon": [Interval(Real, 0, 1, closed="neither")],
