@@ -106,6 +106,14 @@ def test_text_where_numbers_are_predicted_is_told(y):
     assert np.asarray(validated(Taker(), np.eye(2), ["1", "2"], y_numeric=True)[1], dtype=float).tolist() == [1.0, 2.0]
 
 
+@pytest.mark.parametrize(("hole", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_numbers_that_cannot_be_used_are_told_by_their_rows(hole, name):
+    with pytest.raises(ValueError, match=f"^Input y contains {name}, in row 1. Taker needs a number there"):
+        validated(Taker(), np.eye(3), np.array([0.5, hole, 1.5]))
+    with pytest.raises(ValueError, match=f"contains {name}, in 2 rows, the first is row 1"):
+        validated(Taker(), np.eye(3), np.array([0.5, hole, hole]))
+
+
 def test_classes_are_coded_in_sorted_order():
     classes, codes = encoded_classes(np.array(["spam", "ham", "spam"]), "Taker")
     assert (classes.tolist(), codes.tolist()) == (["ham", "spam"], [1, 0, 1])

@@ -9,9 +9,10 @@ from scipy import linalg, sparse, stats
 from sklearn.datasets import load_iris, load_wine, make_circles
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
+from sklearn.svm import LinearSVR
 
 from fewer.extract import (
     CanonicalCorrespondenceAnalysis,
@@ -97,7 +98,8 @@ def test_empty_rows_and_columns_have_no_scores_and_new_ones_are_in_the_middle():
     assert np.flatnonzero(np.isnan(model.column_scores_[:, 0])).tolist() == [3]
     rest = CorrespondenceAnalysis().fit(np.delete(np.delete(counts, 2, axis=0), 3, axis=1))
     np.testing.assert_allclose(np.delete(model.row_scores_, 2, axis=0), rest.row_scores_, atol=1e-10)
-    new = model.transform([[0, 0, 0, 0, 0], [0, 0, 0, 7, 0], [1, 2, 3, 0, 4], [1, 2, 3, 9, 4]])
+    with pytest.warns(UserWarning, match="2 rows held no counts .* transform gives 0, the middle"):
+        new = model.transform([[0, 0, 0, 0, 0], [0, 0, 0, 7, 0], [1, 2, 3, 0, 4], [1, 2, 3, 9, 4]])
     np.testing.assert_allclose(new[:2], 0)
     np.testing.assert_allclose(new[2], new[3], err_msg="a column that training did not know says nothing")
 
@@ -154,6 +156,19 @@ def test_probabilities_are_those_of_lda():
     few = CanonicalCorrespondenceAnalysis(1).fit(X, y)
     np.testing.assert_allclose(few.transform(X)[:, 0], ours.transform(X)[:, 0], rtol=1e-8)
     assert few.score(X, y) < ours.score(X, y)
+
+
+def test_the_score_of_counts_is_that_of_occurrences():
+    X, Y = described()
+    model = CanonicalCorrespondenceAnalysis().fit(X, Y)
+    rows, labels = cooccurrence_to_labeled(Y, X)
+    by_hand = np.mean(model.predict(rows) == labels)
+    assert model.score(X, Y) == pytest.approx(by_hand)
+    assert model.score(X, sparse.csr_array(Y)) == pytest.approx(by_hand)
+    doubled = model.score(np.vstack([X, X[:5]]), np.vstack([Y, Y[:5]]))
+    assert model.score(X, Y, sample_weight=np.where(np.arange(len(X)) < 5, 2, 1)) == pytest.approx(doubled)
+    with pytest.raises(ValueError, match=r"y has shape .* or one label for each row"):
+        model.score(X, Y[:, :2])
 
 
 def test_probabilities_follow_counts_where_columns_say_nothing():
@@ -298,6 +313,11 @@ def test_optimal_scoring_refuses_what_does_not_fit():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="not both"):
         OptimalScoringLDA(regressor=Ridge(), penalty=1.0).fit(X, y)
+    for classifier in (LogisticRegression(), RidgeClassifier()):
+        with pytest.raises(ValueError, match="predicts classes, and numbers are needed"):
+            OptimalScoringLDA(regressor=classifier).fit(X, y)
+    with pytest.raises(ValueError, match=r"3 targets at once.*MultiOutputRegressor\(LinearSVR\(\)\)"):
+        OptimalScoringLDA(regressor=LinearSVR()).fit(X, y)
     with pytest.raises(ValueError, match="penalty has shape"):
         OptimalScoringLDA(penalty=[1.0, 2.0]).fit(X, y)
     with pytest.raises(ValueError, match="one class only"):
@@ -395,7 +415,8 @@ def test_rows_without_counts_are_in_the_middle_of_the_gradient():
     _, _, means, rng = responses()
     counts = rng.poisson(means)
     model = GaussianResponseModel().fit(counts)
-    np.testing.assert_allclose(model.transform(np.zeros((1, 8))), 0)
+    with pytest.warns(UserWarning, match="row 0 held no counts"):
+        np.testing.assert_allclose(model.transform(np.zeros((1, 8))), 0)
     with pytest.raises(TypeError, match="Sparse data was passed"):
         GaussianResponseModel().fit(sparse.csr_array(counts))
 

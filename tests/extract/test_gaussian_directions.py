@@ -337,6 +337,11 @@ def test_phd_says_when_there_is_nothing_to_find():
         PHD().fit(X, rng.normal(size=10))
     with pytest.raises(ValueError, match="y is 3 in every row"):
         PHD().fit(X, np.full(10, 3.0))
+    tall = rng.normal(size=(50, 3))
+    with pytest.raises(ValueError, match=r"nothing is curved: y is linear in the columns. SIR\(n_components=1\)"):
+        PHD().fit(tall, tall @ [1.0, 2.0, 0.0])
+    with pytest.raises(ValueError, match="Input y contains NaN, in row 0"):
+        PHD().fit(tall, np.append(np.nan, tall[1:, 0]))
 
 
 def test_common_axes_of_two_classes_solve_one_eigenproblem():
@@ -391,3 +396,22 @@ def test_criterion_curve_wants_a_plane():
         criterion_curve(np.column_stack([X[:, 0], 2 * X[:, 0]]), y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         criterion_curve(X[:, :2], y[:9])
+
+
+@pytest.mark.parametrize("n_angles", [0, -3, 2.5])
+def test_criterion_curve_wants_some_angles(n_angles):
+    with pytest.raises(ValueError, match="'n_angles' parameter"):
+        criterion_curve(np.eye(4)[:, :2], [0, 0, 1, 1], n_angles=n_angles)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("model", [SIR(1), SAVE(), GaussianLRDiscriminant(random_state=0), CPCDiscriminant()])
+@pytest.mark.parametrize("factor", [2.0**530, 2.0**-530])
+def test_numbers_whose_squares_cannot_be_counted_change_nothing(model, factor):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50)
+    X = rng.normal(size=(100, 3)) * np.where(y[:, None] == 0, 1, [3, 1, 1]) + np.outer(y, [0, 1, 0])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The axes of the classes")
+        usual = model.fit(X, y).transform(X)
+        np.testing.assert_allclose(model.fit(factor * X, y).transform(factor * X), usual, atol=1e-12)

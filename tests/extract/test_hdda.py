@@ -1,5 +1,7 @@
 """HDDA: estimates of every model, rules for dimensions, small and degenerate classes, bad input."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -115,9 +117,11 @@ def test_dimensions_by_held_out_rows_are_those_of_fits_one_by_one():
 
 def test_a_dimension_that_is_too_large_is_lowered():
     X, y = load_iris(return_X_y=True)
-    assert (HDDA(n_dims=99).fit(X, y).dims_ == 3).all()  # one less than columns
+    with pytest.warns(UserWarning, match=r"n_dims=99 is more than .* class 0 allow, so that it has 3 \(and 2 more"):
+        assert (HDDA(n_dims=99).fit(X, y).dims_ == 3).all()  # one less than columns
     few = np.r_[0:3, 50:90]
-    model = HDDA(n_dims=3).fit(X[few], y[few])
+    with pytest.warns(UserWarning, match="n_dims=3 is more than"):
+        model = HDDA(n_dims=3).fit(X[few], y[few])
     assert model.dims_[0] < 3
     assert np.isfinite(model.predict_proba(X)).all()
 
@@ -138,7 +142,11 @@ def test_one_row_constant_classes_and_repeated_columns():
     X[29:39] = 5.0  # all rows of a class the same
     X = np.column_stack([X, X[:, 0], np.ones(40)])
     for model in ("full", "isometric", "homothetic", "common_noise"):
-        fitted = HDDA(model).fit(X, y)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            fitted = HDDA(model).fit(X, y)
+        alone = any("single row" in str(each.message) and "'d'" in str(each.message) for each in told)
+        assert alone == (model in ("full", "homothetic")), "a class of one row matters where variances are its own"
         assert np.isfinite(fitted.predict_proba(X)).all()
         assert (fitted.b_ > 0).all()
     with pytest.raises(ValueError, match="Class 'd' has a single row"):
@@ -147,10 +155,15 @@ def test_one_row_constant_classes_and_repeated_columns():
 
 def test_one_column_and_a_constant_table():
     X, y = np.arange(12.0)[:, None], np.arange(12) // 6
-    model = HDDA().fit(X, y)
+    with pytest.warns(UserWarning, match="for the table has one column only: transform gives no columns"):
+        model = HDDA().fit(X, y)
     assert (model.dims_ == 0).all()  # one direction always lies outside
     assert model.score(X, y) == 1
-    assert np.isfinite(HDDA().fit(np.ones((12, 3)), y).predict_proba(np.ones((2, 3)))).all()
+    with pytest.warns(UserWarning, match="no direction stands out: transform gives no columns.*constant columns"):
+        model = HDDA().fit(np.ones((12, 3)), y)
+    assert np.isfinite(model.predict_proba(np.ones((2, 3)))).all()
+    with pytest.raises(ValueError, match="squares are beyond"):
+        HDDA().fit(1e170 * np.eye(12), y)
 
 
 def test_new_columns_are_axes_of_the_classes_in_turn():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -126,13 +127,33 @@ def test_the_largest_cluster_is_the_first_and_axes_have_its_number():
 
 def test_hard_cases_stay_finite():
     X = np.repeat(np.eye(3), 4, axis=0)  # three points, four times each
-    model = HDDC(3, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match="no direction stands out: transform gives no columns"):
+        model = HDDC(3, random_state=0).fit(X)
     assert np.isfinite(model.predict_proba(X)).all()
-    assert np.isfinite(HDDC(2, random_state=0).fit(np.arange(10.0)[:, None]).score_samples([[3.0]])).all()
+    with pytest.warns(UserWarning, match="the table has one column only"):
+        assert np.isfinite(HDDC(2, random_state=0).fit(np.arange(10.0)[:, None]).score_samples([[3.0]])).all()
+    with pytest.warns(UserWarning, match="n_dims=9 is more than the rows or columns of cluster"):
+        HDDC(2, n_dims=9, random_state=0).fit(far_clusters()[0][:40, :4])
     with pytest.raises(ValueError, match="only 3 rows"):
         HDDC(4).fit(np.eye(3))
     with pytest.raises(ValueError, match="n_dims"):
         HDDC(2, n_dims=[1, 2, 3]).fit(X)
+
+
+@pytest.mark.parametrize("n_columns", [8, 200])
+def test_sparse_is_dense(n_columns):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(1.0, size=(60, n_columns)).astype(float)
+    X[:30, :3] += 5
+    model = HDDC(2, n_dims=1, random_state=0)
+    dense, thin = model.fit(X).transform(X), model.fit(sparse.csr_array(X)).transform(sparse.csr_array(X))
+    np.testing.assert_allclose(thin, dense, atol=1e-8)
+
+
+def test_a_sparse_table_without_room_is_told(monkeypatch):
+    monkeypatch.setattr("fewer.extract.hdda._hddc._MOST_CELLS", 100)
+    with pytest.raises(ValueError, match=r"too many for that: have TruncatedSVD\(100\)"):
+        HDDC().fit(sparse.eye_array(20, 10, format="csr"))
 
 
 def test_an_unfinished_fit_is_told():

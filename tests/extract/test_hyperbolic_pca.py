@@ -196,7 +196,7 @@ def test_what_tells_nothing_is_refused():
     with pytest.raises(ValueError, match="No two rows are of different classes"):
         HyperbolicPCA().fit_pairs(X, [[0, 1], [1, 2]], [1, 1])
     with pytest.raises(ValueError, match="r must be 1"):
-        HyperbolicPCA().fit_pairs(X, [[0, 1]], [0])
+        HyperbolicPCA().fit_pairs(X, [[0, 1], [1, 2]], [2, 1])
     with pytest.raises(ValueError, match="numbers of rows from 0 to 47"):
         HyperbolicPCA().fit_pairs(X, [[0, 48], [1, 2]], [1, -1])
     with pytest.raises(ValueError, match="pairs has 3 columns"):
@@ -209,8 +209,24 @@ def test_what_tells_nothing_is_refused():
         HyperbolicPCA(2).fit(X, y).risk_bound(2)
     with pytest.raises(ValueError, match=r"NaN, in column 1 \(row 2\)"):
         HyperbolicPCA().fit(np.where(np.arange(10).reshape(5, 2) == 5, np.nan, 1.0), [0, 0, 1, 1, 1])
-    with pytest.raises(ValueError, match="C=0 must be above 0"):
-        normalized_rbf(0)
+    for grid in ([], ["wide"], [np.nan]):
+        with pytest.raises(ValueError, match="c_grid must hold thresholds between 0 and 1"):
+            HyperbolicPCA(c_grid=grid).fit(X, y)
+    for wrong in (0, "wide", None, np.nan):
+        with pytest.raises(ValueError, match="C must be a number above 0, such as 8; it is"):
+            normalized_rbf(wrong)
+
+
+def test_pairs_may_be_told_by_signs_zeros_and_truth():
+    X, y = clusters()
+    pairs = np.array([[0, 1], [0, 20], [5, 6], [7, 40], [30, 31]])
+    same = y[pairs[:, 0]] == y[pairs[:, 1]]
+    model = HyperbolicPCA(2, kernel="linear", balanced=False)
+    signs, truth, zeros = (
+        model.fit_pairs(X, pairs, r).transform(X) for r in (np.where(same, 1, -1), same, same.astype(int))
+    )
+    np.testing.assert_array_equal(signs, truth)
+    np.testing.assert_array_equal(signs, zeros)
 
 
 def test_one_example_of_each_class_is_enough_where_classes_are_far_apart():

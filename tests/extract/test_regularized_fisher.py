@@ -45,6 +45,8 @@ def test_scores_are_the_formula_of_the_paper():
 def test_scores_refuse_a_single_class():
     with pytest.raises(ValueError, match="one class only"):
         discriminant_scores_matrix([1, 1, 1])
+    with pytest.raises(ValueError, match="y is empty"):
+        discriminant_scores_matrix([])
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])

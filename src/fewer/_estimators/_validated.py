@@ -23,6 +23,8 @@ def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) 
         except ValueError as error:
             if str(error).startswith("Input contains NaN"):  # of y: for X the message names it
                 refuse_missing_labels(np.asarray(y), who)
+            if str(error).startswith("Input y contains"):
+                _refuse_unusable_numbers(np.asarray(y), who)
             raise
 
 
@@ -124,6 +126,17 @@ def _refuse_text_target(y: Any, who: str) -> None:
                     f"y holds text, such as {str(value)!r}, and {who} predicts numbers: give numbers, or use a "
                     "classifier if these are names of classes."
                 )
+
+
+def _refuse_unusable_numbers(y: np.ndarray, who: str) -> None:
+    """Say in which rows a numeric target is missing or infinite."""
+    if y.dtype.kind != "f" or y.ndim != 1:
+        return
+    for what, wrong in (("NaN", np.isnan(y)), ("infinity", np.isinf(y))):
+        rows = np.flatnonzero(wrong)
+        if rows.size:
+            where = f"row {rows[0]}" if rows.size == 1 else f"{rows.size:,} rows, the first is row {rows[0]}"
+            raise ValueError(f"Input y contains {what}, in {where}. {who} needs a number there: leave these rows out.")
 
 
 def _is_number(text: str) -> bool:

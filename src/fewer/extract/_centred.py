@@ -28,10 +28,11 @@ def scatter(X: Any, mean: np.ndarray) -> np.ndarray:
         products = _dense(X.T @ X) - np.outer(sums, mean) - np.outer(mean, sums)
         return products + n_rows * np.outer(mean, mean)
     total = np.zeros((n_columns, n_columns))
-    for rows in _blocks(n_rows, n_columns):
-        block = X[rows] - mean
-        total += block.T @ block
-    return total
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in _blocks(n_rows, n_columns):
+            block = X[rows] - mean
+            total += block.T @ block
+    return _within_range(total)
 
 
 def centred_gram(X: Any, mean: np.ndarray) -> np.ndarray:
@@ -41,10 +42,11 @@ def centred_gram(X: Any, mean: np.ndarray) -> np.ndarray:
         along = np.asarray(X @ mean, dtype=np.float64)
         return _dense(X @ X.T) - along[:, None] - along + mean @ mean
     total = np.zeros((n_rows, n_rows))
-    for columns in _blocks(n_columns, n_rows):
-        block = X[:, columns] - mean[columns]
-        total += block @ block.T
-    return total
+    with np.errstate(over="ignore", invalid="ignore"):
+        for columns in _blocks(n_columns, n_rows):
+            block = X[:, columns] - mean[columns]
+            total += block @ block.T
+    return _within_range(total)
 
 
 def centred_columns_times(X: Any, weights: np.ndarray) -> np.ndarray:
@@ -75,6 +77,15 @@ def positive_eigenpairs(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _blocks(length: int, other_length: int) -> Iterator[slice]:
     return gen_batches(length, max(_FEWEST, _CELLS // other_length))
+
+
+def _within_range(products: np.ndarray) -> np.ndarray:
+    if not np.isfinite(np.trace(products)):
+        raise ValueError(
+            "The table holds numbers so large that their squares are beyond what a computer counts with (about 1e308): "
+            "bring the columns to other units, by MaxAbsScaler as the step before in a pipeline."
+        )
+    return products
 
 
 def _dense(products: Any) -> np.ndarray:

@@ -32,6 +32,13 @@ def uncorrelated(
     which is added to the variances in the units of the table. Directions without variance are left out.
     ``row_weights`` add up to 1.
     """
+    factors = _factors_into_range(X, column_by_column=unit_variance and not ridge)
+    if factors is not None:
+        inside = X @ sparse.diags_array(factors) if sparse.issparse(X) else X * factors
+        its_ridge = ridge and ridge * float(factors[0]) ** 2
+        found = uncorrelated(inside, unit_variance=unit_variance, row_weights=row_weights, ridge=its_ridge)
+        scale = factors[:, None] if unit_variance else 1
+        return Coordinates(found.mean / factors, found.to * scale)
     shares = np.full(X.shape[0], 1 / X.shape[0]) if row_weights is None else row_weights
     mean, scales = _mean_and_scale(X, shares)
     if not scales.any():
@@ -47,6 +54,20 @@ def uncorrelated(
     if in_rows:
         vectors = _combined_rows(X, mean, weights, vectors * np.sqrt(shares)[:, None]) / np.sqrt(variances)
     return Coordinates(mean, vectors * weights[:, None] / (np.sqrt(variances + ridge) if unit_variance else 1))
+
+
+def _factors_into_range(X: Any, column_by_column: bool) -> np.ndarray | None:
+    """What brings columns to a size whose squares can be counted with; None if all are of such a size already."""
+    axis = 0 if column_by_column else None
+    ends = [end.toarray() if sparse.issparse(end) else end for end in (X.max(axis=axis), X.min(axis=axis))]
+    largest = np.abs(np.asarray(ends, dtype=np.float64)).max(axis=0).ravel()
+    reach = np.finfo(X.dtype).max ** 0.25
+    extreme = (largest > reach) | ((largest < 1 / reach) & (largest > 0))
+    if not extreme.any():
+        return None
+    # Powers of two, so that no digit changes.
+    factors = np.where(extreme, 2.0 ** -np.round(np.log2(np.where(extreme, largest, 1))), 1).astype(X.dtype)
+    return np.broadcast_to(factors, X.shape[1]).copy()
 
 
 def rows_along(X: Any, coordinates: Coordinates) -> np.ndarray:

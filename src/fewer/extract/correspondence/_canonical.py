@@ -273,6 +273,39 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
+    def score(self, X, y, sample_weight=None):
+        """Share of the rows, or of all occurrences, whose class is the most probable one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Columns that describe the rows.
+        y : array-like of shape (n_samples,) or {array-like, sparse matrix} of shape (n_samples, n_classes)
+            Label of each row, or how often each class occurred in it, as in ``fit``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts.
+
+        Returns
+        -------
+        score : float
+            Accuracy; of counts, as if every occurrence were a row of its own.
+        """
+        y = y if sparse.issparse(y) or hasattr(y, "shape") else np.asarray(y)
+        if len(y.shape) < 2 or y.shape[1] == 1:
+            return super().score(X, y, sample_weight)
+        counts = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
+        best = self.predict_proba(X).argmax(axis=1)
+        if counts.shape != (len(best), len(self.classes_)):
+            raise ValueError(
+                f"y has shape {counts.shape}, and counts of {len(best)} rows in the {len(self.classes_)} classes of "
+                "fit are needed, or one label for each row."
+            )
+        refuse_negative(counts, type(self).__name__)
+        weights = counts if sample_weight is None else counts * np.asarray(sample_weight, dtype=float)[:, None]
+        if not weights.sum():
+            raise ValueError("y holds no counts, so there is nothing to score.")
+        return float(weights[np.arange(len(best)), best].sum() / weights.sum())
+
     @property
     def axes_(self) -> np.ndarray:
         return self.components_.T

@@ -18,7 +18,14 @@ from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.correspondence._axes import Axis, axes_by_averaging, axes_by_svd
-from fewer.extract.correspondence._counts import CountTable, count_table, refuse_negative, residuals, total_inertia
+from fewer.extract.correspondence._counts import (
+    CountTable,
+    count_table,
+    refuse_negative,
+    residuals,
+    total_inertia,
+    warn_of_empty_rows,
+)
 
 _NO_AXIS = 1e-7
 
@@ -49,7 +56,7 @@ class CorrespondenceAnalysis(CallbackSupportMixin, Extractor):
     Attributes
     ----------
     row_scores_ : ndarray of shape (n_samples, n_components)
-        Scores of the training rows; NaN for rows without counts.
+        Scores of the training rows; NaN for rows without counts, which ``transform`` puts at 0.
     column_scores_ : ndarray of shape (n_features, n_components)
         Scores of the columns; NaN for those without counts.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -81,7 +88,8 @@ class CorrespondenceAnalysis(CallbackSupportMixin, Extractor):
 
     Notes
     -----
-    A new row without counts is put at the origin, where the average row is.
+    A row without counts has no profile. ``row_scores_`` says so by NaN; ``transform``, which feeds other estimators,
+    puts it at the origin, where the average row is, with a warning.
 
     References
     ----------
@@ -203,12 +211,13 @@ class CorrespondenceAnalysis(CallbackSupportMixin, Extractor):
         Returns
         -------
         X_new : ndarray of shape (n_samples, n_components)
-            Their scores; 0 for a row without counts in the columns that had any in training.
+            Their scores; 0, with a warning, for a row without counts in the columns that had any in training.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         refuse_negative(X, type(self).__name__, getattr(self, "feature_names_in_", None))
         totals = X @ (self.column_masses_ > 0).astype(X.dtype)
+        warn_of_empty_rows(totals, type(self).__name__)
         scores = X @ self.components_.T
         return np.divide(scores, totals[:, None], out=np.zeros_like(scores), where=totals[:, None] > 0)
 

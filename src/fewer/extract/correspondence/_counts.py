@@ -50,7 +50,7 @@ def count_table(counts: Any, who: str) -> CountTable:
     empty = [len(row_totals) - len(rows), len(column_totals) - len(columns)]
     if any(empty):
         what = " and ".join(f"{n} {thing}" for n, thing in zip(empty, ("rows", "columns"), strict=True) if n)
-        warn_caller(f"{what} hold no counts: they take no part in the fit of {who}, and their scores are NaN.")
+        warn_caller(f"{what} hold no counts: they take no part in the fit of {who}, and have no scores (NaN).")
         counts = counts[rows][:, columns]
     if len(rows) < 2 or len(columns) < 2:
         raise ValueError(
@@ -58,6 +58,17 @@ def count_table(counts: Any, who: str) -> CountTable:
             "hold any: two or more of each are needed (n_samples=1 or n_features=1 are too few)."
         )
     return CountTable(counts, row_totals[rows], column_totals[columns], rows, columns)
+
+
+def warn_of_empty_rows(totals: np.ndarray, who: str) -> None:
+    """Say that rows without counts are put in the middle."""
+    n_empty = int(np.count_nonzero(totals <= 0))
+    if n_empty:
+        which = f"row {int(np.argmin(totals > 0))}" if n_empty == 1 else f"{n_empty} rows"
+        warn_caller(
+            f"{which} held no counts in the columns that {who} was fitted to: with nothing known, transform gives 0, "
+            "the middle of the training rows."
+        )
 
 
 def residuals(table: CountTable) -> Any:

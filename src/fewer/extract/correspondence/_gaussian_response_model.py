@@ -16,7 +16,7 @@ from fewer._estimators import checked_array, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.correspondence._correspondence_analysis import placed
-from fewer.extract.correspondence._counts import CountTable, count_table, refuse_negative
+from fewer.extract.correspondence._counts import CountTable, count_table, refuse_negative, warn_of_empty_rows
 from fewer.extract.correspondence._gaussian_response import Fit, Response, fitted_response, row_scores
 
 
@@ -47,7 +47,7 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
     Attributes
     ----------
     row_scores_ : ndarray of shape (n_samples, n_components)
-        Places of the training rows, with mean 0; NaN for rows without counts.
+        Places of the training rows, with mean 0; NaN for rows without counts, which ``transform`` puts at 0.
     column_scores_ : ndarray of shape (n_features, n_components)
         Optima of the columns; NaN for columns without counts.
     tolerances_ : ndarray of shape (n_features,)
@@ -209,12 +209,14 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
         Returns
         -------
         X_new : ndarray of shape (n_samples, n_components)
-            Their places; 0 for rows without counts.
+            Their places; 0, with a warning, for rows without counts.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         refuse_negative(X, type(self).__name__, getattr(self, "feature_names_in_", None))
-        return row_scores(X[:, self._columns].astype(np.float64), self._response).astype(X.dtype)
+        counts = X[:, self._columns].astype(np.float64)
+        warn_of_empty_rows(counts.sum(axis=1), type(self).__name__)
+        return row_scores(counts, self._response).astype(X.dtype)
 
     def scores_from(self, covariates):
         """Places of rows of which the covariates alone are known.

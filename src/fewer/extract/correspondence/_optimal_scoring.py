@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import ClassifierMixin, _fit_context, clone
+from sklearn.base import ClassifierMixin, _fit_context, clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
@@ -185,7 +185,7 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
         if self.regressor is not None:
             if self.penalty is not None:
                 raise ValueError("Give a regressor or a penalty, not both: the regressor has its own.")
-            self.regressor_ = clone(self.regressor).fit(X, indicators)
+            self.regressor_ = self._fitted_regressor(X, indicators)
             self.mean_ = np.asarray(X.mean(axis=0)).ravel().astype(X.dtype)
             return
         if np.ndim(self.penalty) and np.shape(self.penalty) not in ((X.shape[1],), (X.shape[1],) * 2):
@@ -195,6 +195,23 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
             )
         mean, self._coefficients = linear_coefficients(X, indicators - indicators.mean(axis=0), self.penalty)
         self.mean_ = mean.astype(X.dtype)
+
+    def _fitted_regressor(self, X: Any, indicators: np.ndarray) -> Any:
+        name = type(self.regressor).__name__
+        if is_classifier(self.regressor):
+            raise ValueError(
+                f"regressor={name}() predicts classes, and numbers are needed: a regression on scores of the classes. "
+                "Take a regressor, such as Ridge() or KNeighborsRegressor()."
+            )
+        try:
+            return clone(self.regressor).fit(X, indicators)
+        except ValueError as error:
+            if get_tags(self.regressor).target_tags.multi_output:
+                raise
+            raise ValueError(
+                f"regressor={name}() could not be fitted to {indicators.shape[1]} targets at once, one for each class "
+                f"({error}). If it takes one only, wrap it: MultiOutputRegressor({name}())."
+            ) from error
 
     def _fitted(self, X: Any) -> np.ndarray:
         """What the regression makes of the indicators of the classes."""

@@ -74,7 +74,10 @@ def discriminant_scores_matrix(y: Any) -> np.ndarray:
            [ 0.144, -0.25 ],
            [-0.433,  0.75 ]])
     """
-    classes, codes = encoded_classes(column_or_1d(y), "discriminant_scores_matrix")
+    y = column_or_1d(y)
+    if not len(y):
+        raise ValueError("y is empty: discriminant_scores_matrix needs the class of each row, and two classes or more.")
+    classes, codes = encoded_classes(y, "discriminant_scores_matrix")
     return scores_matrix(Groups.of(codes, len(classes)))
 
 

@@ -1,11 +1,12 @@
 """What every direction of a plane is worth, by LR and by SAVE."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_consistent_length
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import column_or_1d
 
 from fewer._estimators import checked_array
@@ -84,7 +85,12 @@ def curve_over_angles(moments: Moments, scales: np.ndarray, angles: np.ndarray, 
 
 
 @validate_params(
-    {"X": ["array-like"], "y": ["array-like"], "criterion": [StrOptions({"lr", "save"})]},
+    {
+        "X": ["array-like"],
+        "y": ["array-like"],
+        "criterion": [StrOptions({"lr", "save"})],
+        "n_angles": [Interval(Integral, 2, None, closed="left")],
+    },
     prefer_skip_nested_validation=True,
 )
 def criterion_curve(X: Any, y: Any, criterion: str = "lr", *, n_angles: int = 720) -> CriterionCurve:
@@ -99,7 +105,7 @@ def criterion_curve(X: Any, y: Any, criterion: str = "lr", *, n_angles: int = 72
     criterion : {"lr", "save"}, default="lr"
         The likelihood ratio of :class:`GaussianLRDiscriminant`, or the criterion of :class:`SAVE`.
     n_angles : int, default=720
-        How many directions.
+        How many directions, 2 or more.
 
     Returns
     -------

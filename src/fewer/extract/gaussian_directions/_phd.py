@@ -141,11 +141,18 @@ class PHD(LinearExtractor):
             return centred
         residuals = centred - Z @ linalg.lstsq(Z, centred, check_finite=False)[0]
         if residuals.std() <= 1e-6 * centred.std():
-            raise ValueError(
-                f"Least squares fits y exactly ({Z.shape[0]} rows, {Z.shape[1]} dimensions), so that no residuals are "
-                "left to find directions for; set response='y', or have PCA as the step before."
-            )
+            raise ValueError(self._why_nothing_is_left(Z))
         return residuals - residuals.mean()
+
+    @staticmethod
+    def _why_nothing_is_left(Z: np.ndarray) -> str:
+        fits = f"Least squares fits y exactly ({Z.shape[0]} rows, {Z.shape[1]} dimensions), so that"
+        if Z.shape[1] >= Z.shape[0] - 1:
+            return f"{fits} no residuals are left to find directions for; have more rows, or PCA as the step before."
+        return (
+            f"{fits} nothing is curved: y is linear in the columns. SIR(n_components=1), or a linear model, finds the "
+            "one direction that it depends on."
+        )
 
     @property
     def scores_(self) -> np.ndarray:

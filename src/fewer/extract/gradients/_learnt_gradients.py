@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fewer.extract.gradients._gradient_learner import GradientLearner
-from fewer.extract.gradients._target import holds_quantity
+from fewer.extract.gradients._target import holds_quantity, targets_of
 
 
 @contextmanager
@@ -18,6 +18,7 @@ def learnt_gradients(owner: Any, X: Any, y: np.ndarray) -> Iterator[GradientLear
     All attributes of the owner must be set before the block ends.
     """
     learner = suited_learner(y) if owner.estimator is None else clone(owner.estimator)
+    targets_of(y, learner.loss, type(owner).__name__)
     fitting = owner._init_callback_context(max_subtasks=1)
     fitting.call_on_fit_task_begin(estimator=owner, X=X, y=y)
     step = fitting.subcontext(task_name="gradients")

@@ -22,12 +22,15 @@ class Targets(NamedTuple):
     offset: float
 
 
-def targets_of(y: np.ndarray, loss: str) -> Targets:
-    """Numbers about their mean for the squared loss; classes as signs for the logistic one, and if y holds names."""
+def targets_of(y: np.ndarray, loss: str, who: str = "GradientLearner") -> Targets:
+    """Numbers about their mean for the squared loss; classes as signs for the logistic one, and if y holds names.
+
+    What is refused, is so in the name of ``who``.
+    """
     if loss == "squared" and holds_numbers(y):
         numbers = y.astype(float)
         return Targets((numbers - numbers.mean())[None], None, float(numbers.mean()))
-    classes, codes = encoded_classes(y, "GradientLearner", otherwise=", or let loss='squared'")
+    classes, codes = encoded_classes(y, who, otherwise=", or let loss='squared'")
     told = classes[1:] if len(classes) == 2 else classes
     signs = np.where(classes[codes] == told[:, None], 1.0, -1.0)
     return Targets(signs, classes, 0.0)

@@ -110,7 +110,8 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
     Notes
     -----
     The units of columns matter: what is large counts as signal. A dimension that is too large for a class, for its rows
-    or columns, is lowered. A callback that stops the fit leaves the classes not yet looked at without a subspace.
+    or columns, is lowered, with a warning. A callback that stops the fit leaves the classes not yet looked at without a
+    subspace.
 
     References
     ----------
@@ -128,6 +129,8 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
     >>> model.transform_class(X, 3).shape
     (1797, 10)
     """
+
+    _what = "class"
 
     _parameter_constraints = {
         "model": [StrOptions(set(MODELS))],
@@ -188,7 +191,18 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
             how, threshold = self._chosen_rule(X, codes, wanted, after_step)
             spectra = self._spectra(X, codes, _most(how, X.shape[1]), lambda: after_step("class"))
             self._settle(X, spectra, how, threshold, lambda: after_step("homothetic-step"))
+            self._settle_components(wanted)
+        self._warn_of_single_rows(codes)
         return self
+
+    def _warn_of_single_rows(self, codes: np.ndarray) -> None:
+        single = np.flatnonzero(np.bincount(codes) == 1)
+        if len(single) and self.model in ("full", "homothetic"):
+            names = ", ".join(repr(label) for label in self.classes_[single[:5]].tolist())
+            warn_caller(
+                f"Classes with a single row have no spread of their own, so that hardly any new row is told to be of "
+                f"them: {names}. Take model='isometric' or 'common_noise', merge such classes, or leave them out."
+            )
 
     def _checked_priors(self, codes: np.ndarray) -> np.ndarray:
         if self.priors is None:
@@ -216,7 +230,6 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
         """Set what a fit leaves."""
         floor = self._floor(spectra)
         self.dims_ = chosen_dimensions(spectra, how, threshold, floor)
-        self._settle_components()
         moments = Moments.of(spectra, self.dims_)
         variances = estimated_variances(moments, self.model, floor, tol=self.tol, max_iter=self.max_iter, on_step=stop)
         if variances.n_iter == self.max_iter and variances.moved >= self.tol:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.base import ClusterMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -24,6 +25,7 @@ from fewer.extract.hdda._subspace_extractor import SubspaceExtractor
 from fewer.extract.hdda._subspace_model import MODELS, count_parameters
 
 _ROWS_FOR_KMEANS = 2000
+_MOST_CELLS = 200_000_000
 
 
 @method(
@@ -138,8 +140,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
     True
     """
 
-    # EM needs the rows about their mean, which a sparse table has no room for.
-    _takes_sparse = False
+    _what = "cluster"
 
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -194,7 +195,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training table.
         y : Ignored
             Not used.
@@ -204,11 +205,11 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
         self : object
             The fitted estimator.
         """
-        X = self._validated(X)
+        X = self._validated(X, accept_sparse="csr")
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_clusters={self.n_clusters} are asked for, and there are only {X.shape[0]} rows.")
         wanted = wanted_dimensions(self.n_dims, self.n_clusters, "clusters")
-        rows = compact_rows(X)
+        rows = compact_rows(self._with_room(X))
         recipe = Recipe(self.model, wanted, self.scree_threshold, self.noise_floor, self.tol, self.max_iter)
         rng = check_random_state(self.random_state)
         starts = [self._start(rows.coordinates, rng) for _ in range(self.n_init)]
@@ -224,7 +225,8 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
                 delayed(self._ended)(rows, start, recipe, stop) for start in starts
             )
             best = min(fits, key=lambda fit: self._bic(fit, rows))
-            self._settle(rows, best)
+            order = self._settle(rows, best)
+            self._settle_components(wanted if isinstance(wanted, str) else wanted[order])
         self.converged_ = best.gain < self.tol
         if not self.converged_ and not stopped:
             warn_caller(
@@ -233,6 +235,17 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
                 ConvergenceWarning,
             )
         return self
+
+    def _with_room(self, X: Any) -> Any:
+        """A sparse table with fewer columns than rows as a dense one, if there is room for it."""
+        if not sparse.issparse(X) or X.shape[1] > X.shape[0]:
+            return X
+        if X.shape[0] * X.shape[1] > _MOST_CELLS:
+            raise ValueError(
+                f"HDDC looks at rows about their means, which are not sparse, and {X.shape[0]:,} rows of "
+                f"{X.shape[1]:,} columns are too many for that: have TruncatedSVD(100) as the step before."
+            )
+        return X.toarray()
 
     def _start(self, Z: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         if self.init == "random":
@@ -267,14 +280,13 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
                 break
         return found
 
-    def _settle(self, rows: Rows, best: Fit) -> None:
-        """Set what a fit leaves, in the columns of the table, the largest cluster first."""
+    def _settle(self, rows: Rows, best: Fit) -> np.ndarray:
+        """Set what a fit leaves, in the columns of the table, the largest cluster first; give their order in EM."""
         order = np.argsort(-best.priors, kind="stable")
         to_columns = (lambda vectors: vectors) if rows.basis is None else (lambda vectors: rows.basis @ vectors)
         means = np.array([to_columns(best.model.means[each]) for each in order])
         self.means_ = means + rows.centre
         self.dims_ = best.dims[order]
-        self._settle_components()
         axes = [to_columns(best.model.subspaces[each]) for each in order]
         self.subspaces_ = [np.ascontiguousarray(upright(Q.T).T) if Q.shape[1] else Q for Q in axes]
         self.a_, self.b_, self.priors_ = best.model.a[order], best.model.b[order], best.priors[order]
@@ -285,6 +297,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
         used = self.model if self.second_stage is None else self.second_stage
         self.n_parameters_ = count_parameters(used, self.dims_, rows.n_columns)
         self.bic_ = self._bic(best, rows)
+        return order
 
     def _bic(self, fit: Fit, rows: Rows) -> float:
         used = self.model if self.second_stage is None else self.second_stage
@@ -296,7 +309,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Table with the columns of the training table.
 
         Returns
@@ -311,7 +324,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Table with the columns of the training table.
 
         Returns
@@ -326,7 +339,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Table with the columns of the training table.
         y : Ignored
             Not used.
@@ -343,7 +356,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Table with the columns of the training table.
         cluster : int
             Number of the cluster.

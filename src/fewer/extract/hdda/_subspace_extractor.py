@@ -1,11 +1,12 @@
 """What classifier and clustering share: costs, and coordinates in the subspaces as new columns."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import warn_caller
 from fewer.extract._extractor import Extractor
 from fewer.extract.hdda._subspace_model import SubspaceModel
 
@@ -14,6 +15,7 @@ class SubspaceExtractor(Extractor):
     """Base of those that have one subspace for each class or cluster."""
 
     n_components_: int
+    _what: ClassVar[str]
 
     means_: np.ndarray
     subspaces_: list[np.ndarray]
@@ -127,8 +129,33 @@ class SubspaceExtractor(Extractor):
         axes = [(each, axis) for axis in order for each, d in enumerate(self.dims_) if axis < d]
         return axes[: self.n_components_]
 
-    def _settle_components(self) -> None:
-        self.n_components_ = self._number_of_components(int(np.sum(self.dims_)), "dimensions of all subspaces together")
+    def _settle_components(self, wanted: str | np.ndarray) -> None:
+        """Number of new columns; dimensions that differ from those asked for are told."""
+        self._tell_of_lowered(wanted)
+        possible = int(np.sum(self.dims_))
+        if possible == 0 and (isinstance(wanted, str) or wanted.any()):
+            self._tell_of_none()
+            self.n_components_ = 0
+        else:
+            self.n_components_ = self._number_of_components(possible, "dimensions of all subspaces together")
+
+    def _tell_of_lowered(self, wanted: str | np.ndarray) -> None:
+        lowered = [] if isinstance(wanted, str) else np.flatnonzero(self.dims_ < wanted).tolist()
+        if lowered and np.any(self.dims_):
+            first = lowered[0]
+            others = f" (and {len(lowered) - 1} more lowered)" if len(lowered) > 1 else ""
+            warn_caller(
+                f"n_dims={wanted[first]} is more than the rows or columns of {self._what} {self._labels()[first]!r} "
+                f"allow, so that it has {self.dims_[first]}{others}: a subspace has fewer dimensions than there are "
+                "rows and columns, and leaves some variance outside."
+            )
+
+    def _tell_of_none(self) -> None:
+        why = "the table has one column only" if self.n_features_in_ == 1 else "no direction stands out"
+        warn_caller(
+            f"All subspaces have 0 dimensions, for {why}: transform gives no columns, and each {self._what} is a mean "
+            "with one variance. Check for constant columns, have more columns or rows, or give n_dims."
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the new columns: class, and axis of its subspace.

@@ -12,7 +12,7 @@ from scipy import linalg
 from sklearn.base import _fit_context
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
@@ -229,7 +229,7 @@ class HyperbolicPCA(Extractor):
         pairs : array-like of int of shape (n_pairs, 2)
             Numbers of the two rows of each pair.
         r : array-like of shape (n_pairs,)
-            1 if they are the same, -1 if they are different.
+            1 or True if they are the same, -1, 0 or False if they are different.
 
         Returns
         -------
@@ -396,7 +396,8 @@ class HyperbolicPCA(Extractor):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Table with the columns of the training table.
         y : array-like of shape (n_samples,) or (n_pairs,)
-            Classes of the rows; with ``pairs``, 1 for each pair that is the same and -1 for the others.
+            Classes of the rows; with ``pairs``, 1 or True for each pair that is the same, and -1, 0 or False for the
+            others.
         pairs : array-like of int of shape (n_pairs, 2), default=None
             Numbers of the two rows of each pair; by default all pairs.
 
@@ -443,7 +444,13 @@ class HyperbolicPCA(Extractor):
 
 
 def _checked_grid(c_grid: Any) -> np.ndarray:
-    grid = check_array(c_grid, ensure_2d=False, dtype=float, input_name="c_grid").ravel()
-    if grid.min() <= 0 or grid.max() >= 1:
-        raise ValueError("c_grid must hold thresholds between 0 and 1, as shares of the diameter.")
+    try:
+        grid = np.asarray(c_grid, dtype=float).ravel()
+    except (TypeError, ValueError):
+        grid = np.empty(0)
+    if not len(grid) or not ((grid > 0) & (grid < 1)).all():
+        raise ValueError(
+            "c_grid must hold thresholds between 0 and 1, as shares of the diameter, such as [0.1, 0.2, 0.4]; it is "
+            f"{c_grid!r}."
+        )
     return grid

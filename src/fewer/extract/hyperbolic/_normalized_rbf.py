@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,6 @@ def normalized_rbf(C: float) -> Callable[..., np.ndarray]:
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
-    if not C > 0:
-        raise ValueError(f"C={C} must be above 0.")
+    if not isinstance(C, Real) or not 0 < C < np.inf:
+        raise ValueError(f"C must be a number above 0, such as 8; it is {C!r}.")
     return partial(_normalized_half_rbf, gamma=C)

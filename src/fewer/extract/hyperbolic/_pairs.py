@@ -66,8 +66,12 @@ def told_pairs(pairs: Any, r: Any, n_rows: int) -> Pairs:
         raise ValueError(f"pairs has {pairs.shape[1]} columns; it must have two, the numbers of both rows.")
     if pairs.min() < 0 or pairs.max() >= n_rows:
         raise ValueError(f"pairs must hold numbers of rows from 0 to {n_rows - 1}.")
-    if not np.isin(r, [-1, 1]).all():
-        raise ValueError("r must be 1 for a pair that is the same and -1 for one that is different.")
+    # -1 and 0 both mean different, but a mixture of the two is a mistake somewhere.
+    if r.dtype.kind not in "biuf" or not (np.isin(r, [-1, 1]).all() or np.isin(r, [0, 1]).all()):
+        raise ValueError(
+            "r must be 1 (or True) for a pair that is the same and -1 (or 0, or False) for one that is different; it "
+            f"holds {', '.join(map(repr, np.unique(r)[:5].tolist()))}."
+        )
     return Pairs(pairs[:, 0], pairs[:, 1], r == 1)
 
 

@@ -74,7 +74,8 @@ def warn_of_lost_dimensions(sphere: Sphere, X: Any, who: str) -> None:
 def _nearest_to_columns(sphere: Sphere) -> Sphere:
     """The same coordinates turned next to the columns, or upright where these depend on one another."""
     if sphere.rank == len(sphere.to_sphere):
-        axes = sphere.from_sphere / np.linalg.norm(sphere.from_sphere, axis=0)
+        axes = sphere.from_sphere / np.abs(sphere.from_sphere).max(axis=0)  # whose squares may be too large to count
+        axes /= np.linalg.norm(axes, axis=0)
         turn = axes / np.linalg.norm(axes, axis=1, keepdims=True)
     else:
         largest = np.take_along_axis(sphere.from_sphere, np.abs(sphere.from_sphere).argmax(axis=1)[:, None], axis=1)
