@@ -25,7 +25,6 @@ from fewer.extract.hdda._subspace_extractor import SubspaceExtractor
 from fewer.extract.hdda._subspace_model import MODELS, count_parameters
 
 _ROWS_FOR_KMEANS = 2000
-_MOST_CELLS = 200_000_000
 
 
 @method(
@@ -141,6 +140,8 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
     """
 
     _what = "cluster"
+    # EM needs the rows about their mean, which a sparse table has no room for.
+    _takes_sparse = False
 
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -195,7 +196,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             Training table.
         y : Ignored
             Not used.
@@ -205,11 +206,11 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
         self : object
             The fitted estimator.
         """
-        X = self._validated(X, accept_sparse="csr")
+        X = self._validated(X)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_clusters={self.n_clusters} are asked for, and there are only {X.shape[0]} rows.")
         wanted = wanted_dimensions(self.n_dims, self.n_clusters, "clusters")
-        rows = compact_rows(self._with_room(X))
+        rows = compact_rows(X)
         recipe = Recipe(self.model, wanted, self.scree_threshold, self.noise_floor, self.tol, self.max_iter)
         rng = check_random_state(self.random_state)
         starts = [self._start(rows.coordinates, rng) for _ in range(self.n_init)]
@@ -236,16 +237,14 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
             )
         return self
 
-    def _with_room(self, X: Any) -> Any:
-        """A sparse table with fewer columns than rows as a dense one, if there is room for it."""
-        if not sparse.issparse(X) or X.shape[1] > X.shape[0]:
-            return X
-        if X.shape[0] * X.shape[1] > _MOST_CELLS:
-            raise ValueError(
-                f"HDDC looks at rows about their means, which are not sparse, and {X.shape[0]:,} rows of "
-                f"{X.shape[1]:,} columns are too many for that: have TruncatedSVD(100) as the step before."
+    def _validated(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        if sparse.issparse(X):
+            megabytes = 8e-6 * X.shape[0] * X.shape[1]
+            raise TypeError(
+                f"Sparse data was passed for X, and HDDC looks at rows about their means, which are dense: pass "
+                f"X.toarray(), which takes {megabytes:,.0f} MB here, or have TruncatedSVD(100) as the step before."
             )
-        return X.toarray()
+        return super()._validated(X, y, **options)
 
     def _start(self, Z: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         if self.init == "random":
@@ -309,7 +308,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             Table with the columns of the training table.
 
         Returns
@@ -324,7 +323,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             Table with the columns of the training table.
 
         Returns
@@ -339,7 +338,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             Table with the columns of the training table.
         y : Ignored
             Not used.
@@ -356,7 +355,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             Table with the columns of the training table.
         cluster : int
             Number of the cluster.
