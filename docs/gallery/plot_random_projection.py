@@ -1,10 +1,11 @@
 """
-Random directions keep what matters
-===================================
+Random directions, and a kernel as columns
+==========================================
 
 A table of 5,000 words or 20,000 genes is mostly read for the distances and angles between its rows: neighbours,
 clusters and linear models see nothing else. Some hundred random directions keep them, and nothing needs to be learnt
 for that. :class:`~fewer.extract.RandomProjection` knows how many directions are enough.
+:class:`~fewer.extract.LandmarkFeatures` does the same in the space of a kernel, or of any likeness.
 
 Use it as a first step where columns are very many and time or memory is short, and where rows come one by one. Do not
 use it to explain anything (each new column mixes all old ones), and not where few columns carry the signal and the
@@ -18,9 +19,12 @@ others noise: it keeps both alike, while a selector or PCA drops the noise.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.spatial.distance import pdist
+from sklearn.datasets import make_circles
+from sklearn.decomposition import PCA
 from sklearn.random_projection import SparseRandomProjection
+from sklearn.svm import SVC
 
-from fewer.extract import RandomProjection, distortion_dim
+from fewer.extract import LandmarkFeatures, RandomProjection, distortion_dim
 
 rng = np.random.default_rng(0)
 shares = 1 / np.arange(1, 5001)
@@ -51,3 +55,47 @@ for n_rows in (100, 10_000, 1_000_000):
     print(
         f"{n_rows:>9,} rows: {distortion_dim(n_rows):,} directions for 10%, {distortion_dim(n_rows, eps=0.3):,} for 30%"
     )
+
+# %%
+# A kernel as columns
+# -------------------
+# No straight line parts a ring from what it surrounds, and PCA has nothing to offer but lines. A kernel sees the ring;
+# likeness to a few rows makes it into columns, for a linear model or any other. "F1" are the likenesses themselves,
+# "F2" the space that the landmarks span, "F3" random directions in that.
+rings, side = make_circles(600, factor=0.4, noise=0.05, random_state=0)
+width = {"gamma": 2}
+landmarks = LandmarkFeatures(n_landmarks=100, mapping="F2", kernel_params=width, random_state=0).fit(rings)
+views = {"PCA": PCA().fit_transform(rings), "100 landmarks, F2, columns 1 and 4": landmarks.transform(rings)[:, [0, 3]]}
+
+figure, panels = plt.subplots(1, 3, figsize=(10, 3.3))
+for panel, (name, view) in zip(panels, views.items(), strict=False):
+    for label, colour in enumerate(("#2f7fb5", "#cf5f47")):
+        panel.plot(*view[side == label].T, ".", markersize=3, color=colour)
+    panel.set_title(name, fontsize=9, loc="left")
+
+sizes = np.array([2, 3, 5, 7, 10, 15, 20])
+for mapping, colour in zip(("F1", "F2", "F3"), ("#3d9970", "#2f7fb5", "#d99a2b"), strict=True):
+    errors = np.zeros((20, len(sizes)))
+    for seed in range(20):
+        rings, side = make_circles(600, factor=0.4, noise=0.05, random_state=seed)
+        for place, size in enumerate(sizes):
+            columns = LandmarkFeatures(
+                n_landmarks=100 if mapping == "F3" else int(size),
+                mapping=mapping,
+                n_components=int(size),
+                kernel_params=width,
+                random_state=seed,
+            ).fit(rings[:300])
+            svm = SVC(kernel="linear", C=10).fit(columns.transform(rings[:300]), side[:300])
+            errors[seed, place] = 1 - svm.score(columns.transform(rings[300:]), side[300:])
+    panels[2].plot(sizes, errors.mean(axis=0), "o-", markersize=4, color=colour, label=mapping)
+panels[2].set(xlabel="new columns", ylabel="error on new rows")
+panels[2].legend(frameon=False)
+panels[2].set_title("linear SVM on the new columns", fontsize=9, loc="left")
+figure.tight_layout()
+
+# %%
+# Use landmarks where a kernel suits the question and rows are too many for a kernel machine, or where only a likeness
+# of two objects is known. Landmarks must come from the data: ``fit`` draws them from the rows that it gets, and
+# ``partial_fit`` from rows that come in blocks. Random directions ("F3") pay only where landmarks span far more than
+# the margin asks for; here, they need more columns for the same.

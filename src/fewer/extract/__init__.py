@@ -55,7 +55,13 @@ from fewer.extract.projection_pursuit import (
     LikelihoodRatioDiscriminant,
     ProjectionPursuitDiscriminant,
 )
-from fewer.extract.random_projection import RandomProjection, distortion_dim, landmark_dim, margin_dim
+from fewer.extract.random_projection import (
+    LandmarkFeatures,
+    RandomProjection,
+    distortion_dim,
+    landmark_dim,
+    margin_dim,
+)
 
 __all__ = [
     "HDDA",
@@ -83,6 +89,7 @@ __all__ = [
     "KernelPLS",
     "KernelRegularizedFisher",
     "KurtosisICA",
+    "LandmarkFeatures",
     "LikelihoodRatioDiscriminant",
     "OptimalScoringLDA",
     "PLSCanonical",

@@ -1,0 +1,401 @@
+"""A kernel as features: likeness to some rows that are drawn at random.
+
+With landmarks ``x_1 ... x_d`` and the matrix M of their kernel, ``M = V diag(l) V'``,
+
+    F1(x) = (K(x, x_1), ..., K(x, x_d)),    F2(x) = F1(x) V diag(l)^{-1/2},    F3(x) = F2(x) A / sqrt(d3).
+
+F2 is the orthogonal projection of x, in the space of the kernel, on the span of the landmarks (with a Cholesky factor
+of M it would be the same, turned); A has normal entries. If a plane with margin gamma parts the classes there,
+``(8 / eps) (1 / gamma^2 + ln(1 / delta))`` landmarks are enough for some plane to part F1 with error eps, and F2 so
+with margin gamma / 2.
+"""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import _fit_context
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import warn_caller
+from fewer.catalogue import method
+from fewer.extract._extractor import Extractor
+from fewer.extract.fisher._kernels import kernel_width
+from fewer.extract.random_projection._dimensions import landmark_dim, margin_dim
+from fewer.extract.random_projection._directions import gaussian_entries
+from fewer.extract.random_projection._landmarks import Landmarks
+from fewer.extract.random_projection._likeness import Likeness
+
+_USUAL = 100
+"""Landmarks where neither their number nor a margin is given."""
+_CELLS = 1_000_000
+_FEWEST = 256
+"""Kernel values that are held at a time, and rows of them at least."""
+
+
+def whitening(M: np.ndarray, rcond: float) -> np.ndarray:
+    """``V diag(l)^{-1/2}``, by decreasing l, without those below ``rcond`` times the largest."""
+    if not np.allclose(M, M.T, rtol=1e-8, atol=1e-12 * np.abs(M).max()):
+        raise ValueError(
+            "The likeness of x to y is not that of y to x, so that there is no space in which it is a product. Use "
+            'mapping="F1", which needs none.'
+        )
+    values, vectors = linalg.eigh(M, check_finite=False, driver="evd")
+    values, vectors = values[::-1], vectors[:, ::-1]
+    if not values[0] > 0:
+        raise ValueError('The landmarks have no positive likeness to one another. Use mapping="F1", or another kernel.')
+    if values[-1] < -max(rcond, 1e-10) * values[0]:
+        n_negative = int(np.sum(values < -max(rcond, 1e-10) * values[0]))
+        warn_caller(
+            f"This kernel is no product in any space: {n_negative:,} eigenvalues of the landmarks' matrix are "
+            f"negative, down to {values[-1] / values[0]:.2g} of the largest. They are left out; with "
+            'mapping="F1" that does not matter.'
+        )
+    kept = values > rcond * values[0]
+    return vectors[:, kept] / np.sqrt(values[kept])
+
+
+def are_objects(X: Any) -> bool:
+    """Whether this is a list of things rather than a table of numbers."""
+    if hasattr(X, "shape"):
+        return len(X.shape) == 1
+    try:
+        return np.asarray(X, dtype=float).ndim != 2
+    except (TypeError, ValueError):
+        return True
+
+
+@method(
+    tasks=["unsupervised"],
+    when="A kernel or any likeness (of texts, graphs, curves ...) suits the question, and what comes next is a linear "
+    "model or takes plain columns; or rows are too many for a kernel machine.",
+    cost="O(d^2) kernel values and O(d^3) time for d landmarks; d kernel values and O(d k) for each row",
+    paper="random-projection",
+    examples=lambda: [
+        LandmarkFeatures(),
+        LandmarkFeatures(n_landmarks=20, mapping="F2"),
+        LandmarkFeatures(kernel="poly", n_landmarks=20, mapping="F3", n_components=3, normalize_kernel=True),
+    ],
+)
+class LandmarkFeatures(Extractor):
+    """Likeness to random rows as new columns, which turn a kernel into features.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="rbf"
+        A kernel of ``sklearn.metrics.pairwise.pairwise_kernels``, or a function of two rows that gives a number. With a
+        function, X may as well be a list of anything: texts, sets, graphs.
+    n_landmarks : int or "auto", default="auto"
+        Number of landmarks, drawn from the training rows. "auto" is what ``gamma``, ``eps`` and ``delta`` ask for, see
+        :func:`landmark_dim` (with half of the last two for "F3"); without a ``gamma`` it is 100, or ``n_components``
+        if that is more.
+    mapping : {"F1", "F2", "F3"}, default="F1"
+        The likenesses themselves, which need no proper kernel; their projection on the space that the landmarks span,
+        whose products are those of the kernel, ordered by how much they vary; or random directions in that.
+    n_components : int, default=None
+        Number of new columns. By default one for each landmark ("F1"), as many as the rank of their kernel ("F2"), or
+        what ``gamma`` asks for, see :func:`margin_dim` ("F3"). Of fewer, the first ones are kept; "F3" draws as many
+        directions.
+    gamma : float, default=None
+        Margin by which classes are expected to be parted in the space of the kernel, between 0 and 1. It has nothing to
+        do with the width of a kernel, which goes to ``kernel_params``.
+    eps : float, default=0.1
+        Share of rows that may end up on the wrong side.
+    delta : float, default=0.05
+        Chance that more do.
+    normalize_kernel : bool, default=False
+        Divide ``K(x, y)`` by the root of ``K(x, x) K(y, y)``, which the statements about margins need if the plane does
+        not go through the origin.
+    rcond : float, default=1e-10
+        Directions of the landmarks' span with an eigenvalue below this share of the largest are left out.
+    kernel_params : dict, default=None
+        Parameters of the kernel, such as ``{"gamma": 0.5}``. Where it has a width and none is given, that is one over
+        the square of the mean distance between landmarks.
+    random_state : int, RandomState instance or None, default=None
+        Draws landmarks and directions.
+
+    Attributes
+    ----------
+    landmarks_ : {ndarray, sparse matrix} of shape (n_landmarks, n_features) or list
+        The landmarks, in the order in which they were drawn.
+    landmark_rows_ : ndarray of shape (n_landmarks,)
+        Which of the rows seen they are.
+    kernel_matrix_rank_ : int or None
+        Rank of the landmarks' kernel; None for "F1", which does not ask for it.
+    whitening_ : ndarray of shape (n_landmarks, rank) or None
+        What takes "F1" to "F2"; None for "F1".
+    projection_ : ndarray of shape (rank, n_components) or None
+        What takes "F2" to "F3"; None for the others.
+    kernel_params_ : dict
+        Parameters of the kernel, with the width.
+    n_components_ : int
+        Number of new columns.
+    n_features_in_ : int
+        Number of columns seen in ``fit``, unless that was a list of objects.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    RandomProjection : The same for a table as it is.
+    margin_report : The margin of a linear model.
+    sklearn.kernel_approximation.Nystroem : "F2", turned.
+
+    Notes
+    -----
+    Landmarks must come from where the rows to come are from: for some kernels no others are of any use. They are drawn
+    from the training rows of each fold, without a look at labels.
+
+    "F1" columns are nearly collinear for a smooth kernel: standardise them, or regularise what follows. "F3" pays where
+    the rank is far above ``1 / gamma^2``; with fewer columns than that it destroys what it should keep.
+
+    A table in blocks of rows is taken by ``partial_fit``; the result is that of ``fit`` on all of them.
+
+    References
+    ----------
+    .. [1] Blum, A. (2006). Random projection, margins, kernels, and feature-selection. Subspace, Latent Structure and
+       Feature Selection, LNCS 3940, 52-68.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from fewer.extract import LandmarkFeatures
+    >>> X, y = make_circles(400, factor=0.4, noise=0.05, random_state=0)
+    >>> model = make_pipeline(LandmarkFeatures(n_landmarks=10, random_state=0), LogisticRegression(C=100))
+    >>> model.fit(X[:200], y[:200]).score(X[200:], y[200:])
+    1.0
+
+    Words that share letters:
+
+    >>> def share(a, b):
+    ...     return len(set(a) & set(b)) / len(set(a) | set(b))
+    >>> words = LandmarkFeatures(share, n_landmarks=2, random_state=1).fit(["sand", "hand", "grey", "obey"])
+    >>> words.landmarks_
+    ['obey', 'hand']
+    >>> words.transform(["land", "grew"]).round(2)
+    array([[0.  , 0.6 ],
+           [0.14, 0.  ]])
+    """
+
+    _drawn: Landmarks
+
+    _parameter_constraints = {
+        "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS)), callable],
+        "n_landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "mapping": [StrOptions({"F1", "F2", "F3"})],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "gamma": [Interval(Real, 0, 1, closed="right"), None],
+        "eps": [Interval(Real, 0, 1, closed="neither")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "normalize_kernel": ["boolean"],
+        "rcond": [Interval(Real, 0, 1, closed="left")],
+        "kernel_params": [dict, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        kernel: str | Callable = "rbf",
+        *,
+        n_landmarks="auto",
+        mapping="F1",
+        n_components=None,
+        gamma=None,
+        eps=0.1,
+        delta=0.05,
+        normalize_kernel=False,
+        rcond=1e-10,
+        kernel_params=None,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.n_landmarks = n_landmarks
+        self.mapping = mapping
+        self.n_components = n_components
+        self.gamma = gamma
+        self.eps = eps
+        self.delta = delta
+        self.normalize_kernel = normalize_kernel
+        self.rcond = rcond
+        self.kernel_params = kernel_params
+        self.random_state = random_state
+
+    @property
+    def _nested(self) -> bool:  # type: ignore[override]  # random directions are drawn anew for every number of them
+        return self.mapping != "F3"
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return callable(self.kernel) or self.kernel not in ("chi2", "additive_chi2")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.positive_only = isinstance(self.kernel, str) and self.kernel in ("chi2", "additive_chi2")
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> "LandmarkFeatures":
+        """Draw the landmarks.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or list
+            Training table, or objects that the kernel compares. No labels are needed.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        wanted = self._enough_landmarks()
+        self._see(self._rows(X, reset=True), wanted, first=True)
+        n_found = len(self.landmark_rows_)
+        if n_found < wanted and (self.n_landmarks != "auto" or self.gamma is not None):
+            why = f"the margin gamma={self.gamma:g} asks for" if self.n_landmarks == "auto" else "are asked for"
+            warn_caller(f"{wanted:,} landmarks {why}, and there are {n_found:,} rows; all of them are taken.")
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None) -> "LandmarkFeatures":
+        """See some more rows, each of which may take the place of a landmark.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or list
+            The next rows.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The estimator, fitted to all rows so far.
+        """
+        first = not hasattr(self, "landmarks_")
+        self._see(self._rows(X, reset=first), self._enough_landmarks(), first=first)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The new columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or list
+            Table with the columns of the training table, or objects.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            One column for each landmark, direction of their span, or random direction.
+        """
+        check_is_fitted(self)
+        X = self._rows(X, reset=False)
+        n_rows = len(X) if isinstance(X, list) else X.shape[0]
+        n_needed = self.n_components_ if self._to_columns is None else len(self.landmark_rows_)
+        landmarks, lengths = self.landmarks_[:n_needed], None
+        if self.normalize_kernel:
+            lengths = self._likeness.lengths(X), self._landmark_lengths[:n_needed]
+        found = np.empty((n_rows, self.n_components_), dtype=getattr(X, "dtype", np.float64))
+        for rows in gen_batches(n_rows, max(_FEWEST, _CELLS // n_needed)):
+            likenesses = self._likeness.between(X[rows], landmarks)
+            if lengths is not None:
+                likenesses = likenesses / np.outer(lengths[0][rows], lengths[1])
+            found[rows] = likenesses if self._to_columns is None else likenesses @ self._to_columns
+        return found
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        """A checked table, or a list of objects if that is what a function compares."""
+        if callable(self.kernel) and are_objects(X):
+            objects = list(X)
+            if not objects:
+                raise ValueError("X holds no objects; LandmarkFeatures needs one at least.")
+            return objects
+        forms = "csr" if self._takes_sparse else False
+        return self._validated(X, reset=reset, accept_sparse=forms, ensure_min_samples=1)
+
+    def _enough_landmarks(self) -> int:
+        if self.n_landmarks != "auto":
+            return self.n_landmarks
+        if self.gamma is None:
+            return max(_USUAL, self.n_components or 0)
+        part = 2 if self.mapping == "F3" else 1
+        return landmark_dim(self.gamma, self.eps / part, self.delta / part)
+
+    def _see(self, X: Any, n_landmarks: int, *, first: bool) -> None:
+        """Draw landmarks from these rows and those before, and learn what follows from them."""
+        if self.mapping == "F3" and self.n_components is None and self.gamma is None:
+            raise ValueError(
+                'mapping="F3" takes n_components random directions: give their number, or gamma for as many as a '
+                "margin asks for."
+            )
+        if first:
+            seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2)
+            self._keys, self._projection_seed = np.random.default_rng(seeds[0]), int(seeds[1])
+        keys = self._keys.random(len(X) if isinstance(X, list) else X.shape[0])
+        drawn = Landmarks.first(X, keys, n_landmarks) if first else self._drawn.after(X, keys, n_landmarks)
+        known = not first and np.array_equal(drawn.numbers, self._drawn.numbers)
+        self._drawn = drawn
+        if not known:
+            self._learn_map()
+
+    @property
+    def landmarks_(self) -> Any:
+        """The landmarks."""
+        return self._drawn.rows
+
+    @property
+    def landmark_rows_(self) -> np.ndarray:
+        """Which rows they are."""
+        return self._drawn.numbers
+
+    @property
+    def _likeness(self) -> Likeness:
+        return Likeness(self.kernel, self.kernel_params_)
+
+    def _learn_map(self) -> None:
+        """What takes likenesses to new columns."""
+        self.kernel_params_ = dict(self.kernel_params or {})
+        if "gamma" not in self.kernel_params_:
+            width = kernel_width(self.landmarks_, self.kernel, "mean_distance")
+            self.kernel_params_ |= {} if width is None else {"gamma": width}
+        if self.normalize_kernel:
+            self._landmark_lengths = self._likeness.lengths(self.landmarks_, self.landmark_rows_)
+        self.kernel_matrix_rank_, self.whitening_, self.projection_, self._to_columns = None, None, None, None
+        if self.mapping == "F1":
+            self.n_components_ = self._number_of_components(len(self.landmark_rows_), "one for each landmark")
+            return
+        M = self._likeness.between(self.landmarks_, self.landmarks_)
+        if self.normalize_kernel:
+            M = M / np.outer(self._landmark_lengths, self._landmark_lengths)
+        self.whitening_ = whitening(M, self.rcond)
+        rank = self.kernel_matrix_rank_ = self.whitening_.shape[1]
+        self.n_components_ = self._enough_directions(rank)
+        if self.mapping == "F2":
+            self._to_columns = self.whitening_[:, : self.n_components_]
+        else:
+            rng = np.random.default_rng(self._projection_seed)
+            saves = self.n_components_ < rank
+            self.projection_ = gaussian_entries(rank, self.n_components_, rng).astype(float) if saves else np.eye(rank)
+            self._to_columns = self.whitening_ @ self.projection_
+
+    def _enough_directions(self, rank: int) -> int:
+        if self.mapping == "F2" or self.n_components is not None:
+            return self._number_of_components(rank, "the rank of the landmarks' kernel")
+        assert self.gamma is not None
+        enough = margin_dim(self.gamma, self.eps, self.delta)
+        if enough >= rank:
+            warn_caller(
+                f"The margin gamma={self.gamma:g} asks for {enough:,} random directions, and the landmarks span "
+                f'{rank:,}; these are kept, which is mapping="F2".'
+            )
+        return min(enough, rank)
