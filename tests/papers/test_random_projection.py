@@ -6,13 +6,21 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine, make_circles
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from fewer.extract import LandmarkFeatures, RandomProjection, distortion_dim, landmark_dim, margin_dim
+from fewer.extract import (
+    LandmarkFeatures,
+    RandomProjection,
+    RandomSeparatorClassifier,
+    distortion_dim,
+    landmark_dim,
+    margin_dim,
+)
 from fewer.extract.random_projection._dimensions import distortion_failure
 from fewer.extract.random_projection._directions import drawn_directions
 
@@ -132,6 +140,28 @@ def test_circles_are_parted_by_ten_landmarks_or_twenty_random_directions(figure)
     assert first[10] < 0.005
     assert third[20] < 0.005
     assert third[5] > third[10] > third[20]
+
+
+def rows_with_a_margin(rng, n_rows, gamma, n_columns=200):
+    """Unit rows whose cosine with the first axis, turned to their side, is uniform from gamma to twice that."""
+    y = rng.choice([-1, 1], size=n_rows)
+    cosines = rng.uniform(gamma, 2 * gamma, size=n_rows)
+    others = rng.normal(size=(n_rows, n_columns - 1))
+    others *= (np.sqrt(1 - cosines**2) / np.linalg.norm(others, axis=1))[:, None]
+    return np.column_stack([y * cosines, others]), y
+
+
+@pytest.mark.claim("random-projection", 5)
+def test_a_random_plane_is_found_soon_and_boosts_well(figure):
+    rng = np.random.default_rng(0)
+    X, y = rows_with_a_margin(rng, 500, 0.2)
+    new, its = rows_with_a_margin(rng, 500, 0.2)
+    tries = [RandomSeparatorClassifier(0.2, random_state=seed).fit(X, y).n_tries_ for seed in range(200)]
+    boosted = AdaBoostClassifier(RandomSeparatorClassifier(0.2), n_estimators=300, random_state=0).fit(X, y)
+    error = 1 - boosted.score(new, its)
+    figure(f"{np.mean(tries):.1f} tries on average; error of 300 boosted {error:.3f}")
+    assert np.mean(tries) < 10
+    assert error < 0.02
 
 
 @pytest.mark.claim("random-projection", 6)

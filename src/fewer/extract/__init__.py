@@ -57,10 +57,14 @@ from fewer.extract.projection_pursuit import (
 )
 from fewer.extract.random_projection import (
     LandmarkFeatures,
+    MarginReport,
     RandomProjection,
+    RandomSeparatorClassifier,
     distortion_dim,
     landmark_dim,
     margin_dim,
+    margin_report,
+    perceptron_mistake_bound,
 )
 
 __all__ = [
@@ -91,6 +95,7 @@ __all__ = [
     "KurtosisICA",
     "LandmarkFeatures",
     "LikelihoodRatioDiscriminant",
+    "MarginReport",
     "OptimalScoringLDA",
     "PLSCanonical",
     "PLSDiscriminant",
@@ -100,6 +105,7 @@ __all__ = [
     "PolynomialPLSRegressor",
     "ProjectionPursuitDiscriminant",
     "RandomProjection",
+    "RandomSeparatorClassifier",
     "ReconstructionPCA",
     "RegularizedFisher",
     "RegularizedFisherCV",
@@ -112,8 +118,10 @@ __all__ = [
     "landmark_dim",
     "loadings",
     "margin_dim",
+    "margin_report",
     "normalized_rbf",
     "one_shot_nn",
+    "perceptron_mistake_bound",
     "plot_biplot",
     "plot_correlation_circle",
     "plot_loadings",
