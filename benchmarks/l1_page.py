@@ -206,16 +206,19 @@ def _table(cases: Mapping[str, Mapping[str, float]], slow: Mapping[str, Mapping[
             else f"{'**' * (medians[name] == best)}{readable_seconds(medians[name])}{'**' * (medians[name] == best)}"
             for name in ("fewer", *peers)
         ]
-        lines.append(f"| {data} | {' | '.join(cells)} | {_ratio(medians):.2f} |")
+        ratio = _ratio(medians)
+        lines.append(f"| {data} | {' | '.join(cells)} | {'-' if ratio is None else f'{ratio:.2f}'} |")
     return lines
 
 
-def _ratio(medians: Mapping[str, float]) -> float:
-    return medians["fewer"] / min(seconds for name, seconds in medians.items() if name != "fewer")
+def _ratio(medians: Mapping[str, float]) -> float | None:
+    """Time over that of the best peer; None where none came to an end in time."""
+    peers = [seconds for name, seconds in medians.items() if name != "fewer"]
+    return medians["fewer"] / min(peers) if peers else None
 
 
 def _verdict(cases: Mapping[str, Mapping[str, float]], goal: float) -> list[str]:
-    ratios = {data: _ratio(medians) for data, medians in cases.items()}
+    ratios = {data: ratio for data, medians in cases.items() if (ratio := _ratio(medians)) is not None}
     mean = float(np.exp(np.mean(np.log(list(ratios.values())))))
     above = [f"{data} ({ratio:.2f})" for data, ratio in ratios.items() if ratio > goal]
     told = "A peer wins on" if goal == 1.0 else "Less than twice as fast as the best peer on"

@@ -27,6 +27,7 @@ def test_the_page_says_where_a_peer_wins():
         document(
             ("easy, gap 1e-08", {"fewer": 0.01, "skglm": 0.04, "celer": "> 10 s"}),
             ("hard, gap 1e-08", {"fewer": 0.03, "skglm": 0.03 / 1.5, "celer": 1.0}),
+            ("harder, gap 1e-08", {"fewer": 1.0, "skglm": "> 10 s", "celer": "> 10 s"}),
             ("easy, path", {"fewer": 1.0, "celer": 5.0}),
         ),
         {"dense, 64 bits": ([10.0, 2.0], [0.5, 0.25])},
@@ -44,6 +45,7 @@ def test_the_page_says_where_a_peer_wins():
         },
     )
     assert "| easy, gap 1e-08 | **10 ms** | 40 ms | > 10 s | 0.25 |" in told
+    assert "| harder, gap 1e-08 | **1 s** | > 10 s | > 10 s | - |" in told
     assert "A peer wins on: hard, gap 1e-08 (1.50)." in told
     assert "Less than twice as fast as the best peer on: none of these." in told
     assert "| dense, 64 bits | 10 s | 2 s | 500 ms | 250 ms |" in told
