@@ -31,6 +31,7 @@ from fewer.datasets._problem import Problem
 from fewer.datasets._record import Record
 from fewer.datasets._simple_relevance import make_simple_relevance
 from fewer.datasets._sparsified_gaussian import make_sparsified_gaussian
+from fewer.datasets._subspace_clusters import make_subspace_clusters
 from fewer.datasets._topic_words import make_topic_words
 from fewer.datasets._two_gaussians import make_two_gaussians
 from fewer.datasets._twonorm import make_twonorm
@@ -53,6 +54,7 @@ __all__ = [
     "make_permuted_clusters",
     "make_simple_relevance",
     "make_sparsified_gaussian",
+    "make_subspace_clusters",
     "make_topic_words",
     "make_two_gaussians",
     "make_twonorm",

@@ -66,6 +66,7 @@ from fewer.extract.random_projection import (
     margin_report,
     perceptron_mistake_bound,
 )
+from fewer.extract.subspace_clusters import FastProjectiveClustering, SubspaceDistanceFeatures, cluster_coverage
 
 __all__ = [
     "HDDA",
@@ -81,6 +82,7 @@ __all__ = [
     "CorrespondenceAnalysis",
     "CriterionCurve",
     "ExploratoryProjectionPursuit",
+    "FastProjectiveClustering",
     "ForwardProjectionPursuitDensity",
     "GaussianLRDiscriminant",
     "GaussianResponseModel",
@@ -110,7 +112,9 @@ __all__ = [
     "RegularizedFisher",
     "RegularizedFisherCV",
     "SparsifiedRandomProjection",
+    "SubspaceDistanceFeatures",
     "VIPSelector",
+    "cluster_coverage",
     "cooccurrence_to_labeled",
     "criterion_curve",
     "discriminant_scores_matrix",

@@ -1,9 +1,11 @@
 """The learners that the papers bring along: sparse linear, discriminants, boosting, Gaussian processes."""
 
 from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO
+from fewer.learn._lp_boost import LPBoost
 from fewer.learn._naive_bayes_text import NaiveBayesText
 from fewer.learn._ovr_committee import OVRLinearSVMCommittee
 from fewer.learn._random_column_forest import RandomColumnForestClassifier
+from fewer.learn._threshold_stump import ThresholdStump
 from fewer.learn.boosting import (
     AdaExpFamily,
     AicCurve,
@@ -110,6 +112,7 @@ __all__ = [
     "L1Path",
     "L1PathClassifierCV",
     "L1PathRegressorCV",
+    "LPBoost",
     "LaplaceFamily",
     "LinearLearner",
     "LogLogisticFamily",
@@ -136,6 +139,7 @@ __all__ = [
     "SplineLearner",
     "SupportCertificate",
     "TheoremCheck",
+    "ThresholdStump",
     "TreeLearner",
     "WeibullFamily",
     "aic_stop",

@@ -1,0 +1,188 @@
+"""The densest interval of each sorted column, by the likelihood of one uniform density inside and one outside.
+
+Of m numbers with range r let k lie in an interval of width w r. Two uniform densities exceed the log-likelihood of a
+single one by
+
+    gain = k log(k / (m w)) + (m - k) log((m - k) / (m (1 - w))) = m KL(k / m || w).
+
+KL is convex, and ``k`` and ``w`` are differences of the bounds' coordinates (numbers to the left, position). So of two
+stretches of bounds the best pair is one of corners of their convex hulls, and only corners are tried: some tens where
+all pairs would be as many as there are numbers.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _place_bounds(values, positions, counts):
+    """Both ends and all middles between different neighbours, with the numbers to their left. How many."""
+    positions[0], counts[0] = values[0], 0
+    n_bounds = 1
+    for k in range(1, values.size):
+        left, right = values[k - 1], values[k]
+        middle = 0.5 * left + 0.5 * right
+        if left < middle < right:
+            positions[n_bounds], counts[n_bounds] = middle, k
+            n_bounds += 1
+    positions[n_bounds], counts[n_bounds] = values[values.size - 1], values.size
+    return n_bounds + 1
+
+
+@njit(cache=True, nogil=True)
+def _coarse_bounds(counts, n_bounds, least, coarse):
+    """Every so many numbers a bound, and the last one. How many."""
+    coarse[0] = 0
+    n_coarse = 1
+    for k in range(1, n_bounds - 1):
+        if counts[k] - counts[coarse[n_coarse - 1]] >= least:
+            coarse[n_coarse] = k
+            n_coarse += 1
+    coarse[n_coarse] = n_bounds - 1
+    return n_coarse + 1
+
+
+@njit(cache=True, nogil=True)
+def _gain(positions, counts, n_bounds, low, high, logs):
+    """Gain of the interval between two bounds, less a term that is the same for all; nothing for the whole range."""
+    last = n_bounds - 1
+    if low == 0 and high == last:
+        return -np.inf
+    inside = counts[high] - counts[low]
+    outside = counts[last] - inside
+    whole = positions[last] - positions[0]
+    within = (positions[high] - positions[low]) / whole
+    without = ((positions[low] - positions[0]) + (positions[last] - positions[high])) / whole
+    return inside * (logs[inside] - np.log(within)) + outside * (logs[outside] - np.log(without))
+
+
+@njit(cache=True, nogil=True)
+def _corners(positions, counts, first, last, corners):
+    """Corners of the convex hull of the bounds from ``first`` to ``last``, the ends twice. How many."""
+    n_corners = 0
+    for side in (1.0, -1.0):
+        start = n_corners
+        for k in range(first, last + 1):
+            while n_corners - start >= 2:
+                a, b = corners[n_corners - 2], corners[n_corners - 1]
+                turn = (positions[b] - positions[a]) * (counts[k] - counts[a])
+                turn -= (positions[k] - positions[a]) * (counts[b] - counts[a])
+                if side * turn < 0:
+                    break
+                n_corners -= 1
+            corners[n_corners] = k
+            n_corners += 1
+    return n_corners
+
+
+@njit(cache=True, nogil=True)
+def _best_of_stretches(positions, counts, n_bounds, low_from, low_to, high_from, high_to, corners, logs, best):
+    """The better of ``best`` and the best interval from one stretch of bounds to another that does not begin before."""
+    n_low = _corners(positions, counts, low_from, low_to, corners)
+    n_both = n_low + _corners(positions, counts, high_from, high_to, corners[n_low:])
+    for a in range(n_low):
+        for b in range(n_low, n_both):
+            if corners[a] < corners[b]:
+                gain = _gain(positions, counts, n_bounds, corners[a], corners[b], logs)
+                if gain > best[2]:
+                    best = (corners[a], corners[b], gain)
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _best_interval(positions, counts, n_bounds, least, coarse, corners, logs):
+    """Bounds and gain of the best interval: among coarse bounds first, then among all up to their neighbours."""
+    n_coarse = _coarse_bounds(counts, n_bounds, least, coarse)
+    best, a, b = (0, 0, -np.inf), 0, 0
+    for low in range(n_coarse - 1):
+        for high in range(low + 1, n_coarse):
+            gain = _gain(positions, counts, n_bounds, coarse[low], coarse[high], logs)
+            if gain > best[2]:
+                best, a, b = (coarse[low], coarse[high], gain), low, high
+    if b == 0:
+        return best
+    before, after = coarse[max(a - 1, 0)], coarse[min(b + 1, n_coarse - 1)]
+    if b - a > 1:
+        best = _best_of_stretches(
+            positions, counts, n_bounds, before, coarse[a + 1], coarse[b - 1], after, corners, logs, best
+        )
+    else:
+        # The stretches of the two ends overlap between the two coarse bounds. There, order matters.
+        best = _best_of_stretches(positions, counts, n_bounds, before, coarse[a], coarse[a], after, corners, logs, best)
+        best = _best_of_stretches(
+            positions, counts, n_bounds, coarse[a], coarse[b], coarse[b], after, corners, logs, best
+        )
+        for low in range(coarse[a], coarse[b]):
+            for high in range(low + 1, coarse[b] + 1):
+                gain = _gain(positions, counts, n_bounds, low, high, logs)
+                if gain > best[2]:
+                    best = (low, high, gain)
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _densest_part(positions, counts, n_bounds, low, high):
+    """The densest of what lies left of an interval, in it, and right of it: the interval may be a valley."""
+    last = n_bounds - 1
+    best, kept = -1.0, (low, high)
+    for a, b in ((low, high), (0, low), (high, last)):
+        if b > a:
+            density = (counts[b] - counts[a]) / (positions[b] - positions[a])
+            if density > best:
+                best, kept = density, (a, b)
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def least_support(n_rows, fixed, share, root):
+    """The largest of a fixed number, a share of the rows and, if asked for, the square root of their number."""
+    least = max(fixed, int(np.ceil(share * n_rows)))
+    return max(least, int(np.ceil(np.sqrt(n_rows)))) if root else least
+
+
+@njit(cache=True, nogil=True)
+def densest_intervals(values, n_rows, fixed, share, root, gain_per_log, gain_at_least, n_passes, logs):
+    """For each sorted column: bounds, the rows between them as a slice, and the gain of the first pass.
+
+    An interval is searched again inside of the one before, ``n_passes`` times at most, until it is refused: it needs
+    ``least_support`` rows inside and outside, and a gain of more than ``gain_at_least + gain_per_log * log(rows)``. A
+    column without an interval has an empty slice.
+    """
+    n_columns = values.shape[0]
+    slices, bounds, gains = np.zeros((n_columns, 2), np.int64), np.zeros((n_columns, 2)), np.zeros(n_columns)
+    positions, counts = np.empty(n_rows + 1), np.empty(n_rows + 1, np.int64)
+    coarse, corners = np.empty(n_rows + 1, np.int64), np.empty(4 * (n_rows + 1), np.int64)
+    for column in range(n_columns):
+        first, last = 0, n_rows
+        for each in range(n_passes):
+            size = last - first
+            least = least_support(size, fixed, share, root)
+            if size < 2 * least:
+                break
+            n_bounds = _place_bounds(values[column, first:last], positions, counts)
+            if n_bounds < 3:
+                break
+            low, high, gain = _best_interval(positions, counts, n_bounds, least, coarse, corners, logs)
+            gain -= size * logs[size]
+            if each == 0:
+                gains[column] = gain
+            low, high = _densest_part(positions, counts, n_bounds, low, high)
+            inside = counts[high] - counts[low]
+            if min(inside, size - inside) < least or gain <= gain_at_least + gain_per_log * logs[size]:
+                break
+            bounds[column, 0], bounds[column, 1] = positions[low], positions[high]
+            first, last = first + counts[low], first + counts[high]
+            slices[column, 0], slices[column, 1] = first, last
+    return slices, bounds, gains
+
+
+@njit(cache=True, nogil=True)
+def keep_rows(values, rows, n_rows, kept, values_out, rows_out):
+    """Sorted columns with only the rows to keep, which may be written over the old ones."""
+    for column in range(values.shape[0]):
+        place = 0
+        for k in range(n_rows):
+            row = rows[column, k]
+            if kept[row]:
+                values_out[column, place], rows_out[column, place] = values[column, k], row
+                place += 1

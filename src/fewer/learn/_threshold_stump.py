@@ -1,0 +1,191 @@
+"""A threshold on one column: the weakest learner there is, and a part to boost.
+
+With weights ``d_i`` of the rows and labels ``y_i`` of -1 and 1, choose column j and threshold t that maximise
+
+    sum_i d_i y_i h(x_i),    h(x) = 1 if x_j < t, else -1,
+
+which is to maximise the weighted sum of the labels of the rows below t. Optionally, the votes may be turned round.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from fewer._estimators import encoded_classes, validated
+from fewer._kernels._best_stump import best_cuts
+from fewer.catalogue import method
+
+
+class Stump(NamedTuple):
+    """Votes ``sign`` where the column is below the threshold, ``-sign`` elsewhere."""
+
+    column: int
+    threshold: float
+    sign: int
+    edge: float
+
+    def votes(self, X: np.ndarray) -> np.ndarray:
+        """The vote on each row, -1.0 or 1.0."""
+        return np.where(X[:, self.column] < np.float64(self.threshold), float(self.sign), float(-self.sign))
+
+
+class StumpFinder:
+    """Finds the best stump for any weights of the same rows: columns are sorted once."""
+
+    def __init__(self, X: np.ndarray, side: str) -> None:
+        columns = np.ascontiguousarray(X.T, dtype=np.float64)
+        self._rows = np.argsort(columns, axis=1, kind="stable")
+        self._values = np.take_along_axis(columns, self._rows, axis=1)
+        self._both = side == "both"
+
+    def best(self, signed: np.ndarray, n_stumps: int = 1) -> list[Stump]:
+        """The stumps on so many columns with the largest edges, for weights times labels; the best one first."""
+        n_below, signs, edges = best_cuts(self._values, self._rows, signed, self._both)
+        # Equal up to rounding is equal, and then the first column is taken.
+        order = np.argsort(-np.round(edges, 12), kind="stable")[:n_stumps]
+        return [Stump(int(j), self._threshold(j, n_below[j]), int(signs[j]), float(edges[j])) for j in order]
+
+    def _threshold(self, column: int, n_below: int) -> float:
+        if n_below in (0, self._values.shape[1]):
+            return np.inf if n_below else -np.inf
+        left, right = self._values[column, n_below - 1 : n_below + 1]
+        middle = 0.5 * left + 0.5 * right
+        return float(middle if middle > left else right)
+
+
+def refuse_many_classes(classes: np.ndarray, who: str) -> None:
+    """Say what to do with more than two classes."""
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is multiclass: y has {len(classes)} "
+            f"classes. Take sklearn.multiclass.OneVsRestClassifier({who}()) instead."
+        )
+
+
+@method(
+    tasks=["classification"],
+    when="A part for boosting, or the simplest rule there is for two classes: one column and one threshold.",
+    cost="O(p n log n) time, O(n p) memory",
+    paper="subspace-clusters",
+)
+class ThresholdStump(ClassifierMixin, BaseEstimator):
+    """Tells two classes apart by a threshold on one column.
+
+    Parameters
+    ----------
+    side : {"both", "below"}, default="both"
+        Whether the second class may be on either side of the threshold, or must be below, as for distances to what is
+        typical of it.
+
+    Attributes
+    ----------
+    feature_ : int
+        Place of the column.
+    threshold_ : float
+        Rows below are on one side; infinite, positive or negative, if one answer for all rows is the best.
+    sign_ : int
+        1 if the second class is below the threshold, -1 if it is not.
+    edge_ : float
+        Share of the weight of the rows that is told right less that told wrong.
+    classes_ : ndarray of shape (2,)
+        The classes.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    LPBoost : A weighted vote of such thresholds.
+    sklearn.tree.DecisionTreeClassifier : With ``max_depth=1`` a threshold by impurity, for any number of classes.
+
+    References
+    ----------
+    .. [1] Savu-Krohn, C. and Auer, P. (2006). A simple feature extraction for high dimensional image representations.
+       Subspace, Latent Structure and Feature Selection, LNCS 3940, 163-172.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fewer.learn import ThresholdStump
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> stump = ThresholdStump().fit(X, y)
+    >>> stump.feature_names_in_[stump.feature_], round(stump.threshold_, 1), round(stump.score(X, y), 3)
+    ('worst radius', 16.8, 0.923)
+    """
+
+    _parameter_constraints = {"side": [StrOptions({"both", "below"})]}
+
+    def __init__(self, side="both"):
+        self.side = side
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ThresholdStump":
+        """Find column and threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; by default all are equal.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, y = validated(self, X, y, dtype=(np.float64, np.float32))
+        self.classes_, codes = encoded_classes(y, type(self).__name__)
+        refuse_many_classes(self.classes_, type(self).__name__)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        kept = weights > 0
+        found = StumpFinder(X[kept], self.side).best(((2 * codes - 1) * weights / weights.sum())[kept])[0]
+        return self._settled(found)
+
+    def _settled(self, stump: Stump) -> "ThresholdStump":
+        self.feature_, self.threshold_, self.sign_, self.edge_ = stump
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The vote on each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        votes : ndarray of shape (n_samples,)
+            1 for the second class, -1 for the first.
+        """
+        check_is_fitted(self)
+        X = validated(self, X, dtype=(np.float64, np.float32), reset=False)
+        return Stump(self.feature_, self.threshold_, self.sign_, self.edge_).votes(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The classes.
+        """
+        votes = self.decision_function(X)
+        return self.classes_[(votes > 0).astype(int)]

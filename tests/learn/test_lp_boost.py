@@ -1,0 +1,125 @@
+"""LPBoost: the linear program over all thresholds, solved with few of them."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectFromModel
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from fewer.learn import LPBoost, ThresholdStump
+from fewer.learn._lp_boost import solved_program
+
+
+def noisy_rows(n_rows=80, n_columns=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_columns))
+    return X, np.where(X[:, 0] + X[:, 1] + 0.7 * rng.normal(size=n_rows) > 0, "up", "down")
+
+
+def all_votes(X):
+    """Votes of every threshold on every column, in both directions."""
+    votes = [np.ones(len(X))]
+    for column in X.T:
+        votes += [np.where(column < threshold, 1.0, -1.0) for threshold in np.unique(column)[1:]]
+    return np.vstack([votes, np.negative(votes)])
+
+
+def full_program(X, labels, nu):
+    """Soft margin of the program with all rules at once, in its primal form."""
+    rules = all_votes(X)
+    n_rules, n_rows = rules.shape
+    found = linprog(
+        np.r_[np.zeros(n_rules), -1, np.full(n_rows, 1 / (nu * n_rows))],
+        A_ub=np.hstack([-(labels * rules).T, np.ones((n_rows, 1)), -np.eye(n_rows)]),
+        b_ub=np.zeros(n_rows),
+        A_eq=[np.r_[np.ones(n_rules), np.zeros(n_rows + 1)]],
+        b_eq=[1],
+        bounds=[(0, None)] * n_rules + [(None, None)] + [(0, None)] * n_rows,
+    )
+    return -found.fun
+
+
+@pytest.mark.parametrize("nu", [0.05, 0.2, 0.5, 1.0])
+def test_the_margin_is_that_of_the_program_with_all_rules(nu):
+    X, y = noisy_rows()
+    model = LPBoost(nu=nu, tol=0).fit(X, y)
+    assert model.margin_ == pytest.approx(full_program(X, np.where(y == "up", 1, -1), nu), abs=1e-7)
+    assert model.gap_ < 1e-8
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.3])
+def test_the_votes_reach_the_margin(nu):
+    X, y = noisy_rows()
+    model = LPBoost(nu=nu, tol=0).fit(X, y)
+    margins = np.where(y == "up", 1, -1) * model.decision_function(X)
+    # The best rho for these margins: what nu times the rows fall short of.
+    levels = [rho - np.maximum(rho - margins, 0).mean() / nu for rho in margins]
+    assert max(levels) == pytest.approx(model.margin_, abs=1e-7)
+    assert np.mean(margins < margins[np.argmax(levels)] - 1e-6) <= nu
+    assert model.estimator_weights_.sum() == pytest.approx(1)
+    assert np.all(np.diff(model.estimator_weights_) <= 0)
+
+
+def test_row_weights_and_votes_solve_both_sides_of_the_program():
+    rng = np.random.default_rng(1)
+    margins = rng.choice([-1.0, 1.0], size=(7, 30), p=[0.4, 0.6])
+    found = solved_program(margins, 0.2)
+    assert found.row_weights.sum() == pytest.approx(1)
+    assert found.row_weights.max() <= 1 / (0.2 * 30) + 1e-9
+    assert (margins @ found.row_weights).max() == pytest.approx(found.edge)
+    np.testing.assert_allclose((margins @ found.row_weights)[found.votes > 1e-9], found.edge, atol=1e-9)
+
+
+def test_the_columns_that_matter_have_most_of_the_vote_and_tell_new_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 60))
+    y = (X[:, 3] + X[:, 7] + 0.5 * rng.normal(size=400) > 0).astype(int)
+    model = LPBoost(nu=0.4).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.8
+    assert set(np.argsort(-model.feature_importances_)[:2]) == {3, 7}
+    kept = SelectFromModel(LPBoost(nu=0.4), max_features=2).fit(X, y).get_support(indices=True)
+    np.testing.assert_array_equal(kept, [3, 7])
+
+
+def test_one_column_that_tells_all_needs_one_rule():
+    X, y = load_iris(return_X_y=True)
+    model = LPBoost().fit(X[:100], y[:100])
+    assert len(model.estimators_) == 1
+    assert (model.margin_, model.score(X[:100], y[:100])) == (1, 1)
+
+
+def test_any_classifier_with_weights_is_boosted():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = LPBoost(DecisionTreeClassifier(max_depth=2, random_state=0), max_iter=30, tol=0.05).fit(X[::2], y[::2])
+    assert model.score(X[1::2], y[1::2]) > 0.92
+    assert not hasattr(model, "feature_importances_")
+
+
+def test_several_classes_by_one_against_all_others():
+    X, y = load_iris(return_X_y=True)
+    assert OneVsRestClassifier(LPBoost(nu=0.2)).fit(X, y).score(X, y) > 0.93
+    with pytest.raises(ValueError, match="OneVsRestClassifier"):
+        LPBoost().fit(X, y)
+
+
+def test_too_few_rounds_are_told_with_the_gap():
+    X, y = noisy_rows()
+    with pytest.warns(ConvergenceWarning, match=r"after 1 rounds, and could still grow by up to 0\.\d+"):
+        model = LPBoost(max_iter=1).fit(X, y)
+    assert model.gap_ > 0.01
+
+
+def test_where_nothing_tells_the_classes_apart_the_larger_is_the_answer():
+    X, y = np.ones((10, 3)), np.array([0] * 7 + [1] * 3)
+    model = LPBoost(nu=1.0).fit(X, y)
+    assert set(model.predict(X)) == {0}
+    np.testing.assert_array_equal(model.feature_importances_, 0)
+
+
+def test_the_side_of_the_stumps_is_respected():
+    X, y = noisy_rows()
+    model = LPBoost(ThresholdStump("below"), nu=0.3).fit(-X, y)
+    assert {each.sign_ for each in model.estimators_} == {1}
