@@ -64,6 +64,8 @@ def test_of_many_columns_left_out_five_are_named():
     (found,) = _left_out(SimpleNamespace(data=SimpleNamespace(left_out=left_out)))
     assert "c4 (a reason), and 2 more" in found["sentence"]
     assert "c5" not in found["sentence"]
+    (found,) = _left_out(SimpleNamespace(data=SimpleNamespace(left_out=left_out[:6])))
+    assert "c4 (a reason), and 1 more" in found["sentence"]
     (found,) = _left_out(SimpleNamespace(data=SimpleNamespace(left_out=left_out[:5])))
     assert "more" not in found["sentence"]
 

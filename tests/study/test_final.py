@@ -1,8 +1,11 @@
 """The winner on all rows: how few columns nearly suffice."""
 
-import numpy as np
+from types import SimpleNamespace
 
-from fewer.study._final import smallest_good_size
+import numpy as np
+import pytest
+
+from fewer.study._final import _order, _redundancy, direction, smallest_good_size
 from fewer.study._scores import CandidateScores
 
 
@@ -22,3 +25,32 @@ def test_new_columns_are_not_compared_with_those_of_the_table():
     scores = np.array([[0.5, 0.6, 0.9], [0.5, 0.6, 0.9], [0.4, 0.6, 0.9]])
     assert smallest_good_size(winner(scores)) == 8
     assert smallest_good_size(winner(scores, makes_columns=True)) == 2
+
+
+def test_a_column_goes_with_a_number_as_far_as_it_correlates_with_it():
+    rng = np.random.default_rng(0)
+    values, y = rng.normal(size=50) * 3 + 7, rng.normal(size=50) - 4
+    found = direction(values, y, classify=False)
+    assert found == {"correlation": pytest.approx(np.corrcoef(values, y)[0, 1])}
+    assert direction(np.ones(50), y, classify=False) == {"correlation": 0.0}
+
+
+def test_a_column_is_highest_and_lowest_in_some_class():
+    values = np.array([1.0, 1.0, 5.0, 5.0, 3.0, 3.0])
+    found = direction(values, np.array(list("aabbcc")), classify=True)
+    assert (found["highest_in"], found["lowest_in"]) == ("b", "a")
+    assert found["difference"] == pytest.approx(4 / values.std())
+
+
+def test_alike_columns_are_a_group_and_constant_ones_are_in_none():
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=40)
+    X = np.column_stack([first, -2 * first + 1, np.ones(40), np.ones(40), rng.normal(size=40)])
+    with np.errstate(all="raise"):
+        assert _redundancy(X, list("abcde"), [4, 2, 1, 0, 3]) == [["b", "a"]]
+
+
+def test_columns_that_only_larger_subsets_hold_come_later_and_those_in_none_last():
+    """Without an order, a column has its place by the smallest subset that holds it."""
+    search = SimpleNamespace(subset_path_={1: np.array([4]), 2: np.array([1, 4])})
+    assert _order(search, 6, winner(np.zeros((3, 3)))) == [4, 1, 0, 2, 3, 5]

@@ -45,6 +45,13 @@ def test_the_order_of_rows_and_columns_and_names_count():
     assert len(seen) == 4
 
 
+def test_a_cell_of_an_array_counts():
+    X, y = np.arange(12.0).reshape(4, 3) % 5, np.array([1.5, 2.5, 3.5, 5.0])
+    changed = X.copy()
+    changed[3, 2] += 1e-12
+    assert fingerprint(Dataset.from_frame(X, target=y)) != fingerprint(Dataset.from_frame(changed, target=y))
+
+
 def test_an_array_that_is_not_contiguous_is_the_same_table():
     X = np.arange(12.0).reshape(4, 3) % 5
     y = np.array([1.5, 2.5, 3.5, 5.0])

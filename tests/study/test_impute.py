@@ -72,6 +72,33 @@ def test_noise_is_not_said_to_be_filled_by_other_columns():
     assert "The other columns say nothing" in run_study(dataset, n_permutations=0, **QUICK).findings.holes["sentence"]
 
 
+def test_what_is_too_little_to_judge_by_is_told_of_each_way_to_fill(monkeypatch):
+    """A way to fill that cannot be judged is left out, and the others are told."""
+    import fewer.complete
+
+    judged = fewer.complete.completion_score
+
+    def but_not_by_the_median(imputer, *args, **options):
+        if type(imputer).__name__ == "SimpleImputer":
+            raise ValueError("nothing can be hidden")
+        return judged(imputer, *args, **options)
+
+    monkeypatch.setattr(fewer.complete, "completion_score", but_not_by_the_median)
+    holes = run_study(table_with_holes(), n_permutations=0, **QUICK).findings.holes
+    assert [each["imputer"] for each in holes["filled"]] == ["PCAMissing"]
+
+
+def test_only_columns_with_holes_are_listed_the_emptiest_first():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 5))
+    X[:6, 1], X[:20, 3] = np.nan, np.nan
+    columns = {f"x{place}": column for place, column in enumerate(X.T)}
+    dataset = Dataset.from_frame(columns | {"state": np.arange(60) % 2}, target="state", task="binary")
+    holes = run_study(dataset, n_permutations=0, **QUICK).findings.holes
+    assert holes["columns"] == [{"name": "x3", "share": 1 / 3}, {"name": "x1", "share": 0.1}]
+    assert (holes["n_columns"], holes["n_cells"], holes["n_complete_rows"]) == (2, 26, 40)
+
+
 def test_a_table_without_holes_has_no_panel_of_them(make_table):
     study = run_study(make_table(), n_permutations=0, impute="PCAMissing", **QUICK)
     assert study.findings.holes == {}

@@ -67,6 +67,11 @@ def test_all_features_and_the_simplest_are_always_among_the_candidates(data):
         assert "all features, ridge" in names
 
 
+def test_scores_are_found_in_capitals_too(data):
+    spelt = [make_plan(data, methods=[name], learners=["ridge"]).candidates for name in ("anova", "ANOVA")]
+    assert spelt[0] == spelt[1]
+
+
 def test_methods_may_be_scores_or_selectors(data):
     plan = make_plan(data, methods=["fisher", "IndependentRanking"], learners=["knn"])
     assert [candidate.name for candidate in plan.candidates[2:]] == [
@@ -95,6 +100,7 @@ def test_methods_may_be_scores_or_selectors(data):
         ({"preset": "quick", "confidence": 0.995}, "Take 199 or more"),
         ({"sizes": [0, 5]}, "1 or more, and 0 is not"),
         ({"sizes": [500]}, "columns, so keeping 500 is no choice"),
+        ({"sizes": [20]}, "has 20 columns, so keeping 20 is no choice"),
         ({"confidence": 95}, "between 0 and 1"),
     ],
     ids=str,
