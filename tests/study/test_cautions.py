@@ -111,3 +111,12 @@ def test_holes_are_told_where_there_are_some():
     (found,) = _holes(Dataset.from_frame(X, target=np.arange(40) % 2), "median")
     assert found["sentence"].startswith("1.2% of the cells are missing, in 1 columns;")
     assert found["evidence"] == {"share": 1 / 80}
+    words = {"a": ["x", None, "y", "x"] * 10, "b": np.arange(40.0)}
+    both = words | {"b": [None, *np.arange(39.0)]}
+    for columns, said in (
+        ({"a": X[:, 0], "b": X[:, 1]}, "numbers were filled by the median of the column."),
+        (words, "inside of the folds, categories were filled by one of their own."),
+        (both, "numbers were filled by the median of the column, categories by one of their own."),
+    ):
+        (found,) = _holes(Dataset.from_frame(columns | {"state": np.arange(40) // 20}, target="state"), "median")
+        assert found["sentence"].endswith(said)

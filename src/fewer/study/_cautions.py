@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.study._imputers import IMPUTERS
+from fewer.study._preparation import holds_words, preparation
 from fewer.study._scores import AllScores
 from fewer.study._wording import listed
 from fewer.study._work import Bench
@@ -173,12 +174,18 @@ def _holes(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
         return []
     counts = np.asarray(dataset.missing_by_column)
     share = counts.sum() / (dataset.n_rows * dataset.n_columns)
+    numbers, categories = f"numbers were filled by {IMPUTERS[impute].says}", "categories{} by one of their own"
+    of_words = {holds_words(dataset, name) for name, count in zip(dataset.columns, counts, strict=True) if count}
+    if of_words == {True}:
+        filled = categories.format(" were filled")
+    else:
+        filled = f"{numbers}, {categories.format('')}" if True in of_words else numbers
     found = [
         caution(
             "note",
             "holes",
             f"{share:.1%} of the cells are missing, in {np.count_nonzero(counts)} columns; inside of the folds, "
-            f"numbers were filled by {IMPUTERS[impute].says}, categories by one of their own.",
+            f"{filled}.",
             share=float(share),
         )
     ]
@@ -234,8 +241,6 @@ def hubness(dataset: "Dataset", seed: int) -> float | None:
     """Skewness of how often each row is among the 10 nearest of the others; None for tables too small to tell."""
     from scipy.stats import skew
     from sklearn.neighbors import NearestNeighbors
-
-    from fewer.study._preparation import preparation
 
     if dataset.n_rows < 5 * _HUB_NEIGHBOURS or dataset.is_sparse:
         return None

@@ -26,8 +26,8 @@ def learnable(dataset: "Dataset") -> "Dataset":
 
     if not isinstance(dataset.X, pl.DataFrame):
         return dataset
-    numbers = [pl.col(name).cast(pl.Float64) for name in dataset.columns if _is_number(dataset.X.schema[name])]
-    words = [pl.col(name).cast(pl.String) for name in dataset.columns if not _is_number(dataset.X.schema[name])]
+    numbers = [pl.col(name).cast(pl.Float64) for name in dataset.columns if not holds_words(dataset, name)]
+    words = [pl.col(name).cast(pl.String) for name in dataset.columns if holds_words(dataset, name)]
     return replace(dataset, X=dataset.X.with_columns(*numbers, *words))
 
 
@@ -120,7 +120,7 @@ def _numbers(dataset: "Dataset", fill: Any) -> Any:
     from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import OneHotEncoder
 
-    words = [name for name in dataset.columns if not _is_number(dataset.X.schema[name])]
+    words = [name for name in dataset.columns if holds_words(dataset, name)]
     numbers = [name for name in dataset.columns if name not in set(words)]
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False, drop="if_binary"
@@ -128,5 +128,11 @@ def _numbers(dataset: "Dataset", fill: Any) -> Any:
     return ColumnTransformer([("numbers", fill, numbers), ("words", encoder, words)], verbose_feature_names_out=False)
 
 
-def _is_number(dtype: Any) -> bool:
-    return dtype.is_numeric() or str(dtype) == "Boolean"
+def holds_words(dataset: "Dataset", name: str) -> bool:
+    """Whether a column holds words, which become zeros and ones, rather than numbers or truth values."""
+    import polars as pl
+
+    if not isinstance(dataset.X, pl.DataFrame):
+        return False
+    dtype = dataset.X.schema[name]
+    return not (dtype.is_numeric() or dtype == pl.Boolean)
