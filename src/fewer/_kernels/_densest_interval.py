@@ -7,7 +7,7 @@ single one by
 
 KL is convex, and ``k`` and ``w`` are differences of the bounds' coordinates (numbers to the left, position). So of two
 stretches of bounds the best pair is one of corners of their convex hulls, and only corners are tried: some tens where
-all pairs would be as many as there are numbers.
+all pairs would be as many as there are numbers. Pairs within a stretch are those of its halves, and so on.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def _place_bounds(values, positions, counts):
 
 
 @njit(cache=True, nogil=True)
-def _coarse_bounds(counts, n_bounds, least, coarse):
+def _coarse_bounds(positions, counts, n_bounds, least, coarse, coarse_positions, coarse_counts):
     """Every so many numbers a bound, and the last one. How many."""
     coarse[0] = 0
     n_coarse = 1
@@ -39,7 +39,10 @@ def _coarse_bounds(counts, n_bounds, least, coarse):
             coarse[n_coarse] = k
             n_coarse += 1
     coarse[n_coarse] = n_bounds - 1
-    return n_coarse + 1
+    n_coarse += 1
+    for k in range(n_coarse):
+        coarse_positions[k], coarse_counts[k] = positions[coarse[k]], counts[coarse[k]]
+    return n_coarse
 
 
 @njit(cache=True, nogil=True)
@@ -84,40 +87,42 @@ def _best_of_stretches(positions, counts, n_bounds, low_from, low_to, high_from,
         for b in range(n_low, n_both):
             if corners[a] < corners[b]:
                 gain = _gain(positions, counts, n_bounds, corners[a], corners[b], logs)
-                if gain > best[2]:
+                # Of equals the first: what lies left of a bound gains as much as what lies right of it.
+                if gain > best[2] or (gain == best[2] and corners[a] < best[0]):
                     best = (corners[a], corners[b], gain)
     return best
 
 
 @njit(cache=True, nogil=True)
-def _best_interval(positions, counts, n_bounds, least, coarse, corners, logs):
+def _best_in_stretch(positions, counts, n_bounds, first, last, corners, logs, best):
+    """The better of ``best`` and the best interval within a stretch of bounds, by neighbouring halves."""
+    size = 1
+    while size <= last - first:
+        for start in range(first, last + 1 - size, 2 * size):
+            middle, end = start + size, min(start + 2 * size - 1, last)
+            best = _best_of_stretches(positions, counts, n_bounds, start, middle - 1, middle, end, corners, logs, best)
+        size *= 2
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _best_interval(positions, counts, n_bounds, least, coarse, coarse_positions, coarse_counts, corners, logs):
     """Bounds and gain of the best interval: among coarse bounds first, then among all up to their neighbours."""
-    n_coarse = _coarse_bounds(counts, n_bounds, least, coarse)
-    best, a, b = (0, 0, -np.inf), 0, 0
-    for low in range(n_coarse - 1):
-        for high in range(low + 1, n_coarse):
-            gain = _gain(positions, counts, n_bounds, coarse[low], coarse[high], logs)
-            if gain > best[2]:
-                best, a, b = (coarse[low], coarse[high], gain), low, high
+    n_coarse = _coarse_bounds(positions, counts, n_bounds, least, coarse, coarse_positions, coarse_counts)
+    nothing = (0, 0, -np.inf)
+    a, b, gain = _best_in_stretch(coarse_positions, coarse_counts, n_coarse, 0, n_coarse - 1, corners, logs, nothing)
     if b == 0:
-        return best
+        return nothing
+    best = (coarse[a], coarse[b], gain)
     before, after = coarse[max(a - 1, 0)], coarse[min(b + 1, n_coarse - 1)]
     if b - a > 1:
-        best = _best_of_stretches(
+        return _best_of_stretches(
             positions, counts, n_bounds, before, coarse[a + 1], coarse[b - 1], after, corners, logs, best
         )
-    else:
-        # The stretches of the two ends overlap between the two coarse bounds. There, order matters.
-        best = _best_of_stretches(positions, counts, n_bounds, before, coarse[a], coarse[a], after, corners, logs, best)
-        best = _best_of_stretches(
-            positions, counts, n_bounds, coarse[a], coarse[b], coarse[b], after, corners, logs, best
-        )
-        for low in range(coarse[a], coarse[b]):
-            for high in range(low + 1, coarse[b] + 1):
-                gain = _gain(positions, counts, n_bounds, low, high, logs)
-                if gain > best[2]:
-                    best = (low, high, gain)
-    return best
+    # The stretches of the two ends overlap between the two coarse bounds.
+    best = _best_of_stretches(positions, counts, n_bounds, before, coarse[a], coarse[a], after, corners, logs, best)
+    best = _best_of_stretches(positions, counts, n_bounds, coarse[a], coarse[b], coarse[b], after, corners, logs, best)
+    return _best_in_stretch(positions, counts, n_bounds, coarse[a], coarse[b], corners, logs, best)
 
 
 @njit(cache=True, nogil=True)
@@ -152,6 +157,7 @@ def densest_intervals(values, n_rows, fixed, share, root, gain_per_log, gain_at_
     slices, bounds, gains = np.zeros((n_columns, 2), np.int64), np.zeros((n_columns, 2)), np.zeros(n_columns)
     positions, counts = np.empty(n_rows + 1), np.empty(n_rows + 1, np.int64)
     coarse, corners = np.empty(n_rows + 1, np.int64), np.empty(4 * (n_rows + 1), np.int64)
+    coarse_positions, coarse_counts = np.empty(n_rows + 1), np.empty(n_rows + 1, np.int64)
     for column in range(n_columns):
         first, last = 0, n_rows
         for each in range(n_passes):
@@ -162,7 +168,9 @@ def densest_intervals(values, n_rows, fixed, share, root, gain_per_log, gain_at_
             n_bounds = _place_bounds(values[column, first:last], positions, counts)
             if n_bounds < 3:
                 break
-            low, high, gain = _best_interval(positions, counts, n_bounds, least, coarse, corners, logs)
+            low, high, gain = _best_interval(
+                positions, counts, n_bounds, least, coarse, coarse_positions, coarse_counts, corners, logs
+            )
             gain -= size * logs[size]
             if each == 0:
                 gains[column] = gain
@@ -183,6 +191,6 @@ def keep_rows(values, rows, n_rows, kept, values_out, rows_out):
         place = 0
         for k in range(n_rows):
             row = rows[column, k]
-            if kept[row]:
-                values_out[column, place], rows_out[column, place] = values[column, k], row
-                place += 1
+            # Written in any case, and kept or written over: the processor need not guess which.
+            values_out[column, place], rows_out[column, place] = values[column, k], row
+            place += kept[row]
