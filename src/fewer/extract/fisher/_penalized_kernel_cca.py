@@ -5,8 +5,13 @@ With C_x and C_y the centred kernel matrices the weights of the rows solve
     (C_x + a_x I)^{-1} (C_y + a_y I)^{-1} C_y C_x W = W Lambda.
 
 With ``C_x = U_x D_x U_x'`` and ``S_x = (D_x / (D_x + a_x))^{1/2}``, and the same for y, this is one singular value
-decomposition, ``S_x U_x'U_y S_y = P Lambda^{1/2} Q'``, with ``W_x = U_x (D_x (D_x + a_x))^{-1/2} P``. Weights are
-scaled so that each variate has unit variance.
+decomposition, ``S_x U_x'U_y S_y = P Lambda^{1/2} Q'``, with ``W_x = U_x (D_x (D_x + a_x))^{-1/2} P``. With ridges on
+both sides no eigenvectors are needed: for any factor ``C_y = F F'``, of few columns where the kernel is smooth,
+
+    F'C_x (C_x + a_x I)^{-1} F G = (F'F + a_y I) G Lambda,    W_x = (C_x + a_x I)^{-1} F G,
+                                                              W_y = (C_y + a_y I)^{-1} C_x W_x.
+
+Weights are scaled so that each variate has unit variance.
 """
 
 from collections.abc import Callable
@@ -27,6 +32,7 @@ from fewer.extract._centred import (
     centred_gram,
     centred_kernel,
     column_means,
+    pivoted_factor,
     positive_eigenpairs,
     thin_svd,
 )
@@ -42,8 +48,7 @@ class View:
     """
 
     rows: Any
-    eigenvalues: Any
-    vectors: Any
+    centred: np.ndarray | None
     coef: np.ndarray
 
     def __init__(self, X: Any, kernel: str | Callable, gamma: float | str, degree: float, coef0: float) -> None:
@@ -53,19 +58,24 @@ class View:
         self.rows = X
         if self.linear:
             self.centre = column_means(X)
-            self.eigenvalues, self.vectors = _linear_eigenpairs(X, self.centre)
+            self.centred = None
         else:
             K = self._kernel_with(X)
             self.centre = K.mean(axis=0)
-            self.eigenvalues, self.vectors = positive_eigenpairs(centred_kernel(K))
+            self.centred = centred_kernel(K)
 
-    def settle(self, coordinates: np.ndarray) -> None:
-        """Take on the weights with these coordinates along the eigenvectors, and forget what new rows do not need."""
-        weights = self.vectors @ coordinates
+    def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positive eigenvalues of the centred kernel, and their vectors."""
+        if self.centred is None:
+            return _linear_eigenpairs(self.rows, self.centre)
+        return positive_eigenpairs(self.centred)
+
+    def settle(self, weights: np.ndarray) -> None:
+        """Take on the weights of the training rows, and forget what new rows do not need."""
         self.coef = centred_columns_times(self.rows, weights) if self.linear else weights
         if self.linear:
             self.rows = None
-        self.eigenvalues = self.vectors = None
+        self.centred = None
 
     def variates(self, X: Any) -> np.ndarray:
         if self.linear:
@@ -84,35 +94,76 @@ def _linear_eigenpairs(X: Any, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 class Canonical(NamedTuple):
-    """Coordinates of the weights along the eigenvectors of either side, eigenvalues, correlations of the variates."""
+    """Weights of the rows on either side, variates of unit variance, and their eigenvalues and correlations."""
 
     x: np.ndarray
     y: np.ndarray
     eigenvalues: np.ndarray
     correlations: np.ndarray
 
+    @classmethod
+    def scaled(
+        cls, weights: tuple[np.ndarray, np.ndarray], variates: tuple[np.ndarray, np.ndarray], eigenvalues: np.ndarray
+    ) -> "Canonical":
+        """Weights divided by the standard deviations of their variates, which have mean 0."""
+        x, y = variates
+        spread_x, spread_y = (np.linalg.norm(each, axis=0) / np.sqrt(len(each)) for each in variates)
+        correlations = np.einsum("ik,ik->k", x, y) / (len(x) * spread_x * spread_y)
+        return cls(weights[0] / spread_x, weights[1] / spread_y, eigenvalues, correlations)
 
-def canonical_variates(x: View, y: View, alpha_x: float, alpha_y: float, tol: float) -> Canonical | None:
-    """The pairs of variates, the most correlated first; None where one side is constant."""
-    if not len(x.eigenvalues) or not len(y.eigenvalues):
+
+def canonical_variates(
+    x: View, y: View, alpha_x: float, alpha_y: float, tol: float, n_most: int | None
+) -> Canonical | None:
+    """The pairs of variates, the most correlated first, at most so many; None where one side is constant."""
+    if alpha_x > 0 and alpha_y > 0 and x.centred is not None and y.centred is not None:
+        try:
+            return _by_factors(x.centred, y.centred, alpha_x, alpha_y, tol, n_most)
+        except linalg.LinAlgError:  # ridges that are but rounding
+            pass
+    return _by_eigenvectors(x.eigenpairs(), y.eigenpairs(), alpha_x, alpha_y, tol)
+
+
+def _by_eigenvectors(
+    x: tuple[np.ndarray, np.ndarray], y: tuple[np.ndarray, np.ndarray], alpha_x: float, alpha_y: float, tol: float
+) -> Canonical | None:
+    (squares_x, vectors_x), (squares_y, vectors_y) = x, y
+    if not len(squares_x) or not len(squares_y):
         return None
-    n_rows = len(x.vectors)
-    shrunk_x = np.sqrt(x.eigenvalues / (x.eigenvalues + alpha_x))[:, None]
-    shrunk_y = np.sqrt(y.eigenvalues / (y.eigenvalues + alpha_y))[:, None]
-    P, sizes, Q = linalg.svd(shrunk_x * (x.vectors.T @ y.vectors) * shrunk_y.T, full_matrices=False, check_finite=False)
+    shrunk_x = np.sqrt(squares_x / (squares_x + alpha_x))[:, None]
+    shrunk_y = np.sqrt(squares_y / (squares_y + alpha_y))[:, None]
+    P, sizes, Q = linalg.svd(shrunk_x * (vectors_x.T @ vectors_y) * shrunk_y.T, full_matrices=False, check_finite=False)
     kept = sizes**2 > max(tol * sizes[0] ** 2, np.finfo(np.float64).eps ** 2)
-    P, Q = P[:, kept], Q[kept].T
-    along_x, along_y = shrunk_x * P, shrunk_y * Q
-    lengths_x, lengths_y = np.linalg.norm(along_x, axis=0), np.linalg.norm(along_y, axis=0)
-    correlations = np.einsum("ik,ik->k", x.vectors @ along_x, y.vectors @ along_y) / (lengths_x * lengths_y)
-    # Variates are the vectors times these coordinates times the eigenvalues, so unit variance asks for this length.
-    unit = np.sqrt(n_rows)
-    return Canonical(
-        unit * along_x / lengths_x / x.eigenvalues[:, None],
-        unit * along_y / lengths_y / y.eigenvalues[:, None],
-        sizes[kept] ** 2,
-        correlations,
-    )
+    along_x, along_y = shrunk_x * P[:, kept], shrunk_y * Q[kept].T
+    weights = vectors_x @ (along_x / squares_x[:, None]), vectors_y @ (along_y / squares_y[:, None])
+    return Canonical.scaled(weights, (vectors_x @ along_x, vectors_y @ along_y), sizes[kept] ** 2)
+
+
+def _by_factors(
+    C_x: np.ndarray, C_y: np.ndarray, alpha_x: float, alpha_y: float, tol: float, n_most: int | None
+) -> Canonical | None:
+    F, _ = pivoted_factor(C_y)
+    size = F.shape[1]
+    if not size or not np.trace(C_x) > np.finfo(np.float64).eps:
+        return None
+    solved = linalg.cho_solve(_ridged(C_x, alpha_x), F, check_finite=False)
+    images = C_x @ solved
+    between, within = F.T @ images, F.T @ F
+    within.flat[:: size + 1] += alpha_y
+    first = 0 if n_most is None else max(size - n_most, 0)
+    eigenvalues, G = linalg.eigh((between + between.T) / 2, within, subset_by_index=(first, size - 1))
+    eigenvalues, G = eigenvalues[::-1], G[:, ::-1]
+    kept = eigenvalues > max(tol * eigenvalues[0], np.finfo(np.float64).eps ** 2)
+    variates = images @ G[:, kept]
+    y_weights = linalg.cho_solve(_ridged(C_y, alpha_y), variates, check_finite=False)
+    return Canonical.scaled((solved @ G[:, kept], y_weights), (variates, C_y @ y_weights), eigenvalues[kept])
+
+
+def _ridged(C: np.ndarray, alpha: float) -> tuple[np.ndarray, bool]:
+    """Cholesky factor of ``C + alpha I``."""
+    ridged = C.copy()
+    ridged.flat[:: len(C) + 1] += alpha
+    return linalg.cho_factor(ridged, lower=True, overwrite_a=True, check_finite=False)
 
 
 @method(
@@ -263,7 +314,7 @@ class PenalizedKernelCCA(Extractor):
         x_kernel, y_kernel = self._kernel_pair()
         options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         x, y = View(X, x_kernel, **options), View(Y, y_kernel, **options)
-        found = canonical_variates(x, y, float(self.alpha_x), float(self.alpha_y), self.tol)
+        found = canonical_variates(x, y, float(self.alpha_x), float(self.alpha_y), self.tol, self.n_components)
         if found is None or not len(found.eigenvalues):
             raise ValueError("The two tables have nothing in common: the columns of one of them are constant.")
         self.n_components_ = self._number_of_components(

@@ -236,6 +236,8 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         self._warn_of_lonely_rows(weights, rank)
         if callable(self.kernel):
             kernel = np.asarray(self.kernel(X, X), dtype=float)
+        elif self.kernel_bandwidth_ == self.weight_bandwidth_:
+            kernel = weights
         else:
             kernel = np.exp(-squared_distances / (2 * self.kernel_bandwidth_**2))
         penalties = n_rows**2 * np.append([self.reg_f] * self.joint, [self.reg_grad] * rank)

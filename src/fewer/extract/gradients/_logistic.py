@@ -23,30 +23,29 @@ Iterates = Callable[[PairProblem, np.ndarray, Spectrum], Iterator[Iterate]]
 def newton_solutions(problem: PairProblem, signs: np.ndarray, spectrum: Spectrum, solve: Iterates) -> Iterator[Iterate]:
     """Coefficients after each step, from 0 on, and the gradient relative to the one at 0."""
     coefficients = np.zeros((len(problem.rows), len(problem.penalties)))
-    margins = np.zeros_like(problem.weights)
-    residual = _residual(problem, signs, coefficients, margins)
+    towards = signs[:, None]
+    margins = np.zeros_like(problem.weights)  # times the sign, so that large is right
+    loss = _loss(problem.weights, margins)
+    pull = problem.weights * 0.5
+    residual = problem.gathered(towards * pull)
     first = np.linalg.norm(residual)
     error = length = 1.0
     while length > 0:
-        steepness = expit(margins)
-        curved = problem.reweighted(problem.weights * steepness * (1 - steepness), factor=2.0)
+        # The second derivative is the first one, w q with q = 1 / (1 + exp(m)), times 1 - q.
+        curved = problem.reweighted(pull * expit(margins), factor=2.0)
         step = _solution(solve(curved, residual, spectrum), tol=min(0.1, error))
         step_values = problem.kernel @ step
-        step_margins = problem.margins(step_values)
+        step_margins = towards * problem.margins(step_values)
         weighted = problem.penalties * step_values
         penalty = (2 * np.vdot(coefficients, weighted), np.vdot(step, weighted))
-        length = _length(problem.weights, signs, margins, step_margins, penalty)
+        slope = penalty[0] - np.vdot(pull, step_margins)
+        length, loss = _length(problem.weights, margins, step_margins, loss, slope, penalty)
         coefficients = coefficients + length * step
         margins += length * step_margins
-        residual = _residual(problem, signs, coefficients, margins)
+        pull = problem.weights * expit(-margins)
+        residual = problem.gathered(towards * pull) - 2 * problem.penalties * coefficients
         error = float(np.linalg.norm(residual) / first)
         yield Iterate(coefficients, error)
-
-
-def _residual(problem: PairProblem, signs: np.ndarray, coefficients: np.ndarray, margins: np.ndarray) -> np.ndarray:
-    """Negative gradient of the objective, in the scalar product of the kernel."""
-    pull = problem.weights * signs[:, None] * expit(-signs[:, None] * margins)
-    return problem.gathered(pull) - 2 * problem.penalties * coefficients
 
 
 def _solution(iterates: Iterator[Iterate], tol: float) -> np.ndarray:
@@ -60,21 +59,26 @@ def _solution(iterates: Iterator[Iterate], tol: float) -> np.ndarray:
 
 
 def _length(
-    weights: np.ndarray, signs: np.ndarray, margins: np.ndarray, step: np.ndarray, penalty: tuple[float, float]
-) -> float:
-    """How far to go for the objective to fall: the whole step, a half, a quarter ...; 0 where rounding hides it.
+    weights: np.ndarray,
+    margins: np.ndarray,
+    step: np.ndarray,
+    start: float,
+    slope: float,
+    penalty: tuple[float, float],
+) -> tuple[float, float]:
+    """How far to go for the objective to fall, and the loss there: the whole step, a half, a quarter ...
 
-    ``penalty`` is the change of the penalties, as the coefficients of the length and of its square.
+    It is 0 where rounding hides the fall. ``penalty`` is the change of the penalties, as the coefficients of the length
+    and of its square.
     """
-
-    def loss(length: float) -> float:
-        return np.vdot(weights, np.logaddexp(0, -signs[:, None] * (margins + length * step)))
-
-    start = loss(0.0)
-    slope = penalty[0] - np.vdot(weights * expit(-signs[:, None] * margins), signs[:, None] * step)
     length = 1.0
     while length >= _SHORTEST_STEP:
-        if loss(length) + length * penalty[0] + length**2 * penalty[1] <= start + 1e-4 * length * slope:
-            return length
+        loss = _loss(weights, margins + length * step)
+        if loss + length * penalty[0] + length**2 * penalty[1] <= start + 1e-4 * length * slope:
+            return length, loss
         length /= 2
-    return 0.0
+    return 0.0, start
+
+
+def _loss(weights: np.ndarray, margins: np.ndarray) -> float:
+    return float(np.vdot(weights, np.logaddexp(0, -margins)))

@@ -17,21 +17,31 @@ differences that row i sees were s_i times the mean ones, the system would fall 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
+from sklearn.utils import gen_batches
 from sklearn.utils.extmath import _randomized_eigsh
+
+from fewer._kernels._pair_margins import weigh_margins
 
 MOST_UNKNOWNS = 5000
 """Of so many unknowns a direct solution takes a matrix of 200 MB; beyond, conjugate gradients are used."""
 
 _ALL_EIGENVECTORS_UP_TO = 1500
 _LEADING_EIGENVECTORS = 300
+_ROWS_AT_ONCE = 64
+_ORDINARY, _STIFF = 1e4, 1e5
+"""Single precision is for numbers up to the first, and equations up to the second times as large as their penalties."""
+_CHECKED_EVERY = 1e-3
 
 
 class Spectrum(NamedTuple):
-    """Root of what each row sees, and eigenpairs of the kernel matrix scaled by it, all or the leading ones."""
+    """Root of what each row sees, and eigenpairs of the kernel matrix scaled by it, all or the leading ones.
+
+    Vectors are in single precision unless penalties are so small that it would not do.
+    """
 
     roots: np.ndarray
     values: np.ndarray
@@ -59,6 +69,23 @@ class PairProblem:
         """The same with other weights, and penalties times a factor."""
         return replace(self, weights=weights, penalties=factor * self.penalties)
 
+    def in_single_precision(self) -> "PairProblem":
+        """The same to six digits, with half of the memory to go through."""
+        arrays = {name: getattr(self, name).astype(np.float32) for name in ("rows", "kernel", "weights")}
+        return replace(self, **arrays)
+
+    def _precision(self) -> type[np.floating]:
+        """Single, if numbers are of an ordinary size, and the equations well enough penalised for it."""
+        ordinary = 1 / _ORDINARY < np.abs(self.rows).max() < _ORDINARY
+        largest = len(self.rows) * linalg.eigvalsh(self._mean_square(), check_finite=False)[-1]
+        return np.float32 if ordinary and largest < _STIFF * self.penalties.min() else np.float64
+
+    def _mean_square(self) -> np.ndarray:
+        """Weighted outer products of differences, summed over what a row sees, on average over rows."""
+        sums = self.weights.sum(axis=0) + self.weights.sum(axis=1)
+        crossed = self.rows.T @ (self.weights @ self.rows)
+        return ((self.rows.T * sums) @ self.rows - crossed - crossed.T) / len(self.rows)
+
     def margins(self, values: np.ndarray) -> np.ndarray:
         """Prediction m_ij of the function at row i from row j, from its values and gradients at the rows."""
         gradients = values[:, 1:] if self.joint else values
@@ -73,8 +100,19 @@ class PairProblem:
         return np.column_stack([pairs.sum(axis=0), steps]) if self.joint else steps
 
     def normal(self, values: np.ndarray) -> np.ndarray:
-        """``E`` of the equations."""
-        return self.gathered(self.weights * self.margins(values))
+        """``E`` of the equations: ``gathered(weights * margins(values))``, some rows at a time, which stay in cache."""
+        n_rows = len(self.rows)
+        gradients = np.ascontiguousarray(values[:, 1:]) if self.joint else values
+        there = values[:, 0].copy() if self.joint else np.zeros(n_rows, dtype=values.dtype)
+        here = np.einsum("ij,ij->i", gradients, self.rows)
+        pulled, row_sums, column_sums = np.empty_like(self.rows), np.empty_like(here), np.zeros_like(here)
+        products = np.empty((min(_ROWS_AT_ONCE, n_rows), n_rows), dtype=here.dtype)
+        for some in gen_batches(n_rows, _ROWS_AT_ONCE):
+            block = np.matmul(gradients[some], self.rows.T, out=products[: some.stop - some.start])
+            weigh_margins(block, self.weights[some], here[some], there, row_sums[some], column_sums)
+            np.matmul(block, self.rows, out=pulled[some])
+        steps = row_sums[:, None] * self.rows - pulled
+        return np.column_stack([column_sums, steps]) if self.joint else steps
 
     def spectrum(self) -> Spectrum:
         """All eigenpairs of a small scaled kernel matrix; of a large one those that matter to a preconditioner."""
@@ -83,56 +121,72 @@ class PairProblem:
         pulled = self.weights @ self.rows
         squares = self.weights @ lengths + seen * lengths - 2 * np.einsum("ij,ij->i", pulled, self.rows)
         roots = np.sqrt(seen / seen.mean() + squares / squares.mean())[:, None] / np.sqrt(2)
-        scaled = roots * self.kernel * roots.T
+        scaled = (roots * self.kernel * roots.T).astype(self._precision())
         if len(scaled) <= _ALL_EIGENVECTORS_UP_TO:
-            values, vectors = linalg.eigh(scaled, check_finite=False)
+            values, vectors = linalg.eigh(scaled, check_finite=False, driver="evd", overwrite_a=True)
         else:
             values, vectors = _randomized_eigsh(scaled, _LEADING_EIGENVECTORS, selection="module", random_state=0)
-        return Spectrum(roots, np.maximum(values, 0), vectors)
+        return Spectrum(roots, np.maximum(values, 0).astype(float), vectors)
 
     def preconditioner(self, spectrum: Spectrum) -> Callable[[np.ndarray], np.ndarray]:
         """Solves the equations for weighted differences that are the mean ones but for their size."""
-        sums = self.weights.sum(axis=0) + self.weights.sum(axis=1)
-        crossed = self.rows.T @ (self.weights @ self.rows)
-        mean_square = ((self.rows.T * sums) @ self.rows - crossed - crossed.T) / len(self.rows)
-        sizes, turn = linalg.eigh(mean_square, check_finite=False)
+        sizes, turn = linalg.eigh(self._mean_square(), check_finite=False)
         if self.joint:
-            sizes = np.append(sums.mean() / 2, sizes)
+            sizes = np.append(self.weights.sum() / len(self.rows), sizes)
             turn = linalg.block_diag(1.0, turn)
-        along = 1 / (self.penalties + np.outer(spectrum.values, np.maximum(sizes, 0))) - 1 / self.penalties
+        curved = np.outer(spectrum.values, np.maximum(sizes, 0))
+        vectors = spectrum.vectors
+        along = (-curved / (self.penalties + curved)).astype(vectors.dtype)
 
         def solve(residual: np.ndarray) -> np.ndarray:
             turned = residual @ turn
-            inside = spectrum.vectors @ (along * (spectrum.vectors.T @ (turned / spectrum.roots)))
-            return (turned / self.penalties + spectrum.roots * inside) @ turn.T
+            scaled = turned / spectrum.roots
+            unit = np.abs(scaled).max() or 1.0
+            inside = vectors @ (along * (vectors.T @ (scaled / unit).astype(vectors.dtype)))
+            return ((turned + spectrum.roots * (unit * inside)) / self.penalties) @ turn.T
 
         return solve
 
 
 def conjugate_gradients(problem: PairProblem, target: np.ndarray, spectrum: Spectrum) -> Iterator[Iterate]:
     """Better and better solutions of the problem's equations; the kernel gives the scalar product."""
-    coefficients = np.zeros_like(target)
     size = np.linalg.norm(target)
+    coefficients = np.zeros_like(target)
     if size == 0:
         yield Iterate(coefficients, 0.0)
         return
     precondition = problem.preconditioner(spectrum)
+    # Where single precision will do, steps are found in it, at half of the cost; they are added up, and what they leave
+    # is checked again and again, in double precision.
+    near = problem if spectrum.vectors.dtype == np.float64 else problem.in_single_precision()
+    target = target / size
     residual = target.copy()
-    step = ascent = 0.0
+    error = checked = 1.0
+    step: Any = 0.0
+    ascent: Any = 0.0
     slope = 1.0
     while True:
         preconditioned = precondition(residual)
-        image = problem.kernel @ preconditioned
-        last, slope = slope, np.vdot(residual, image)
+        image = near.kernel @ preconditioned.astype(near.kernel.dtype)
+        last, slope = slope, _product(residual, image)
         if slope <= 0:  # nothing is left but rounding
             return
         step = preconditioned + slope / last * step
-        ascent = image + slope / last * ascent
-        changed = problem.penalties * step + problem.normal(ascent)
-        length = slope / np.vdot(ascent, changed)
+        ascent = image + near.kernel.dtype.type(slope / last) * ascent
+        changed = problem.penalties * step + near.normal(ascent)
+        length = slope / _product(ascent, changed)
         coefficients = coefficients + length * step
         residual -= length * changed
-        yield Iterate(coefficients, float(np.linalg.norm(residual) / size))
+        error = float(np.linalg.norm(residual))
+        if error < _CHECKED_EVERY * checked:
+            residual = target - problem.penalties * coefficients - problem.normal(problem.kernel @ coefficients)
+            error = checked = float(np.linalg.norm(residual))
+        yield Iterate(size * coefficients, error)
+
+
+def _product(first: np.ndarray, second: np.ndarray) -> float:
+    """Scalar product, added up in double precision."""
+    return float(np.vdot(first.astype(float, copy=False), second.astype(float, copy=False)))
 
 
 def direct_solutions(problem: PairProblem, target: np.ndarray, spectrum: Spectrum | None = None) -> Iterator[Iterate]:

@@ -57,7 +57,7 @@ def _leading(products: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, 
 
 def median_distance(squared_distances: np.ndarray) -> float:
     """Median distance between two rows; of those that differ, if most are equal."""
-    pairs = squared_distances[np.triu_indices_from(squared_distances, 1)]
+    pairs = np.concatenate([row[place + 1 :] for place, row in enumerate(squared_distances)])
     median = np.median(pairs)
     if median <= 0:
         pairs = pairs[pairs > 0]

@@ -7,26 +7,33 @@ from scipy import linalg
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from fewer.extract._centred import pivoted_factor
+
 _RELATIVE_CUT = 1e-10
 _ROWS_FOR_MEDIAN = 1000
 
 
 class FeatureSpace(NamedTuple):
-    """Rows of a table in coordinates of feature space (rows, k), and the map from there to weights of the rows.
+    """Rows of a table in coordinates of feature space (rows, k), and k rows that span it.
 
     The latter is None if the coordinates are the columns themselves.
     """
 
     rows: Any
-    to_dual: np.ndarray | None
+    spanning: np.ndarray | None
+
+    def dual(self, directions: np.ndarray) -> np.ndarray:
+        """Weights of the rows (rows, directions) that make up directions (k, directions)."""
+        weights = np.zeros((self.rows.shape[0], directions.shape[1]))
+        weights[self.spanning] = linalg.solve_triangular(
+            self.rows[self.spanning], directions, lower=True, trans="T", check_finite=False
+        )
+        return weights
 
 
 def feature_space(G: np.ndarray) -> FeatureSpace:
-    """Coordinates from the kernel matrix; directions that are but rounding are left out."""
-    values, vectors = linalg.eigh(G, check_finite=False)
-    kept = values > _RELATIVE_CUT * max(values[-1], 0)
-    roots = np.sqrt(values[kept])
-    return FeatureSpace(vectors[:, kept] * roots, vectors[:, kept] / roots)
+    """Coordinates R from the kernel matrix ``G = R R'``; directions that are but rounding are left out."""
+    return FeatureSpace(*pivoted_factor(G, _RELATIVE_CUT))
 
 
 def diameter(rows: Any) -> float:

@@ -22,14 +22,20 @@ from fewer.catalogue import method
 from fewer.extract._extractor import Extractor, upright
 from fewer.extract.hyperbolic._feature_space import FeatureSpace, diameter, feature_space, median_squared_distance
 from fewer.extract.hyperbolic._normalized_rbf import half_rbf
-from fewer.extract.hyperbolic._operator import Leading, Scatter, label_scatter, leading_eigenpairs, pair_scatter
+from fewer.extract.hyperbolic._operator import (
+    Leading,
+    Scatter,
+    label_scatter,
+    leading_eigenpairs,
+    number_of_positive_eigenvalues,
+    pair_scatter,
+)
 from fewer.extract.hyperbolic._pairs import Pairs, drawn_pairs, judged_pairs, squared_distances, told_pairs
 from fewer.extract.hyperbolic._risk import Threshold, best_threshold, bounded_risk, pair_weights
 
 _ETAS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 _THRESHOLDS = np.linspace(0.05, 0.95, 19)
 _USUAL_GAMMA = 8.0
-_RELATIVE_CUT = 1e-10
 _SAME_RISK = 1e-6
 
 
@@ -260,9 +266,7 @@ class HyperbolicPCA(Extractor):
         scatter = scatter_of(rows)
         best = self._best(scatter, rows, judged)
         self._keep(X, space, best)
-        T = scatter.operator(best.eta)
-        eigenvalues = linalg.eigvalsh(T, check_finite=False)
-        self.n_positive_eigenvalues_ = int(np.count_nonzero(eigenvalues > _RELATIVE_CUT * np.abs(T).max()))
+        self.n_positive_eigenvalues_ = number_of_positive_eigenvalues(scatter.operator(best.eta))
         self._n_independent = n_independent
         self.risk_bound_ = self.risk_bound(0.05)
         self._warn_of_few()
@@ -296,7 +300,7 @@ class HyperbolicPCA(Extractor):
         c_grid = None if self.c_grid is None else _checked_grid(self.c_grid)
         best = None
         for eta in self._candidate_weights(judged):
-            leading = self._leading(scatter.operator(eta))
+            leading = leading_eigenpairs(scatter.operator(eta), self.n_components)
             if len(leading.values) == 0:
                 continue
             squared = squared_distances(safe_sparse_dot(rows, leading.vectors), judged) / self.diameter_**2
@@ -311,12 +315,6 @@ class HyperbolicPCA(Extractor):
             )
         return best
 
-    def _leading(self, T: np.ndarray) -> Leading:
-        """Leading eigenpairs with positive eigenvalues, as many as asked for."""
-        values, vectors = leading_eigenpairs(T, len(T) if self.n_components is None else self.n_components)
-        kept = values > _RELATIVE_CUT * np.abs(T).max()
-        return Leading(values[kept], vectors[:, kept])
-
     def _keep(self, X: Any, space: FeatureSpace, best: _Fit) -> None:
         """Set what the projection is made of; each direction is turned so that its largest entry is positive."""
         self.eta_ = best.eta
@@ -326,14 +324,14 @@ class HyperbolicPCA(Extractor):
         self.n_components_ = len(self.eigenvalues_)
         self.components_ = None
         self.X_fit_ = X
-        if space.to_dual is not None:
-            dual = upright((space.to_dual @ best.leading.vectors).T).T
+        if space.spanning is not None:
+            dual = upright(space.dual(best.leading.vectors).T).T
         if self.kernel == "linear":
-            directions = best.leading.vectors.T if space.to_dual is None else safe_sparse_dot(X.T, dual).T
+            directions = best.leading.vectors.T if space.spanning is None else safe_sparse_dot(X.T, dual).T
             turned = upright(directions)
             self.components_ = turned.astype(X.dtype)
             self.X_fit_ = None
-            if space.to_dual is None:
+            if space.spanning is None:
                 gram = safe_sparse_dot(X.T, X, dense_output=True)
                 dual = safe_sparse_dot(X, linalg.pinvh(gram) @ turned.T)
             else:

@@ -3,12 +3,12 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, column_or_1d, gen_batches
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from fewer._kernels._squared_gaps import squared_gaps
 
 MOST_PAIRS = 2_000_000
 """Of more pairs than this, as many are drawn for estimates of risk."""
-
-_PAIRS_AT_ONCE = 100_000
 
 
 class Pairs(NamedTuple):
@@ -77,8 +77,5 @@ def told_pairs(pairs: Any, r: Any, n_rows: int) -> Pairs:
 
 def squared_distances(Z: np.ndarray, pairs: Pairs) -> np.ndarray:
     """Squared distance of the two rows of each pair."""
-    found = np.empty(len(pairs.same))
-    for block in gen_batches(len(found), _PAIRS_AT_ONCE):
-        steps = Z[pairs.first[block]] - Z[pairs.second[block]]
-        np.einsum("ij,ij->i", steps, steps, out=found[block])
-    return found
+    Z = np.ascontiguousarray(Z, dtype=float)
+    return squared_gaps(Z, pairs.first, pairs.second)

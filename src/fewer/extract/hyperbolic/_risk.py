@@ -20,10 +20,14 @@ class Threshold(NamedTuple):
 
 def margin_risks(squared: np.ndarray, same: np.ndarray, c: np.ndarray, margin: float, balanced: bool) -> np.ndarray:
     """Mean loss at each threshold; with ``balanced``, same and different pairs weigh one half each."""
+    return _sorted_risks(np.sort(squared[same]), np.sort(squared[~same]), c, margin, balanced)
+
+
+def _sorted_risks(same: np.ndarray, different: np.ndarray, c: np.ndarray, margin: float, balanced: bool) -> np.ndarray:
     # Turned round, a different pair is a same pair: f(t - c^2) = f(-c^2 - (-t)).
-    of_same = _mean_losses(np.sort(squared[same]), c**2, margin)
-    of_different = _mean_losses(np.sort(-squared[~same]), -(c**2), margin)
-    share = 0.5 if balanced else same.mean()
+    of_same = _mean_losses(same, c**2, margin)
+    of_different = _mean_losses(-different[::-1], -(c**2), margin)
+    share = 0.5 if balanced else len(same) / (len(same) + len(different))
     return share * of_same + (1 - share) * of_different
 
 
@@ -41,15 +45,20 @@ def best_threshold(
     squared: np.ndarray, same: np.ndarray, margin: float, balanced: bool, c_grid: np.ndarray | None = None
 ) -> Threshold:
     """The best of some thresholds; by default quantiles of the distances of both kinds of pairs."""
+    of_same, of_different = np.sort(squared[same]), np.sort(squared[~same])
     if c_grid is None:
-        levels = np.linspace(0, 1, _N_THRESHOLDS)
-        kinds = [squared[each] for each in (same, ~same) if each.any()]
-        edges = np.concatenate([np.quantile(kind, levels) for kind in kinds])
+        edges = np.concatenate([_quantiles(kind) for kind in (of_same, of_different) if len(kind)])
         # A same pair has no loss if it is a margin below the threshold, a different one none at it already.
         c_grid = np.sqrt(np.unique(np.concatenate([edges, edges + margin])))
-    risks = margin_risks(squared, same, np.asarray(c_grid, dtype=float), margin, balanced)
+    risks = _sorted_risks(of_same, of_different, np.asarray(c_grid, dtype=float), margin, balanced)
     best = int(np.argmin(risks))
     return Threshold(float(c_grid[best]), float(risks[best]))
+
+
+def _quantiles(values: np.ndarray) -> np.ndarray:
+    """Quantiles of sorted values, evenly spaced from the smallest to the largest."""
+    places = np.linspace(0, len(values) - 1, _N_THRESHOLDS)
+    return np.interp(places, np.arange(len(values)), values)
 
 
 def pair_weights(c: np.ndarray, margin: float) -> tuple[np.ndarray, np.ndarray]:
