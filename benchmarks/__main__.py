@@ -22,7 +22,7 @@ def main(
     quick: Annotated[bool, typer.Option("--quick", help="3 timed runs of each contender instead of 7.")] = False,
     memory: Annotated[bool, typer.Option("--memory", help="Measure peak memory too (Linux).")] = False,
     cpu: Annotated[
-        bool, typer.Option("--cpu", help="Count processor time, on a machine that others use too; set one thread.")
+        bool, typer.Option("--cpu", help="Count processor time, on one thread, for a machine that others use too.")
     ] = False,
     only: Annotated[
         str, typer.Option(help="Cases with this in their name; the results of the others stay in the file.")
