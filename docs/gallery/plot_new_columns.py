@@ -13,6 +13,9 @@ study finds out: it scores both on rows that took no part in the choosing or the
 # Both have 150 rows, 60 columns and two classes. In the first, four columns carry the difference between the classes.
 # In the second it is spread: every column shifts a little.
 import numpy as np
+from sklearn.datasets import make_circles
+from sklearn.decomposition import KernelPCA
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
@@ -73,6 +76,24 @@ plot_projection(fisher, X[75:], y[75:])
 # These are the 75 rows that the direction has not seen. What it holds, ``plot_loadings`` shows for any extractor, with
 # a kernel or without one.
 plot_loadings(fisher, X[75:], n_columns=8)
+
+# %%
+# Those of scikit-learn
+# ---------------------
+# What scikit-learn has is not here again, and everything above takes it: ``PCA``, ``FastICA``,
+# ``LinearDiscriminantAnalysis``; :class:`sklearn.decomposition.KernelPCA` for what is curved, with
+# :class:`sklearn.kernel_approximation.Nystroem` in its place from some 5,000 rows on; and
+# :class:`sklearn.mixture.GaussianMixture`, whose ``predict_proba`` makes a new column of each cluster. Here are two
+# rings, and in the first two new columns of kernel PCA they are apart.
+#
+# A Gaussian kernel sees only rows that are near: about ``1 / sqrt(gamma)``. With ``gamma=1`` on columns in large units
+# no row is near any other, the kernel is a matrix of ones on the diagonal and zeros elsewhere, and the new columns are
+# noise. So scale the columns first, and look at the mean of the kernel off the diagonal: it should not be near 0 or 1.
+rings, ring = make_circles(400, factor=0.3, noise=0.05, random_state=0)
+for unit in (1, 100):
+    kernel = rbf_kernel(unit * rings, gamma=1.0)
+    print(f"columns times {unit}: mean off the diagonal {kernel[~np.eye(400, dtype=bool)].mean():.4f}")
+plot_projection(KernelPCA(2, kernel="rbf", gamma=2.0).fit(rings), rings, ring)
 
 # %%
 # In a study

@@ -1,7 +1,16 @@
-"""Dimensionality reduction (course slides): PCA by reconstruction error, ICA by fourth moments."""
+"""Dimensionality reduction (course slides): PCA by reconstruction error, ICA by fourth moments, kernel PCA, mixtures.
+
+Kernel PCA and mixtures of normals are scikit-learn's: nothing is written again, and what the slides say of them is
+checked as it is used.
+"""
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.mixture import GaussianMixture
+from sklearn.preprocessing import scale
 
 from fewer.datasets import make_gaussian, make_independent_sources
 from fewer.extract import KurtosisICA, ReconstructionPCA
@@ -61,3 +70,47 @@ def test_two_sources_of_equal_kurtosis_are_reported(figure):
         n_warned += 1
         assert not ica.distinct_.any()
     figure(f"{n_warned} of 20 pairs of uniform sources reported")
+
+
+def kernel_scores(K, n_components):
+    """Scores of kernel PCA as on the slides: eigenvectors of the centred kernel with ``lambda ||alpha||^2 = 1``."""
+    ones = np.full_like(K, 1 / len(K))
+    centred = K - ones @ K - K @ ones + ones @ K @ ones
+    eigenvalues, vectors = np.linalg.eigh(centred)
+    alphas = vectors[:, : -n_components - 1 : -1] / np.sqrt(eigenvalues[: -n_components - 1 : -1])
+    return centred @ alphas
+
+
+def gap_up_to_sign(first, second):
+    """Largest difference of two tables of scores whose columns may be turned round."""
+    return float(np.abs(first * np.sign(np.sum(first * second, axis=0)) - second).max())
+
+
+@pytest.mark.claim("slides", 5)
+def test_kernel_pca_is_pca_with_a_linear_kernel_and_that_of_scikit_learn_with_a_gaussian_one(figure):
+    X = scale(load_wine().data)
+    pca = PCA(5).fit_transform(X)
+    linear = max(
+        gap_up_to_sign(scores, pca)
+        for scores in (kernel_scores(X @ X.T, 5), KernelPCA(5, eigen_solver="dense").fit_transform(X))
+    )
+    gaussian = gap_up_to_sign(
+        kernel_scores(rbf_kernel(X, gamma=0.05), 5),
+        KernelPCA(5, kernel="rbf", gamma=0.05, eigen_solver="dense").fit_transform(X),
+    )
+    figure(f"linear kernel {linear:.0e}, Gaussian kernel {gaussian:.0e}")
+    assert linear < 1e-8
+    assert gaussian < 1e-6
+
+
+@pytest.mark.claim("slides", 7)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_likelihood_of_a_mixture_never_falls(figure):
+    X = scale(load_wine().data)[:, :4]
+    rises = []
+    for seed in range(10):
+        start = GaussianMixture(3, init_params="random", tol=0, max_iter=60, reg_covar=0, random_state=seed)
+        rises += np.diff(start.fit(X).lower_bounds_).tolist()
+    figure(f"the smallest of {len(rises)} steps from 10 random starts is {min(rises):.0e}")
+    assert min(rises) > -1e-10
+    assert max(rises) > 0.01
