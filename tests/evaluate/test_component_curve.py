@@ -4,10 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_linnerud, load_wine
 from sklearn.decomposition import PCA
-from sklearn.metrics import mean_absolute_error
+from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import KFold, ShuffleSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from fewer.evaluate import component_curve, cross_index
 from fewer.extract import KernelPLS, PLSDiscriminant, PLSRegressor, PolynomialPLSRegressor
@@ -83,3 +87,33 @@ def test_what_cannot_be_used_is_refused():
         component_curve(PLSRegressor(), X, y, n_components=0)
     with pytest.raises(ValueError, match="no component that goes with the target"):
         component_curve(PLSRegressor(), X, pd.Series(np.ones(442)), n_components=2)
+    with pytest.raises(TypeError, match="PCA does not predict"):
+        component_curve(make_pipeline(StandardScaler(), PCA()), X, y)
+    with pytest.raises(ValueError, match="'roc_auc' needs probabilities"):
+        component_curve(PLSDiscriminant(), X, y > 100, scoring="roc_auc")
+
+
+@pytest.mark.parametrize("model", [PLSRegressor(), PLSRegressor(scale=True)])
+def test_steps_before_the_model_are_fitted_in_each_fold(model):
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    pipeline = make_pipeline(StandardScaler(), "passthrough", SelectKBest(f_regression, k=6), model)
+    folds = KFold(4)
+    curve = component_curve(pipeline, X, y, n_components=3, cv=folds)
+    for place, number in enumerate(curve.sizes):
+        sized = clone(pipeline).set_params(plsregressor__n_components=int(number))
+        np.testing.assert_allclose(curve.scores[0, :, place], cross_val_score(sized, X, y, cv=folds), atol=1e-8)
+
+
+@pytest.mark.parametrize("scoring", ["neg_mean_absolute_error", "r2", make_scorer(mean_absolute_error)])
+def test_scores_of_scikit_learn_go_by_name(scoring):
+    X, y = load_diabetes(return_X_y=True)
+    folds = KFold(4)
+    curve = component_curve(PLSRegressor(), X, y, n_components=2, cv=folds, scoring=scoring)
+    np.testing.assert_allclose(curve.scores[0, :, 1], cross_val_score(PLSRegressor(2), X, y, cv=folds, scoring=scoring))
+    assert not isinstance(scoring, str) or curve.scoring == scoring
+
+
+def test_scores_of_classes_go_by_name():
+    X, y = load_wine(return_X_y=True)
+    curve = component_curve(PLSDiscriminant(scale=True), X, y, n_components=2, cv=3, scoring="f1_macro", random_state=0)
+    assert 0.9 < curve.mean[1] <= 1

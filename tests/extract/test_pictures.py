@@ -87,7 +87,23 @@ def test_what_makes_no_new_columns_is_refused_in_words():
         plot_biplot(CorrespondenceAnalysis())
 
 
-def test_a_hole_is_told_with_its_column():
-    model = PCA(2).fit(X)
-    with pytest.raises(ValueError, match=r"NaN, in column 'ash' \(row 3\)"):
-        loadings(X.assign(ash=X["ash"].mask(X.index == 3)), model.transform(X))
+def test_holes_are_left_out_of_correlations_column_by_column():
+    new = PCA(2).fit_transform(X)
+    holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.3)
+    expected = [
+        [np.corrcoef(each[~np.isnan(each)], t[~np.isnan(each)])[0, 1] for t in new.T] for each in holes.T.values
+    ]
+    np.testing.assert_allclose(loadings(holes, new), expected)
+    np.testing.assert_array_equal(loadings(holes.assign(ash=np.nan), new)[2], 0)
+
+
+def test_a_hole_that_the_extractor_does_not_take_is_told_with_its_column():
+    with pytest.raises(ValueError, match="NaN"):
+        plot_loadings(PCA(2).fit(X), X.mask(X > 10))
+
+
+def test_columns_named_by_numbers_keep_their_names():
+    spectra = pd.DataFrame(X.to_numpy(), columns=np.linspace(900, 1700, 13))
+    figure = plot_loadings(PCA(2).fit(spectra), spectra, n_columns=1)
+    assert figure.data[0].y[0] == "1700.0"
+    assert plot_loadings(PCA(2).fit(X.to_numpy()), X.to_numpy(), n_columns=1).data[0].y[0] == "x12"

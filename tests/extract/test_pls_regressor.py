@@ -179,8 +179,15 @@ def test_holes_in_new_rows_are_bridged_and_rows_without_holes_go_straight():
 def test_holes_are_refused_by_the_others(algorithm):
     X = pd.DataFrame(np.ones((6, 2)), columns=["red", "blue"])
     X.iloc[3, 1] = np.nan
-    with pytest.raises(ValueError, match="column 'blue'"):
+    with pytest.raises(ValueError, match=r'column .blue..* Or take algorithm="nipals"'):
         PLSRegressor(algorithm=algorithm).fit(X, np.arange(6.0))
+
+
+def test_gaps_in_several_targets_are_told_by_row():
+    X, Y = tables(20, 5, 3)
+    Y[4, 1] = Y[7, 2] = np.nan
+    with pytest.raises(ValueError, match="y contains NaN, in 2 rows, the first is row 4"):
+        PLSRegressor().fit(X, Y)
 
 
 def test_more_components_than_there_are_is_said():
@@ -300,5 +307,11 @@ def test_pls_shrinkage_refuses_what_it_cannot_use():
         pls_shrinkage(X, y, 0)
     with pytest.raises(ValueError, match="NaN"):
         pls_shrinkage(np.where(X > 0.1, np.nan, X), y, 1)
+    with pytest.raises(ValueError, match="one target, and y has 2 columns"):
+        pls_shrinkage(X, np.column_stack([y, y]), 1)
+    with pytest.raises(ValueError, match="y holds 'high'"):
+        pls_shrinkage(X, ["high"] * len(y), 1)
+    with pytest.raises(ValueError, match="y contains NaN"):
+        pls_shrinkage(X, np.where(y > 100, y, np.nan), 1)
     with pytest.warns(UserWarning, match="k=11 components are asked for, and there are 10"):
         pls_shrinkage(X, y, 11)

@@ -130,10 +130,10 @@ def _refuse_text_target(y: Any, who: str) -> None:
 
 def _refuse_unusable_numbers(y: np.ndarray, who: str) -> None:
     """Say in which rows a numeric target is missing or infinite."""
-    if y.dtype.kind != "f" or y.ndim != 1:
+    if y.dtype.kind != "f" or y.ndim not in (1, 2):
         return
     for what, wrong in (("NaN", np.isnan(y)), ("infinity", np.isinf(y))):
-        rows = np.flatnonzero(wrong)
+        rows = np.flatnonzero(wrong.reshape(len(y), -1).any(axis=1))
         if rows.size:
             where = f"row {rows[0]}" if rows.size == 1 else f"{rows.size:,} rows, the first is row {rows[0]}"
             raise ValueError(f"Input y contains {what}, in {where}. {who} needs a number there: leave these rows out.")

@@ -5,11 +5,14 @@ curve costs one fit for each fold. Cross-indexing then tells the number and its 
 maximum.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
 
 from fewer._figures import Result
 from fewer.catalogue import method as card
@@ -141,7 +144,7 @@ def component_curve(
     n_components: int = 20,
     cv: Any = 10,
     n_repeats: int = 1,
-    scoring: Metric | None = None,
+    scoring: str | Metric | None = None,
     groups: Any = None,
     engine: "Where" = None,
     random_state: "int | RandomState | None" = None,
@@ -150,8 +153,9 @@ def component_curve(
 
     Parameters
     ----------
-    estimator : estimator with ``predict_path``
-        Not fitted: PLSRegressor, KernelPLS, PolynomialPLSRegressor or PLSDiscriminant of ``fewer.extract``.
+    estimator : estimator with ``predict_path``, or a pipeline that ends in one
+        Not fitted: PLSRegressor, KernelPLS, PolynomialPLSRegressor or PLSDiscriminant of ``fewer.extract``. The steps
+        before it in a pipeline are fitted in each fold.
     X : array, pandas or polars frame, or scipy sparse of shape (n_samples, n_features)
         The table.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
@@ -162,8 +166,9 @@ def component_curve(
         The folds. A number makes shuffled folds, stratified for a classifier and along ``groups``.
     n_repeats : int, default=1
         How often the folds are drawn anew.
-    scoring : callable or None, default=None
-        A score of true and predicted targets, higher is better; R2 by default, for a classifier the accuracy.
+    scoring : str, callable or None, default=None
+        A score of scikit-learn by its name, or a function of true and predicted targets, higher is better; R2 by
+        default, for a classifier the accuracy.
     groups : array-like of shape (n_samples,), default=None
         Rows of one group stay together.
     engine : Engine, int or None, default=None
@@ -200,18 +205,19 @@ def component_curve(
     """
     from sklearn.base import is_classifier
 
-    if not hasattr(estimator, "predict_path"):
+    last = _last_step(estimator)
+    if not hasattr(last, "predict_path"):
         raise TypeError(
-            f"{type(estimator).__name__} does not predict with every number of components at once (predict_path), as "
-            "the models of partial least squares in fewer.extract do; score_components takes any extractor and learner."
+            f"{type(last).__name__} does not predict with every number of components at once (predict_path), as the "
+            "models of partial least squares in fewer.extract do; score_components takes any extractor and learner."
         )
     if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
         raise ValueError(f"n_components={n_components!r} is the largest number to try, a whole number of 1 or more.")
     classify = is_classifier(estimator)
     X, y, groups = _checked(X, y, groups, estimator)
     repeats = outer_folds(cv, X, y, classifier=classify, n_repeats=n_repeats, groups=groups, random_state=random_state)
-    metric = scoring or _usual_metric(classify)
-    job = _Job(X, y, with_components(estimator, int(n_components)), metric)
+    metric = _metric(scoring, classify)
+    job = _Job(X, y, _sized(estimator, int(n_components)), metric)
     tasks = [fold for folds in repeats for fold in folds]
     done = values_of(_scored, tasks, job, engine=engine, description="Component curve", only_all=True)
     n_sizes = min(len(scores) for scores in done.values())
@@ -221,7 +227,7 @@ def component_curve(
     return ComponentCurve(
         scores=scores.reshape(len(repeats), len(repeats[0]), n_sizes),
         sizes=np.arange(1, n_sizes + 1),
-        scoring=getattr(metric, "__name__", "score").removesuffix("_score"),
+        scoring=scoring if isinstance(scoring, str) else getattr(metric, "__name__", "score").removesuffix("_score"),
         test_ratio=float(np.mean([len(fold.test) / len(fold.train) for fold in tasks])),
         disjoint=disjoint(repeats),
     )
@@ -243,12 +249,49 @@ def _scored(fold: Fold, job: _Job) -> list[float]:
     with warnings.catch_warnings():
         # Numbers that cannot be had are left out, so nobody needs to be told.
         warnings.filterwarnings("ignore", r"n_components=\d+ are asked for")
-        model = with_components(job.model, job.model.n_components).fit(rows_of(job.X, fold.train), job.y[fold.train])
-    predictions = model.predict_path(rows_of(job.X, fold.test))
-    return [float(job.metric(job.y[fold.test], each)) for each in predictions]
+        model = clone(job.model).fit(rows_of(job.X, fold.train), job.y[fold.train])
+    rows = rows_of(job.X, fold.test)
+    for _, step in model.steps[:-1] if isinstance(model, Pipeline) else ():
+        rows = rows if step in (None, "passthrough") else step.transform(rows)
+    return [float(job.metric(job.y[fold.test], each)) for each in _last_step(model).predict_path(rows)]
 
 
-def _usual_metric(classify: bool) -> Metric:
-    from sklearn.metrics import accuracy_score, r2_score
+def _last_step(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
-    return accuracy_score if classify else r2_score
+
+def _sized(estimator: Any, n_components: int) -> Any:
+    """A copy with this many components."""
+    if isinstance(estimator, Pipeline):
+        return clone(estimator).set_params(**{f"{estimator.steps[-1][0]}__n_components": n_components})
+    return with_components(estimator, n_components)
+
+
+class _Told(BaseEstimator):
+    """Predicts what it was told to: for scorers of scikit-learn, which ask an estimator."""
+
+    def __init__(self, predictions: Any) -> None:
+        self.predictions = predictions
+
+    def predict(self, X: Any) -> Any:
+        return self.predictions
+
+
+def _metric(scoring: str | Metric | None, classify: bool) -> Metric:
+    from sklearn.metrics import accuracy_score, get_scorer, r2_score
+
+    if scoring is None:
+        return accuracy_score if classify else r2_score
+    if callable(scoring) and not hasattr(scoring, "_score_func"):
+        return scoring
+    scorer = get_scorer(scoring)
+    if "predict" not in np.atleast_1d(scorer._response_method):
+        raise ValueError(
+            f"scoring={scoring!r} needs probabilities or decision values, and a curve of components has predictions "
+            "only; take a score of these, such as 'accuracy' or 'neg_mean_absolute_error'."
+        )
+    return functools.partial(_score_by, scorer)
+
+
+def _score_by(scorer: Any, true: np.ndarray, predicted: np.ndarray) -> float:
+    return scorer(_Told(predicted), None, true)

@@ -18,7 +18,7 @@ def loadings(X: Any, X_new: Any) -> np.ndarray:
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The table.
+        The table. A dense one may have holes (NaN): of each column, the rows count in which it is there.
     X_new : {array-like, sparse matrix} of shape (n_samples, n_components)
         What an extractor made of its rows.
 
@@ -34,15 +34,34 @@ def loadings(X: Any, X_new: Any) -> np.ndarray:
     array([[-1.],
            [ 0.]])
     """
-    X = checked_array(X, "loadings", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    holes = True if sparse.issparse(X) else "allow-nan"
+    X = checked_array(
+        X, "loadings", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_all_finite=holes
+    )
     new = check_array(X_new, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_features=0)
     check_consistent_length(X, new)
     new = new.toarray() if sparse.issparse(new) else new
+    if isinstance(X, np.ndarray) and np.isnan(X.sum()) and np.isnan(X).any():
+        return _of_observed(X, new)
     new = new - new.mean(axis=0)
     means, variances = mean_variance_axis(X, axis=0) if sparse.issparse(X) else (X.mean(axis=0), X.var(axis=0))
     spread = np.sqrt(variances)
     # What rounding leaves of a constant column is no spread.
     spread[spread <= np.finfo(X.dtype).eps * np.sqrt(X.shape[0]) * np.abs(means)] = 0
     products = np.asarray(X.T @ new, dtype=float) / X.shape[0]  # the new columns are centred, so X need not be
-    scale = np.outer(spread, new.std(axis=0))
+    return _quotient(products, np.outer(spread, new.std(axis=0)))
+
+
+def _of_observed(X: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """The same over the rows in which a column is there."""
+    there = (~np.isnan(X)).astype(np.float64)
+    counts = np.maximum(there.sum(axis=0), 1)
+    centred = np.nan_to_num(X - np.nansum(X, axis=0) / counts)
+    new = new - new.mean(axis=0)
+    squares = there.T @ new**2 - (there.T @ new) ** 2 / counts[:, None]
+    scale = np.sqrt(np.sum(centred**2, axis=0)[:, None] * np.maximum(squares, 0))
+    return _quotient(np.asarray(centred.T @ new, dtype=float), scale)
+
+
+def _quotient(products: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return np.clip(np.divide(products, scale, out=np.zeros_like(products), where=scale > 0), -1, 1)

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _get_feature_names
 
 from fewer._figures import BLUE, GREY, RED, new_figure
+from fewer.extract._column_labels import column_labels
 from fewer.extract._loadings import loadings
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def plot_correlation_circle(
     points = loadings(X, new)
     reach = np.linalg.norm(points, axis=1)
     shown = np.argsort(-reach, kind="stable")[:n_columns]
-    names = _get_feature_names(X)
-    labels = [f"x{column}" if names is None else str(names[column]) for column in shown]
+    names = column_labels(X)
+    labels = [names[column] for column in shown]
     figure = new_figure(x=names_out[0], y=names_out[1], height=520)
     for radius in (0.5, 1.0):
         figure.add_shape(type="circle", x0=-radius, x1=radius, y0=-radius, y1=radius, line={"color": GREY, "width": 1})
@@ -111,6 +111,4 @@ def _targets(y: Any) -> tuple[np.ndarray, list[str]]:
         return (values[:, None] == classes).astype(float), [str(label) for label in classes]
     if values.ndim == 1:
         return values[:, None].astype(float), [str(getattr(y, "name", None) or "y")]
-    names = _get_feature_names(y)
-    titles = [f"y{place}" for place in range(values.shape[1])] if names is None else [str(name) for name in names]
-    return values.astype(float), titles
+    return values.astype(float), column_labels(y, "y")

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import _get_feature_names
 
 from fewer._figures import BLUE, RED, new_figure
+from fewer.extract._column_labels import column_labels
 from fewer.extract._extractor import refuse_without_new_columns
 from fewer.extract._loadings import loadings
 
@@ -50,8 +50,8 @@ def plot_loadings(extractor: Any, X: Any, *, n_components: int = 3, n_columns: i
     refuse_without_new_columns(extractor)
     correlations = loadings(X, extractor.transform(X))[:, :n_components]
     shown = np.argsort(-np.abs(correlations).max(axis=1), kind="stable")[:n_columns]
-    names = _get_feature_names(X)
-    labels = [f"x{column}" if names is None else str(names[column]) for column in shown]
+    names = column_labels(X)
+    labels = [names[column] for column in shown]
     titles = [str(name) for name in extractor.get_feature_names_out()[: correlations.shape[1]]]
     figure = make_subplots(cols=len(titles), shared_yaxes=True, subplot_titles=titles, horizontal_spacing=0.03)
     for component in range(len(titles)):

@@ -12,12 +12,11 @@ from scipy import linalg
 from sklearn.base import ClassifierMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import encoded_classes
 from fewer.catalogue import method
-from fewer.extract._extractor import LinearExtractor
 from fewer.extract.pls._factors import Factors
+from fewer.extract.pls._holed_extractor import HoledExtractor
 from fewer.extract.pls._leading import largest_signs
 from fewer.extract.pls._solution import Settings, solution
 from fewer.extract.pls._table import CentredTable
@@ -62,7 +61,7 @@ def _classifier_has(name: str):
     paper="pls",
     examples=lambda: [PLSDiscriminant(), PLSDiscriminant(4, orthonormalised=False), PLSDiscriminant(deflation="sb")],
 )
-class PLSDiscriminant(ClassifierMixin, LinearExtractor):
+class PLSDiscriminant(ClassifierMixin, HoledExtractor):
     """Partial least squares for classes: new columns by covariance with the classes, and a classifier on them.
 
     Parameters
@@ -74,7 +73,7 @@ class PLSDiscriminant(ClassifierMixin, LinearExtractor):
         alone; otherwise large classes count more.
     deflation : {"pls2", "sb"}, default="pls2"
         "pls2" takes one component after the other, each without what the earlier ones tell, as many as the table has
-        directions. "sb" takes all at once, at most one less than classes.
+        directions; the table may have holes (NaN). "sb" takes all at once, at most one less than classes.
     classifier : classifier or None, default=None
         Tells classes by the new columns; linear discriminant analysis by default.
     scale : bool, default=False
@@ -144,14 +143,11 @@ class PLSDiscriminant(ClassifierMixin, LinearExtractor):
         self.classifier = classifier
         self.scale = scale
 
-    @property
-    def _takes_sparse(self) -> bool:
-        return True
+    _for_holes = 'deflation="pls2"'
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    @property
+    def _takes_holes(self) -> bool:
+        return self.deflation == "pls2"
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> "PLSDiscriminant":
@@ -160,7 +156,7 @@ class PLSDiscriminant(ClassifierMixin, LinearExtractor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table.
+            Training table; with ``deflation="pls2"`` it may have holes (NaN), unless it is sparse.
         y : array-like of shape (n_samples,)
             Class of each row.
 
@@ -171,7 +167,7 @@ class PLSDiscriminant(ClassifierMixin, LinearExtractor):
         """
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-        X, y = self._validated(X, y)
+        X, y = self._with_holes(X, y)
         self.classes_, codes = encoded_classes(y, type(self).__name__)
         n_classes = len(self.classes_)
         Y = class_targets(codes, n_classes, self.orthonormalised)
@@ -190,7 +186,7 @@ class PLSDiscriminant(ClassifierMixin, LinearExtractor):
             )
         if self.n_components is not None:
             self._number_of_components(factors.n_components, "for nothing is left of the table that parts the classes")
-        self.mean_ = mean.astype(X.dtype)
+        self.mean_, self._x_scale = mean.astype(X.dtype), scale
         self.components_ = np.ascontiguousarray((factors.rotations / scale[:, None]).T, dtype=X.dtype)
         self.x_weights_ = factors.weights.astype(X.dtype)
         self.x_loadings_ = factors.x_loadings.astype(X.dtype)
@@ -214,8 +210,8 @@ class PLSDiscriminant(ClassifierMixin, LinearExtractor):
         labels : ndarray of shape (n_samples,)
             One of ``classes_`` for each row.
         """
-        check_is_fitted(self)
-        return self.classifier_.predict(self._scores(X))
+        scores = self._scores(X)
+        return self.classifier_.predict(scores)
 
     def predict_path(self, X: Any) -> np.ndarray:
         """Class of each row by 1, 2, ... components; the classifier is fitted to each number of them.
@@ -230,8 +226,8 @@ class PLSDiscriminant(ClassifierMixin, LinearExtractor):
         labels : ndarray of shape (n_components, n_samples)
             One of ``classes_`` for each row.
         """
-        check_is_fitted(self)
-        scores, y = self._scores(X), self.classes_[self._codes]
+        scores = self._scores(X)
+        y = self.classes_[self._codes]
         numbers = range(1, self.n_components_ + 1)
         return np.array([clone(self.classifier_).fit(self.x_scores_[:, :k], y).predict(scores[:, :k]) for k in numbers])
 
@@ -249,8 +245,8 @@ class PLSDiscriminant(ClassifierMixin, LinearExtractor):
         probabilities : ndarray of shape (n_samples, n_classes)
             One column for each of ``classes_``.
         """
-        check_is_fitted(self)
-        return self.classifier_.predict_proba(self._scores(X))
+        scores = self._scores(X)
+        return self.classifier_.predict_proba(scores)
 
     @available_if(_classifier_has("decision_function"))
     def decision_function(self, X: Any) -> np.ndarray:
@@ -266,9 +262,5 @@ class PLSDiscriminant(ClassifierMixin, LinearExtractor):
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Larger for the second of two classes; for more, one column for each.
         """
-        check_is_fitted(self)
-        return self.classifier_.decision_function(self._scores(X))
-
-    def _scores(self, X: Any) -> np.ndarray:
-        X = self._validated(X, reset=False)
-        return X @ self.components_.T - self.mean_ @ self.components_.T
+        scores = self._scores(X)
+        return self.classifier_.decision_function(scores)

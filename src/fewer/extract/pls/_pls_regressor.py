@@ -4,7 +4,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -12,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import fit_steps
 from fewer.catalogue import method
-from fewer.extract._extractor import LinearExtractor
-from fewer.extract.pls._missing import observed_part, scores_with_holes
+from fewer.extract.pls._holed_extractor import HoledExtractor
 from fewer.extract.pls._moments import Moments
 from fewer.extract.pls._shrinkage_factors import pls_factors_of
 from fewer.extract.pls._solution import Settings, Solution, of_moments, solution
@@ -28,15 +26,14 @@ WHY_NO_MORE = "for nothing is left of the table that goes with y"
     "a few new columns that both vary and predict. Where most columns are noise of their own, choose columns instead.",
     cost="O(n p k) time for k components (sparse: stored entries for n p), O(n p) memory; kernel: O(n p min(n, p))",
     paper="pls",
-    handles=["missing", "sparse"],
     examples=lambda: [
-        PLSRegressor(3, algorithm="kernel"),
         PLSRegressor(),
+        PLSRegressor(3, algorithm="kernel"),
         PLSRegressor(3, algorithm="simpls", scale=True),
         PLSRegressor(3, algorithm="krylov"),
     ],
 )
-class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, LinearExtractor):
+class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, HoledExtractor):
     """Partial least squares regression: new columns by covariance with the targets, and least squares on them.
 
     Parameters
@@ -153,19 +150,11 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Linea
 
     _moments: Moments
 
-    @property
-    def _takes_sparse(self) -> bool:
-        return True
+    _for_holes = 'algorithm="nipals"'
 
     @property
     def _takes_holes(self) -> bool:
         return self.algorithm == "nipals"
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.allow_nan = self._takes_holes
-        return tags
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -184,7 +173,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Linea
         self : object
             The fitted estimator.
         """
-        X, Y = self._checked(X, y, ensure_all_finite=self._finite(X))
+        X, Y = self._checked(X, y)
         self.__dict__.pop("_moments", None)
         most = max(min(X.shape[0] - 1, X.shape[1]), 0)
         wanted = most if self.n_components is None else min(self.n_components, most)
@@ -227,7 +216,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Linea
                 "algorithm='kernel'."
             )
         first = not hasattr(self, "_moments")
-        X, Y = self._checked(X, y, reset=first, ensure_min_samples=1)
+        X, Y = self._checked(X, y, reset=first, ensure_min_samples=1, ensure_all_finite=True)
         sums = Moments.of(X, Y)
         self._moments = sums if first else self._moments.joined(sums)
         most = max(min(self._moments.n_rows - 1, X.shape[1]), 0)
@@ -241,7 +230,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Linea
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
         """Table and targets, these as (rows, targets)."""
-        X, y = self._validated(X, y, multi_output=True, y_numeric=True, **options)
+        X, y = self._with_holes(X, y, multi_output=True, y_numeric=True, **options)
         Y = np.asarray(y, dtype=np.float64)
         self._one_target = Y.ndim == 1
         Y = Y.reshape(len(Y), -1)
@@ -286,22 +275,6 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Linea
         path = np.cumsum(targets[:, :, None] * self.components_[:, None, :], axis=0)
         return path[:, 0] if self._one_target else path
 
-    def transform(self, X: Any) -> Any:
-        """Scores of the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with the columns of the training table; with ``algorithm="nipals"`` it may have holes.
-
-        Returns
-        -------
-        X_new : ndarray of shape (n_samples, n_components)
-            One column for each component.
-        """
-        check_is_fitted(self)
-        return self._scores(X)
-
     def predict(self, X: Any) -> np.ndarray:
         """Targets of the rows.
 
@@ -316,7 +289,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Linea
             Predictions.
         """
         check_is_fitted(self)
-        table = self._validated(X, reset=False, ensure_all_finite=self._finite(X))
+        table = self._with_holes(X, reset=False)
         targets = table @ self.coef_.T + self.intercept_
         if self._takes_holes and np.isnan(targets).any():
             scores = self._scores_of(table)
@@ -336,23 +309,9 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Linea
         targets : ndarray of shape (n_components, n_samples) or (n_components, n_samples, n_targets)
             Predictions.
         """
-        check_is_fitted(self)
         scores = np.asarray(self._scores(X), dtype=np.float64)
         steps = scores.T[:, :, None] * self.y_loadings_.T[:, None, :]
         return self._of_targets(np.cumsum(steps, axis=0) * self._y_scale + self._y_mean)
-
-    def _scores(self, X: Any) -> np.ndarray:
-        return self._scores_of(self._validated(X, reset=False, ensure_all_finite=self._finite(X)))
-
-    def _scores_of(self, X: Any) -> np.ndarray:
-        if isinstance(X, np.ndarray) and self._takes_holes and np.isnan(X.sum()) and np.isnan(X).any():
-            filled, there = observed_part(X, self.mean_, self._x_scale)
-            return scores_with_holes(filled, there, self.x_weights_, self.x_loadings_).astype(X.dtype)
-        return X @ self.components_.T - self.mean_ @ self.components_.T
-
-    def _finite(self, X: Any) -> Any:
-        """What scikit-learn shall ask of the entries."""
-        return "allow-nan" if self._takes_holes and not sparse.issparse(X) else True
 
     def _of_targets(self, predictions: np.ndarray) -> np.ndarray:
         return predictions[..., 0] if self._one_target else predictions

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from fewer._estimators import checked_array, warn_caller
 from fewer._figures import GREY, PALETTE, Result, line, new_figure
@@ -150,7 +150,7 @@ def pls_shrinkage(X: Any, y: Any, k: int) -> PLSShrinkage:
       after 2: factors 0.0101 to 1.25, coefficients 0.601 of least squares, 7.6 degrees of freedom
     """
     X = checked_array(X, "pls_shrinkage", dtype=np.float64, ensure_min_samples=2)
-    y = column_or_1d(np.asarray(y, dtype=np.float64))
+    y = _one_target(y)
     check_consistent_length(X, y)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise ValueError(f"k={k!r} is the largest number of components, a whole number of 1 or more.")
@@ -175,6 +175,18 @@ def pls_shrinkage(X: Any, y: Any, k: int) -> PLSShrinkage:
         norm_ratios=np.linalg.norm(table * pieces, axis=1) / ols,
         coef_path=(table * pieces) @ spectrum.directions,
     )
+
+
+def _one_target(y: Any) -> np.ndarray:
+    target = np.asarray(y)
+    if target.ndim == 2 and target.shape[1] > 1:
+        raise ValueError(f"pls_shrinkage looks at one target, and y has {target.shape[1]} columns; call it for each.")
+    try:
+        numbers = column_or_1d(target.astype(np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(f"pls_shrinkage needs a number for every row, and y holds {str(target.flat[0])!r}.") from None
+    assert_all_finite(numbers, input_name="y")
+    return numbers
 
 
 def _spectrum(X: np.ndarray, y: np.ndarray) -> _Spectrum:

@@ -4,6 +4,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -90,6 +91,7 @@ class VIPSelector(SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -99,7 +101,7 @@ class VIPSelector(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table.
+            Training table; a dense one may have holes (NaN).
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Numbers, or the class of each row.
 
@@ -115,7 +117,9 @@ class VIPSelector(SelectorMixin, BaseEstimator):
             accept_sparse=("csr", "csc"),
             dtype=(np.float64, np.float32),
             multi_output=True,
+            y_numeric=self.target == "numbers",
             ensure_min_samples=2,
+            ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
         )
         Y = target_matrix(np.asarray(y), self.target, type(self).__name__, balanced=True).values
         most = min(self.n_components, X.shape[0] - 1, X.shape[1])
