@@ -417,8 +417,10 @@ def test_rows_without_counts_are_in_the_middle_of_the_gradient():
     model = GaussianResponseModel().fit(counts)
     with pytest.warns(UserWarning, match="row 0 held no counts"):
         np.testing.assert_allclose(model.transform(np.zeros((1, 8))), 0)
-    with pytest.raises(TypeError, match="Sparse data was passed"):
-        GaussianResponseModel().fit(sparse.csr_array(counts))
+    thin = GaussianResponseModel().fit(sparse.csr_array(counts))
+    np.testing.assert_allclose(thin.transform(sparse.csr_array(counts)), model.transform(counts), atol=1e-8)
+    with pytest.raises(ValueError, match="10,000 x 10,000 cells, which are too many to hold"):
+        GaussianResponseModel().fit(sparse.eye_array(10_000, format="csr"))
 
 
 def test_biplot_shows_rows_columns_and_arrows():

@@ -415,3 +415,13 @@ def test_numbers_whose_squares_cannot_be_counted_change_nothing(model, factor):
         warnings.filterwarnings("ignore", "The axes of the classes")
         usual = model.fit(X, y).transform(X)
         np.testing.assert_allclose(model.fit(factor * X, y).transform(factor * X), usual, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [GaussianLRDiscriminant(1, random_state=0), CPCDiscriminant(1)])
+def test_slices_are_fewer_where_each_needs_a_covariance(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert len(model.fit(X, y).classes_) == 4

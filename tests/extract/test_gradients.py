@@ -400,3 +400,48 @@ def test_callbacks_see_the_steps_of_the_learner():
 def test_one_class_is_told_in_the_name_of_who_was_asked(model):
     with pytest.raises(ValueError, match=f"^{type(model).__name__} tells classes apart, and y has one class only"):
         model.fit(np.eye(6), np.full(6, "only"))
+
+
+def test_new_columns_of_the_learner_are_those_of_its_outer_product():
+    X, y = waves()
+    for target in (y, np.array(["low", "middle", "high"])[np.digitize(y, np.quantile(y, [0.3, 0.7]))]):
+        loss = "squared" if target is y else "logistic"
+        learner = GradientLearner(loss, n_components=3).fit(X, target)
+        directions = GradientOuterProduct(3, estimator=GradientLearner(loss)).fit(X, target)
+        np.testing.assert_allclose(learner.transform(X), directions.transform(X), atol=1e-8)
+        assert learner.get_feature_names_out().tolist() == [f"gradientlearner{place}" for place in range(3)]
+    with pytest.warns(
+        UserWarning, match="n_components=9 are asked for, and there are 4, along which the target changes"
+    ):
+        GradientLearner(n_components=9).fit(X, y)
+
+
+def test_a_learner_of_a_constant_target_has_no_new_columns():
+    model = GradientLearner().fit(np.eye(6)[:, :3], np.ones(6))
+    assert model.transform(np.eye(3)).shape == (3, 0)
+    assert model.predict(np.eye(3)).tolist() == [1, 1, 1]
+
+
+def test_the_graph_keeps_the_columns_that_matter():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 5)), columns=list("abcde"))
+    y = 2 * X["a"] + X["d"]
+    graph = GradientGraph().fit(X, y)
+    assert graph.get_feature_names_out().tolist() == ["a", "d"]
+    np.testing.assert_array_equal(graph.transform(X), X[["a", "d"]])
+    assert graph.ranking_[[0, 3]].tolist() == [1, 2]
+    assert sorted(graph.ranking_) == [1, 2, 3, 4, 5]
+    assert GradientGraph(n_features_to_select=1).fit(X, y).get_feature_names_out().tolist() == ["a"]
+    with pytest.warns(UserWarning, match="n_features_to_select=9 columns are asked for, and the table has 5"):
+        GradientGraph(n_features_to_select=9).fit(X, y)
+
+
+def test_very_many_edges_are_told(monkeypatch):
+    monkeypatch.setattr("fewer.extract.gradients._gradient_graph._MOST_EDGES", 20)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 60)), rng.normal(size=30)
+    with pytest.warns(UserWarning, match="the 20 strongest are kept. Raise floor"):
+        assert len(GradientGraph().fit(X, y).edges_) == 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(GradientGraph(n_edges=20).fit(X, y).edges_) == 20

@@ -169,3 +169,21 @@ def test_rows_to_map_back_must_have_the_right_number_of_columns():
     model = BackwardProjectionPursuitDensity(1, random_state=0).fit(skewed(100))
     with pytest.raises(ValueError, match="X has 2 columns"):
         model.inverse_transform(np.zeros((4, 2)))
+
+
+def test_a_few_new_columns_of_a_backward_density_are_its_least_normal_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    X[:, 1] = np.where(rng.random(400) < 0.5, -3, 3) + 0.3 * X[:, 1]
+    options = {"n_restarts": 1, "max_iter": 20, "random_state": 0}
+    whole = BackwardProjectionPursuitDensity(**options).fit(X)
+    one, all_turned = (BackwardProjectionPursuitDensity(n_components=k, **options).fit(X) for k in (1, 3))
+    first = one.transform(X)
+    assert first.shape == (400, 1)
+    assert abs(stats.spearmanr(first[:, 0], X[:, 1]).statistic) > 0.95, "the column with two modes comes first"
+    np.testing.assert_allclose(all_turned.transform(X)[:, :1], first)
+    np.testing.assert_allclose(all_turned.inverse_transform(all_turned.transform(X)), X, atol=1e-6)
+    np.testing.assert_allclose(one.score_samples(X), whole.score_samples(X))
+    np.testing.assert_allclose(one.sample(3, random_state=1), whole.sample(3, random_state=1))
+    with pytest.raises(ValueError, match="n_components=None"):
+        one.inverse_transform(first)

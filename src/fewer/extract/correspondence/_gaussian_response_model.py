@@ -4,7 +4,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -18,6 +18,8 @@ from fewer.extract._extractor import Extractor
 from fewer.extract.correspondence._correspondence_analysis import placed
 from fewer.extract.correspondence._counts import CountTable, count_table, refuse_negative, warn_of_empty_rows
 from fewer.extract.correspondence._gaussian_response import Fit, Response, fitted_response, row_scores
+
+_MOST_CELLS = 50_000_000
 
 
 @method(
@@ -121,8 +123,8 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Table of counts, or of other numbers that are 0 or more.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table of counts, or of other numbers that are 0 or more. A sparse one becomes dense.
         y : Ignored
             Not used.
         covariates : array-like of shape (n_samples, n_covariates), default=None
@@ -135,7 +137,7 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
         """
         if getattr(y, "ndim", 1) == 2 and covariates is None:
             raise ValueError("y is not used, and here it is a table; did you mean fit(X, covariates=...)?")
-        X = np.ascontiguousarray(self._validated(X))
+        X = self._dense_counts(X)
         refuse_negative(X, type(self).__name__, getattr(self, "feature_names_in_", None))
         described = self._centred_covariates(covariates, X)
         table = count_table(X, type(self).__name__)
@@ -162,6 +164,18 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
                 ConvergenceWarning,
             )
         return self
+
+    def _dense_counts(self, X: Any, **options: Any) -> np.ndarray:
+        """The table, checked; expected counts are never 0, so that a sparse one has to become dense."""
+        X = self._validated(X, **options)
+        if sparse.issparse(X):
+            if X.shape[0] * X.shape[1] > _MOST_CELLS:
+                raise ValueError(
+                    f"GaussianResponseModel expects a count in each of the {X.shape[0]:,} x {X.shape[1]:,} cells, "
+                    "which are too many to hold: leave rare columns out, or take CorrespondenceAnalysis instead."
+                )
+            X = X.toarray()
+        return np.ascontiguousarray(X)
 
     def _centred_covariates(self, covariates: Any, X: np.ndarray) -> np.ndarray | None:
         self.covariate_means_ = None
@@ -203,7 +217,7 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Counts of rows, in the columns of the training table.
 
         Returns
@@ -212,7 +226,7 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
             Their places; 0, with a warning, for rows without counts.
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._dense_counts(X, reset=False)
         refuse_negative(X, type(self).__name__, getattr(self, "feature_names_in_", None))
         counts = X[:, self._columns].astype(np.float64)
         warn_of_empty_rows(counts.sum(axis=1), type(self).__name__)
@@ -240,6 +254,10 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
     @property
     def n_components_(self) -> int:  # type: ignore[override]  # a fact about row_scores_ rather than one more to set
         return self.row_scores_.shape[1]
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

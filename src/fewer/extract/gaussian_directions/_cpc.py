@@ -49,7 +49,8 @@ class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
         Sweeps at most.
     n_slices : int, default=None
         Number of slices of a numeric target. By default its values are classes if they are whole numbers that come
-        again and again, and are cut into ten slices otherwise.
+        again and again, and are cut into ten slices otherwise, fewer where these would have fewer rows than twice the
+        columns.
 
     Attributes
     ----------
@@ -138,7 +139,7 @@ class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
         self : object
             The fitted estimator.
         """
-        X, codes = self._sliced(X, y)
+        X, codes = self._sliced(X, y, with_covariances=True)
         coordinates = uncorrelated(X)
         n_dims = coordinates.to.shape[1]
         kept = self._number_of_components(n_dims, "the dimensions of the table")

@@ -163,7 +163,8 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
         For the starts by chance.
     n_slices : int, default=None
         Number of slices of a numeric target. By default its values are classes if they are whole numbers that come
-        again and again, and are cut into ten slices otherwise.
+        again and again, and are cut into ten slices otherwise, fewer where these would have fewer rows than twice the
+        columns.
     ridge : float, default=0.0
         Adds this share of the mean variance within classes to all variances.
 
@@ -273,7 +274,7 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
         self : object
             The fitted estimator.
         """
-        X, codes = self._sliced(X, y)
+        X, codes = self._sliced(X, y, with_covariances=not (self.shrinkage or self.ridge))
         coordinates = uncorrelated(X, unit_variance=self.standardize)
         n_dims = coordinates.to.shape[1]
         n_directions = self._number_of_components(n_dims, "the dimensions of the table")

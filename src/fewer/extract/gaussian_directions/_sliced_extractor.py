@@ -21,10 +21,15 @@ class SlicedExtractor(LinearExtractor):
 
     n_slices: int | None
 
-    def _sliced(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """The table as an array, and the group of each row; groups are kept as ``classes_``."""
+    def _sliced(self, X: Any, y: Any, with_covariances: bool = False) -> tuple[Any, np.ndarray]:
+        """The table as an array, and the group of each row; groups are kept as ``classes_``.
+
+        Slices that need a covariance of their own have about twice as many rows as that has dimensions, if n_slices
+        does not say otherwise.
+        """
         X, y = self._validated(X, y)
-        self.classes_, codes = slices_of(y, self.n_slices, type(self).__name__)
+        rows_of_a_slice = 2 * (X.shape[1] + 1) if with_covariances else 1
+        self.classes_, codes = slices_of(y, self.n_slices, type(self).__name__, rows_of_a_slice)
         return X, codes
 
     def _keep(self, coordinates: Coordinates, directions: np.ndarray, dtype: Any) -> None:

@@ -18,11 +18,12 @@ class Slices(NamedTuple):
     codes: np.ndarray
 
 
-def slices_of(y: Any, n_slices: int | None, who: str) -> Slices:
+def slices_of(y: Any, n_slices: int | None, who: str, rows_of_a_slice: int = 1) -> Slices:
     """Groups of rows by their target.
 
     Without ``n_slices``, labels are classes, and numbers are too if they have no fractions and each comes at least five
-    times on average; other numbers are cut into ten slices. Equal numbers always share a slice.
+    times on average; other numbers are cut into ten slices, or fewer so that each has ``rows_of_a_slice``. Equal
+    numbers always share a slice.
 
     Examples
     --------
@@ -38,7 +39,8 @@ def slices_of(y: Any, n_slices: int | None, who: str) -> Slices:
     if len(distinct) < 2:
         raise ValueError(f"{who} tells classes or slices of y apart, and y is {distinct[0]:g} in every row.")
     middle_ranks = np.cumsum(counts) - counts / 2
-    cut = np.floor(middle_ranks / len(values) * min(n_slices or _USUAL_SLICES, len(distinct))).astype(int)
+    n_slices = n_slices or max(2, min(_USUAL_SLICES, len(values) // rows_of_a_slice))
+    cut = np.floor(middle_ranks / len(values) * min(n_slices, len(distinct))).astype(int)
     _, slice_of_value = np.unique(cut, return_inverse=True)
     if slice_of_value[-1] == 0:  # one value holds nearly all rows: it stands against the others
         slice_of_value = (counts == counts.max()).astype(int)

@@ -7,23 +7,24 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import validated
+from fewer._estimators import validated, warn_caller
 from fewer.catalogue import method
 from fewer.extract.gradients._dependence import inverse_factor, strongest_edges
 from fewer.extract.gradients._gradient_learner import GradientLearner
 from fewer.extract.gradients._learnt_gradients import learnt_gradients
-from fewer.extract.gradients._outer_product import outer_product
+from fewer.extract.gradients._outer_product import NO_GRADIENT, outer_product
 from fewer.extract.gradients._plot_graph import graph_figure
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _SHARE_OF_LARGEST = 0.05
-_MOST_EDGES = 1_000_000
+_MOST_EDGES = 5000
 
 
 @method(
@@ -33,8 +34,10 @@ _MOST_EDGES = 1_000_000
     cost="O(n^2 min(n, p)) for each of some tens of steps, O(p^2 k) for the edges; O(n^2 + n p + edges) memory",
     paper="learning-gradients",
 )
-class GradientGraph(CallbackSupportMixin, BaseEstimator):
+class GradientGraph(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Partial correlations of columns in their effect on the target.
+
+    It makes no new columns; ``transform`` keeps those of the graph.
 
     Parameters
     ----------
@@ -44,7 +47,7 @@ class GradientGraph(CallbackSupportMixin, BaseEstimator):
         Eigenvalues of the mean outer product of gradients up to this are taken for noise. "auto" is 5% of the largest;
         "permutation" the largest one that is seen in any of ``n_permutations`` fits with shuffled target.
     n_edges : int or None, default=None
-        How many edges to keep, the strongest; None for all, up to a million.
+        How many edges to keep, the strongest; None for all, up to 5,000.
     floor : float, default=0.05
         Columns whose entry of the inverse's diagonal is below this share of the largest are irrelevant, and get no
         edges.
@@ -52,6 +55,9 @@ class GradientGraph(CallbackSupportMixin, BaseEstimator):
         Fits with shuffled target, for ``epsilon="permutation"``.
     random_state : int, RandomState or None, default=None
         Shuffles the target.
+    n_features_to_select : int or None, default=None
+        How many columns ``transform`` keeps, the first of the ranking; None for the relevant ones. It makes no
+        difference to the graph.
 
     Attributes
     ----------
@@ -67,6 +73,12 @@ class GradientGraph(CallbackSupportMixin, BaseEstimator):
         Which columns are above the floor.
     feature_scores_ : ndarray of shape (n_features,)
         Mean squared slope of the target along each column: the diagonal of the outer product.
+    scores_ : ndarray of shape (n_features,)
+        The same.
+    ranking_ : ndarray of shape (n_features,)
+        Place of each column: relevant ones first, those with higher scores before others; 1 is the best.
+    n_features_to_select_ : int
+        How many columns ``transform`` keeps.
     eigenvalues_ : ndarray of shape (n_directions,)
         Eigenvalues of the outer product, decreasing.
     epsilon_ : float
@@ -112,10 +124,19 @@ class GradientGraph(CallbackSupportMixin, BaseEstimator):
         "floor": [Interval(Real, 0, 1, closed="both")],
         "n_permutations": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
+        "n_features_to_select": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
-        self, estimator=None, *, epsilon="auto", n_edges=None, floor=0.05, n_permutations=20, random_state=None
+        self,
+        estimator=None,
+        *,
+        epsilon="auto",
+        n_edges=None,
+        floor=0.05,
+        n_permutations=20,
+        random_state=None,
+        n_features_to_select=None,
     ):
         self.estimator = estimator
         self.epsilon = epsilon
@@ -123,6 +144,7 @@ class GradientGraph(CallbackSupportMixin, BaseEstimator):
         self.floor = floor
         self.n_permutations = n_permutations
         self.random_state = random_state
+        self.n_features_to_select = n_features_to_select
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -143,7 +165,9 @@ class GradientGraph(CallbackSupportMixin, BaseEstimator):
         """
         X, y = validated(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_min_samples=2)
         with learnt_gradients(self, X, y) as learner:
-            product = outer_product(learner)
+            product = outer_product(learner._slopes, learner._axes)
+            if not len(product.eigenvalues):
+                raise ValueError(NO_GRADIENT)
             self.estimator_ = learner
             self.eigenvalues_ = product.eigenvalues
             self.feature_scores_ = product.diagonal
@@ -160,7 +184,35 @@ class GradientGraph(CallbackSupportMixin, BaseEstimator):
             self.relevant_ &= self.inverse_diagonal_ > 0
             relevant = np.flatnonzero(self.relevant_)
             self.edges_, self.edge_values_ = strongest_edges(factor, relevant, self.n_edges or _MOST_EDGES)
+            self._rank()
+        if self.n_edges is None and len(self.edges_) == _MOST_EDGES:
+            warn_caller(
+                f"{len(relevant):,} columns are relevant, and of all edges between them the {_MOST_EDGES:,} strongest "
+                "are kept. Raise floor for fewer columns, or set n_edges."
+            )
         return self
+
+    def _rank(self) -> None:
+        """Relevant columns first, then the others, by score."""
+        order = np.lexsort((-self.feature_scores_, ~self.relevant_))
+        self.ranking_ = np.empty(len(order), dtype=int)
+        self.ranking_[order] = np.arange(1, len(order) + 1)
+        n_relevant, wanted = int(self.relevant_.sum()), self.n_features_to_select
+        if wanted is not None and wanted > len(order):
+            warn_caller(
+                f"n_features_to_select={wanted} columns are asked for, and the table has {len(order)}; all of them are "
+                "kept."
+            )
+        self.n_features_to_select_ = n_relevant if wanted is None else min(wanted, len(order))
+
+    @property
+    def scores_(self) -> np.ndarray:
+        """Mean squared slope of the target along each column."""
+        return self.feature_scores_
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.ranking_ <= self.n_features_to_select_
 
     @property
     def partial_correlations_(self) -> sparse.csr_array:
@@ -177,9 +229,8 @@ class GradientGraph(CallbackSupportMixin, BaseEstimator):
             return float(self.epsilon)
         rng = check_random_state(self.random_state)
         shuffled = GradientLearner(**learner.get_params(deep=False))
-        return max(
-            float(outer_product(shuffled.fit(X, rng.permutation(y))).eigenvalues[0]) for _ in range(self.n_permutations)
-        )
+        fits = (shuffled.fit(X, rng.permutation(y)) for _ in range(self.n_permutations))
+        return max(float(outer_product(fit._slopes, fit._axes).eigenvalues.max(initial=0)) for fit in fits)
 
     def plot(self, n_columns: int = 30) -> "go.Figure":
         """Draw the graph: columns on a circle, larger the more the target changes with them.

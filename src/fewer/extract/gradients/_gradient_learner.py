@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from functools import partial
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 from scipy.special import expit
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
@@ -18,9 +19,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import fit_steps, validated, warn_caller
+from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
+from fewer.extract._extractor import LinearExtractor, upright
 from fewer.extract.gradients._logistic import newton_solutions
+from fewer.extract.gradients._outer_product import leading_directions
 from fewer.extract.gradients._pair_problem import (
     MOST_UNKNOWNS,
     Iterate,
@@ -53,7 +56,7 @@ def _tells_probabilities(learner: "GradientLearner") -> bool:
     paper="learning-gradients",
     examples=lambda: [GradientLearner(), GradientLearner(loss="logistic")],
 )
-class GradientLearner(CallbackSupportMixin, BaseEstimator):
+class GradientLearner(CallbackSupportMixin, LinearExtractor):
     """A smooth function of the columns together with its gradient.
 
     The value at one row is predicted from every row nearby by a step along the gradient; function and gradient are
@@ -87,6 +90,9 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         What may be left of the equations, relative to their right-hand side.
     max_iter : int, default=500
         Most steps.
+    n_components : int or None, default=2
+        How many new columns ``transform`` gives: the table along the directions in which the target changes most, as by
+        :class:`GradientOuterProduct`; None for as many as there are. It makes no difference to the function.
 
     Attributes
     ----------
@@ -96,6 +102,12 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         The same of the gradient.
     gradients_ : ndarray of shape (n_samples, n_features) or (n_classes, n_samples, n_features)
         The gradient at the training rows.
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal directions, the one with the largest change of the target first.
+    mean_ : ndarray of shape (n_features,)
+        Column means of the training table.
+    n_components_ : int
+        Number of directions: fewer than asked for where the target changes along fewer.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         Training table.
     classes_ : ndarray of shape (n_classes,) or None
@@ -155,6 +167,7 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         "solver": [StrOptions({"cg", "direct"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -170,6 +183,7 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         solver="cg",
         tol=1e-6,
         max_iter=500,
+        n_components=2,
     ):
         self.loss = loss
         self.joint = joint
@@ -181,6 +195,7 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.n_components = n_components
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -201,7 +216,7 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         """
         if self.loss == "logistic" and not self.joint:
             raise ValueError("joint=False is for loss='squared': classes are no values that a function could have.")
-        X, y = self._validated(X, y, ensure_min_samples=2, copy=True)  # kept, so it must not change with the user's
+        X, y = self._validated(X, y, copy=True)  # kept, so it must not change with the user's
         targets = targets_of(y, self.loss)
         space = row_space(X)
         if space.rows.shape[1] == 0:
@@ -223,6 +238,8 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
                 )
             for name, value in attributes().items():
                 setattr(self, name, value)
+        if self.n_components != signature(type(self)).parameters["n_components"].default:
+            self._number_of_components(len(self.components_), "along which the target changes")
         return self
 
     def _problem(self, X: Any, space: RowSpace) -> PairProblem:
@@ -266,13 +283,17 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         else:
             ridge = problem.kernel + len(problem.kernel) * self.reg_f * np.eye(len(problem.kernel))
             dual, fields = linalg.solve(ridge, targets.values.T, assume_a="pos", check_finite=False).T, coefficients
+        slopes = problem.kernel @ fields
+        directions = leading_directions(slopes, space.axes, self.n_components)
         arrays = {
             "dual_coef_": dual[0] if len(dual) == 1 else dual,
+            "components_": (upright(directions) if len(directions) else directions).astype(X.dtype, copy=False),
+            "mean_": space.mean.astype(X.dtype, copy=False),
             "_mean": space.mean,
             "_axes": space.axes,
             "_rows": space.rows,
             "_fields": fields,
-            "_slopes": problem.kernel @ fields,
+            "_slopes": slopes,
         }
         # In one order in memory, so that a model that is saved and loaded rounds alike.
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()} | {
@@ -411,8 +432,12 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
         predicted = self.predict(X)
         return float(r2_score(y, predicted) if self.classes_ is None else accuracy_score(y, predicted))
 
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
     def _validated(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-        return validated(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", **options)
+        return super()._validated(X, y, **({"accept_sparse": "csr", "order": "C"} | options))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -423,5 +448,5 @@ class GradientLearner(CallbackSupportMixin, BaseEstimator):
             tags.estimator_type = "regressor"
             tags.regressor_tags = RegressorTags()
         tags.target_tags.required = True
-        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -11,7 +11,7 @@ from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
 from fewer.extract.gradients._gradient_learner import GradientLearner
 from fewer.extract.gradients._learnt_gradients import learnt_gradients
-from fewer.extract.gradients._outer_product import outer_product
+from fewer.extract.gradients._outer_product import NO_GRADIENT, outer_product
 
 _MOST_COLUMNS = 2000
 
@@ -116,7 +116,9 @@ class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
         """
         X, y = self._validated(X, y)
         with learnt_gradients(self, X, y) as learner:
-            found = outer_product(learner)
+            found = outer_product(learner._slopes, learner._axes)
+            if not len(found.eigenvalues):
+                raise ValueError(NO_GRADIENT)
             n_found = len(found.eigenvalues)
             why = "as many as there are columns, or rows less one, along which the target changes"
             if self.epsilon is not None:
@@ -128,7 +130,7 @@ class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
                 )
             directions = upright(found.directions)
             self.estimator_ = learner
-            self.mean_ = learner._mean.astype(X.dtype, copy=False)
+            self.mean_ = learner.mean_.astype(X.dtype, copy=False)
             self.components_ = directions[: self._number_of_components(n_found, why)].astype(X.dtype, copy=False)
             self.eigenvalues_ = found.eigenvalues
             self.feature_scores_ = found.diagonal
@@ -142,7 +144,7 @@ class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
                 f"gop_ would be a matrix of {self.n_features_in_:,} x {self.n_features_in_:,} columns; feature_scores_ "
                 "is its diagonal, eigenvalues_ and components_ are what matters of the rest."
             )
-        return outer_product(self.estimator_).matrix
+        return outer_product(self.estimator_._slopes, self.estimator_._axes).matrix
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from fewer.extract.gradients._gradient_learner import GradientLearner
+NO_GRADIENT = "The gradient is 0 everywhere: y is constant, or the penalties are too large for it."
 
 
 class OuterProduct(NamedTuple):
@@ -29,12 +29,22 @@ class OuterProduct(NamedTuple):
         return (self.directions.T * self.eigenvalues) @ self.directions
 
 
-def outer_product(learner: GradientLearner) -> OuterProduct:
-    """Of a learner's gradients at its rows, added up over classes."""
-    n_rows, rank = learner._slopes.shape[1:]
-    slopes = learner._slopes.reshape(-1, rank)
+def outer_product(slopes: np.ndarray, axes: np.ndarray) -> OuterProduct:
+    """Of gradients (functions, rows, r) along axes (columns, r) of the span of the rows, added up over functions."""
+    n_rows, rank = slopes.shape[1:]
+    slopes = slopes.reshape(-1, rank)
     _, sizes, turn = linalg.svd(slopes / np.sqrt(n_rows), full_matrices=False, check_finite=False)
     kept = sizes > max(sizes[0] * np.finfo(float).eps * max(slopes.shape), np.finfo(float).tiny)
-    if not kept.any():
-        raise ValueError("The gradient is 0 everywhere: y is constant, or the penalties are too large for it.")
-    return OuterProduct(sizes[kept] ** 2, turn[kept] @ learner._axes.T)
+    return OuterProduct(sizes[kept] ** 2, turn[kept] @ axes.T)
+
+
+def leading_directions(slopes: np.ndarray, axes: np.ndarray, n_directions: int | None) -> np.ndarray:
+    """The first of the directions alone (directions, columns), from products of the slopes."""
+    n_rows, rank = slopes.shape[1:]
+    if n_directions is None:
+        return outer_product(slopes, axes).directions
+    slopes = slopes.reshape(-1, rank)
+    first = max(rank - n_directions, 0)
+    eigenvalues, turn = linalg.eigh(slopes.T @ slopes / n_rows, subset_by_index=(first, rank - 1), check_finite=False)
+    kept = eigenvalues > max(eigenvalues[-1] * np.finfo(float).eps * max(slopes.shape), np.finfo(float).tiny)
+    return turn[:, kept][:, ::-1].T @ axes.T

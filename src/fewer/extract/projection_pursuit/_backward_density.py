@@ -106,6 +106,10 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         Threads for the starts; None for one.
     random_state : int, RandomState or None, default=None
         Draws the random starts, and the normal rows of ``tol=None``.
+    n_components : int or None, default=None
+        Number of new columns that ``transform`` gives. None for all, next to the columns of the table; a number for so
+        many of them turned along the directions that were found, the least normal first. It makes no difference to the
+        density.
 
     Attributes
     ----------
@@ -126,7 +130,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
     mean_ : ndarray of shape (n_features,)
         Column means of the training table.
     n_components_ : int
-        Number of columns of the table made normal: its dimensions.
+        Number of new columns: by default the dimensions of the table.
     n_iter_ : int
         Iterations of the longest search among those that were kept; 1 if there were none.
     n_features_in_ : int
@@ -172,6 +176,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -184,6 +189,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         max_iter=60,
         n_jobs=None,
         random_state=None,
+        n_components=None,
     ):
         self.n_steps = n_steps
         self.tol = tol
@@ -193,6 +199,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_components = n_components
 
     @property
     def _takes_sparse(self) -> bool:
@@ -236,7 +243,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
             self.mean_ = np.asarray(sphere.mean, dtype=X.dtype)
             self._sphere_from = sphere.from_sphere
             self._log_volume = sphere.log_volume
-            self.n_components_ = sphere.rank
+            self.n_components_ = self._number_of_components(sphere.rank, "the dimensions of the table")
             self.n_iter_ = max([1, *(one.n_iter for one in found)])
         warn_unfinished(found, effort)
         return self
@@ -269,10 +276,18 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
 
         Returns
         -------
-        X_new : ndarray of shape (n_samples, rank)
-            As many columns as the table has dimensions, about standard normal and independent.
+        X_new : ndarray of shape (n_samples, n_components)
+            By default as many columns as the table has dimensions, about standard normal and independent.
         """
-        return self._made_normal(X)[0].astype(self.mean_.dtype, copy=False)
+        Z = self._made_normal(X)[0]
+        if self.n_components is not None:
+            Z = Z @ self._turn()[:, : self.n_components_]
+        return Z.astype(self.mean_.dtype, copy=False)
+
+    def _turn(self) -> np.ndarray:
+        """Orthonormal axes as columns: the directions in their order, as far as they are new, then what is left."""
+        axes, triangle = np.linalg.qr(np.vstack([self.directions_, np.eye(self.directions_.shape[1])]).T)
+        return axes * np.where(np.diag(triangle) < 0, -1.0, 1.0)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows that are made normal to the given ones.
@@ -280,7 +295,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         Parameters
         ----------
         X : array-like of shape (n_samples, rank)
-            Rows as ``transform`` gives them.
+            Rows as ``transform`` gives them, with as many columns as the table has dimensions.
 
         Returns
         -------
@@ -289,11 +304,18 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         """
         check_is_fitted(self)
         Z = check_array(X, dtype=float, copy=True)
-        if Z.shape[1] != self.n_components_:
+        rank = self.directions_.shape[1]
+        if Z.shape[1] != rank:
             raise ValueError(
-                f"X has {Z.shape[1]} columns, and tables made normal here have {self.n_components_}; pass what "
-                "transform returns."
+                f"X has {Z.shape[1]} columns, and tables made normal here have {rank}; pass what transform returns, "
+                "with n_components=None."
             )
+        if self.n_components is not None:
+            Z = Z @ self._turn().T
+        return self._from_normal(Z)
+
+    def _from_normal(self, Z: np.ndarray) -> np.ndarray:
+        """Rows of the table, from all coordinates of rows made normal, which are overwritten."""
         for direction, to_normal in reversed(self._steps()):
             values = Z @ direction
             Z += np.outer(to_normal.back(values) - values, direction)
@@ -350,7 +372,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         """
         check_is_fitted(self)
         rng = check_random_state(self.random_state if random_state is None else random_state)
-        return self.inverse_transform(rng.normal(size=(n_samples, self.n_components_)))
+        return self._from_normal(rng.normal(size=(n_samples, self.directions_.shape[1])))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
