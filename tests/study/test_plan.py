@@ -178,6 +178,13 @@ def test_a_rare_class_is_scored_by_balanced_accuracy(make_table):
     assert make_plan(study_data(table)).scoring == "accuracy"
 
 
+@pytest.mark.parametrize(("counts", "scoring"), [((19, 81), "balanced_accuracy"), ((20, 80), "accuracy")])
+def test_a_class_is_rare_below_two_fifths_of_an_equal_share(counts, scoring):
+    y = np.repeat(["a", "b"], counts)
+    table = Dataset.from_frame(np.random.default_rng(0).normal(size=(100, 3)), target=y)
+    assert make_plan(study_data(table)).scoring == scoring
+
+
 def test_folds_are_as_many_as_the_rarest_class_allows(make_table):
     table = make_table(40)
     few = table.take(np.concatenate([np.flatnonzero(table.y == "ill")[:3], np.flatnonzero(table.y == "well")]))
