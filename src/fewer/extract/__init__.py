@@ -36,6 +36,7 @@ from fewer.extract.gaussian_directions import (
 from fewer.extract.gradients import GradientDiffusionMap, GradientGraph, GradientLearner, GradientOuterProduct
 from fewer.extract.hdda import HDDA, HDDC
 from fewer.extract.hyperbolic import HyperbolicPCA, normalized_rbf, one_shot_nn
+from fewer.extract.information import PCAComparison, VariationalInfoMax, compare_to_pca, im_bound
 from fewer.extract.pls import (
     PLSSB,
     CanonicalRidge,
@@ -99,6 +100,7 @@ __all__ = [
     "LikelihoodRatioDiscriminant",
     "MarginReport",
     "OptimalScoringLDA",
+    "PCAComparison",
     "PLSCanonical",
     "PLSDiscriminant",
     "PLSRegressor",
@@ -114,11 +116,14 @@ __all__ = [
     "SparsifiedRandomProjection",
     "SubspaceDistanceFeatures",
     "VIPSelector",
+    "VariationalInfoMax",
     "cluster_coverage",
+    "compare_to_pca",
     "cooccurrence_to_labeled",
     "criterion_curve",
     "discriminant_scores_matrix",
     "distortion_dim",
+    "im_bound",
     "landmark_dim",
     "loadings",
     "margin_dim",

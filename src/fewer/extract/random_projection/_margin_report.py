@@ -129,7 +129,9 @@ class MarginReport(Result):
         figure.add_vline(x=0, line={"color": GREY, "width": 1})
         if self.gamma > 0:
             note = {"text": f"all but {_percent(self.alpha)}: {self.gamma:.3g}", "font": {"color": RED}}
-            figure.add_vline(x=self.gamma, line={"dash": "dot", "color": RED}, annotation=note)
+            figure.add_vline(
+                self.gamma, line={"dash": "dot", "color": RED}, annotation=note, annotation_position="top left"
+            )
         return figure.update_yaxes(rangemode="tozero")
 
 
