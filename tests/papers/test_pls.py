@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import linalg
+from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_diabetes, load_linnerud, load_wine
@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.preprocessing import scale
 
+from fewer.evaluate import component_curve
 from fewer.extract import CanonicalRidge, KernelPLS, PLSDiscriminant, PLSRegressor, pls_shrinkage
 from fewer.extract.pls._pls_discriminant import class_targets
 
@@ -209,3 +210,70 @@ def test_nothing_leaks_from_held_out_rows(figure):
     ours, by_hand = (cross_val_score(model, X, y, cv=folds) for model in (PLSRegressor(3), CentredByHand()))
     figure(f"scores differ by {np.abs(ours - by_hand).max():.0e}")
     np.testing.assert_allclose(ours, by_hand, atol=1e-10)
+
+
+def many_causes(n_rows, n_columns, n_targets, density=1.0):
+    """Columns and targets that follow eight hidden causes; of a sparse table, most entries are zero."""
+    rng = np.random.default_rng(0)
+    causes = rng.normal(size=(n_rows, 8)) * np.linspace(3, 0.5, 8)
+    X = causes @ rng.normal(size=(8, n_columns)) + rng.normal(size=(n_rows, n_columns))
+    Y = causes @ rng.normal(size=(8, n_targets)) + rng.normal(size=(n_rows, n_targets))
+    return np.where(rng.random(X.shape) < density, X, 0.0), Y
+
+
+@pytest.mark.claim("pls", 9)
+@pytest.mark.parametrize("n_targets", [1, 2, 10])
+def test_predictions_are_those_of_scikit_learn_on_every_shape_of_table(n_targets, figure):
+    worst = 0.0
+    for n_rows, n_columns, density in ((40, 900, 1.0), (900, 40, 1.0), (120, 400, 0.05)):
+        X, Y = many_causes(n_rows, n_columns, n_targets, density)
+        # Its loop ends at 1e-3 of the weights by default, and has to go on to agree.
+        theirs = PLSRegression(6, scale=False, tol=1e-20, max_iter=20_000).fit(X, Y).predict(X)
+        table = X if density == 1 else sparse.csr_array(X)
+        for algorithm in ("nipals", "kernel"):
+            ours = PLSRegressor(6, algorithm=algorithm).fit(table, Y).predict(table)
+            worst = max(worst, np.abs(ours - theirs).max() / np.abs(theirs).max())
+    figure(f"{n_targets} targets: {worst:.0e}")
+    assert worst < 1e-8
+
+
+@pytest.mark.claim("pls", 10)
+def test_blocks_of_rows_give_the_model_of_all_rows(figure):
+    X, Y = many_causes(600, 30, 3)
+    whole, stream = PLSRegressor(6).fit(X, Y), PLSRegressor(6)
+    for rows in np.array_split(np.arange(600), 7):
+        stream.partial_fit(X[rows], Y[rows])
+    gap = np.abs(stream.predict(X) - whole.predict(X)).max() / np.abs(Y).max()
+    figure(f"{gap:.0e}")
+    assert gap < 1e-8
+
+
+@pytest.mark.claim("pls", 11)
+def test_one_fit_in_each_fold_scores_every_number_of_components(monkeypatch, figure):
+    X, y = load_diabetes(return_X_y=True)
+    folds = KFold(5)
+    expected = [cross_val_score(PLSRegressor(k), X, y, cv=folds) for k in range(1, 11)]
+    fits = []
+    fit = PLSRegressor.fit
+    monkeypatch.setattr(PLSRegressor, "fit", lambda self, X, y: fits.append(len(X)) or fit(self, X, y))
+    curve = component_curve(PLSRegressor(), X, y, n_components=10, cv=folds)
+    gap = np.abs(curve.scores[0].T - expected).max()
+    figure(f"{len(fits)} fits for 5 folds and 10 numbers, scores differ by {gap:.0e}")
+    assert len(fits) == 5
+    assert gap < 1e-8
+
+
+@pytest.mark.claim("pls", 12)
+def test_degrees_of_freedom_are_the_trace_of_the_derivative(figure):
+    X, y = load_diabetes(return_X_y=True)
+    X, y, step = X[:40], y[:40], 1e-3
+    found = pls_shrinkage(X, y, 4).degrees_of_freedom
+    derivative = np.zeros(4)
+    for row in range(40):
+        unit = np.eye(40)[row]
+        up, down = (PLSRegressor(4).fit(X, y + way * step * unit).predict_path(X)[:, row] for way in (1, -1))
+        derivative += (up - down) / (2 * step)
+    gap = np.abs(found - derivative).max()
+    figure(f"{found.round(2).tolist()} for 1 to 4 components, {gap:.0e} from the derivative")
+    np.testing.assert_allclose(found, derivative, rtol=1e-4)
+    assert np.all(found > np.arange(1, 5) + 1)

@@ -22,8 +22,9 @@ _USUAL = 10
 
 @method(
     tasks=["regression", "classification"],
-    when="Many columns that go together, such as wavelengths, and you want those that partial least squares makes most "
-    "use of. It keeps columns that say the same together; to have one of each group, take a score with redundancy.",
+    when="Many columns that go together, and you want to see which of them partial least squares makes most use of. It "
+    "keeps columns that say the same together, and those that serve to take something else out rank high, too: where "
+    "the mark of the target is weak beside others, as in many spectra, to choose by it may lose the target.",
     cost="O(n p k) time for k components (sparse: stored entries for n p), O(n p) memory",
     paper="pls",
     examples=lambda: [VIPSelector(3), VIPSelector(2, n_components=3, target="auto", scale=False)],
