@@ -127,6 +127,7 @@ def test_every_extractor_of_the_house_can_be_named_in_a_study():
     classes = np.arange(90) % 3
     X = rng.normal(size=(90, 6)) + np.outer(classes, [1, 0.5, 0, 0, 0, 0])
     numbers = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=90)
+    counts = rng.poisson(np.exp(0.3 * X) + 1)
     refused = set()
     for card in methods(room="extract", package="fewer"):
         classify = "regression" not in card.tasks
@@ -135,14 +136,32 @@ def test_every_extractor_of_the_house_can_be_named_in_a_study():
         if not card.is_estimator or issubclass(card.implementation, SelectorMixin):
             continue
         try:
-            candidates_for(classify=classify, n_columns=6, methods=[card.name], learners=["knn"])
+            candidates_for(classify=classify, n_columns=6, counts=True, methods=[card.name], learners=["knn"])
         except StudyError:
             refused.add(card.name)
             continue
         reducer = Recipe(card.name).reducer(seed=0)
-        found = score_components(reducer, learner, X[:70], y[:70], X[70:], y[70:], sizes=[1, 2])
+        table = counts if Recipe(card.name).for_counts else X
+        found = score_components(reducer, learner, table[:70], y[:70], table[70:], y[70:], sizes=[1, 2])
         assert found.sizes[0] == 1, card.name
         assert np.isfinite(found.scores).all(), card.name
         assert (found.weights > 0).all(), card.name
-    counts = {"CorrespondenceAnalysis", "GaussianResponseModel"}  # which must not be standardised
-    assert refused == {*counts, "BackwardProjectionPursuitDensity", "GradientGraph", "GradientLearner"}
+    assert refused == {"FastProjectiveClustering", "RandomSeparatorClassifier"}  # which predict and make no columns
+
+
+def test_methods_for_counts_take_tables_without_negative_numbers(tmp_path):
+    """Columns are scaled and not centred for them, in the folds, on all rows and in the model."""
+    rng = np.random.default_rng(0)
+    mix = rng.beta(0.3, 0.3, size=(90, 1))
+    topics = rng.dirichlet(np.full(12, 0.3), size=2)
+    words = rng.poisson(40 * (mix * topics[0] + (1 - mix) * topics[1]))
+    columns = {f"w{place}": column for place, column in enumerate(words.T) if column.any()}
+    frame = pl.DataFrame(columns | {"topic": np.where(mix[:, 0] > 0.5, "a", "b")})
+    options = {"target": "topic", "learners": ["knn"], "n_folds": 3, "n_repeats": 1, "n_permutations": 19, "n_jobs": 1}
+    study = run_study(frame, methods=["CorrespondenceAnalysis", "chi2"], sizes=[1, 2], out=tmp_path / "s", **options)
+    assert len(study.findings.rivals) == 4
+    assert study.findings.learnable.verdict == "yes"
+    made = apply_model(study.model, Dataset.from_frame(frame, target="topic"))
+    assert accuracy_score(frame["topic"], made["predicted_topic"]) > 0.85
+    with pytest.raises(StudyError, match="this table has negative numbers"):
+        run_study(frame.with_columns(w0=pl.lit(-1.0) * pl.col("w0")), methods=["chi2"], **options)

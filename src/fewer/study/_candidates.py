@@ -56,6 +56,11 @@ class Candidate:
         """Whether it makes new columns of those of the table."""
         return self.reducer is not None and self.reducer.makes_columns
 
+    @property
+    def for_counts(self) -> bool:
+        """Whether it is for counts, so that columns are scaled and not centred for it."""
+        return self.reducer is not None and self.reducer.for_counts
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {
@@ -136,6 +141,7 @@ def candidates_for(
     n_columns: int,
     n_rows: int = 0,
     sparse: bool = False,
+    counts: bool = False,
     preset: Preset = "standard",
     methods: Iterable[str] | None = None,
     learners: Iterable[str] | None = None,
@@ -153,6 +159,8 @@ def candidates_for(
         Rows; of very many, presets leave out methods whose time grows with their square.
     sparse : bool, default=False
         Whether the table is sparse: what cannot take it is left out of the presets.
+    counts : bool, default=False
+        Whether it has no negative numbers, so that methods for counts can be asked for.
     preset : {"quick", "standard", "thorough"}, default="standard"
         A sensible set.
     methods : iterable of str, default=None
@@ -174,7 +182,7 @@ def candidates_for(
     for name in chosen:
         _check_learner(name, classify=classify, sparse=sparse)
     reducers = (
-        [_reducer_named(name, classify=classify, sparse=sparse) for name in dict.fromkeys(methods)]
+        [_reducer_named(name, classify=classify, sparse=sparse, counts=counts) for name in dict.fromkeys(methods)]
         if methods is not None
         else _reducers(preset, **preset_for)
     )
@@ -226,7 +234,7 @@ def _check_learner(name: str, *, classify: bool, sparse: bool) -> None:
         raise StudyError(f"The learner {name!r} cannot take a sparse table; take {', '.join(able)}.")
 
 
-def _reducer_named(name: str, *, classify: bool, sparse: bool) -> tuple[str, Recipe]:
+def _reducer_named(name: str, *, classify: bool, sparse: bool, counts: bool) -> tuple[str, Recipe]:
     """A selector or extractor of the catalogue, or SelectTop with a score of this name."""
     from fewer.catalogue import CatalogueError, find
     from fewer.select import score_names
@@ -250,13 +258,13 @@ def _reducer_named(name: str, *, classify: bool, sparse: bool) -> tuple[str, Rec
         if task not in card.tasks and "unsupervised" not in card.tasks:
             raise StudyError(f"{name} is for {' and '.join(card.tasks)}, and the target asks for {task}.")
         name, recipe = card.name, Recipe(card.name)
-    objection = _objection(recipe, sparse=sparse)
+    objection = _objection(recipe, sparse=sparse, counts=counts)
     if objection is not None:
-        raise StudyError(f"{name} {objection}; take {', '.join(_usable(task, sparse=sparse))}.")
+        raise StudyError(f"{name} {objection}; take {', '.join(_usable(task, sparse=sparse, counts=counts))}.")
     return name, recipe
 
 
-def _objection(recipe: Recipe, *, sparse: bool) -> str | None:
+def _objection(recipe: Recipe, *, sparse: bool, counts: bool = True) -> str | None:
     """Why a study of such a table cannot use this reducer; None if it can."""
     from sklearn.feature_selection import SelectorMixin
     from sklearn.utils import get_tags
@@ -270,8 +278,8 @@ def _objection(recipe: Recipe, *, sparse: bool) -> str | None:
         return "does not let a study say how many columns it gives"
     if sparse and not tags.sparse:
         return "cannot take a sparse table"
-    if tags.positive_only and not sparse:
-        return "is for counts, and a study standardises the columns of a dense table"
+    if tags.positive_only and not counts:
+        return "is for counts, and this table has negative numbers, or holes that are filled from other columns"
     return None
 
 
@@ -280,7 +288,7 @@ def _gives_sizes(reducer: Any) -> bool:
     return hasattr(reducer, "transform") and getattr(reducer, "_size_parameter", "n_components") in reducer.get_params()
 
 
-def _usable(task: Any, *, sparse: bool) -> list[str]:
+def _usable(task: Any, *, sparse: bool, counts: bool) -> list[str]:
     """Selectors, extractors and scores that a study of such a table can use."""
     from fewer.catalogue import methods
     from fewer.select import score_names
@@ -288,4 +296,4 @@ def _usable(task: Any, *, sparse: bool) -> list[str]:
     recipes = {name: Recipe("SelectTop", {"score_func": name}) for name in score_names(task=task)}
     cards = [card for room in ("select", "extract") for card in methods(room=room, task=task)]
     recipes |= {card.name: Recipe(card.name) for card in cards if card.is_estimator}
-    return [name for name, recipe in recipes.items() if _objection(recipe, sparse=sparse) is None]
+    return [name for name, recipe in recipes.items() if _objection(recipe, sparse=sparse, counts=counts) is None]

@@ -35,7 +35,8 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     plan, dataset = bench.plan, bench.data.dataset
     winner = scores.winner
     assert winner.indexed is not None
-    prepare = preparation(dataset, plan.impute, seed=plan.seed)
+    chosen = plan.candidates[winner.number]
+    prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=chosen.for_counts)
     X = prepare.fit_transform(dataset.X)
     names = prepared_names(prepare, dataset)
     # All columns are more on all rows than in a fold where some are constant.
@@ -44,9 +45,8 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
         len(names) if each == all_of_a_fold else each
         for each in (int(winner.indexed.nearest_size), smallest_good_size(winner))
     )
-    recipe = plan.candidates[winner.number].reducer
-    assert recipe is not None
-    reducer = recipe.reducer(seed=seed_of(plan, FINAL))
+    assert chosen.reducer is not None
+    reducer = chosen.reducer.reducer(seed=seed_of(plan, FINAL))
     n_made, made = None, {}
     if winner.makes_columns:
         correlations = loadings(X, with_components(reducer, size).fit(X, dataset.y).transform(X))

@@ -163,8 +163,9 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
         impute = plan.impute
     sources = list(data.dataset.columns) if from_others else chosen_sources(data.dataset, findings.chosen)
     dataset = data.dataset.keep(sources)
-    prepare = preparation(dataset, impute, holes=True, seed=plan.seed)
-    learner = plan.candidates[findings.winner].learner.learner(classify=plan.classify, seed=seed_of(plan, "model"))
+    winner = plan.candidates[findings.winner]
+    prepare = preparation(dataset, impute, holes=True, seed=plan.seed, counts=winner.for_counts)
+    learner = winner.learner.learner(classify=plan.classify, seed=seed_of(plan, "model"))
     with one_thread():
         prepare.fit(dataset.X)
         names = prepared_names(prepare, dataset)

@@ -234,11 +234,13 @@ def make_plan(
     plan : Plan
         Nothing has been run.
     """
+    imputer = imputer_named(impute, sparse=data.dataset.is_sparse)
     candidates = candidates_for(
         classify=data.is_classification,
         n_columns=data.dataset.n_columns,
         n_rows=data.dataset.n_rows,
         sparse=data.dataset.is_sparse,
+        counts=data.holds_counts and not (imputer.from_others and data.dataset.has_missing),
         preset=preset,
         methods=methods,
         learners=learners,
@@ -261,7 +263,7 @@ def make_plan(
         confidence=confidence,
         seed=seed,
         preset=preset,
-        impute=imputer_named(impute, sparse=data.dataset.is_sparse).name,
+        impute=imputer.name,
         reading=dict(reading or {}),
     )
     _check_plan(plan)

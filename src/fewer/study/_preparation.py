@@ -31,12 +31,15 @@ def learnable(dataset: "Dataset") -> "Dataset":
     return replace(dataset, X=dataset.X.with_columns(*numbers, *words))
 
 
-def preparation(dataset: "Dataset", impute: str = "median", *, holes: bool | None = None, seed: int = 0) -> Any:
+def preparation(
+    dataset: "Dataset", impute: str = "median", *, holes: bool | None = None, seed: int = 0, counts: bool = False
+) -> Any:
     """The pipeline that makes numbers of this table, not fitted.
 
     Missing numbers are filled in as ``impute`` says, missing categories become a category of their own; rare categories
     beyond 20 are put together; columns that are constant in the rows held in are dropped; all are standardised, except
-    that sparse tables are only scaled by their largest entry, so that zeros stay zeros.
+    that sparse tables, and any for a method that takes counts, are only scaled by their largest entry, so that zeros
+    stay zeros.
 
     Parameters
     ----------
@@ -48,6 +51,8 @@ def preparation(dataset: "Dataset", impute: str = "median", *, holes: bool | Non
         Whether rows may have holes; by default, whether these have. Without holes the result is the same.
     seed : int, default=0
         For imputers that start at random.
+    counts : bool, default=False
+        Whether what comes next takes no negative numbers.
 
     Returns
     -------
@@ -65,7 +70,7 @@ def preparation(dataset: "Dataset", impute: str = "median", *, holes: bool | Non
         steps.append(("numbers", _numbers(dataset, _filled(impute, seed))))
     elif holes:
         steps.append(("fill", _filled(impute, seed)))
-    scaler = MaxAbsScaler if dataset.is_sparse else StandardScaler
+    scaler = MaxAbsScaler if dataset.is_sparse or counts else StandardScaler
     # In place, because the step before has made a copy: a large table is in memory once less.
     steps += [("vary", VarianceThreshold()), ("scale", scaler(copy=False))]
     return Pipeline(steps)

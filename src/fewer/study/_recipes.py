@@ -115,6 +115,13 @@ class Recipe:
         implementation: Any = find(self.name).implementation
         return not issubclass(implementation, SelectorMixin)
 
+    @property
+    def for_counts(self) -> bool:
+        """Whether the reducer takes no negative numbers."""
+        from sklearn.utils import get_tags
+
+        return get_tags(self.reducer(seed=0)).input_tags.positive_only
+
     def reducer(self, *, seed: int) -> Any:
         """The selector or extractor, not fitted."""
         from fewer.catalogue import find

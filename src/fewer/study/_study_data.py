@@ -55,6 +55,16 @@ class StudyData:
         return self.dataset.classes is not None
 
     @cached_property
+    def holds_counts(self) -> bool:
+        """Whether there is no negative number."""
+        import polars as pl
+
+        X = self.dataset.X
+        if isinstance(X, pl.DataFrame):
+            return not any((column < 0).any() for column in X.iter_columns() if column.dtype.is_numeric())
+        return not bool(((X.data if self.dataset.is_sparse else X) < 0).any())
+
+    @cached_property
     def fingerprint(self) -> str:
         """Changes with any cell, name, group or order of rows."""
         return fingerprint(self.dataset, self.groups, np.array([self.in_order_of_time]))

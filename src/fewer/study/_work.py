@@ -80,13 +80,14 @@ class Bench:
         self.plan = plan
         self.data = data
         self.repeats = study_folds(plan, data, data.dataset.y, plan.seed)
-        self._last: tuple[tuple[int, int], PreparedFold] | None = None
+        self._last: tuple[tuple[int, int, bool], PreparedFold] | None = None
 
-    def prepared(self, repeat: int, fold: int) -> "PreparedFold":
+    def prepared(self, repeat: int, fold: int, *, counts: bool = False) -> "PreparedFold":
         """The rows of a fold, made ready, and kept for the next candidate."""
-        if self._last is None or self._last[0] != (repeat, fold):
+        if self._last is None or self._last[0] != (repeat, fold, counts):
             self.let_go()  # two folds of a large table need not be in memory at once
-            self._last = (repeat, fold), prepared_fold(self.data.dataset, self.repeats[repeat][fold], self.plan)
+            rows = prepared_fold(self.data.dataset, self.repeats[repeat][fold], self.plan, counts=counts)
+            self._last = (repeat, fold, counts), rows
         return self._last[1]
 
     def let_go(self) -> None:
@@ -102,9 +103,9 @@ class PreparedFold(NamedTuple):
     names: list[str]
 
 
-def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan) -> PreparedFold:
+def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: bool = False) -> PreparedFold:
     """The rows of a fold, made ready by what the rows held in say."""
-    prepare = preparation(dataset, plan.impute, seed=plan.seed)
+    prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=counts)
     X_train = fit_prepared(prepare, dataset.take(fold.train).X)
     X_test = prepared_rows(prepare, dataset.take(fold.test).X)
     return PreparedFold(X_train, X_test, prepared_names(prepare, dataset))
@@ -136,7 +137,7 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
     candidate = bench.plan.candidates[work.candidate]
     fold = bench.repeats[work.repeat][work.fold]
     with one_thread():
-        rows = bench.prepared(work.repeat, work.fold)
+        rows = bench.prepared(work.repeat, work.fold, counts=candidate.for_counts)
         return scored(candidate, rows, bench.data.dataset.y, fold, bench.plan, seed_of(bench.plan, work.key))
 
 
@@ -148,9 +149,10 @@ def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dataset, y, folds = randomised_with_folds(bench, work.null, seed)
-        found = [
-            scored(candidate, prepared_fold(dataset, fold, bench.plan), y, fold, bench.plan, seed) for fold in folds
-        ]
+        found = []
+        for fold in folds:
+            rows = prepared_fold(dataset, fold, bench.plan, counts=candidate.for_counts)
+            found.append(scored(candidate, rows, y, fold, bench.plan, seed))
     return {"score": honest_score(found, makes_columns=candidate.makes_columns)}
 
 
