@@ -145,3 +145,11 @@ def test_a_class_of_one_row_is_told_and_taken(direction):
 def test_numbers_are_no_classes():
     with pytest.raises(ValueError, match="continuous"):
         ProjectionPursuitDiscriminant().fit(np.random.default_rng(0).normal(size=(30, 2)), np.linspace(0, 1, 30))
+
+
+def test_few_rows_for_many_columns_are_told():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 30)), np.repeat(["a", "b"], 25)
+    model = ProjectionPursuitDiscriminant(1, n_monte_carlo=500, n_restarts=0, max_iter=5, tol=1.0, random_state=0)
+    with pytest.warns(UserWarning, match="50 rows in 30 dimensions: some direction tells any classes apart"):
+        model.fit(X, y)

@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
+from sklearn.metrics import log_loss
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.preprocessing import scale
@@ -52,7 +53,8 @@ def test_scores_refuse_a_single_class():
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
 def test_probabilities_without_a_ridge_are_those_of_lda(load):
     X, y = load(return_X_y=True)
-    ours = RegularizedFisher(alpha=0).fit(X, y)  # raw units, which differ by a factor of a million in breast_cancer
+    # In raw units, which differ by a factor of a million in breast_cancer.
+    ours = RegularizedFisher(alpha=0, classifier="gaussian").fit(X, y)
     theirs = LinearDiscriminantAnalysis().fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
 
@@ -62,7 +64,7 @@ def test_probabilities_without_a_ridge_are_those_of_lda(load):
 def test_probabilities_are_those_of_normal_classes_with_the_regularised_covariance(shape, scaling):
     X, y = table(*shape)
     alpha = 5.0
-    model = RegularizedFisher(alpha=alpha, scaling=scaling).fit(X, y)
+    model = RegularizedFisher(alpha=alpha, scaling=scaling, classifier="gaussian").fit(X, y)
     means = np.array([X[y == label].mean(axis=0) for label in range(3)])
     within = (X - means[y]).T @ (X - means[y]) + alpha * np.eye(shape[1])
     logs = [multivariate_normal(mean, within / shape[0]).logpdf(X) for mean in means]
@@ -98,6 +100,7 @@ def test_more_components_begin_with_those_of_fewer():
         assert RegularizedFisher(n_components=9).fit(X, y).n_components_ == 4
 
 
+@pytest.mark.filterwarnings("ignore:.*fall together")
 @pytest.mark.parametrize("shape", [(60, 20), (40, 200)])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("estimator", [RegularizedFisher, RegularizedFisherCV])
@@ -211,7 +214,7 @@ def test_gcv_is_that_of_ridge_regression(shape):
 
 
 @pytest.mark.parametrize("shape", [(90, 10), (45, 80)])
-@pytest.mark.parametrize("classifier", ["gaussian", "centroid", "neighbour"])
+@pytest.mark.parametrize("classifier", ["left_out", "gaussian", "centroid", "neighbour"])
 @pytest.mark.parametrize("cv", [StratifiedKFold(3), ShuffleSplit(2, test_size=0.5, random_state=0)])
 def test_folds_from_shared_products_are_those_of_fits_one_by_one(shape, classifier, cv):
     rng = np.random.default_rng(1)
@@ -241,3 +244,55 @@ def test_a_fold_without_a_class_is_told():
 def test_ridges_that_are_none_are_refused(alphas):
     with pytest.raises(ValueError, match="alphas"):
         RegularizedFisherCV(alphas=alphas).fit(*table())
+
+
+@pytest.mark.parametrize("solver", ["evd", "svd", "cg"])
+@pytest.mark.parametrize("shape", [(60, 12), (40, 300)])
+def test_left_out_classes_are_those_of_regressions_without_each_row(shape, solver):
+    X, y = table(*shape)
+    X = X + 2 * np.random.default_rng(2).normal(size=shape)
+    alpha, n_rows = 3.0, shape[0]
+    model = RegularizedFisher(alpha=alpha, solver=solver).fit(X, y)
+    rotation = linalg.lstsq(model.ridge_coef_, model.components_.T)[0]
+    scores = discriminant_scores_matrix(y) @ rotation
+    if shape[0] > shape[1] or solver != "evd":  # leverages are replaced by their mean
+        centred = X - X.mean(axis=0)
+        hat = centred @ linalg.solve(centred.T @ centred + alpha * np.eye(shape[1]), centred.T)
+        along = scores - (scores - model.transform(X)) / (1 - 1 / n_rows - np.trace(hat) / n_rows)
+    else:
+        others = [np.delete(np.arange(n_rows), row) for row in range(n_rows)]
+        fits = [Ridge(alpha=alpha).fit(X[rest], scores[rest]) for rest in others]
+        along = np.vstack([fit.predict(X[[row]]) for row, fit in enumerate(fits)])
+    means = np.array([along[y == label].mean(axis=0) for label in range(3)])
+    tolerance = {"rtol": 0.1, "atol": 0.02} if solver == "cg" else {"rtol": 1e-6, "atol": 1e-10}
+    np.testing.assert_allclose(model._geometry.centres, means, **tolerance)
+    np.testing.assert_allclose(model._geometry.variances, np.mean((along - means[y]) ** 2, axis=0), **tolerance)
+
+
+def test_copies_of_rows_do_not_make_probabilities_sure():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2000)), rng.permutation(60) % 2
+    X[30:40] = X[:10] + 1e-6 * rng.normal(size=(10, 2000))
+    y[30:40] = y[:10]
+    told = RegularizedFisher().fit(X, y).predict_proba(rng.normal(size=(200, 2000)))
+    assert np.median(np.abs(told[:, 1] - 0.5)) < 0.3
+
+
+@pytest.mark.parametrize(
+    "model", [RegularizedFisher(), RegularizedFisher(scaling="orthonormal"), RegularizedFisherCV()]
+)
+def test_probabilities_in_wide_noise_are_near_the_shares_of_the_classes(model):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(260, 3000)), rng.permutation(260) % 2
+    model.fit(X[:60], y[:60])
+    told = model.predict_proba(X[60:])
+    assert log_loss(y[60:], told) < 0.75, "guessing has 0.69"
+    plug_in = RegularizedFisher(classifier="gaussian").fit(X[:60], y[:60]).predict_proba(X[60:])
+    assert log_loss(y[60:], plug_in) > 2
+
+
+def test_rows_that_fall_together_for_want_of_a_ridge_are_told():
+    X, y = table(30, 60)
+    with pytest.warns(UserWarning, match="fall together, as they would in whatever classes.*Raise alpha"):
+        model = RegularizedFisher(alpha=0).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()

@@ -31,6 +31,7 @@ from fewer.extract._centred import (
 )
 from fewer.extract.fisher._class_scores import Groups, scores_matrix
 from fewer.extract.fisher._conjugate_gradients import ridge_by_gradients
+from fewer.extract.fisher._left_out import LeftOut, left_out_on_average, left_out_rows
 
 _LARGE = 3000
 """Rows and columns from which on the matrix of products of a sparse table is not worth making."""
@@ -40,11 +41,15 @@ SOUND = float(np.sqrt(np.finfo(np.float64).eps))
 
 
 class Discriminant(NamedTuple):
-    """The ridge solution G, the rotation V (classes, directions) that makes it directions, and their eigenvalues."""
+    """The ridge solution G, the rotation V (classes, directions) that makes it directions, and their eigenvalues.
+
+    Besides, where rows lie that are left out; None where all rows fall together.
+    """
 
     ridge_coef: np.ndarray
     rotation: np.ndarray
     eigenvalues: np.ndarray
+    left_out: LeftOut | None
 
 
 class Rotation(NamedTuple):
@@ -98,9 +103,10 @@ class Products(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """``(S + alpha I)^{-1}`` times the classes, and the reciprocal condition of what was solved."""
+    """``(S + alpha I)^{-1}`` times the classes, the diagonal of the inverse, and the reciprocal condition."""
 
     weights: np.ndarray
+    diagonal: np.ndarray
     condition: float
 
 
@@ -114,13 +120,36 @@ def cholesky_solution(products: Products, alpha: float) -> Solution | None:
     except linalg.LinAlgError:
         return None
     condition = float(linalg.lapack.dpocon(factor, size, uplo="L")[0])
-    return Solution(linalg.cho_solve((factor, lower), products.classes, check_finite=False), condition)
+    weights = linalg.cho_solve((factor, lower), products.classes, check_finite=False)
+    inverse = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
+    return Solution(weights, np.diag(inverse).copy(), condition)
 
 
-def rotation_of_solution(products: Products, weights: np.ndarray, tol: float) -> Rotation:
-    """Eigenvectors of R, from the ridge solution on the smaller side."""
+def discriminant_of_solution(
+    products: Products, solution: Solution, coef: np.ndarray, alpha: float, tol: float, groups: Groups
+) -> Discriminant:
+    """Directions from the ridge solution on the smaller side, and G."""
+    weights = solution.weights
     R = products.classes.T @ (weights if products.by_columns else products.matrix @ weights)
-    return rotation_of((R + R.T) / 2, tol)
+    rotation = rotation_of((R + R.T) / 2, tol)
+    if products.by_columns:
+        left_out = average_of_columns(weights, rotation, alpha, float(solution.diagonal.sum()), groups)
+    else:
+        scores, residuals = products.classes @ rotation.vectors, alpha * weights @ rotation.vectors
+        freedoms = alpha * solution.diagonal - 1 / len(weights)
+        left_out = left_out_rows(scores, residuals, freedoms, groups, rotation.vectors)
+    return Discriminant(coef, *rotation, left_out)
+
+
+def average_of_columns(
+    weights: np.ndarray, rotation: Rotation, alpha: float, trace: float, groups: Groups
+) -> LeftOut | None:
+    """From the ridge solution on the side of the columns, and the trace of the inverse."""
+    products = 1 - rotation.eigenvalues
+    turned = weights @ rotation.vectors
+    squares = products - alpha * np.einsum("ik,ik->k", turned, turned)
+    freedom = len(groups.codes) - 1 - len(weights) + alpha * trace
+    return left_out_on_average(products, squares, freedom, groups, rotation.vectors)
 
 
 class Spectrum(NamedTuple):
@@ -156,13 +185,34 @@ class Spectrum(NamedTuple):
         """G in the coordinates of V."""
         return (np.sqrt(self.squares) / (self.squares + alpha))[:, None] * self.shares
 
-    def discriminant(self, X: Any, alpha: float, tol: float) -> Discriminant:
+    def discriminant(self, X: Any, groups: Groups, alpha: float, tol: float) -> Discriminant:
         """Directions for one alpha, 0 included: then the pseudo-inverse takes the place of the inverse."""
         if self.right is not None:
             ridge_coef = self.right @ self.ridge_coordinates(alpha)
         else:
             ridge_coef = centred_columns_times(X, self.dual_coef(alpha))
-        return Discriminant(ridge_coef, *rotation_of_factor(self.factor(alpha), tol))
+        rotation = rotation_of_factor(self.factor(alpha), tol)
+        return Discriminant(ridge_coef, *rotation, self.left_out(alpha, rotation.vectors, groups))
+
+    def left_out(self, alpha: float, rotation: np.ndarray, groups: Groups) -> LeftOut | None:
+        """Where left-out rows lie along directions."""
+        n_rows = len(groups.codes)
+        shares, left = self.shares @ rotation, alpha / (self.squares + alpha)
+        # Where the rows span all that they can, nothing lies outside but rounding.
+        full = len(self.squares) >= n_rows - 1
+        if self.left is not None:
+            inside, outside = self.left @ shares, 0.0
+            scores = scores_matrix(groups) @ rotation
+            freedoms = (self.left**2) @ left
+            if not full:
+                outside = scores - inside
+                freedoms = freedoms + (1 - 1 / n_rows - np.einsum("ij,ij->i", self.left, self.left))
+            residuals = self.left @ (left[:, None] * shares) + outside
+            return left_out_rows(scores, residuals, freedoms, groups, rotation)
+        outside = 0.0 if full else np.maximum(1 - (shares**2).sum(axis=0), 0)
+        freedom = n_rows - 1 - len(self.squares) + left.sum()
+        products, squares = outside + left @ shares**2, outside + left**2 @ shares**2
+        return left_out_on_average(products, squares, float(freedom), groups, rotation)
 
     def dual_coef(self, alpha: float) -> np.ndarray:
         """Weights of the rows that make up G, where U is at hand."""
@@ -181,17 +231,17 @@ def fisher_directions(
 ) -> Discriminant:
     """Directions by the solver asked for; "auto" takes singular values only where products would lose digits."""
     if solver == "svd" or (solver == "auto" and alpha == 0):
-        return safest_spectrum(X, mean, groups).discriminant(X, alpha, tol)
+        return safest_spectrum(X, mean, groups).discriminant(X, groups, alpha, tol)
     if solver == "cg" or (solver == "auto" and sparse.issparse(X) and min(X.shape) > _LARGE):
         return by_gradients(X, mean, groups, alpha, tol)
     products = Products.of(X, mean, groups)
     solution = cholesky_solution(products, alpha) if alpha > 0 else None
     if solution is not None and (solution.condition >= SOUND or solver == "evd"):
         coef = solution.weights if products.by_columns else centred_columns_times(X, solution.weights)
-        return Discriminant(coef, *rotation_of_solution(products, solution.weights, tol))
+        return discriminant_of_solution(products, solution, coef, alpha, tol, groups)
     if solver == "auto" and not sparse.issparse(X):
-        return Spectrum.of_table(X, mean, groups).discriminant(X, alpha, tol)
-    return Spectrum.of_products(products).discriminant(X, alpha, tol)
+        return Spectrum.of_table(X, mean, groups).discriminant(X, groups, alpha, tol)
+    return Spectrum.of_products(products).discriminant(X, groups, alpha, tol)
 
 
 def by_gradients(X: Any, mean: np.ndarray, groups: Groups, alpha: float, tol: float) -> Discriminant:
@@ -205,7 +255,15 @@ def by_gradients(X: Any, mean: np.ndarray, groups: Groups, alpha: float, tol: fl
         )
     R = found.classes.T @ (found.weights if found.by_columns else found.images)
     coef = found.weights if found.by_columns else centred_columns_times(X, found.weights)
-    return Discriminant(coef, *rotation_of((R + R.T) / 2, tol))
+    rotation = rotation_of((R + R.T) / 2, tol)
+    if found.by_columns:
+        left_out = average_of_columns(found.weights, rotation, alpha, found.trace, groups)
+    else:
+        scores, residuals = found.classes @ rotation.vectors, alpha * found.weights @ rotation.vectors
+        squares = np.einsum("ik,ik->k", residuals, residuals)
+        products = np.einsum("ik,ik->k", scores, residuals)
+        left_out = left_out_on_average(products, squares, alpha * found.trace - 1, groups, rotation.vectors)
+    return Discriminant(coef, *rotation, left_out)
 
 
 def safest_spectrum(X: Any, mean: np.ndarray, groups: Groups) -> Spectrum:

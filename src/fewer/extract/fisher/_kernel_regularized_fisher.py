@@ -27,10 +27,11 @@ from fewer.extract.fisher._eigenproblem import (
     Products,
     Spectrum,
     cholesky_solution,
+    discriminant_of_solution,
     rotation_of_factor,
-    rotation_of_solution,
 )
 from fewer.extract.fisher._kernels import kernel_values, kernel_width
+from fewer.extract.fisher._left_out import left_out_on_average
 from fewer.extract.fisher._projected_classes import ProjectedClassifier
 
 
@@ -40,19 +41,26 @@ def kernel_directions(C: np.ndarray, groups: Groups, *, alpha: float, solver: st
     if solver == "evd" and alpha > 0:
         solution = cholesky_solution(products, alpha)
         if solution is not None:
-            return Discriminant(solution.weights, *rotation_of_solution(products, solution.weights, tol))
+            return discriminant_of_solution(products, solution, solution.weights, alpha, tol, groups)
     spectrum = Spectrum.of_products(products)
     if solver == "legacy":
-        return _legacy_directions(spectrum, alpha, tol)
-    return Discriminant(spectrum.dual_coef(alpha), *rotation_of_factor(spectrum.factor(alpha), tol))
+        return _legacy_directions(spectrum, groups, alpha, tol)
+    rotation = rotation_of_factor(spectrum.factor(alpha), tol)
+    return Discriminant(spectrum.dual_coef(alpha), *rotation, spectrum.left_out(alpha, rotation.vectors, groups))
 
 
-def _legacy_directions(spectrum: Spectrum, alpha: float, tol: float) -> Discriminant:
+def _legacy_directions(spectrum: Spectrum, groups: Groups, alpha: float, tol: float) -> Discriminant:
     assert spectrum.left is not None
     regularised = spectrum.squares**2 + alpha
     F = (spectrum.squares / np.sqrt(regularised))[:, None] * spectrum.shares
     weights = spectrum.left @ ((spectrum.squares / regularised)[:, None] * spectrum.shares)
-    return Discriminant(weights, *rotation_of_factor(F, tol))
+    rotation = rotation_of_factor(F, tol)
+    shares, left = (spectrum.shares @ rotation.vectors) ** 2, alpha / regularised
+    outside = np.maximum(1 - shares.sum(axis=0), 0)
+    freedom = len(spectrum.left) - 1 - len(left) + left.sum()
+    products, squares = outside + left @ shares, outside + left**2 @ shares
+    left_out = left_out_on_average(products, squares, float(freedom), groups, rotation.vectors)
+    return Discriminant(weights, *rotation, left_out)
 
 
 @method(
@@ -86,7 +94,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
     solver : {"evd", "svd", "legacy"}, default="evd"
         A Cholesky factor and a small eigenproblem; or all eigenvectors of the kernel matrix, with the same result; or
         an earlier regularisation of these, for comparisons.
-    classifier : {"gaussian", "centroid", "neighbour"}, default="gaussian"
+    classifier : {"gaussian", "left_out", "centroid", "neighbour"}, default="gaussian"
         How ``predict`` tells classes along the directions, as in ``RegularizedFisher``.
     tol : float, default=1e-10
         Directions whose eigenvalue is below this share of the largest are left out.
@@ -119,7 +127,8 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
 
     Notes
     -----
-    With a small ``alpha`` the training rows of a class fall together while new ones do not: look at new rows.
+    With a small ``alpha`` the training rows of a class fall together while new ones do not: look at new rows, and take
+    ``classifier="left_out"`` for probabilities that allow for it.
 
     References
     ----------
@@ -217,10 +226,10 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         if self.scaling == "orthonormal":
             weights /= np.sqrt(self.eigenvalues_)[:, None]
         turned = upright(weights)
-        rotation = rotation * np.where(np.einsum("kn,kn->k", turned, weights) < 0, -1, 1)
+        signs = np.where(np.einsum("kn,kn->k", turned, weights) < 0, -1, 1)
         self.dual_coef_ = np.ascontiguousarray(turned.T)
         self.X_fit_ = X
-        self._learn_classes(rotation, groups, X)
+        self._learn_classes(rotation * signs, groups, X, found.left_out and found.left_out.turned(signs))
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -5,6 +5,8 @@ and class j has its centre at ``sqrt(Gamma) V_j' / sqrt(n_j)``. So the posterior
 covariance ``(S_w + alpha I) / n`` needs no more than V, Gamma and the sizes of the classes:
 
     log P(j | z) = -n / 2 sum_k (z_k - m_jk)^2 / (1 - gamma_k) + log(n_j / n) + constant.
+
+That is how the training rows lie; ``_left_out`` tells how rows lie that are left out.
 """
 
 from typing import Any, ClassVar
@@ -16,19 +18,32 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import warn_caller
 from fewer.extract.fisher._class_scores import Groups
+from fewer.extract.fisher._left_out import LeftOut
 
 
 class ClassGeometry:
     """Centres of the classes along the directions and the spread around them, for either kind of distance."""
 
-    def __init__(self, rotation: np.ndarray, eigenvalues: np.ndarray, sizes: np.ndarray, scaling: str) -> None:
+    def __init__(
+        self,
+        rotation: np.ndarray,
+        eigenvalues: np.ndarray,
+        sizes: np.ndarray,
+        scaling: str,
+        left_out: LeftOut | None = None,
+    ) -> None:
         lengths = np.sqrt(eigenvalues) if scaling == "ridge" else np.ones_like(eigenvalues)
-        self.centres = lengths * np.sqrt(eigenvalues) * rotation / np.sqrt(sizes)[:, None]
-        # Where rows of a class coincide, nothing but rounding is left of the spread.
-        within = np.maximum(1 - eigenvalues, np.finfo(np.float64).eps)
-        self.variances = lengths**2 * within / sizes.sum()
         self.priors = sizes / sizes.sum()
+        if left_out is None:
+            self.centres = lengths * np.sqrt(eigenvalues) * rotation / np.sqrt(sizes)[:, None]
+            self.variances = lengths**2 * (1 - eigenvalues) / sizes.sum()
+        else:
+            self.centres = left_out.centres * lengths / np.sqrt(eigenvalues)
+            self.variances = left_out.variances * lengths**2 / eigenvalues
+        # Where rows of a class coincide, nothing but rounding is left of the spread.
+        self.variances = np.maximum(self.variances, lengths**2 * np.finfo(np.float64).eps / sizes.sum())
 
     def log_posteriors(self, Z: np.ndarray, spherical: bool) -> np.ndarray:
         """Of (rows, classes), up to a constant for each row; ``spherical``: with one variance for all directions."""
@@ -44,7 +59,7 @@ class ProjectedClassifier(ClassifierMixin):
 
     _classifier_constraints: ClassVar[dict] = {
         "scaling": [StrOptions({"ridge", "orthonormal"})],
-        "classifier": [StrOptions({"gaussian", "centroid", "neighbour"})],
+        "classifier": [StrOptions({"left_out", "gaussian", "centroid", "neighbour"})],
     }
 
     classes_: np.ndarray
@@ -53,9 +68,17 @@ class ProjectedClassifier(ClassifierMixin):
     classifier: str
     transform: Any
 
-    def _learn_classes(self, rotation: np.ndarray, groups: Groups, X: Any) -> None:
+    def _learn_classes(self, rotation: np.ndarray, groups: Groups, X: Any, left_out: LeftOut | None) -> None:
         """Where the classes are along the directions that ``transform`` gives."""
-        self._geometry = ClassGeometry(rotation, self.eigenvalues_, groups.sizes, self.scaling)
+        if self.classifier != "left_out":
+            left_out = None
+        elif left_out is None:
+            warn_caller(
+                f"The {len(groups.codes)} training rows of each class fall together, as they would in whatever "
+                "classes: probabilities for new rows are 0 and 1, and mean nothing. Raise alpha, or choose it by "
+                "cross-validation."
+            )
+        self._geometry = ClassGeometry(rotation, self.eigenvalues_, groups.sizes, self.scaling, left_out)
         self._rows, self._codes = None, groups.codes
         if self.classifier == "neighbour":
             self._rows = np.asarray(self.transform(X), dtype=np.float64)

@@ -64,12 +64,12 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
             directions /= np.sqrt(self.eigenvalues_)[:, None]
         turned = upright(directions)
         # The rotation has to turn with the directions, for it tells where the classes are.
-        rotation = rotation * np.where(np.einsum("kp,kp->k", turned, directions) < 0, -1, 1)
+        signs = np.where(np.einsum("kp,kp->k", turned, directions) < 0, -1, 1)
         self.components_ = turned.astype(X.dtype)
         self.mean_ = mean.astype(X.dtype)
         self.means_ = groups.means(X).astype(X.dtype)
         self.ridge_coef_ = found.ridge_coef.astype(X.dtype)
-        self._learn_classes(rotation, groups, X)
+        self._learn_classes(rotation * signs, groups, X, found.left_out and found.left_out.turned(signs))
 
 
 @method(
@@ -99,9 +99,10 @@ class RegularizedFisher(FisherExtractor):
     scaling : {"ridge", "orthonormal"}, default="ridge"
         Lengths of the directions: those of ridge regression, so that the more telling ones count more in distances; or
         orthonormal in the regularised scatter.
-    classifier : {"gaussian", "centroid", "neighbour"}, default="gaussian"
-        How ``predict`` tells classes along the directions: normal classes with the common regularised covariance (LDA
-        where ``alpha`` is 0), the nearest class centre, or the nearest training row.
+    classifier : {"left_out", "gaussian", "centroid", "neighbour"}, default="left_out"
+        How ``predict`` tells classes along the directions: normal classes as rows see them that were left out of the
+        fit; normal classes with the common regularised covariance, as the training
+        rows have it (LDA where ``alpha`` is 0); the nearest class centre, or the nearest training row.
     tol : float, default=1e-10
         Directions whose eigenvalue is below this share of the largest are left out.
 
@@ -139,8 +140,13 @@ class RegularizedFisher(FisherExtractor):
     Notes
     -----
     Columns count by their size once there is a ridge: bring them to comparable units first. With far more columns than
-    rows and a small ridge the training rows of a class fall together, and probabilities become 0 and 1: they are as
-    sure of themselves as the training rows suggest, which is too sure.
+    rows and a small ridge, such as the default one, the training rows of a class fall together whether or not there is
+    anything to tell: a training error of 0 says nothing then. Probabilities with ``classifier="left_out"`` allow for
+    it, and are near the shares of the classes where there is nothing; those of the other classifiers are far too sure.
+    RegularizedFisherCV chooses a ridge that does better on new rows.
+
+    New columns are as long as coefficients of ridge regression, about ``1 / sqrt(n)``: have StandardScaler as the next
+    step, or ``scaling="orthonormal"``, for learners to whom the size of columns matters.
 
     A sparse table stays sparse. Its singular values come from products of it, whatever the solver, so that without a
     ridge directions below 1e-8 of its largest singular value are lost.
@@ -171,7 +177,7 @@ class RegularizedFisher(FisherExtractor):
         "tol": [Interval(Real, 0, 1, closed="left")],
     }
 
-    def __init__(self, n_components=None, alpha=1.0, solver="auto", scaling="ridge", classifier="gaussian", tol=1e-10):
+    def __init__(self, n_components=None, alpha=1.0, solver="auto", scaling="ridge", classifier="left_out", tol=1e-10):
         self.n_components = n_components
         self.alpha = alpha
         self.solver = solver

@@ -39,7 +39,7 @@ class RegularizedFisherCV(FisherExtractor):
         rows told right wins, and of several such the largest.
     scaling : {"ridge", "orthonormal"}, default="ridge"
         Lengths of the directions, as in ``RegularizedFisher``.
-    classifier : {"gaussian", "centroid", "neighbour"}, default="gaussian"
+    classifier : {"left_out", "gaussian", "centroid", "neighbour"}, default="left_out"
         How classes are told along the directions, as in ``RegularizedFisher``.
     tol : float, default=1e-10
         Directions whose eigenvalue is below this share of the largest are left out.
@@ -112,7 +112,7 @@ class RegularizedFisherCV(FisherExtractor):
         alphas=(1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6),
         cv="gcv",
         scaling="ridge",
-        classifier="gaussian",
+        classifier="left_out",
         tol=1e-10,
     ):
         self.n_components = n_components
@@ -151,7 +151,7 @@ class RegularizedFisherCV(FisherExtractor):
         best = np.flatnonzero(self.scores_ == self.scores_.max())
         self.alpha_ = float(alphas[best].max())
         if spectrum is not None and (sparse.issparse(X) or spectrum.soundness(self.alpha_) >= SOUND):
-            found = spectrum.discriminant(X, self.alpha_, self.tol)
+            found = spectrum.discriminant(X, groups, self.alpha_, self.tol)
         else:
             found = fisher_directions(X, mean, groups, alpha=self.alpha_, solver="auto", tol=self.tol)
         self._keep(X, mean, groups, found)

@@ -142,7 +142,8 @@ def _directions(fold: Fold, alpha: float, telling: Telling) -> _Directions:
     coordinates = fold.spectrum.ridge_coordinates(alpha) @ rotation
     if telling.scaling == "orthonormal":
         coordinates /= np.sqrt(eigenvalues)
-    return _Directions(coordinates, ClassGeometry(rotation, eigenvalues, fold.groups.sizes, telling.scaling))
+    left = fold.spectrum.left_out(alpha, rotation, fold.groups) if telling.classifier == "left_out" else None
+    return _Directions(coordinates, ClassGeometry(rotation, eigenvalues, fold.groups.sizes, telling.scaling, left))
 
 
 def _told(

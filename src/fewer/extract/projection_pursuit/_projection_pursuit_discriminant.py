@@ -39,6 +39,7 @@ from fewer.extract.projection_pursuit._sphere import Sphere, sphere_of
 
 _FEW_ROWS = 20
 _MOST_BY_CV = 5
+_ROWS_OF_A_DIMENSION = 3
 
 
 @method(
@@ -120,6 +121,13 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
     --------
     LikelihoodRatioDiscriminant : Directions alone, by several strategies.
     ForwardProjectionPursuitDensity : The density of one class.
+
+    Notes
+    -----
+    Directions are chosen for what they tell about the training rows, which therefore overstates it, the more so the more
+    columns there are for the rows: with fewer than about ten rows for each column probabilities are too near to 0 and 1,
+    in noise too. Have PCA as the step before, judge by held-out rows, and take
+    ``sklearn.calibration.CalibratedClassifierCV`` around it for probabilities that can be trusted.
 
     References
     ----------
@@ -220,6 +228,11 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
             )
         n_ridges = self._by_cross_validation(X, codes) if self.n_ridges == "cv" else self.n_ridges
         sphere = sphere_of(X)
+        if _ROWS_OF_A_DIMENSION * sphere.rank > len(codes):
+            warn_caller(
+                f"{len(codes)} rows in {sphere.rank} dimensions: some direction tells any classes apart among so few, so "
+                "that probabilities are far too sure. Have PCA as the step before, with a tenth as many columns as rows."
+            )
         begins = np.append(0, np.cumsum(sizes))
         own = np.array([kernel_width(max(size, _FEW_ROWS), self.bandwidth, self.oversmooth) for size in sizes])
         widths = Widths(own, kernel_width(max(len(codes), _FEW_ROWS), self.bandwidth, self.oversmooth))
