@@ -7,7 +7,8 @@ residual ``e / (1 - h)``, h being its leverage and e what the regression of all 
     y - e / (1 - h).
 
 Where leverages are not at hand, their mean does for all (generalised cross-validation): with
-``t = 1 - h = freedom / n`` class j has its centre at ``y_j (1 - (1 - gamma) / t)`` and the variance ``(|e|^2 - (1 - gamma)^2) / (n t^2)``.
+``t = 1 - h = freedom / n`` class j has its centre at ``y_j (1 - (1 - gamma) / t)``, and the variance around it is
+``(|e|^2 - (1 - gamma)^2) / (n t^2)``.
 """
 
 from typing import NamedTuple

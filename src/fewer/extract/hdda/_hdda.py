@@ -113,8 +113,8 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
     or columns, is lowered, with a warning. A callback that stops the fit leaves the classes not yet looked at without a
     subspace.
 
-    With about as many columns as rows of a class, or more, every training row is told right and probabilities are near 0
-    and 1, whether or not there is anything to tell: each of very many columns adds a little evidence as if it were
+    With about as many columns as rows of a class, or more, every training row is told right and probabilities are near
+    0 and 1, whether or not there is anything to tell: each of very many columns adds a little evidence as if it were
     independent of the others. Judge by held-out rows, and take ``sklearn.calibration.CalibratedClassifierCV(HDDA())``
     for probabilities that can be trusted.
 

@@ -124,9 +124,9 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
 
     Notes
     -----
-    Directions are chosen for what they tell about the training rows, which therefore overstates it, the more so the more
-    columns there are for the rows: with fewer than about ten rows for each column probabilities are too near to 0 and 1,
-    in noise too. Have PCA as the step before, judge by held-out rows, and take
+    Directions are chosen for what they tell about the training rows, which therefore overstates it, the more so the
+    more columns there are for the rows: with fewer than about ten rows for each column probabilities are too near to 0
+    and 1, in noise too. Have PCA as the step before, judge by held-out rows, and take
     ``sklearn.calibration.CalibratedClassifierCV`` around it for probabilities that can be trusted.
 
     References
@@ -230,8 +230,9 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         sphere = sphere_of(X)
         if _ROWS_OF_A_DIMENSION * sphere.rank > len(codes):
             warn_caller(
-                f"{len(codes)} rows in {sphere.rank} dimensions: some direction tells any classes apart among so few, so "
-                "that probabilities are far too sure. Have PCA as the step before, with a tenth as many columns as rows."
+                f"{len(codes)} rows in {sphere.rank} dimensions: some direction tells any classes apart among so few, "
+                "so that probabilities are far too sure. Have PCA as the step before, with a tenth as many columns as "
+                "rows."
             )
         begins = np.append(0, np.cumsum(sizes))
         own = np.array([kernel_width(max(size, _FEW_ROWS), self.bandwidth, self.oversmooth) for size in sizes])
