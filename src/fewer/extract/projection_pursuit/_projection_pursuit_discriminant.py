@@ -38,7 +38,7 @@ from fewer.extract.projection_pursuit._search import Effort, warn_unfinished
 from fewer.extract.projection_pursuit._sphere import Sphere, sphere_of
 
 _FEW_ROWS = 20
-_MOST_BY_CV = 5
+_MOST_BY_CV, _POINTS_BY_CV = 5, 5000
 _ROWS_OF_A_DIMENSION = 3
 
 
@@ -67,7 +67,8 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
     priors : array-like of shape (n_classes,), default=None
         Probabilities of the classes, in sorted order; None for their shares of the rows.
     n_monte_carlo : int, default=20000
-        Points by which the densities of the model along a direction are known (forward).
+        Points by which the densities of the model along a direction are known (forward); 5,000 at most in the folds of
+        ``n_ridges='cv'``, which is enough to tell how many directions there are.
     bandwidth : 'normal_reference' or float, default='normal_reference'
         Kernel width in standard deviations of all rows; by default ``oversmooth n^(-1/5)`` for n rows of a class, and
         no less than for 20.
@@ -270,7 +271,8 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         """The fewest directions that err no more than the best number of them, within one standard error."""
         errors = []
         for train, test in check_cv(self.cv, codes, classifier=True).split(X, codes):
-            model = clone(self).set_params(n_ridges=_MOST_BY_CV, priors=None).set_callbacks()
+            n_points = min(self.n_monte_carlo, _POINTS_BY_CV)
+            model = clone(self).set_params(n_ridges=_MOST_BY_CV, priors=None, n_monte_carlo=n_points).set_callbacks()
             stages = model.fit(X[train], codes[train]).staged_predict(X[test])
             errors.append(np.array([stage != codes[test] for stage in stages]))
         wrong = np.concatenate(errors, axis=1).astype(float)
