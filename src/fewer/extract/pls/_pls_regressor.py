@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import fit_steps
@@ -152,6 +153,11 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
 
     _for_holes = 'algorithm="nipals"'
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.algorithm != "krylov"
+        return tags
+
     @property
     def _takes_holes(self) -> bool:
         return self.algorithm == "nipals"
@@ -191,6 +197,15 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
             self._keep(found, X.dtype)
         return self
 
+    def _works_from_sums(self) -> bool:
+        if self.algorithm not in ("nipals", "kernel"):
+            raise AttributeError(
+                f"partial_fit keeps sums over rows, which algorithm={self.algorithm!r} does not work from; take "
+                "algorithm='kernel'."
+            )
+        return True
+
+    @available_if(_works_from_sums)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any) -> "PLSRegressor":
         """Add rows to those seen so far: only sums over rows are kept, ``X'X`` and ``X'y`` among them.
@@ -210,11 +225,6 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         self : object
             The estimator, fitted to all rows so far.
         """
-        if self.algorithm not in ("nipals", "kernel"):
-            raise ValueError(
-                f"partial_fit keeps sums over rows, which algorithm={self.algorithm!r} does not work from; take "
-                "algorithm='kernel'."
-            )
         first = not hasattr(self, "_moments")
         X, Y = self._checked(X, y, reset=first, ensure_min_samples=1, ensure_all_finite=True)
         sums = Moments.of(X, Y)
@@ -230,15 +240,16 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
         """Table and targets, these as (rows, targets)."""
-        X, y = self._with_holes(X, y, multi_output=True, y_numeric=True, **options)
+        several, shape = self.algorithm != "krylov", np.asarray(y).shape
+        if not several and len(shape) == 2 and shape[1] > 1:
+            raise ValueError(
+                f"algorithm='krylov' is for one target, and y has {shape[1]} columns; take 'nipals', 'simpls' or "
+                "'kernel'."
+            )
+        X, y = self._with_holes(X, y, multi_output=several, y_numeric=True, **options)
         Y = np.asarray(y, dtype=np.float64)
         self._one_target = Y.ndim == 1
         Y = Y.reshape(len(Y), -1)
-        if self.algorithm == "krylov" and Y.shape[1] > 1:
-            raise ValueError(
-                f"algorithm='krylov' is for one target, and y has {Y.shape[1]} columns; take 'nipals', 'simpls' or "
-                "'kernel'."
-            )
         return X, Y
 
     def _keep(self, found: Solution, dtype: Any) -> None:
