@@ -19,15 +19,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import _fit_context, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes, fit_steps, validated, warn_caller
+from fewer._estimators import fit_steps, validated, warn_caller
 from fewer.catalogue import method
-from fewer.learn._threshold_stump import Stump, StumpFinder, ThresholdStump, refuse_many_classes
+from fewer.learn._threshold_stump import Stump, StumpFinder, ThresholdStump
+from fewer.learn._two_class_vote import TwoClassVote
 
 _NEGLIGIBLE = 1e-9
 # There is nothing to simplify in these programs, and looking for it takes half of the time.
@@ -79,7 +80,7 @@ class Rule(NamedTuple):
     cost="O(p n log n) once, then for each of some tens of rounds O(p n) and a linear program; O(n p) memory",
     paper="subspace-clusters",
 )
-class LPBoost(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class LPBoost(CallbackSupportMixin, TwoClassVote):
     """Weighted vote of weak rules with the largest soft margin.
 
     Parameters
@@ -154,11 +155,6 @@ class LPBoost(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> "LPBoost":
@@ -176,10 +172,7 @@ class LPBoost(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
-        X, y = validated(self, X, y, dtype=(np.float64, np.float32))
-        self.classes_, codes = encoded_classes(y, type(self).__name__)
-        refuse_many_classes(self.classes_, type(self).__name__)
-        labels = 2.0 * codes - 1
+        X, labels = self._rows_and_labels(X, y)
         best_rules = self._rules(X, labels)
         rules: list[Rule] = []
         idle = np.empty(0, dtype=int)
@@ -277,19 +270,3 @@ class LPBoost(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return np.sum(
             [a * self._votes(h, X) for a, h in zip(self.estimator_weights_, self.estimators_, strict=True)], axis=0
         )
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Table with the columns of the training table.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The classes.
-        """
-        votes = self.decision_function(X)
-        return self.classes_[(votes > 0).astype(int)]

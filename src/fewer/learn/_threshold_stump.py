@@ -10,13 +10,14 @@ which is to maximise the weighted sum of the labels of the rows below t. Optiona
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from fewer._estimators import encoded_classes, validated
+from fewer._estimators import validated
 from fewer._kernels._best_stump import best_cuts
 from fewer.catalogue import method
+from fewer.learn._two_class_vote import TwoClassVote
 
 
 class Stump(NamedTuple):
@@ -56,22 +57,13 @@ class StumpFinder:
         return float(middle if middle > left else right)
 
 
-def refuse_many_classes(classes: np.ndarray, who: str) -> None:
-    """Say what to do with more than two classes."""
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is multiclass: y has {len(classes)} "
-            f"classes. Take sklearn.multiclass.OneVsRestClassifier({who}()) instead."
-        )
-
-
 @method(
     tasks=["classification"],
     when="A part for boosting, or the simplest rule there is for two classes: one column and one threshold.",
     cost="O(p n log n) time, O(n p) memory",
     paper="subspace-clusters",
 )
-class ThresholdStump(ClassifierMixin, BaseEstimator):
+class ThresholdStump(TwoClassVote):
     """Tells two classes apart by a threshold on one column.
 
     Parameters
@@ -122,11 +114,6 @@ class ThresholdStump(ClassifierMixin, BaseEstimator):
     def __init__(self, side="both"):
         self.side = side
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ThresholdStump":
         """Find column and threshold.
@@ -145,12 +132,10 @@ class ThresholdStump(ClassifierMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
-        X, y = validated(self, X, y, dtype=(np.float64, np.float32))
-        self.classes_, codes = encoded_classes(y, type(self).__name__)
-        refuse_many_classes(self.classes_, type(self).__name__)
+        X, labels = self._rows_and_labels(X, y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = weights > 0
-        found = StumpFinder(X[kept], self.side).best(((2 * codes - 1) * weights / weights.sum())[kept])[0]
+        found = StumpFinder(X[kept], self.side).best((labels * weights / weights.sum())[kept])[0]
         return self._settled(found)
 
     def _settled(self, stump: Stump) -> "ThresholdStump":
@@ -173,19 +158,3 @@ class ThresholdStump(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validated(self, X, dtype=(np.float64, np.float32), reset=False)
         return Stump(self.feature_, self.threshold_, self.sign_, self.edge_).votes(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Table with the columns of the training table.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The classes.
-        """
-        votes = self.decision_function(X)
-        return self.classes_[(votes > 0).astype(int)]
