@@ -185,6 +185,16 @@ def test_a_class_is_rare_below_two_fifths_of_an_equal_share(counts, scoring):
     assert make_plan(study_data(table)).scoring == scoring
 
 
+def test_presets_differ_in_folds_repeats_and_permutations(make_table):
+    data = study_data(make_table(100))
+    effort = {
+        preset: (plan.n_folds, plan.n_repeats, plan.n_permutations)
+        for preset in ("quick", "standard", "thorough")
+        for plan in [make_plan(data, preset=preset)]
+    }
+    assert effort == {"quick": (5, 2, 99), "standard": (5, 5, 199), "thorough": (10, 10, 999)}
+
+
 def test_folds_are_as_many_as_the_rarest_class_allows(make_table):
     table = make_table(40)
     few = table.take(np.concatenate([np.flatnonzero(table.y == "ill")[:3], np.flatnonzero(table.y == "well")]))
