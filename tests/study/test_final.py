@@ -52,5 +52,5 @@ def test_alike_columns_are_a_group_and_constant_ones_are_in_none():
 
 def test_columns_that_only_larger_subsets_hold_come_later_and_those_in_none_last():
     """Without an order, a column has its place by the smallest subset that holds it."""
-    search = SimpleNamespace(subset_path_={1: np.array([4]), 2: np.array([1, 4])})
-    assert _order(search, 6, winner(np.zeros((3, 3)))) == [4, 1, 0, 2, 3, 5]
+    search = SimpleNamespace(subset_path_={1: np.array([4]), 2: np.array([1, 3])})
+    assert _order(search, 6, winner(np.zeros((3, 3)))) == [4, 1, 3, 0, 2, 5]
