@@ -140,3 +140,16 @@ def test_names_of_new_columns_follow_the_class():
     frame = pd.DataFrame(np.eye(5), columns=list("abcde"))
     model = RandomProjection(2, random_state=0).set_output(transform="pandas").fit(frame)
     assert list(model.transform(frame).columns) == ["randomprojection0", "randomprojection1"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_holes_in_new_rows_are_told_by_their_column(kind, form):
+    X = np.random.default_rng(0).normal(size=(20, 30))
+    model = RandomProjection(4, kind=kind, random_state=0).fit(X)
+    X[11, 7] = np.nan
+    with pytest.raises(ValueError, match=r"Input X contains NaN, in column 7 \(row 11\)"):
+        model.transform(form(X))
+    X[11, 7] = np.inf
+    with pytest.raises(ValueError, match="contains infinity"):
+        model.transform(form(X))

@@ -12,6 +12,7 @@ for signs, few or many: a fixed number of entries for each column spares the spa
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,14 +23,15 @@ from sklearn.utils import gen_batches
 from fewer._kernels._sparse_projection import project_rows, project_sparse_rows
 
 _CELLS = 4_000_000
-"""Entries that are unpacked from their bits at a time."""
+"""Entries that are unpacked at a time."""
 
 
 @dataclass(frozen=True)
 class DenseDirections:
-    """All entries, of (columns, directions)."""
+    """All entries, of (columns, directions), with as many digits as they have or fewer."""
 
     entries: np.ndarray
+    dtype: str  # of what comes out, by its name, which skops trusts
 
     @property
     def n_components(self) -> int:
@@ -37,10 +39,12 @@ class DenseDirections:
 
     def matrix(self) -> np.ndarray:
         """The directions as rows."""
-        return self.entries.T
+        return self.entries.T.astype(self.dtype, copy=False)
 
     def project(self, X: Any) -> np.ndarray:
-        return X @ self.entries
+        if self.entries.dtype == X.dtype:
+            return X @ self.entries
+        return _projected_in_parts(X, self.n_components, lambda columns: self.entries[columns].astype(X.dtype))
 
 
 @dataclass(frozen=True)
@@ -49,18 +53,14 @@ class SignDirections:
 
     bits: np.ndarray
     n_components: int
-    dtype: str  # by its name, which skops trusts
+    dtype: str
 
     def matrix(self) -> np.ndarray:
         """The directions as rows."""
         return self._signs(slice(None)).T / np.sqrt(self.n_components, dtype=self.dtype)
 
     def project(self, X: Any) -> np.ndarray:
-        if sparse.issparse(X):
-            X = X.tocsc()  # of which some columns are cheap to take
-        projected = np.zeros((X.shape[0], self.n_components), dtype=self.dtype)
-        for columns in gen_batches(X.shape[1], max(1, _CELLS // self.n_components)):
-            projected += X[:, columns] @ self._signs(columns)
+        projected = _projected_in_parts(X, self.n_components, self._signs)
         projected /= math.sqrt(self.n_components)
         return projected
 
@@ -73,25 +73,31 @@ class SignDirections:
 
 @dataclass(frozen=True)
 class SparseDirections:
-    """To which directions each column goes, with which entry: both of (columns, spread)."""
+    """To which directions each column goes: twice their number, plus 1 if it is taken away, of (columns, spread)."""
 
-    targets: np.ndarray
-    entries: np.ndarray
+    codes: np.ndarray
     n_components: int
+    dtype: str
+
+    @property
+    def size(self) -> float:
+        """Size of all entries."""
+        return 1 / math.sqrt(self.codes.shape[1])
 
     def matrix(self) -> sparse.csr_array:
         """The directions as rows."""
-        n_columns, spread = self.targets.shape
-        indptr = np.arange(0, self.targets.size + 1, spread)
-        shape = (n_columns, self.n_components)
-        return sparse.csr_array((self.entries.ravel(), self.targets.ravel(), indptr), shape=shape).T.tocsr()
+        n_columns, spread = self.codes.shape
+        entries = np.where(self.codes.ravel() & 1, -self.size, self.size).astype(self.dtype)
+        columns = np.repeat(np.arange(n_columns), spread)
+        where = ((self.codes.ravel() >> 1).astype(np.int64), columns)
+        return sparse.csr_array((entries, where), shape=(self.n_components, n_columns))
 
     def project(self, X: Any) -> np.ndarray:
-        projected = np.zeros((X.shape[0], self.n_components), dtype=self.entries.dtype)
+        projected = np.zeros((X.shape[0], self.n_components), dtype=X.dtype)
         if sparse.issparse(X):
-            project_sparse_rows(X.data, X.indices, X.indptr, self.targets, self.entries, projected)
+            project_sparse_rows(X.data, X.indices, X.indptr, self.codes, self.size, projected)
         else:
-            project_rows(np.ascontiguousarray(X), self.targets, self.entries, projected)
+            project_rows(np.ascontiguousarray(X), self.codes, self.size, projected)
         return projected
 
 
@@ -118,13 +124,23 @@ def drawn_directions(
 ) -> Directions:
     """Directions of a kind; ``spread`` is for sparse ones."""
     if kind == "gaussian":
-        return DenseDirections(gaussian_entries(n_columns, n_components, rng).astype(dtype, copy=False))
+        return DenseDirections(gaussian_entries(n_columns, n_components, rng), dtype.name)
     if kind == "orthogonal":
-        return DenseDirections(orthogonal_entries(n_columns, n_components, rng).astype(dtype))
+        return DenseDirections(orthogonal_entries(n_columns, n_components, rng).astype(dtype), dtype.name)
     if kind == "sign":
         bits = rng.integers(256, size=(n_columns, -(-n_components // 8)), dtype=np.uint8)
         return SignDirections(bits, n_components, dtype.name)
     return sparse_directions(n_columns, n_components, min(spread, n_components), dtype, rng)
+
+
+def _projected_in_parts(X: Any, n_components: int, entries: Callable[[slice], np.ndarray]) -> np.ndarray:
+    """The product of a table with entries that are made for some columns at a time."""
+    if sparse.issparse(X):
+        X = X.tocsc()  # of which some columns are cheap to take
+    projected = np.zeros((X.shape[0], n_components), dtype=X.dtype)
+    for columns in gen_batches(X.shape[1], max(1, _CELLS // n_components)):
+        projected += X[:, columns] @ entries(columns)
+    return projected
 
 
 def gaussian_entries(n_columns: int, n_components: int, rng: np.random.Generator) -> np.ndarray:
@@ -145,6 +161,5 @@ def sparse_directions(
 ) -> SparseDirections:
     """One target in each of ``spread`` equal parts of the new columns, so that no two of a column's are the same."""
     edges = np.linspace(0, n_components, spread + 1).astype(np.int64)
-    targets = rng.integers(edges[:-1], edges[1:], size=(n_columns, spread)).astype(np.uint32)
-    signs = 2 * rng.integers(2, size=(n_columns, spread)) - 1
-    return SparseDirections(targets, (signs / math.sqrt(spread)).astype(dtype), n_components)
+    codes = rng.integers(2 * edges[:-1], 2 * edges[1:], size=(n_columns, spread))
+    return SparseDirections(codes.astype(np.uint32), n_components, dtype.name)

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -177,7 +178,14 @@ class RandomProjection(Extractor):
             One column for each direction. Sparse only if the columns of a sparse table are kept as they are.
         """
         check_is_fitted(self)
-        return self._directions.project(self._validated(X, reset=False, accept_sparse="csr"))
+        options = {"reset": False, "accept_sparse": "csr"}
+        # A product with NaN or infinity is none of a number, so that the few new columns tell of them: looking for them
+        # in the table would take as long as projecting it.
+        table = self._validated(X, ensure_all_finite=False, **options)
+        projected = self._directions.project(table)
+        if not np.isfinite(projected.data if sparse.issparse(projected) else projected).all():
+            self._validated(X, **options)
+        return projected
 
     @property
     def n_components_(self) -> int:  # type: ignore[override]  # a fact about the directions rather than one more to set
