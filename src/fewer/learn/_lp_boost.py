@@ -88,8 +88,9 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
     estimator : classifier, default=None
         The weak rule; it must take ``sample_weight``. By default :class:`ThresholdStump`.
     nu : float, default=0.1
-        Share of the training rows that may fall short of the margin, above 0 and up to 1.
-    tol : float, default=1e-3
+        Share of the training rows that may fall short of the margin, above 0 and up to 1. The smaller, the more rules:
+        choose it by cross-validation, and above the share of labels that are wrong.
+    tol : float, default=0.01
         Stop when no rule can raise the soft margin, which is between -1 and 1, by more than this.
     max_iter : int, default=200
         Rounds at most.
@@ -125,6 +126,10 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
     With ``sklearn.feature_selection.SelectFromModel`` it selects the columns that have a vote. For more than two
     classes, take ``sklearn.multiclass.OneVsRestClassifier``.
 
+    Most of the time goes into the programs, and the harder the classes are to tell apart, the more rules these hold:
+    with ``nu=0.1``, 400 rows that are told well take 0.2 s, 500 noisy ones 5 s, and 1,000 noisy ones a minute. A
+    larger ``nu`` or ``tol`` shortens it.
+
     References
     ----------
     .. [1] Savu-Krohn, C. and Auer, P. (2006). A simple feature extraction for high dimensional image representations.
@@ -149,7 +154,7 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, estimator=None, nu=0.1, tol=1e-3, max_iter=200):
+    def __init__(self, estimator=None, nu=0.1, tol=0.01, max_iter=200):
         self.estimator = estimator
         self.nu = nu
         self.tol = tol
