@@ -12,7 +12,8 @@ and the coefficients minimise ``sum_ij v_ij (z_ij - m_ij)^2 + n^2 (reg_f a'Ka + 
 That matrix is never inverted through ``K``, which may be nearly singular. It is symmetric and positive in the scalar
 product ``<u, v> = u'Kv``, so conjugate gradients work there; a step takes a few products of matrices. If the weighted
 differences that row i sees were s_i times the mean ones, the system would fall apart along the eigenvectors of
-``s^{1/2} K s^{1/2}``: that is the preconditioner, and it makes some tens of steps of some hundreds.
+``s^{1/2} K s^{1/2}``: that is the preconditioner, and it makes some tens of steps of some hundreds. The slowest modes,
+linear functions with constant gradients, hang together, and are solved for at once.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ MOST_UNKNOWNS = 5000
 _ALL_EIGENVECTORS_UP_TO = 1500
 _LEADING_EIGENVECTORS = 300
 _ROWS_AT_ONCE = 64
+_MOST_COUPLED = 100
 _ORDINARY, _STIFF = 1e4, 1e5
 """Single precision is for numbers up to the first, and equations up to the second times as large as their penalties."""
 _CHECKED_EVERY = 1e-3
@@ -46,6 +48,13 @@ class Spectrum(NamedTuple):
     roots: np.ndarray
     values: np.ndarray
     vectors: np.ndarray
+
+
+class Coupled(NamedTuple):
+    """Places of modes among eigenvectors and columns, and the matrix that solves for them (see ``preconditioner``)."""
+
+    modes: tuple[np.ndarray, np.ndarray]
+    solve: np.ndarray
 
 
 class Iterate(NamedTuple):
@@ -131,6 +140,7 @@ class PairProblem:
     def preconditioner(self, spectrum: Spectrum) -> Callable[[np.ndarray], np.ndarray]:
         """Solves the equations for weighted differences that are the mean ones but for their size."""
         sizes, turn = linalg.eigh(self._mean_square(), check_finite=False)
+        coupled = self._coupled(spectrum, turn) if self.joint and len(turn) <= _MOST_COUPLED else None
         if self.joint:
             sizes = np.append(self.weights.sum() / len(self.rows), sizes)
             turn = linalg.block_diag(1.0, turn)
@@ -142,10 +152,40 @@ class PairProblem:
             turned = residual @ turn
             scaled = turned / spectrum.roots
             unit = np.abs(scaled).max() or 1.0
-            inside = vectors @ (along * (vectors.T @ (scaled / unit).astype(vectors.dtype)))
+            modes = vectors.T @ (scaled / unit).astype(vectors.dtype)
+            inner = along * modes
+            if coupled is not None:
+                inner[coupled.modes] = coupled.solve @ modes[coupled.modes]
+            inside = vectors @ inner
             return ((turned + spectrum.roots * (unit * inside)) / self.penalties) @ turn.T
 
         return solve
+
+    def _coupled(self, spectrum: Spectrum, turn: np.ndarray) -> "Coupled":
+        """A function that is about linear goes with a gradient that is about constant: these modes at once.
+
+        With u_k the eigenvectors divided by the roots, the first of which is about constant and the next about linear,
+        the function is in the span of some u_k, and the gradient is u_0 times any vector.
+        """
+        rank = len(turn)
+        leading = np.argsort(-spectrum.values, kind="stable")[: rank + 1]
+        u = spectrum.vectors[:, leading].astype(float) / spectrum.roots
+        first, along = u[:, 0], self.rows @ turn
+        seen, given = self.weights.sum(axis=1), self.weights.sum(axis=0)
+        squares = first**2
+        cross = (along * squares[:, None]).T @ (self.weights @ along)
+        gradients = (along.T * (squares @ self.weights + squares * seen)) @ along - cross - cross.T
+        both = (along * first[:, None]).T @ (self.weights @ u) - (along * (first @ self.weights)[:, None]).T @ u
+        matrix = np.block([[(u.T * given) @ u, both.T], [both, gradients]])
+        values = np.append(spectrum.values[leading], np.full(rank, spectrum.values[leading[0]]))
+        penalties = np.append(np.full(len(leading), self.penalties[0]), self.penalties[1:])
+        inverse = linalg.inv(np.diag(penalties) + matrix * values, check_finite=False)
+        places = (
+            np.append(leading, np.full(rank, leading[0])),
+            np.append(np.zeros(len(leading), dtype=int), np.arange(1, rank + 1)),
+        )
+        added = penalties[:, None] * inverse - np.eye(len(values))
+        return Coupled(places, added.astype(spectrum.vectors.dtype))
 
 
 def conjugate_gradients(problem: PairProblem, target: np.ndarray, spectrum: Spectrum) -> Iterator[Iterate]:
