@@ -10,7 +10,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from fewer.learn import LPBoost, ThresholdStump
-from fewer.learn._lp_boost import solved_program
+from fewer.learn._soft_margin import corner, near_optimum, soft_margin
 
 
 def noisy_rows(n_rows=80, n_columns=5, seed=0):
@@ -66,11 +66,32 @@ def test_the_votes_reach_the_margin(nu):
 def test_row_weights_and_votes_solve_both_sides_of_the_program():
     rng = np.random.default_rng(1)
     margins = rng.choice([-1.0, 1.0], size=(7, 30), p=[0.4, 0.6])
-    found = solved_program(margins, 0.2)
+    found = corner(margins, 0.2)
     assert found.row_weights.sum() == pytest.approx(1)
     assert found.row_weights.max() <= 1 / (0.2 * 30) + 1e-9
-    assert (margins @ found.row_weights).max() == pytest.approx(found.edge)
-    np.testing.assert_allclose((margins @ found.row_weights)[found.votes > 1e-9], found.edge, atol=1e-9)
+    assert (margins @ found.row_weights).max() == pytest.approx(found.margin)
+    assert soft_margin(found.votes @ margins, 0.2) == pytest.approx(found.margin)
+    np.testing.assert_allclose((margins @ found.row_weights)[found.votes > 1e-9], found.margin, atol=1e-9)
+
+
+@pytest.mark.parametrize("nu", [0.01, 0.2, 0.6, 0.9])
+@pytest.mark.parametrize("shape", [(1, 20), (7, 30), (60, 30)])
+def test_from_the_inside_the_optimum_is_as_near_as_asked_for(nu, shape):
+    margins = np.random.default_rng(1).choice([-1.0, 1.0], size=shape, p=[0.4, 0.6])
+    best = corner(margins, nu).margin
+    for gap in (0.1, 1e-3, 1e-5):
+        found = near_optimum(margins, nu, gap)
+        assert best - gap - 1e-8 <= found.margin <= best + 1e-8
+        assert best - 1e-8 <= (margins @ found.row_weights).max() <= best + gap + 1e-8
+        assert 0 <= found.row_weights.min() <= found.row_weights.max() <= 1 / (nu * shape[1]) + 1e-9
+
+
+def test_the_soft_margin_is_the_best_level():
+    margins = np.random.default_rng(0).normal(size=50)
+    levels = np.linspace(-3, 3, 6001)
+    worth = [level - np.maximum(level - margins, 0).sum() / (0.3 * 50) for level in levels]
+    assert soft_margin(margins, 0.3) == pytest.approx(max(worth), abs=1e-3)
+    assert soft_margin(margins, 0.3) >= max(worth) - 1e-12
 
 
 def test_the_columns_that_matter_have_most_of_the_vote_and_tell_new_rows():

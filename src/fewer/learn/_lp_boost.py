@@ -7,7 +7,7 @@ Of all weak rules h_t, find weights ``a >= 0`` that sum to 1 and maximise
 The dual is over weights of the rows: ``min beta`` with ``sum_i u_i y_i h_t(x_i) <= beta`` for every rule,
 ``sum_i u_i = 1`` and ``0 <= u_i <= 1 / (nu n)``. A few rules at a time are enough: solve for these, ask for the rules
 with the largest edges under the weights u, add them, until no edge is more than beta. The largest edge bounds what all
-rules together could reach, so that the gap tells how near the optimum is.
+rules together could reach, so that the gap tells how near the optimum is. ``_soft_margin`` solves the programs.
 
 Demiriz, A., Bennett, K. P. and Shawe-Taylor, J. (2002). Linear programming boosting via column generation. Machine
 Learning 46, 225-254.
@@ -18,7 +18,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 from sklearn.base import _fit_context, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -27,42 +26,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import fit_steps, validated, warn_caller
 from fewer.catalogue import method
+from fewer.learn._soft_margin import Program, corner, near_optimum
 from fewer.learn._threshold_stump import Stump, StumpFinder, ThresholdStump
 from fewer.learn._two_class_vote import TwoClassVote
 
 _NEGLIGIBLE = 1e-9
-# There is nothing to simplify in these programs, and looking for it takes half of the time.
-_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": False}
 _STUMPS_A_ROUND = 20
-_ROUNDS_WITHOUT_VOTE = 3
-
-
-class Program(NamedTuple):
-    """Weights of the rows, the largest edge of the rules under them, and the votes of the rules."""
-
-    row_weights: np.ndarray
-    edge: float
-    votes: np.ndarray
-
-
-def solved_program(margins: np.ndarray, nu: float) -> Program:
-    """The program for some rules, from ``y_i h_t(x_i)`` of shape (rules, rows)."""
-    n_rules, n_rows = margins.shape
-    # Weights are counted in units of 1 / n, so that tolerances mean the same for any number of rows.
-    found = linprog(
-        np.append(np.zeros(n_rows), 1.0),
-        A_ub=np.column_stack([margins / n_rows, -np.ones(n_rules)]),
-        b_ub=np.zeros(n_rules),
-        A_eq=np.append(np.full(n_rows, 1 / n_rows), 0.0)[None],
-        b_eq=[1.0],
-        bounds=np.vstack([np.tile([0, 1 / nu], (n_rows, 1)), [[-np.inf, np.inf]]]),
-        method="highs-ds",
-        options=_OPTIONS,
-    )
-    if found.status != 0:
-        raise RuntimeError(f"HiGHS could not solve the program of LPBoost: {found.message}")
-    votes = np.maximum(-found.ineqlin.marginals, 0)
-    return Program(found.x[:-1] / n_rows, float(found.x[-1]), votes / votes.sum())
+# From so near the optimum on, rounds go from corner to corner.
+_NEAR = 1e-4
+_NO_INSIDE = 0.99
 
 
 class Rule(NamedTuple):
@@ -70,6 +42,54 @@ class Rule(NamedTuple):
 
     classifier: Any
     margins: np.ndarray
+
+
+class Vote(NamedTuple):
+    """Rules with their votes, the soft margin of these, by how much any rules could exceed it, and rounds."""
+
+    rules: list[Rule]
+    votes: np.ndarray
+    margin: float
+    gap: float
+    n_rounds: int
+
+
+def best_vote(
+    best_rules: Callable[[np.ndarray], list[Rule]],
+    n_rows: int,
+    nu: float,
+    tol: float,
+    max_iter: int,
+    stop: Callable[[], bool] = lambda: False,
+) -> Vote:
+    """The vote of the best rules of all, which are asked for by weights of the rows."""
+    rules: dict[bytes, Rule] = {}
+    state, bound = Program(np.full(n_rows, 1 / n_rows), np.empty(0), -1.0), np.inf
+    # With all rows at their largest weight there is no inside.
+    n_rounds, stopped, at_corner = 0, False, nu > _NO_INSIDE
+    while True:
+        found = {rule.margins.tobytes(): rule for rule in best_rules(state.row_weights)}
+        bound = min(bound, float(state.row_weights @ next(iter(found.values())).margins))
+        gap = max(bound - state.margin, 0.0)
+        ended = gap <= max(tol, 0 if at_corner else _NEAR) or found.keys() <= rules.keys()
+        if rules and (ended or stopped or n_rounds == max_iter):
+            if at_corner:
+                return Vote(list(rules.values()), state.votes, state.margin, gap, n_rounds)
+            # Rules that hardly count from the inside count for nothing at a corner.
+            counts = state.votes > 1e-4 * state.votes.max()
+            rules = {key: rule for (key, rule), kept in zip(rules.items(), counts, strict=True) if kept}
+            at_corner = True
+            state = corner(_margins(rules), nu)
+            continue
+        rules |= found
+        near = 0.1 * max(gap, tol, _NEAR)
+        state = corner(_margins(rules), nu) if at_corner else near_optimum(_margins(rules), nu, near)
+        n_rounds += 1
+        stopped = stop()
+
+
+def _margins(rules: dict[bytes, Rule]) -> np.ndarray:
+    return np.array([rule.margins for rule in rules.values()])
 
 
 @method(
@@ -127,7 +147,7 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
     classes, take ``sklearn.multiclass.OneVsRestClassifier``.
 
     Most of the time goes into the programs, and the harder the classes are to tell apart, the more rules these hold:
-    with ``nu=0.1``, 400 rows that are told well take 0.2 s, 500 noisy ones 5 s, and 1,000 noisy ones a minute. A
+    with ``nu=0.1``, 400 rows that are told well take 0.2 s, 500 noisy ones a second, and 1,000 noisy ones ten. A
     larger ``nu`` or ``tol`` shortens it.
 
     References
@@ -178,32 +198,17 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
             The fitted classifier.
         """
         X, labels = self._rows_and_labels(X, y)
-        best_rules = self._rules(X, labels)
-        rules: list[Rule] = []
-        idle = np.empty(0, dtype=int)
-        state = Program(np.full(len(labels), 1 / len(labels)), -1.0, np.empty(0))
         tol = max(float(self.tol), _NEGLIGIBLE)
-        self.n_iter_ = 0
         with fit_steps(self, X, y) as after_step:
             stopped = False
-            while True:
-                found = best_rules(state.row_weights)
-                edges = [float(state.row_weights @ rule.margins) for rule in found]
-                self.gap_ = max(edges[0] - state.edge, 0.0)
-                if (rules and self.gap_ <= tol) or stopped or self.n_iter_ == self.max_iter:
-                    break
-                kept = np.flatnonzero(idle < _ROUNDS_WITHOUT_VOTE)
-                better = [rule for rule, edge in zip(found, edges, strict=True) if edge > state.edge + _NEGLIGIBLE]
-                rules = [rules[each] for each in kept] + better
-                before, state = state, solved_program(np.array([rule.margins for rule in rules]), float(self.nu))
-                # Where the margin stays the same, a rule that was dropped might come back for ever.
-                idle = np.append(idle[kept], np.zeros(len(better), dtype=int)) + (
-                    state.edge > before.edge + _NEGLIGIBLE
-                )
-                idle[state.votes > _NEGLIGIBLE] = 0
-                self.n_iter_ += 1
+
+            def stop() -> bool:
+                nonlocal stopped
                 stopped = after_step("round")
-            self._settle(rules, state)
+                return stopped
+
+            found = best_vote(self._rules(X, labels), len(labels), float(self.nu), tol, self.max_iter, stop)
+            self._settle(found)
         if self.gap_ > tol and not stopped:
             warn_caller(
                 f"The soft margin is {self.margin_:.3g} after {self.n_iter_} rounds, and could still grow by up to "
@@ -239,12 +244,12 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
     def _votes(self, classifier: Any, X: np.ndarray) -> np.ndarray:
         return np.where(classifier.predict(X) == self.classes_[1], 1.0, -1.0)
 
-    def _settle(self, rules: list[Rule], state: Program) -> None:
-        order = np.argsort(-state.votes, kind="stable")
-        kept = order[state.votes[order] > _NEGLIGIBLE]
-        self.estimators_ = [rules[each].classifier for each in kept]
-        self.estimator_weights_ = state.votes[kept] / state.votes[kept].sum()
-        self.margin_ = state.edge
+    def _settle(self, found: Vote) -> None:
+        order = np.argsort(-found.votes, kind="stable")
+        kept = order[found.votes[order] > _NEGLIGIBLE]
+        self.estimators_ = [found.rules[each].classifier for each in kept]
+        self.estimator_weights_ = found.votes[kept] / found.votes[kept].sum()
+        self.margin_, self.gap_, self.n_iter_ = found.margin, found.gap, found.n_rounds
 
     @property
     def feature_importances_(self) -> np.ndarray:
