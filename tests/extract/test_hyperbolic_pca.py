@@ -9,6 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
 from fewer.extract import HyperbolicPCA, normalized_rbf, one_shot_nn, plot_projection
+from fewer.extract.hyperbolic._operator import number_of_positive_eigenvalues
 from fewer.extract.hyperbolic._pairs import all_pairs, drawn_pairs, judged_pairs
 from fewer.extract.hyperbolic._risk import best_threshold, margin_risks
 
@@ -239,3 +240,10 @@ def test_one_example_of_each_class_is_enough_where_classes_are_far_apart():
         one_shot_nn(X, y, n_rep=0)
     with pytest.raises(ValueError, match="Every class has a single row"):
         one_shot_nn(X[:3], [0, 1, 2])
+
+
+def test_positive_eigenvalues_are_counted_without_eigenvalues():
+    rng = np.random.default_rng(0)
+    for size in (1, 7, 60):
+        A = rng.normal(size=(size, size))
+        assert number_of_positive_eigenvalues(A + A.T) == np.sum(np.linalg.eigvalsh(A + A.T) > 0)

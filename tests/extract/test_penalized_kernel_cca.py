@@ -8,6 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
 from fewer.extract import PenalizedKernelCCA, RegularizedFisher
+from fewer.extract.fisher._penalized_kernel_cca import View, _by_eigenvectors, _by_factors
 
 
 @pytest.fixture
@@ -89,3 +90,21 @@ def test_constant_views_are_told(views):
     X, Y = views
     with pytest.raises(ValueError, match="nothing in common"):
         PenalizedKernelCCA().fit(np.ones_like(X), Y)
+
+
+@pytest.mark.parametrize("n_targets", [1, 4])
+def test_factors_give_what_eigenvectors_give(n_targets):
+    # One smooth column has a kernel of low rank; several have one of full rank.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5))
+    Y = X[:, :n_targets] ** 2 + 0.1 * rng.normal(size=(80, n_targets))
+    options = {"gamma": "mean_distance", "degree": 3, "coef0": 1}
+    x, y = View(X, "rbf", **options), View(Y, "rbf", **options)
+    by_factors = _by_factors(x.centred, y.centred, 0.5, 2.0, 1e-6, 5)
+    by_vectors = _by_eigenvectors(x.eigenpairs(), y.eigenpairs(), 0.5, 2.0, 1e-6)
+    np.testing.assert_allclose(by_factors.eigenvalues, by_vectors.eigenvalues[:5], rtol=1e-8)
+    np.testing.assert_allclose(by_factors.correlations, by_vectors.correlations[:5], rtol=1e-8)
+    for side, view in (("x", x), ("y", y)):
+        ours, theirs = (view.centred @ getattr(found, side)[:, :5] for found in (by_factors, by_vectors))
+        signs = np.sign(np.einsum("ik,ik->k", ours, theirs))
+        np.testing.assert_allclose(ours * signs, theirs, atol=1e-6)

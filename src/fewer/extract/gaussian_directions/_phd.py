@@ -72,6 +72,11 @@ class PHD(LinearExtractor):
     SIR : Sees trends, which this one does not.
     SAVE : Sees both, with enough rows.
 
+    Notes
+    -----
+    A target that is linear in the columns bends nowhere: directions are then noise, which a large ``p_values_[0]``
+    tells, and SIR finds the one that matters.
+
     References
     ----------
     .. [1] Li, K.-C. (1992). On principal Hessian directions for data visualization and dimension reduction: another
