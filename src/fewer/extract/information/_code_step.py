@@ -32,26 +32,26 @@ class Spectrum(NamedTuple):
 
 def code_value(W: np.ndarray, spectrum: Spectrum, channel: Channel) -> tuple[float, np.ndarray]:
     """``-1/2 sum_j pbar_j h(E_j)``, but for terms without W, and its gradient in W."""
-    value, gradient = 0.0, np.zeros_like(W)
-    for c, axes, share in zip(*spectrum, strict=True):
-        w = W @ axes
-        p = w * c
-        N = p @ w.T + channel.noise * np.eye(len(W))
-        pk = p / (c + channel.reg)
-        D = linalg.cho_factor(N - pk @ p.T, check_finite=False)
+    c = spectrum.values[:, None, :]
+    w = W @ spectrum.axes
+    p = w * c
+    N = p @ w.swapaxes(1, 2) + channel.noise * np.eye(len(W))
+    pk = p / (c + channel.reg)
+    D = N - pk @ p.swapaxes(1, 2)
+    D_inverse = np.linalg.inv(D)
 
-        def times_inverse(rows: np.ndarray, c=c, pk=pk, D=D) -> np.ndarray:
-            """``rows S^-1``."""
-            return rows / (c + channel.reg) + (rows @ pk.T) @ linalg.cho_solve(D, pk, check_finite=False)
+    def times_inverse(rows: np.ndarray) -> np.ndarray:
+        """``rows S^-1``."""
+        return rows / (c + channel.reg) + (rows @ pk.swapaxes(1, 2)) @ (D_inverse @ pk)
 
-        log_det = 2 * np.sum(np.log(np.diag(D[0]))) - np.linalg.slogdet(N)[1]
-        trace = np.trace(linalg.cho_solve(D, pk @ pk.T, check_finite=False))
-        value -= 0.5 * share * (log_det - channel.reg * trace)
-        u = np.linalg.solve(N, p)
-        once = times_inverse(u)
-        slope = once + channel.reg * times_inverse(once)
-        gradient += share * ((slope * c - (slope @ u.T) @ p) @ axes.T)
-    return float(value), gradient
+    log_dets = np.linalg.slogdet(D)[1] - np.linalg.slogdet(N)[1]
+    traces = np.sum(D_inverse * (pk @ pk.swapaxes(1, 2)), axis=(1, 2))
+    value = -0.5 * spectrum.shares @ (log_dets - channel.reg * traces)
+    u = np.linalg.solve(N, p)
+    once = times_inverse(u)
+    slope = once + channel.reg * times_inverse(once)
+    inside = slope * c - (slope @ u.swapaxes(1, 2)) @ p
+    return float(value), np.sum(spectrum.shares[:, None, None] * (inside @ spectrum.axes.swapaxes(1, 2)), axis=0)
 
 
 def polar(B: np.ndarray) -> np.ndarray:

@@ -118,6 +118,15 @@ def im_fit(
     return Fit(W, pi, auxiliary, decoders, trace)
 
 
+def continued(Z: np.ndarray, fit: Fit, recipe: Recipe, stop: Callable[[], bool]) -> Fit:
+    """The same climb, until it ends by itself or the steps of the recipe are used up."""
+    left = recipe.max_iter - (len(fit.trace) - 1)
+    if left < 1 or fit.gain < recipe.tol:
+        return fit
+    later = im_fit(Z, fit.W, fit.pi, fit.auxiliary, recipe._replace(max_iter=left), stop)
+    return later._replace(trace=fit.trace + later.trace[1:])
+
+
 def without_empty(pi: np.ndarray, auxiliary: Auxiliary) -> tuple[np.ndarray, Auxiliary]:
     """Without states that no row is in."""
     states = pi.sum(axis=0) > _EMPTY

@@ -152,7 +152,13 @@ def gaussian_entries(n_columns: int, n_components: int, rng: np.random.Generator
 
 def orthogonal_entries(n_columns: int, n_components: int, rng: np.random.Generator) -> np.ndarray:
     """Directions at right angles, as columns."""
-    basis, _ = linalg.qr(rng.standard_normal((n_columns, n_components)), mode="economic", check_finite=False)
+    drawn = rng.standard_normal((n_columns, n_components))
+    if n_columns >= 2 * n_components:
+        # So tall a matrix of normal entries is well conditioned, and its products lose no digits: much faster than QR.
+        factor = linalg.cholesky(drawn.T @ drawn, check_finite=False)
+        basis = linalg.solve_triangular(factor, drawn.T, trans="T", check_finite=False, overwrite_b=True).T
+    else:
+        basis, _ = linalg.qr(drawn, mode="economic", check_finite=False)
     return basis * math.sqrt(n_columns / n_components)
 
 
