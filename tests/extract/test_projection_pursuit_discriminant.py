@@ -129,7 +129,8 @@ def test_wide_sparse_constant_and_single_columns_are_taken(direction):
     assert model.fit(np.column_stack([X, np.ones(120)]), y).directions_[0, 3] == 0
     assert model.fit(X[:, [0]], y).predict(X[:, [0]]).shape == (120,)
     wide = np.random.default_rng(0).normal(size=(60, 100))
-    assert model.fit(wide, y[:60]).transform(wide).shape == (60, 1)
+    with pytest.warns(UserWarning, match="60 rows in 59 dimensions"):
+        assert model.fit(wide, y[:60]).transform(wide).shape == (60, 1)
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
