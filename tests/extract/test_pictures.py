@@ -7,10 +7,9 @@ from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression
 from sklearn.linear_model import Ridge
 
-from fewer.extract import CorrespondenceAnalysis, loadings, plot_biplot, plot_loadings, plot_projection
+from fewer.extract import CorrespondenceAnalysis, PLSRegressor, loadings, plot_biplot, plot_loadings, plot_projection
 
 X, y = load_wine(return_X_y=True, as_frame=True)
 
@@ -78,7 +77,6 @@ def test_components_that_do_not_exist_and_targets_of_another_length_are_refused(
         plot_projection(model, X, y[:3])
 
 
-@pytest.mark.filterwarnings("ignore:n_components")
 def test_what_makes_no_new_columns_is_refused_in_words():
     learner = Ridge().fit(X[:40], y[:40])
     for draw in (plot_loadings, plot_projection):
@@ -110,3 +108,10 @@ def test_columns_named_by_numbers_keep_their_names():
     figure = plot_loadings(PCA(2).fit(spectra), spectra, n_columns=1)
     assert figure.data[0].y[0] == "1700.0"
     assert plot_loadings(PCA(2).fit(X.to_numpy()), X.to_numpy(), n_columns=1).data[0].y[0] == "x12"
+
+
+@pytest.mark.filterwarnings("ignore:n_components")
+@pytest.mark.parametrize("draw", [plot_loadings, plot_projection])
+def test_nothing_found_is_nothing_to_draw(draw):
+    with pytest.raises(ValueError, match="PLSRegressor found no new columns"):
+        draw(PLSRegressor().fit(X, np.ones(len(X))), X)

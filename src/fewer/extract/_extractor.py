@@ -112,9 +112,13 @@ def upright(directions: np.ndarray) -> np.ndarray:
     return directions * np.where(largest < 0, -1, 1).astype(directions.dtype)
 
 
-def refuse_without_new_columns(extractor: Any) -> None:
-    """Say so if something that should be drawn makes no new columns."""
+def new_columns_to_draw(extractor: Any, X: Any) -> Any:
+    """What an extractor makes of a table; if that is nothing, it is said so."""
     if not hasattr(extractor, "transform"):
         raise TypeError(
             f"{type(extractor).__name__} makes no new columns to draw; take an extractor that has transform, fitted."
         )
+    new = extractor.transform(X)
+    if new.shape[1] == 0:
+        raise ValueError(f"{type(extractor).__name__} found no new columns in fit, so that there is nothing to draw.")
+    return new

@@ -6,7 +6,7 @@ import numpy as np
 
 from fewer._figures import BLUE, RED, new_figure
 from fewer.extract._column_labels import column_labels
-from fewer.extract._extractor import refuse_without_new_columns
+from fewer.extract._extractor import new_columns_to_draw
 from fewer.extract._loadings import loadings
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def plot_loadings(extractor: Any, X: Any, *, n_components: int = 3, n_columns: i
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
-    refuse_without_new_columns(extractor)
-    correlations = loadings(X, extractor.transform(X))[:, :n_components]
+    correlations = loadings(X, new_columns_to_draw(extractor, X))[:, :n_components]
     shown = np.argsort(-np.abs(correlations).max(axis=1), kind="stable")[:n_columns]
     names = column_labels(X)
     labels = [names[column] for column in shown]

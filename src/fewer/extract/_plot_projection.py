@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from fewer._figures import GREY, PALETTE, new_figure
-from fewer.extract._extractor import refuse_without_new_columns
+from fewer.extract._extractor import new_columns_to_draw
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -49,8 +49,7 @@ def plot_projection(
     >>> [points.name for points in figure.data]
     ['0', '1', '2']
     """
-    refuse_without_new_columns(extractor)
-    points = np.asarray(extractor.transform(X), dtype=float)
+    points = np.asarray(new_columns_to_draw(extractor, X), dtype=float)
     target = None if y is None else np.asarray(y)
     if target is not None and len(target) != len(points):
         raise ValueError(f"X has {len(points)} rows, and y has {len(target)}.")
