@@ -39,3 +39,11 @@ def test_a_sparse_table_gives_the_products_of_a_dense_one(scale):
         (thin.column_products(), exact.column_products()),
     ):
         np.testing.assert_allclose(found, expected, atol=1e-11)
+
+
+def test_in_single_precision_means_are_taken_from_a_copy():
+    """Taken from the sum of squares instead, they would cost more than an order of magnitude of its precision."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(300, 2000)) + 9.5).astype(np.float32)
+    square = CentredTable(X.astype(np.float64)).square
+    assert CentredTable(X, products_only=True).square == pytest.approx(square, rel=5e-6)

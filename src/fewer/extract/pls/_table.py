@@ -1,8 +1,8 @@
 """A table with its columns centred, and brought to unit spread if asked for.
 
 A dense table is centred as a copy, which is exact. A sparse one is never centred itself: what its means take away is
-taken from the products instead. The same goes for a dense one of which only products are needed, where the means are so
-small beside the spread that nothing is lost by it.
+taken from the products instead. The same goes for a dense one in double precision of which only products are needed,
+where the means are so small beside the spread that nothing is lost by it.
 """
 
 from typing import Any
@@ -51,7 +51,7 @@ class CentredTable:
         if self.sparse:
             self.square = float(self.shape[0] * np.sum(variance / self.scale**2))
             return
-        if products_only and not scale:
+        if products_only and not scale and X.dtype == np.float64:  # in single precision a little would be lost
             of_means = self.shape[0] * float(self.mean @ self.mean)
             self.square = _sum_of_squares(X) - of_means
             if of_means <= MEANS_ARE_SMALL * self.square:
