@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from fewer._figures import Result
@@ -20,6 +20,7 @@ from fewer.evaluate._checked_table import checked_table, rows_of
 from fewer.evaluate._cross_index import CrossIndex, Indexing, cross_index
 from fewer.evaluate._marked_point import mark_point
 from fewer.evaluate._outer_folds import Fold, disjoint, outer_folds
+from fewer.evaluate._scoring import asks_for_predictions, score_of_predictions
 from fewer.evaluate._tasks import values_of
 from fewer.extract import with_components
 
@@ -267,16 +268,6 @@ def _sized(estimator: Any, n_components: int) -> Any:
     return with_components(estimator, n_components)
 
 
-class _Told(BaseEstimator):
-    """Predicts what it was told to: for scorers of scikit-learn, which ask an estimator."""
-
-    def __init__(self, predictions: Any) -> None:
-        self.predictions = predictions
-
-    def predict(self, X: Any) -> Any:
-        return self.predictions
-
-
 def _metric(scoring: str | Metric | None, classify: bool) -> Metric:
     from sklearn.metrics import accuracy_score, get_scorer, r2_score
 
@@ -285,13 +276,9 @@ def _metric(scoring: str | Metric | None, classify: bool) -> Metric:
     if callable(scoring) and not hasattr(scoring, "_score_func"):
         return scoring
     scorer = get_scorer(scoring)
-    if "predict" not in np.atleast_1d(scorer._response_method):
+    if not asks_for_predictions(scorer):
         raise ValueError(
             f"scoring={scoring!r} needs probabilities or decision values, and a curve of components has predictions "
             "only; take a score of these, such as 'accuracy' or 'neg_mean_absolute_error'."
         )
-    return functools.partial(_score_by, scorer)
-
-
-def _score_by(scorer: Any, true: np.ndarray, predicted: np.ndarray) -> float:
-    return scorer(_Told(predicted), None, true)
+    return functools.partial(score_of_predictions, scorer)

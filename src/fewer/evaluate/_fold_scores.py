@@ -9,6 +9,7 @@ import numpy as np
 from fewer.evaluate._checked_table import columns_of, rows_of
 from fewer.evaluate._outer_folds import Fold
 from fewer.evaluate._path_learners import path_predictions
+from fewer.evaluate._scoring import asks_for_predictions, score_of_predictions
 from fewer.evaluate._subset_path import SubsetPath, inner_scores, subset_path
 
 
@@ -182,10 +183,10 @@ def size_scores(
     from sklearn.metrics import check_scoring
 
     scorer = check_scoring(learner, scoring=scoring)
-    if share_work and _needs_predictions_only(scorer, scoring):
+    if share_work and (scoring is None or asks_for_predictions(scorer)):
         predictions = path_predictions(learner, X_train, y_train, X_test, path, sizes)
         if predictions is not None:
-            return _scores_of_predictions(predictions, X_test, y_test, learner, scorer, scoring)
+            return _scores_of_predictions(predictions, y_test, learner, scorer, scoring)
     return np.array([_fitted_score(learner, X_train, y_train, X_test, y_test, path.columns(s), scorer) for s in sizes])
 
 
@@ -210,36 +211,14 @@ def _fitted_score(learner, X_train, y_train, X_test, y_test, columns: np.ndarray
     return scorer(fitted_learner(learner, X_train, y_train, columns), columns_of(X_test, columns), y_test)
 
 
-def _needs_predictions_only(scorer: Any, scoring: Any) -> bool:
-    """Whether the score is computed from predictions, not from probabilities or the fitted model."""
-    return scoring is None or getattr(scorer, "_response_method", None) == "predict"
-
-
-def _scores_of_predictions(predictions, X_test, y_test, learner, scorer, scoring) -> np.ndarray:
+def _scores_of_predictions(predictions, y_test, learner, scorer, scoring) -> np.ndarray:
     from sklearn.base import is_classifier
     from sklearn.metrics import r2_score
 
     if is_classifier(learner) and scoring in (None, "accuracy"):
         return (predictions == y_test).sum(axis=1) / len(y_test)
-    if not is_classifier(learner) and scoring in (None, "r2") and len(y_test) > 1:
+    if not is_classifier(learner) and scoring in (None, "r2"):
         truth = np.repeat(y_test[:, None], len(predictions), axis=1)
-        return r2_score(truth, predictions.T, multioutput="raw_values")
-    return np.array([scorer(_foretold(learner, predicted, y_test), X_test, y_test) for predicted in predictions])
-
-
-def _foretold(learner: Any, predicted: np.ndarray, y_test: np.ndarray) -> Any:
-    """A stand-in for a fitted learner that gives the predictions already made, for scorers to ask."""
-    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-
-    kind = ClassifierMixin if is_classifier(learner) else RegressorMixin
-
-    class Foretold(kind, BaseEstimator):  # type: ignore[valid-type, misc]  # the kind is known when it is asked for
-        classes_ = np.unique(np.concatenate([predicted, y_test]))
-
-        def predict(self, X):
-            return predicted
-
-        def __sklearn_is_fitted__(self):
-            return True
-
-    return Foretold()
+        # Of a single row there is no R2: one NaN for all.
+        return np.broadcast_to(r2_score(truth, predictions.T, multioutput="raw_values"), len(predictions))
+    return np.array([score_of_predictions(scorer, y_test, predicted) for predicted in predictions])

@@ -14,6 +14,7 @@ from typing import Protocol as Interface
 import numpy as np
 
 from fewer.evaluate._permutation_protocol import Protocol, accuracy
+from fewer.evaluate._scoring import asks_for_predictions, score_of_predictions
 
 LARGEST_COPY = 500_000_000
 """Bytes that the transformed folds of a pipeline may take."""
@@ -110,14 +111,8 @@ def _scores(protocol: Protocol, labels: np.ndarray, predicted: np.ndarray, class
     """Score of each labelling on the same rows."""
     if protocol.score is accuracy:
         return (labels == predicted).mean(axis=1)
-    scorer: Any = protocol.score
-    measure = scorer._score_func
-    return np.array(
-        [
-            scorer._sign * measure(classes[true], classes[guess], **scorer._kwargs)
-            for true, guess in zip(labels, predicted, strict=True)
-        ]
-    )
+    rate = partial(score_of_predictions, protocol.score)
+    return np.array([rate(classes[true], classes[guess]) for true, guess in zip(labels, predicted, strict=True)])
 
 
 def shared_work_for(protocol: Protocol, X: Any, y: np.ndarray) -> SharedWork | None:
@@ -150,7 +145,7 @@ def shared_work_for(protocol: Protocol, X: Any, y: np.ndarray) -> SharedWork | N
 
 def _needs_labels_only(score: Any) -> bool:
     """Whether a score is computed from true and predicted labels alone."""
-    return score is accuracy or getattr(score, "_response_method", None) == "predict"
+    return score is accuracy or asks_for_predictions(score)
 
 
 def _steps_and_learner(estimator: Any) -> tuple[list | None, Any]:
