@@ -109,7 +109,11 @@ def test_sparse_gives_what_dense_gives(shape, alpha, estimator):
     model = estimator(alpha=alpha) if estimator is RegularizedFisher else estimator(alphas=[alpha, 10.0], cv=3)
     dense = model.fit(X.toarray(), y).transform(X.toarray())
     for form in (sparse.csr_array, sparse.csc_array):
-        np.testing.assert_allclose(model.fit(form(X), y).transform(form(X)), dense, atol=1e-7)
+        found = model.fit(form(X), y).transform(form(X))
+        if alpha == 0 and shape[0] < shape[1]:  # classes fall together, so directions may turn among themselves
+            np.testing.assert_allclose(found @ found.T, dense @ dense.T, atol=1e-7)
+        else:
+            np.testing.assert_allclose(found, dense, atol=1e-7)
 
 
 def test_a_sparse_table_is_never_made_dense(monkeypatch):

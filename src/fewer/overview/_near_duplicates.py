@@ -22,6 +22,8 @@ from fewer.overview._duplicates import row_blocks
 THRESHOLD = 0.999
 # With fewer rows two unrelated columns among many thousands reach the threshold by luck.
 FEWEST_ROWS = 10
+# Of a correlation, which is worked out in single precision.
+DIGITS = 6
 
 _SLACK = 4.0
 _SLACK_WITH_MISSING = 0.6
@@ -173,7 +175,7 @@ def _leaders_of(
                     continue
                 for j in np.flatnonzero(close[i] & ~is_member[rest]):
                     is_member[rest[j]] = True
-                    found.append((int(order[leaders[i]]), int(order[rest[j]]), float(correlation[i, j])))
+                    found.append((int(order[leaders[i]]), int(order[rest[j]]), round(float(correlation[i, j]), DIGITS)))
     return found
 
 

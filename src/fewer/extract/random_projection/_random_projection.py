@@ -182,7 +182,8 @@ class RandomProjection(Extractor):
         # A product with NaN or infinity is none of a number, so that the few new columns tell of them: looking for them
         # in the table would take as long as projecting it.
         table = self._validated(X, ensure_all_finite=False, **options)
-        projected = self._directions.project(table)
+        with np.errstate(invalid="ignore", over="ignore"):
+            projected = self._directions.project(table)
         if not np.isfinite(projected.data if sparse.issparse(projected) else projected).all():
             self._validated(X, **options)
         return projected

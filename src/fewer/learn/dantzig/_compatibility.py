@@ -13,6 +13,9 @@ from scipy.optimize import nnls
 
 from fewer.learn.dantzig._design_covariance import sign_patterns
 
+TELLING_APART = 1e-6
+"""Size, beside the largest entry of a table, of what is added to it so that its columns are independent."""
+
 
 def cone_generators(p: int, support: np.ndarray, signs: np.ndarray, a: float) -> np.ndarray:
     """Generators of the cone with these signs on the support, as columns."""
@@ -30,8 +33,21 @@ def cone_generators(p: int, support: np.ndarray, signs: np.ndarray, a: float) ->
 def least_variance(root: np.ndarray, generators: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """The ``u`` of a cone with the least ``||R u||^2`` among those with ``direction'u = 1``."""
     table, wanted = _least_squares(root, generators, direction)
-    weights, _ = nnls(table, wanted, maxiter=30 * generators.shape[1])
+    weights = _nonnegative_weights(table, wanted)
     return generators @ weights / (table[-1] @ weights)
+
+
+def _nonnegative_weights(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Non-negative least squares, also where columns of the table depend on one another."""
+    size, most = float(np.abs(table).max()), 30 * table.shape[1]
+    weights, _ = nnls(table, wanted, maxiter=most)
+    slopes = table.T @ (wanted - table @ weights)
+    if slopes.max() <= TELLING_APART * size:
+        return weights
+    # With dependent columns the solver may end anywhere. These rows tell them apart, and move the least sum of squares
+    # by the square of their size.
+    apart = TELLING_APART * size * np.eye(table.shape[1])
+    return nnls(np.vstack([table, apart]), np.append(wanted, np.zeros(len(apart))), maxiter=most)[0]
 
 
 def _least_squares(root: np.ndarray, generators: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
