@@ -23,10 +23,12 @@ def dense_tables(n_rows: int, n_columns: int, n_targets: int) -> tuple[np.ndarra
 
 
 def sparse_tables(n_rows: int, n_columns: int, n_targets: int) -> tuple[sparse.csr_array, np.ndarray]:
+    """Targets that follow three sums of columns, each less than the one before: the peer's loop ends where they do."""
     rng = np.random.default_rng(0)
     X = sparse.random_array((n_rows, n_columns), density=0.005, rng=rng, format="csr")
     X = (X @ sparse.diags_array(1 / np.sqrt(np.arange(1, n_columns + 1)))).tocsr()
-    Y = X[:, :200] @ rng.normal(size=(200, n_targets)) + 0.01 * rng.normal(size=(n_rows, n_targets))
+    causes = X[:, :200] @ rng.normal(size=(200, 3)) * [3.0, 1.0, 0.3]
+    Y = causes @ rng.normal(size=(3, n_targets)) + 0.01 * rng.normal(size=(n_rows, n_targets))
     return X, Y[:, 0] if n_targets == 1 else Y
 
 

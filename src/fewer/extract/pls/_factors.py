@@ -1,13 +1,13 @@
 """Components of partial least squares from products with the table.
 
-Scores ``t = Xr`` are orthogonal, one for each pair (w, c) of leading singular vectors of what ``S = X'Y`` has left:
+Scores ``t = Xr`` are orthogonal, one for each weight w:
 
-    NIPALS   S <- S - p q' (t't),  with  p = X't / t't,  q = Y't / t't
-    SIMPLS   S <- S - V V'S,  where V is an orthonormal basis of the loadings p
+    SIMPLS   w is the leading left singular vector of S = X'Y;  S <- S - V V'S,  V an orthonormal basis of loadings p
     Krylov   w is the next vector of an orthonormal basis of span{z, Az, A^2 z, ...},  A = X'X,  z = X'y
 
-The table itself is never deflated: ``t`` and ``r`` are made orthogonal to the earlier ones instead, twice where once
-is not enough in floating point. One component costs two products with the table. ``B = R Q'`` are the coefficients.
+The table itself is never deflated: ``t`` is made orthogonal to the earlier ones instead, twice where once is not enough
+in floating point, and ``r`` follows. Loadings are ``p = X't / t't`` and ``q = Y't / t't``, so that one component costs
+two products with the table. ``B = R Q'`` are the coefficients.
 
 Rosipal, R. and Kraemer, N. (2006). Overview and recent advances in partial least squares. LNCS 3940, 34-51.
 """
@@ -134,28 +134,6 @@ class Orthogonal:
 def rounding(table: CentredTable) -> float:
     """Share of a size below which it is rounding, for the precision of the table."""
     return max(NOTHING_LEFT, 30 * float(np.finfo(table.dtype).eps))
-
-
-def nipals(
-    table: CentredTable,
-    Y: np.ndarray,
-    n_components: int,
-    watch: Watch = keep_going,
-    max_iter: int = 500,
-    tol: float = 1e-10,
-) -> Factors:
-    """PLS1 and PLS2: at most ``n_components`` of them, fewer where nothing is left of X'Y or of X."""
-    found = Orthogonal(table, Y.shape[1], n_components)
-    S = table.back(Y)
-    floor = rounding(table) * table.size * float(np.linalg.norm(Y))
-    while found.n_found < n_components and np.linalg.norm(S) > floor:
-        # Weights of NIPALS are orthogonal; what rounding has left in S must not change that.
-        weight = _orthogonal_to(leading_pair(S, max_iter, tol)[0], found.weights)
-        loadings = found.add(weight, Y)
-        if loadings is None or watch(found.n_found):
-            break
-        S -= np.outer(*loadings)
-    return found.factors()
 
 
 def simpls(

@@ -1,10 +1,7 @@
 """Components of partial least squares from matrices of products: ``X'X`` where columns are few, ``XX'`` where rows are.
 
-From products of columns, A = X'X and S = X'Y alone give all that NIPALS would:
-
-    r = w - sum_j (p_j'w) r_j,   t't = r'Ar,   p = Ar / t't,   q = S'r / t't,   S <- S - p q' (t't),
-
-so that a table may come in blocks of rows, of which only sums are kept. From products of rows, K = XX' (or any kernel),
+From products of columns, A = X'X and S = X'Y alone give all that NIPALS needs of the table, so that it may come in
+blocks of rows, of which only sums are kept. From products of rows, K = XX' (or any kernel),
 with what the earlier scores have left of Y:
 
     c = leading eigenvector of Y'KY,   u = Yc,   t = (I - TT')Ku,   t <- t / |t|,   Y <- Y - tt'Y,
@@ -19,7 +16,8 @@ import numpy as np
 from scipy import linalg
 
 from fewer.extract.pls._factors import NOTHING_LEFT, Factors, Watch, keep_going
-from fewer.extract.pls._leading import largest_signs, leading_pair, leading_vector
+from fewer.extract.pls._leading import largest_signs, leading_vector
+from fewer.extract.pls._nipals import along_columns
 from fewer.extract.pls._table import CentredTable, spread
 
 ROUNDING = 1e-11
@@ -80,33 +78,9 @@ def from_column_products(
     tol: float = 1e-10,
 ) -> Factors:
     """Components from ``A = X'X`` and ``S = X'Y``; there are no scores."""
-    n_columns, n_targets = S.shape
-    S, x_square = S.copy(), float(np.trace(A))
-    arrays = [np.empty((n_components, size)) for size in (n_columns, n_columns, n_columns, n_targets)]
-    weights, rotations, x_loadings, y_loadings = arrays
-    squares = np.empty(n_components)
-    floor = ROUNDING * np.sqrt(x_square * y_square)
-    found = 0
-    while found < n_components and np.linalg.norm(S) > floor:
-        weight = leading_pair(S, max_iter, tol)[0]
-        for _ in range(2):
-            weight = weight - (weights[:found] @ weight) @ weights[:found]
-        weight /= np.linalg.norm(weight)
-        rotation = weight - (x_loadings[:found] @ weight) @ rotations[:found]
-        # A second time, for what rounding has left: scores are orthogonal where r'A r_j is zero.
-        rotation -= (x_loadings[:found] @ rotation) @ rotations[:found]
-        along = A @ rotation
-        square = float(rotation @ along)
-        if square <= ROUNDING * x_square * float(rotation @ rotation):
-            break
-        weights[found], rotations[found], squares[found] = weight, rotation, square
-        x_loadings[found], y_loadings[found] = along / square, rotation @ S / square
-        S -= np.outer(along, y_loadings[found])
-        found += 1
-        if watch(found):
-            break
-    W, R, P, Q = (array[:found].T for array in arrays)
-    return Factors(W, R, P, Q, None, squares[:found])
+    sizes = (float(np.trace(A)), y_square)
+    floors = (ROUNDING, ROUNDING)
+    return along_columns(lambda rotation, place: A @ rotation, S, n_components, sizes, floors, watch, max_iter, tol)
 
 
 class RowComponents(NamedTuple):

@@ -256,16 +256,17 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         """Set what a fit leaves."""
         factors = found.factors
         self.mean_ = found.x_mean.astype(dtype)
-        self.components_ = np.ascontiguousarray((factors.rotations / found.x_scale[:, None]).T, dtype=dtype)
+        components = (factors.rotations / found.x_scale[:, None]).T
+        self.components_ = np.ascontiguousarray(components, dtype=dtype)
         self._x_scale, self._y_mean, self._y_scale = found.x_scale, found.y_mean, found.y_scale
-        self.x_weights_ = factors.weights.astype(dtype)
-        self.x_loadings_ = factors.x_loadings.astype(dtype)
-        self.x_rotations_ = factors.rotations.astype(dtype)
-        self.x_scores_ = None if factors.scores is None else factors.scores.astype(dtype)
+        self.x_weights_ = factors.weights.astype(dtype, copy=False)
+        self.x_loadings_ = factors.x_loadings.astype(dtype, copy=False)
+        self.x_rotations_ = factors.rotations.astype(dtype, copy=False)
+        self.x_scores_ = None if factors.scores is None else factors.scores.astype(dtype, copy=False)
         self.y_loadings_ = factors.y_loadings.astype(dtype)
         lengths = np.linalg.norm(factors.y_loadings, axis=0)
         self.y_weights_ = (factors.y_loadings / np.where(lengths > 0, lengths, 1)).astype(dtype)
-        taken_x = factors.squares * np.einsum("pk,pk->k", factors.x_loadings, factors.x_loadings)
+        taken_x = factors.squares * np.linalg.norm(factors.x_loadings, axis=0) ** 2
         taken_y = factors.squares * lengths**2
         self.explained_variance_ratio_x_ = taken_x / (found.x_square or 1.0)
         self.explained_variance_ratio_y_ = taken_y / (found.y_square or 1.0)
@@ -274,7 +275,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         self.n_iter_ = max(factors.n_components, 1)
         known = found.eigenvalues
         self.shrinkage_factors_ = None if known is None else pls_factors_of(known, self.ritz_values_)
-        B = ((factors.rotations / found.x_scale[:, None]) @ (factors.y_loadings * found.y_scale[:, None]).T).T
+        B = (factors.y_loadings * found.y_scale[:, None]) @ components
         intercept = found.y_mean - B @ found.x_mean
         self.coef_ = (B[0] if self._one_target else B).astype(dtype)
         self.intercept_ = float(intercept[0]) if self._one_target else intercept.astype(dtype)
@@ -300,12 +301,15 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
             Predictions.
         """
         check_is_fitted(self)
-        table = self._with_holes(X, reset=False)
-        targets = table @ self.coef_.T + self.intercept_
-        if self._takes_holes and np.isnan(targets).any():
-            scores = self._scores_of(table)
-            return self._of_targets(scores @ self.y_loadings_.T * self._y_scale + self._y_mean)
-        return targets
+        # Targets that are no numbers tell of a table with holes or infinities: looking for them in the table would take
+        # as long as the product.
+        table = self._with_holes(X, reset=False, ensure_all_finite=False)
+        with np.errstate(invalid="ignore", over="ignore"):
+            targets = table @ self.coef_.T + self.intercept_
+        if np.isfinite(targets).all():
+            return targets
+        scores = self._scores_of(self._with_holes(X, reset=False))
+        return self._of_targets(scores @ self.y_loadings_.T * self._y_scale + self._y_mean)
 
     def predict_path(self, X: Any) -> np.ndarray:
         """Targets of the rows after 1, 2, ... components.

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from fewer.extract.pls._factors import Factors, Watch, keep_going, krylov, nipals, simpls
+from fewer.extract.pls._factors import Factors, Watch, keep_going, krylov, simpls
 from fewer.extract.pls._missing import nipals_with_holes, observed_part
 from fewer.extract.pls._moments import Moments, from_column_products, from_row_products, of_rows
+from fewer.extract.pls._nipals import nipals
 from fewer.extract.pls._table import CentredTable, column_means, spread
 
 _CHEAP_PRODUCTS = 1e8

@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 MEANS_ARE_SMALL = 100.0
 """Squares of the means, in units of what is left without them, up to which products are centred rather than a copy."""
+
+_CELLS = 2**20
+"""Of a block of rows that is read a second time while it is at hand."""
 
 
 class CentredTable:
@@ -74,11 +78,28 @@ class CentredTable:
 
     def back(self, T: np.ndarray) -> np.ndarray:
         """Columns times weights of the rows."""
-        given = T if self.sparse else T.astype(self.dtype, copy=False)
-        products = np.asarray(self.values.T @ given, dtype=np.float64)
+        if self.sparse:
+            products = np.asarray(self.values.T @ T, dtype=np.float64)
+        else:  # from the left: in this order it takes half of the time
+            products = np.asarray(T.T.astype(self.dtype, copy=False) @ self.values, dtype=np.float64).T
         if self.by_products:
             products -= np.multiply.outer(self.mean, T.sum(axis=0))
         return (products.T / self.scale).T if self.sparse else products
+
+    def forth_and_back(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows along a direction, and the columns times that: the table is read once."""
+        if self.sparse:
+            along = self.times(v)
+            return along, self.back(along)
+        v = v.astype(self.dtype, copy=False)
+        shift = float(self.mean @ v) if self.by_products else 0.0
+        along, back = np.empty(self.shape[0]), np.zeros(self.shape[1])
+        for rows in gen_batches(self.shape[0], max(1, _CELLS // self.shape[1])):
+            block = self.values[rows]
+            along[rows] = block @ v
+            along[rows] -= shift
+            back += along[rows].astype(self.dtype, copy=False) @ block
+        return along, back - self.mean * along.sum() if self.by_products else back
 
     def row_products(self) -> np.ndarray:
         """``XX'``, of rows by rows."""

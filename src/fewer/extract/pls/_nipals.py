@@ -1,0 +1,132 @@
+"""The components of NIPALS without deflating the table, along whichever side of it is the shorter.
+
+Along the columns, with S = X'Y, weight w (leading left singular vector of S), rotation r and score t = Xr:
+
+    r = w - sum_j (p_j'w) r_j,   p = X't / t't,   q = S'r / t't,   S <- S - p q' (t't),
+
+so that vectors over the rows are only multiplied with the table, which is read once for a component; the products
+``X'X`` serve in the place of the table. Along the rows, for one target:
+
+    u = y / |y|,   z = X'u,   t = (I - TT')Xz,   t <- t / |t|,   y <- y - t t'y,
+
+where w is z of length 1, and vectors over the columns are only multiplied with the table: loadings ``P = X'T`` come at
+the end. What is left of y is multiplied with the table anew each time, so that errors do not add up.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fewer.extract.pls._factors import Factors, Watch, keep_going, rounding
+from fewer.extract.pls._leading import largest_signs, leading_pair
+from fewer.extract.pls._table import CentredTable
+
+
+def nipals(
+    table: CentredTable,
+    Y: np.ndarray,
+    n_components: int,
+    watch: Watch = keep_going,
+    max_iter: int = 500,
+    tol: float = 1e-10,
+) -> Factors:
+    """PLS1 and PLS2: at most ``n_components`` of them, fewer where nothing is left of X'Y or of X."""
+    n_rows, n_columns = table.shape
+    if Y.shape[1] == 1 and n_rows < n_columns:
+        return _along_rows(table, Y[:, 0], n_components, watch)
+    scores = np.empty((n_components, n_rows))
+
+    def products(rotation: np.ndarray, place: int) -> np.ndarray:
+        scores[place], back = table.forth_and_back(rotation)
+        return back
+
+    floor = rounding(table)
+    sizes = (table.square, float(np.vdot(Y, Y)))
+    found = along_columns(products, table.back(Y), n_components, sizes, (floor, floor**2), watch, max_iter, tol)
+    return found._replace(scores=scores[: found.n_components].T)
+
+
+def along_columns(
+    products: Callable[[np.ndarray, int], np.ndarray],
+    S: np.ndarray,
+    n_components: int,
+    sizes: tuple[float, float],
+    floors: tuple[float, float],
+    watch: Watch = keep_going,
+    max_iter: int = 500,
+    tol: float = 1e-10,
+) -> Factors:
+    """Components from ``S = X'Y`` and a function that gives ``X'Xr`` of the rotation r at a place; without scores.
+
+    ``sizes`` are the squares of X and of Y. ``floors`` are the shares, of |X||Y| and of the square of X, below which
+    what X'Y has left, and the square of a score, is rounding.
+    """
+    n_columns, n_targets = S.shape
+    S, (x_square, y_square) = S.copy(), sizes
+    arrays = [np.empty((n_components, size)) for size in (n_columns, n_columns, n_columns, n_targets)]
+    weights, rotations, x_loadings, y_loadings = arrays
+    squares = np.empty(n_components)
+    nothing = floors[0] * np.sqrt(x_square * y_square)
+    found = 0
+    while found < n_components and np.linalg.norm(S) > nothing:
+        # Weights of NIPALS are orthogonal; what rounding has left in S must not change that.
+        weight = leading_pair(S, max_iter, tol)[0]
+        for _ in range(2):
+            weight = weight - (weights[:found] @ weight) @ weights[:found]
+        weight /= np.linalg.norm(weight)
+        rotation = weight - (x_loadings[:found] @ weight) @ rotations[:found]
+        # A second time, for what rounding has left: scores are orthogonal where r'X'X r_j is zero.
+        rotation -= (x_loadings[:found] @ rotation) @ rotations[:found]
+        along = products(rotation, found)
+        square = float(rotation @ along)
+        if square <= floors[1] * x_square * float(rotation @ rotation):
+            break
+        weights[found], rotations[found], squares[found] = weight, rotation, square
+        x_loadings[found], y_loadings[found] = along / square, rotation @ S / square
+        S -= np.outer(along, y_loadings[found])
+        found += 1
+        if watch(found):
+            break
+    W, R, P, Q = (array[:found].T for array in arrays)
+    return Factors(W, R, P, Q, None, squares[:found])
+
+
+def _along_rows(table: CentredTable, y: np.ndarray, n_components: int, watch: Watch) -> Factors:
+    """Components for one target."""
+    n_rows, n_columns = table.shape
+    units, weights = np.empty((n_components, n_rows)), np.empty((n_components, n_columns))
+    lengths, y_loadings, mixing = np.empty(n_components), np.empty(n_components), np.eye(n_components)
+    shortest = rounding(table) * table.size
+    y_size = left = float(np.linalg.norm(y))
+    found = 0
+    while found < n_components and left > 0:
+        weights[found] = table.back(y / left)
+        size = float(np.sqrt(weights[found] @ weights[found]))
+        if size * left <= shortest * y_size:
+            break
+        score = table.times(weights[found])
+        for _ in range(2):
+            along = units[:found] @ score
+            score -= along @ units[:found]
+            mixing[found] -= along @ mixing[:found]
+        length = float(np.linalg.norm(score))
+        if length <= shortest * size:
+            break
+        units[found], lengths[found] = score / length, length / size
+        mixing[found] /= length
+        y_loadings[found] = units[found] @ y
+        for _ in range(2):
+            y = y - units[found] * (units[found] @ y)
+        weights[found] /= size
+        mixing[:, found] *= size
+        left = float(np.linalg.norm(y))
+        found += 1
+        if watch(found):
+            break
+    weights, units = weights[:found], units[:found]
+    # A weight of length 1 gives a score of this length.
+    steps = lengths[:found] * largest_signs(weights.T)
+    rotations = (steps[:, None] * mixing[:found, :found]) @ weights
+    x_loadings = table.back(units.T).T / steps[:, None]
+    weights *= np.sign(steps)[:, None]
+    return Factors(weights.T, rotations.T, x_loadings.T, (y_loadings[:found] / steps)[None], units.T * steps, steps**2)
