@@ -49,6 +49,7 @@ class Extractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._takes_sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

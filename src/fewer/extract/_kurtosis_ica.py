@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import validated, warn_caller
+from fewer._estimators import warn_caller
 from fewer.catalogue import method
+from fewer.extract._extractor import LinearExtractor
 
 
 class Whitening(NamedTuple):
@@ -102,7 +103,7 @@ def indistinct_pairs(sources: np.ndarray, eigenvalues: np.ndarray, alpha: float)
     cost="O(n p^2 + p^3) time, one pass, no iterations; O(n k + p^2) memory",
     paper="slides",
 )
-class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KurtosisICA(LinearExtractor):
     """Independent components in closed form, told apart by their kurtosis.
 
     Parameters
@@ -161,6 +162,8 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     True
     """
 
+    _nested = False  # sources of fewer principal directions are others
+
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "rank_tol": [Interval(Real, 0, 1, closed="left")],
@@ -171,6 +174,10 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.n_components = n_components
         self.rank_tol = rank_tol
         self.alpha = alpha
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
@@ -188,7 +195,7 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self : object
             The fitted estimator.
         """
-        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = self._validated(X)
         if self.n_components is not None and self.n_components > X.shape[1]:
             raise ValueError(
                 f"n_components={self.n_components} sources were asked of {X.shape[1]} columns; there can be at most as "
@@ -210,7 +217,6 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.mean_ = white.mean
         self.components_ = (white.to_white @ axes).T
         self.mixing_ = mixing * signs
-        self.n_components_ = len(self.components_)
         self.kurtosis_ = rotation.eigenvalues - self.n_components_ - 2
         indistinct = indistinct_pairs(Z @ axes, rotation.eigenvalues, self.alpha)
         self.distinct_ = ~(np.append(indistinct, False) | np.append(False, indistinct))
@@ -227,23 +233,6 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 "sklearn.decomposition.FastICA."
             )
 
-    def transform(self, X):
-        """Sources behind the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table.
-
-        Returns
-        -------
-        X_new : ndarray of shape (n_samples, n_components)
-            One column for each source.
-        """
-        check_is_fitted(self)
-        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], reset=False)
-        return X @ self.components_.T - self.mean_ @ self.components_.T
-
     def inverse_transform(self, X):
         """Rows mixed again from their sources.
 
@@ -259,13 +248,3 @@ class KurtosisICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self)
         return np.asarray(X) @ self.mixing_.T + self.mean_
-
-    @property
-    def _n_features_out(self):
-        return self.components_.shape[0]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.sparse = True
-        return tags

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.decomposition import PCA
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import validated
 from fewer.catalogue import method
+from fewer.extract._extractor import LinearExtractor
 
 # Up to here the covariance matrix of a sparse table is cheaper to decompose whole than by Lanczos steps.
 _FEW_COLUMNS = 1000
@@ -74,7 +74,7 @@ def directions_by_rows(X: np.ndarray) -> Directions:
     cost="O(n p min(n, p)) time; sparse tables by Lanczos steps, O(nnz m) a step",
     paper="slides",
 )
-class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ReconstructionPCA(LinearExtractor):
     """Principal components, as many as the reconstruction error asks for.
 
     Parameters
@@ -138,8 +138,6 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     True
     """
 
-    _nested = True  # the first directions do not depend on how many are kept
-
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "epsilon": [Interval(Real, 0, 1, closed="neither")],
@@ -150,6 +148,10 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_components = n_components
         self.epsilon = epsilon
         self.random_state = random_state
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
@@ -167,7 +169,7 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self : object
             The fitted estimator.
         """
-        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = self._validated(X)
         most = min(X.shape[0] - 1, X.shape[1])
         if self.n_components is not None and self.n_components > most:
             raise ValueError(
@@ -179,7 +181,6 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         kept = self.n_components or smallest_rank(found.variances, self.epsilon, total) or len(found.variances)
 
         self.n_samples_ = X.shape[0]
-        self.n_components_ = kept
         self.mean_ = found.mean
         self.components_ = found.components[:kept].copy()
         self.explained_variance_ = found.variances[:kept].astype(X.dtype)
@@ -221,24 +222,6 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         # More columns than rows: centring leaves at most n - 1 directions, and these are all of them.
         return _directions(PCA(most, svd_solver="arpack", random_state=self.random_state), X), total
 
-    def transform(self, X):
-        """Coordinates of the rows along the directions.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table.
-
-        Returns
-        -------
-        X_new : ndarray of shape (n_samples, n_components)
-            The coordinates.
-        """
-        check_is_fitted(self)
-        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], reset=False)
-        # X is not centred itself, so that a sparse table stays sparse.
-        return X @ self.components_.T - self.mean_ @ self.components_.T
-
     def inverse_transform(self, X):
         """Rows rebuilt from their coordinates.
 
@@ -254,16 +237,6 @@ class ReconstructionPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         check_is_fitted(self)
         return np.asarray(X) @ self.components_ + self.mean_
-
-    @property
-    def _n_features_out(self):
-        return self.components_.shape[0]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _directions(pca, X):

@@ -1,17 +1,18 @@
 """Random projection by a matrix of which most entries are zero and the others normal: ``X R' / sqrt(m)``."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.random_projection import johnson_lindenstrauss_min_dim
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import validated
 from fewer.catalogue import method
 from fewer.datasets import make_sparsified_gaussian
+from fewer.extract._extractor import Extractor
 
 
 @method(
@@ -22,7 +23,7 @@ from fewer.datasets import make_sparsified_gaussian
     paper="sparse-random-projections",
     examples=lambda: [SparsifiedRandomProjection(n_components=3, density=0.5)],
 )
-class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SparsifiedRandomProjection(Extractor):
     """Projection on random directions with few entries that are not zero.
 
     Parameters
@@ -74,6 +75,10 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
     True
     """
 
+    n_components: Any  # or "auto"
+
+    _nested = False  # entries shrink with the number of directions
+
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "density": [Interval(Real, 0.0, 1.0, closed="right"), StrOptions({"auto"})],
@@ -88,6 +93,10 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.distribution = distribution
         self.eps = eps
         self.random_state = random_state
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
@@ -105,10 +114,11 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self : object
             The fitted estimator.
         """
-        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
+        X = self._validated(X, ensure_min_samples=1)
         n_samples, n_features = X.shape
-        self.n_components_ = self.n_components
-        if self.n_components == "auto":
+        if self.n_components != "auto":
+            self.n_components_ = int(self.n_components)
+        else:
             self.n_components_ = int(johnson_lindenstrauss_min_dim(n_samples, eps=self.eps))
             if self.n_components_ > n_features:
                 raise ValueError(
@@ -142,20 +152,10 @@ class SparsifiedRandomProjection(ClassNamePrefixFeaturesOutMixin, TransformerMix
             Coordinates; sparse for a sparse table.
         """
         check_is_fitted(self)
-        X = validated(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], reset=False)
+        X = self._validated(X, reset=False)
         return X @ self.components_.T
 
     @property
     def components_(self):
         """The directions."""
         return sparse.csr_array(self._stored, shape=(self.n_components_, self.n_features_in_))
-
-    @property
-    def _n_features_out(self):
-        return self.n_components_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.sparse = True
-        return tags

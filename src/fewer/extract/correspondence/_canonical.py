@@ -317,7 +317,6 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

@@ -232,7 +232,6 @@ class CorrespondenceAnalysis(CallbackSupportMixin, Extractor):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

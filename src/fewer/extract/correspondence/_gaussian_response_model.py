@@ -262,5 +262,4 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -311,5 +311,4 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -288,7 +288,6 @@ class PenalizedKernelCCA(Extractor):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags

@@ -26,11 +26,6 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
     def _takes_sparse(self) -> bool:
         return True
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @property
     def scalings_(self) -> np.ndarray:
         """The directions as columns, (n_features, n_components)."""

@@ -266,7 +266,6 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self._follows_target
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

@@ -448,5 +448,4 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
             tags.estimator_type = "regressor"
             tags.regressor_tags = RegressorTags()
         tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

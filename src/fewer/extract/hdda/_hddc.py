@@ -372,3 +372,8 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
 
     def _labels(self) -> list[int]:
         return list(range(self.n_clusters))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]  # which clusterings of scikit-learn do not
+        return tags

@@ -38,11 +38,6 @@ class SubspaceExtractor(Extractor):
         """``sqrt(ab / (a + b))`` of each class."""
         return np.sqrt(self.a_ * self.alpha_)
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def _model(self) -> SubspaceModel:
         with np.errstate(divide="ignore"):  # a prior of zero is a cost without bound
             log_priors = np.log(self.priors_)

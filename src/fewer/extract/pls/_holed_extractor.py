@@ -30,7 +30,6 @@ class HoledExtractor(LinearExtractor):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.allow_nan = self._takes_holes
         return tags
 

@@ -152,7 +152,6 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.pairwise = self._precomputed
         return tags
 

@@ -135,11 +135,6 @@ class PolynomialPLSRegressor(RegressorMixin, MultiOutputMixin, LinearExtractor):
     def _takes_sparse(self) -> bool:
         return True
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "PolynomialPLSRegressor":
         """Find the components and their polynomials.

@@ -23,7 +23,6 @@ class TwoTableExtractor(LinearExtractor):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags

@@ -373,8 +373,3 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         check_is_fitted(self)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         return self._from_normal(rng.normal(size=(n_samples, self.directions_.shape[1])))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -229,8 +229,3 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
                 f"the shape {np.shape(told)}."
             )
         return lambda rows: along_by_differences(rows, self.index)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

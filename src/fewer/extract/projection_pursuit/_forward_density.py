@@ -309,8 +309,3 @@ class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Linear
         shape = (max(n_samples, 100), self.whitening_.shape[1])
         Z = drawn_rows(shape, self._sphere_directions, self.ridge_grid_, self.ridge_logf_, rng)[:n_samples]
         return (Z @ self._sphere_from + self.mean_).astype(self.mean_.dtype)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

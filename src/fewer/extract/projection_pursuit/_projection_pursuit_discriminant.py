@@ -392,8 +392,3 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         check_is_fitted(self)
         for scores in self._stages(self._validated(X, reset=False)):
             yield self.classes_[scores.argmax(axis=1)]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -237,7 +237,6 @@ class LandmarkFeatures(Extractor):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.positive_only = isinstance(self.kernel, str) and self.kernel in ("chi2", "additive_chi2")
         return tags
 

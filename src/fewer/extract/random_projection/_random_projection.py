@@ -197,8 +197,3 @@ class RandomProjection(Extractor):
     def components_(self) -> Any:
         """The directions."""
         return self._directions.matrix()
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -139,11 +139,6 @@ class SubspaceDistanceFeatures(Extractor):
         self.clustering = clustering
         self.outside = outside
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> "SubspaceDistanceFeatures":
         """Find the boxes.
