@@ -44,14 +44,19 @@ def test_a_sparse_table_gives_the_products_of_a_dense_one(scale):
 
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sparse.csr_array])
 @pytest.mark.parametrize("shift", [3.0, 1e6])
-def test_there_and_back_by_blocks_of_rows_is_one_way_after_the_other(form, shift, monkeypatch):
+def test_there_and_back_by_blocks_is_one_way_after_the_other(form, shift, monkeypatch):
     rng = np.random.default_rng(0)
     X, v = rng.normal(size=(31, 5)) + shift, rng.normal(size=5)
     exact = CentredTable(X)
-    monkeypatch.setattr(_table, "_CELLS", 20)  # four rows
+    for name, cells in (("_AT_HAND", 0), ("_ROW_BLOCK", 20), ("_COLUMN_BLOCK", 20)):
+        monkeypatch.setattr(_table, name, cells)  # so that there are four rows or columns in a block
     along, back = CentredTable(form(X), products_only=True).forth_and_back(v)
     np.testing.assert_allclose(along, exact.times(v), rtol=1e-9, atol=shift * 1e-13)
     np.testing.assert_allclose(back, exact.back(exact.times(v)), rtol=1e-9, atol=shift**2 * 1e-13)
+    back, along = CentredTable(form(X.T), products_only=True).back_and_forth(v)
+    exact = CentredTable(X.T)
+    np.testing.assert_allclose(back, exact.back(v), rtol=1e-9, atol=shift * 1e-13)
+    np.testing.assert_allclose(along, exact.times(exact.back(v)), rtol=1e-9, atol=shift**2 * 1e-13)
 
 
 def test_in_single_precision_means_are_taken_from_a_copy():

@@ -37,8 +37,7 @@ def leading_pair(S: np.ndarray, max_iter: int = 500, tol: float = 1e-10) -> tupl
 
 def largest_signs(columns: np.ndarray) -> np.ndarray:
     """1 for each column whose largest entry is positive, -1 for the others."""
-    largest = np.take_along_axis(columns, np.abs(columns).argmax(axis=0)[None], axis=0)[0]
-    return np.where(largest < 0, -1.0, 1.0)
+    return np.where(columns.max(axis=0) < -columns.min(axis=0), -1.0, 1.0)
 
 
 def leading_vector(M: np.ndarray, max_iter: int = 500, tol: float = 1e-10) -> np.ndarray:

@@ -4,13 +4,14 @@ Along the columns, with S = X'Y, weight w (leading left singular vector of S), r
 
     r = w - sum_j (p_j'w) r_j,   p = X't / t't,   q = S'r / t't,   S <- S - p q' (t't),
 
-so that vectors over the rows are only multiplied with the table, which is read once for a component; the products
-``X'X`` serve in the place of the table. Along the rows, for one target:
+so that vectors over the rows are only multiplied with the table; the products ``X'X`` serve in its place. Along the
+rows, for one target:
 
     u = y / |y|,   z = X'u,   t = (I - TT')Xz,   t <- t / |t|,   y <- y - t t'y,
 
 where w is z of length 1, and vectors over the columns are only multiplied with the table: loadings ``P = X'T`` come at
-the end. What is left of y is multiplied with the table anew each time, so that errors do not add up.
+the end. What is left of y is multiplied with the table anew each time, so that errors do not add up. Either way the
+table is read once for a component.
 """
 
 from collections.abc import Callable
@@ -100,11 +101,10 @@ def _along_rows(table: CentredTable, y: np.ndarray, n_components: int, watch: Wa
     y_size = left = float(np.linalg.norm(y))
     found = 0
     while found < n_components and left > 0:
-        weights[found] = table.back(y / left)
-        size = float(np.sqrt(weights[found] @ weights[found]))
+        weights[found], score = table.back_and_forth(y / left)
+        size = float(np.linalg.norm(weights[found]))
         if size * left <= shortest * y_size:
             break
-        score = table.times(weights[found])
         for _ in range(2):
             along = units[:found] @ score
             score -= along @ units[:found]

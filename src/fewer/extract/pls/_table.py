@@ -15,8 +15,9 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 MEANS_ARE_SMALL = 100.0
 """Squares of the means, in units of what is left without them, up to which products are centred rather than a copy."""
 
-_CELLS = 2**20
-"""Of a block of rows that is read a second time while it is at hand."""
+_AT_HAND = 2**22
+_ROW_BLOCK, _COLUMN_BLOCK = 2**19, 2**18
+"""Cells of a table that is at hand as a whole when it is read a second time, and of the blocks of a larger one."""
 
 
 class CentredTable:
@@ -86,20 +87,40 @@ class CentredTable:
             products -= np.multiply.outer(self.mean, T.sum(axis=0))
         return (products.T / self.scale).T if self.sparse else products
 
+    @property
+    def _at_hand(self) -> bool:
+        return self.sparse or self.shape[0] * self.shape[1] <= _AT_HAND
+
     def forth_and_back(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows along a direction, and the columns times that: the table is read once."""
-        if self.sparse:
+        if self._at_hand:
             along = self.times(v)
             return along, self.back(along)
         v = v.astype(self.dtype, copy=False)
         shift = float(self.mean @ v) if self.by_products else 0.0
         along, back = np.empty(self.shape[0]), np.zeros(self.shape[1])
-        for rows in gen_batches(self.shape[0], max(1, _CELLS // self.shape[1])):
+        for rows in gen_batches(self.shape[0], max(1, _ROW_BLOCK // self.shape[1])):
             block = self.values[rows]
             along[rows] = block @ v
             along[rows] -= shift
             back += along[rows].astype(self.dtype, copy=False) @ block
         return along, back - self.mean * along.sum() if self.by_products else back
+
+    def back_and_forth(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Columns times weights of the rows, and the rows along that: the table is read once."""
+        if self._at_hand:
+            back = self.back(t)
+            return back, self.times(back)
+        t = t.astype(self.dtype, copy=False)
+        total = float(t.sum())
+        along, back = np.zeros(self.shape[0]), np.empty(self.shape[1])
+        for columns in gen_batches(self.shape[1], max(1, _COLUMN_BLOCK // self.shape[0])):
+            block = self.values[:, columns]
+            back[columns] = t @ block
+            if self.by_products:
+                back[columns] -= total * self.mean[columns]
+            along += block @ back[columns].astype(self.dtype, copy=False)
+        return back, along - float(self.mean @ back) if self.by_products else along
 
     def row_products(self) -> np.ndarray:
         """``XX'``, of rows by rows."""
