@@ -53,6 +53,7 @@ bench: $(VENV)/.with-bench $(VENV)/.with-data-files ## side by side with peers, 
 	$(BIN)/python -m benchmarks.l1_page
 	$(BIN)/python -m benchmarks.ratings
 	$(BIN)/python -m benchmarks.holes_page
+	$(BIN)/python -m benchmarks.extract_page
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/auto_gallery docs/generated .mypy_cache .ruff_cache .pytest_cache

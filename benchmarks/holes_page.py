@@ -13,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 
 from benchmarks.files import FOLDER
+from benchmarks.results import machine_in_words
 from benchmarks.table import readable_seconds
 
 ROOT = Path(__file__).parents[1]
@@ -121,13 +122,8 @@ def draw(found: Curves, path: Path) -> None:
 
 
 def _machine(completion: Mapping[str, Any], components: Mapping[str, Any]) -> str:
-    machine, versions = completion["machine"], components["versions"] | completion["versions"]
-    return (
-        f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory_gigabytes']} GB, "
-        f"{machine['system']}; Python {machine['python']}. "
-        + ", ".join(f"{name} {version}" for name, version in versions.items())
-        + f". {completion['when'][:10]}, on a machine that others used at the same time."
-    )
+    both = {**completion, "versions": components["versions"] | completion["versions"]}
+    return f"{machine_in_words(both)}, on a machine that others used at the same time."
 
 
 def _contests(cases: list[Mapping[str, Any]]) -> list[str]:

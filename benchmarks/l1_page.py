@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.bench_l1 import LARGE, LONGEST_FIT, LONGEST_PATH, PROBLEMS
 from benchmarks.memory import peak_megabytes
+from benchmarks.results import machine_in_words
 from benchmarks.table import readable_seconds
 
 ROOT = Path(__file__).parents[1]
@@ -78,7 +79,6 @@ def page(
     slow = {case["data"]: _too_slow(case) for case in document["cases"]}
     fits = {data: medians for data, medians in cases.items() if not data.endswith("path")}
     walks = {data: medians for data, medians in cases.items() if data.endswith("path")}
-    machine, versions = document["machine"], document["versions"]
     clock = document.get("clock", "wall")
     absent = [f"{problem} ({what})" for problem in PROBLEMS for what in _absent(problem, cases)]
     lines = [
@@ -90,10 +90,7 @@ def page(
         f"{'processor time' if clock == 'cpu' else 'wall time'}. C_min is the smallest weight of the loss at which a "
         "column enters.",
         "",
-        f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory_gigabytes']} GB, "
-        f"{machine['system']}; Python {machine['python']}. "
-        + ", ".join(f"{name} {version}" for name, version in versions.items())
-        + f". {document['when'][:10]}.",
+        f"{machine_in_words(document)}.",
         "",
         *([document["note"], ""] if document.get("note") else []),
         "## Single fits",

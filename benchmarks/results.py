@@ -5,7 +5,7 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -73,6 +73,17 @@ def machine_facts() -> dict[str, Any]:
             {key: pool.get(key) for key in ("internal_api", "version", "num_threads")} for pool in threadpool_info()
         ],
     }
+
+
+def machine_in_words(document: Mapping[str, Any]) -> str:
+    """A sentence on the machine and the versions of a file of results, and its day."""
+    machine = document["machine"]
+    return (
+        f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory_gigabytes']} GB, "
+        f"{machine['system']}; Python {machine['python']}. "
+        + ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+        + f". {document['when'][:10]}"
+    )
 
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
