@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewer.extract.pls import _table
+from fewer.extract.pls import _moments, _table
 from fewer.extract.pls._table import CentredTable
 
 
@@ -48,7 +48,7 @@ def test_there_and_back_by_blocks_is_one_way_after_the_other(form, shift, monkey
     rng = np.random.default_rng(0)
     X, v = rng.normal(size=(31, 5)) + shift, rng.normal(size=5)
     exact = CentredTable(X)
-    for name, cells in (("_AT_HAND", 0), ("_ROW_BLOCK", 20), ("_COLUMN_BLOCK", 20)):
+    for name, cells in (("_AT_HAND", 0), ("ROW_BLOCK", 20), ("COLUMN_BLOCK", 20)):
         monkeypatch.setattr(_table, name, cells)  # so that there are four rows or columns in a block
     along, back = CentredTable(form(X), products_only=True).forth_and_back(v)
     np.testing.assert_allclose(along, exact.times(v), rtol=1e-9, atol=shift * 1e-13)
@@ -65,3 +65,18 @@ def test_in_single_precision_means_are_taken_from_a_copy():
     X = (rng.normal(size=(300, 2000)) + 9.5).astype(np.float32)
     square = CentredTable(X.astype(np.float64)).square
     assert CentredTable(X, products_only=True).square == pytest.approx(square, rel=5e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sums_over_blocks_of_rows_are_those_of_all_rows(dtype, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, Y = (rng.normal(size=(50, 3)) + 5).astype(dtype), rng.normal(size=(50, 2)) - 7
+    monkeypatch.setattr(_moments, "ROW_BLOCK", 0)  # six rows, twice as many as columns
+    found = _moments.Moments.of(X, Y)
+    X = X.astype(np.float64)
+    centred, targets = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    assert found.n_rows == 50
+    np.testing.assert_allclose(found.x_mean, X.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(found.xx, centred.T @ centred, atol=1e-12 if dtype is np.float64 else 1e-4)
+    np.testing.assert_allclose(found.xy, centred.T @ targets, atol=1e-12 if dtype is np.float64 else 1e-4)
+    np.testing.assert_allclose(found.yy, (targets**2).sum(axis=0))

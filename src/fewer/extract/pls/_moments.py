@@ -10,15 +10,17 @@ and ``W = X'U``, ``P = X'T`` at the end. Products square what rounding does: com
 about 1e-5 of its size are lost.
 """
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
+from sklearn.utils import gen_batches
 
 from fewer.extract.pls._factors import NOTHING_LEFT, Factors, Watch, keep_going
 from fewer.extract.pls._leading import largest_signs, leading_vector
 from fewer.extract.pls._nipals import along_columns
-from fewer.extract.pls._table import CentredTable, spread
+from fewer.extract.pls._table import ROW_BLOCK, CentredTable, spread
 
 ROUNDING = 1e-11
 """Share of the largest square below which a square from products is rounding."""
@@ -42,6 +44,16 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, Y: np.ndarray) -> "Moments":
+        """Of all rows, a block of them after the other, so that no table is centred as a whole."""
+        n_rows, n_columns = X.shape
+        if sparse.issparse(X):
+            return cls._of_block(X, Y)
+        # At least so many rows that joining sums, of the square of the columns, costs little beside making them.
+        blocks = gen_batches(n_rows, max(ROW_BLOCK // n_columns, 2 * n_columns))
+        return reduce(cls.joined, (cls._of_block(X[rows], Y[rows]) for rows in blocks))
+
+    @classmethod
+    def _of_block(cls, X: Any, Y: np.ndarray) -> "Moments":
         table = CentredTable(X)
         y_mean = Y.mean(axis=0)
         centred = Y - y_mean

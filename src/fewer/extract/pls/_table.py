@@ -16,7 +16,7 @@ MEANS_ARE_SMALL = 100.0
 """Squares of the means, in units of what is left without them, up to which products are centred rather than a copy."""
 
 _AT_HAND = 2**22
-_ROW_BLOCK, _COLUMN_BLOCK = 2**19, 2**18
+ROW_BLOCK, COLUMN_BLOCK = 2**19, 2**18
 """Cells of a table that is at hand as a whole when it is read a second time, and of the blocks of a larger one."""
 
 
@@ -99,7 +99,7 @@ class CentredTable:
         v = v.astype(self.dtype, copy=False)
         shift = float(self.mean @ v) if self.by_products else 0.0
         along, back = np.empty(self.shape[0]), np.zeros(self.shape[1])
-        for rows in gen_batches(self.shape[0], max(1, _ROW_BLOCK // self.shape[1])):
+        for rows in gen_batches(self.shape[0], max(1, ROW_BLOCK // self.shape[1])):
             block = self.values[rows]
             along[rows] = block @ v
             along[rows] -= shift
@@ -114,7 +114,7 @@ class CentredTable:
         t = t.astype(self.dtype, copy=False)
         total = float(t.sum())
         along, back = np.zeros(self.shape[0]), np.empty(self.shape[1])
-        for columns in gen_batches(self.shape[1], max(1, _COLUMN_BLOCK // self.shape[0])):
+        for columns in gen_batches(self.shape[1], max(1, COLUMN_BLOCK // self.shape[0])):
             block = self.values[:, columns]
             back[columns] = t @ block
             if self.by_products:
