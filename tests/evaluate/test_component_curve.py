@@ -89,6 +89,8 @@ def test_what_cannot_be_used_is_refused():
         component_curve(PLSRegressor(), X, pd.Series(np.ones(442)), n_components=2)
     with pytest.raises(TypeError, match="PCA does not predict"):
         component_curve(make_pipeline(StandardScaler(), PCA()), X, y)
+    with pytest.raises(ValueError, match="R2 needs two rows or more in each fold"):
+        component_curve(PLSRegressor(), X[:20], y[:20], n_components=2, cv=20)
     with pytest.raises(ValueError, match="'roc_auc' needs probabilities"):
         component_curve(PLSDiscriminant(), X, y > 100, scoring="roc_auc")
 

@@ -213,7 +213,7 @@ def test_columns_that_depend_on_each_other_count_once():
 @pytest.mark.parametrize("shape", [(20, 5), (10, 30)])
 def test_a_constant_target_is_predicted_by_its_mean(algorithm, shape):
     X = np.random.default_rng(0).normal(size=shape)
-    with pytest.warns(UserWarning, match="there are 0"):
+    with pytest.warns(UserWarning, match="there are 0, for y is constant: its mean is predicted"):
         model = PLSRegressor(2, algorithm=algorithm).fit(X, np.full(shape[0], 7.0))
     np.testing.assert_allclose(model.predict(X), 7)
     assert model.transform(X).shape == (shape[0], 0)
@@ -316,3 +316,79 @@ def test_pls_shrinkage_refuses_what_it_cannot_use():
         pls_shrinkage(X, np.where(y > 100, y, np.nan), 1)
     with pytest.warns(UserWarning, match="k=11 components are asked for, and there are 10"):
         pls_shrinkage(X, y, 11)
+
+
+def spectra(n_rows=60, n_columns=50, noise=0.01):
+    """Overlapping bands: the directions of the table fall by orders of magnitude."""
+    rng = np.random.default_rng(0)
+    places = np.linspace(0, 1, n_columns)
+    bands = np.exp(-(((places - rng.uniform(size=(7, 1))) / 0.15) ** 2))
+    amounts = rng.gamma(4, 0.25, size=(n_rows, 7))
+    X = amounts @ bands + noise * rng.normal(size=(n_rows, n_columns))
+    return X, amounts[:, 0] + 0.05 * rng.normal(size=n_rows)
+
+
+@pytest.mark.parametrize("n_components", [3, 10, 15])
+@pytest.mark.parametrize("shape", [(60, 50), (50, 60)])
+def test_shrinkage_factors_of_many_components_are_those_of_the_coefficients(n_components, shape):
+    X, y = spectra(*shape)
+    model, report = PLSRegressor(n_components).fit(X, y), pls_shrinkage(X, y, n_components)
+    left, sizes, right = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    factors = (right @ model.coef_) / (left.T @ (y - y.mean()) / sizes)
+    n_directions = len(report.eigenvalues)
+    np.testing.assert_allclose(report.factors[-1], factors[:n_directions], atol=1e-7)
+    np.testing.assert_allclose(model.shrinkage_factors_, factors[: len(model.shrinkage_factors_)], atol=1e-5)
+    np.testing.assert_allclose(report.coef_path[-1], model.coef_, atol=1e-8 * np.abs(model.coef_).max())
+
+
+def test_degrees_of_freedom_of_many_components_are_still_the_trace_of_the_derivative():
+    X, y = spectra()
+    step, traces = 1e-5, np.zeros(14)
+    for row, unit in enumerate(np.eye(len(y))):
+        up, down = (PLSRegressor(14).fit(X, y + way * step * unit).predict_path(X)[:, row] for way in (1, -1))
+        traces += (up - down) / (2 * step)
+    np.testing.assert_allclose(pls_shrinkage(X, y, 14).degrees_of_freedom, traces, rtol=1e-3)
+
+
+def test_rounding_is_no_component():
+    rng = np.random.default_rng(0)
+    bands = np.exp(-(((np.linspace(0, 1, 100) - rng.uniform(size=(8, 1))) / 0.2) ** 2))
+    amounts = rng.gamma(4, 0.25, size=(200, 8))
+    X, y = (amounts @ bands).round(6), amounts[:, 0] + 0.01 * rng.normal(size=200)
+    model = PLSRegressor(None).fit(X, y)
+    assert 8 <= model.n_components_ < 40  # what rounding to six digits left of 100 columns is not all used up
+    np.testing.assert_allclose(model.x_weights_.T @ model.x_weights_, np.eye(model.n_components_), atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(20, 6), (6, 20)])
+@pytest.mark.parametrize("size", [1e-100, 1e-80, 1e80, 1e120])
+def test_units_in_which_numbers_are_huge_or_tiny_do_not_matter(shape, size):
+    X, Y = tables(*shape, 1)
+    expected = PLSRegressor(2).fit(X, Y[:, 0]).predict(X)
+    np.testing.assert_allclose(PLSRegressor(2).fit(size * X, Y[:, 0]).predict(size * X), expected)
+    both = PLSRegressor(2).fit(size * X, size * Y[:, 0])
+    np.testing.assert_allclose(both.predict(size * X) / size, expected)
+
+
+@pytest.mark.parametrize("shape", [(20, 6), (6, 20)])
+@pytest.mark.parametrize("size", [1e-26, 1e18])
+def test_nor_do_they_in_single_precision(shape, size):
+    X, Y = tables(*shape, 1)
+    single = (size * (X - X.mean(axis=0))).astype(np.float32)
+    expected = PLSRegressor(2).fit(X, Y[:, 0]).predict(X)
+    np.testing.assert_allclose(PLSRegressor(2).fit(single, Y[:, 0]).predict(single), expected, rtol=1e-4)
+
+
+def test_blocks_of_rows_have_the_same_targets():
+    X, Y = tables(20, 5, 2)
+    model = PLSRegressor(1).partial_fit(X[:10], Y[:10])
+    with pytest.raises(ValueError, match="The number of targets is 1 here, and in the rows before it was 2"):
+        model.partial_fit(X[10:], Y[10:, 0])
+    assert model.partial_fit(X[10:], Y[10:]).coef_.shape == (2, 5)
+
+
+def test_the_spread_of_a_column_with_holes_is_that_of_what_is_observed():
+    X, Y = tables(30, 4, 1)
+    X[2:, 1] = np.nan
+    model = PLSRegressor(1, scale=True).fit(X, Y[:, 0])
+    np.testing.assert_allclose(model._x_scale, [np.std(column[~np.isnan(column)], ddof=1) for column in X.T])

@@ -83,7 +83,8 @@ def find(name: str) -> Method:
         cards = {card.name.lower(): card for card in catalogue().values()}
         if name.lower() in cards:
             return cards[name.lower()]
-    close = [cards[key].name for key in difflib.get_close_matches(name.lower(), cards, n=3, cutoff=0.5)]
+    begin = sorted(key for key in cards if key.startswith(name.lower()))[:5]
+    close = [cards[key].name for key in begin or difflib.get_close_matches(name.lower(), cards, n=3, cutoff=0.5)]
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
     raise CatalogueError(f"There is no method {name!r} in the catalogue.{hint} `fewer methods` lists them all.")
 

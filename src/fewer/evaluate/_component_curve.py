@@ -205,6 +205,7 @@ def component_curve(
     True
     """
     from sklearn.base import is_classifier
+    from sklearn.metrics import r2_score
 
     last = _last_step(estimator)
     if not hasattr(last, "predict_path"):
@@ -218,6 +219,11 @@ def component_curve(
     X, y, groups = _checked(X, y, groups, estimator)
     repeats = outer_folds(cv, X, y, classifier=classify, n_repeats=n_repeats, groups=groups, random_state=random_state)
     metric = _metric(scoring, classify)
+    if metric is r2_score and any(len(fold.test) < 2 for folds in repeats for fold in folds):
+        raise ValueError(
+            "R2 needs two rows or more in each fold, and there is one with a single row; take "
+            "scoring='neg_mean_squared_error', or fewer folds."
+        )
     job = _Job(X, y, _sized(estimator, int(n_components)), metric)
     tasks = [fold for folds in repeats for fold in folds]
     done = values_of(_scored, tasks, job, engine=engine, description="Component curve", only_all=True)

@@ -172,9 +172,9 @@ def krylov(table: CentredTable, y: np.ndarray, n_components: int, watch: Watch =
         if found.add(weight, y) is None or watch(found.n_found):
             break
         # A w without what the basis has of it; nothing but rounding is left when the space does not grow any more.
-        step = table.back(table.times(weight))
+        step = table.back(table.times(weight) / table.size)
         following = _removed(step, basis[: found.n_found])
-        floor = rounding(table) * table.square
+        floor = rounding(table) * table.size
     return found.factors()
 
 

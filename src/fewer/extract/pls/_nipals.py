@@ -44,7 +44,9 @@ def nipals(
     floor = rounding(table)
     sizes = (table.square, float(np.vdot(Y, Y)))
     found = along_columns(products, table.back(Y), n_components, sizes, (floor, floor**2), watch, max_iter, tol)
-    return found._replace(scores=scores[: found.n_components].T)
+    if found.n_components < n_components:
+        scores = scores[: found.n_components].copy()  # so that the room of the others is free
+    return found._replace(scores=scores.T)
 
 
 def along_columns(
@@ -63,18 +65,22 @@ def along_columns(
     what X'Y has left, and the square of a score, is rounding.
     """
     n_columns, n_targets = S.shape
-    S, (x_square, y_square) = S.copy(), sizes
+    x_square, y_square = sizes
+    unit = float(np.sqrt(x_square) * np.sqrt(y_square)) or 1.0
+    S = S / unit  # so that units in which the table and the targets are huge or tiny do not matter
     arrays = [np.empty((n_components, size)) for size in (n_columns, n_columns, n_columns, n_targets)]
     weights, rotations, x_loadings, y_loadings = arrays
     squares = np.empty(n_components)
-    nothing = floors[0] * np.sqrt(x_square * y_square)
     found = 0
-    while found < n_components and np.linalg.norm(S) > nothing:
-        # Weights of NIPALS are orthogonal; what rounding has left in S must not change that.
+    while found < n_components and (left := float(np.linalg.norm(S))) > floors[0]:
+        # Weights of NIPALS are orthogonal; what rounding has left in S must not change that, nor pass for a component.
         weight = leading_pair(S, max_iter, tol)[0]
         for _ in range(2):
             weight = weight - (weights[:found] @ weight) @ weights[:found]
-        weight /= np.linalg.norm(weight)
+        length = float(np.linalg.norm(weight))
+        if left * length <= floors[0]:
+            break
+        weight /= length
         rotation = weight - (x_loadings[:found] @ weight) @ rotations[:found]
         # A second time, for what rounding has left: scores are orthogonal where r'X'X r_j is zero.
         rotation -= (x_loadings[:found] @ rotation) @ rotations[:found]
@@ -89,7 +95,7 @@ def along_columns(
         if watch(found):
             break
     W, R, P, Q = (array[:found].T for array in arrays)
-    return Factors(W, R, P, Q, None, squares[:found])
+    return Factors(W, R, P, Q * unit, None, squares[:found])
 
 
 def _along_rows(table: CentredTable, y: np.ndarray, n_components: int, watch: Watch) -> Factors:
@@ -97,20 +103,21 @@ def _along_rows(table: CentredTable, y: np.ndarray, n_components: int, watch: Wa
     n_rows, n_columns = table.shape
     units, weights = np.empty((n_components, n_rows)), np.empty((n_components, n_columns))
     lengths, y_loadings, mixing = np.empty(n_components), np.empty(n_components), np.eye(n_components)
-    shortest = rounding(table) * table.size
+    least = rounding(table)
     y_size = left = float(np.linalg.norm(y))
     found = 0
-    while found < n_components and left > 0:
-        weights[found], score = table.back_and_forth(y / left)
+    while found < n_components and left > 0 and table.size > 0:
+        # By the size of the table, so that units in which it is huge or tiny do not matter.
+        weights[found], score = table.back_and_forth(y / left / table.size)
         size = float(np.linalg.norm(weights[found]))
-        if size * left <= shortest * y_size:
+        if size * left <= least * y_size:
             break
         for _ in range(2):
             along = units[:found] @ score
             score -= along @ units[:found]
             mixing[found] -= along @ mixing[:found]
         length = float(np.linalg.norm(score))
-        if length <= shortest * size:
+        if length <= least * table.size * size:
             break
         units[found], lengths[found] = score / length, length / size
         mixing[found] /= length

@@ -14,7 +14,6 @@ from fewer._estimators import fit_steps
 from fewer.catalogue import method
 from fewer.extract.pls._holed_extractor import HoledExtractor
 from fewer.extract.pls._moments import Moments
-from fewer.extract.pls._shrinkage_factors import pls_factors_of
 from fewer.extract.pls._solution import Settings, Solution, of_moments, solution
 from fewer.extract.pls._vip import vip_scores
 
@@ -45,7 +44,8 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         "nipals" (PLS1 and PLS2) works on the table itself and takes holes (NaN). "kernel" gives the same from the
         products of columns or of rows, whichever are fewer: faster for many components of a table that is long or
         wide, with half of the digits where columns are nearly dependent. "krylov" gives the same for one target, as
-        conjugate gradients. "simpls" is the same for one target, and a little different for several.
+        conjugate gradients, without the components that are weak in the table. "simpls" predicts the same for one
+        target, by other weights (and so ``vip_``), and a little different for several.
     scale : bool, default=False
         Whether columns and targets are brought to unit variance; coefficients are in the units of the table all the
         same. Without it, columns count by their spread.
@@ -193,7 +193,8 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
 
             found = solution(X, Y, wanted, self._settings, watch)
             if not stopped:
-                self._number_of_components(found.factors.n_components, WHY_NO_MORE)
+                why = WHY_NO_MORE if found.y_square else "for y is constant: its mean is predicted"
+                self._number_of_components(found.factors.n_components, why)
             self._keep(found, X.dtype)
         return self
 
@@ -226,6 +227,12 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
             The estimator, fitted to all rows so far.
         """
         first = not hasattr(self, "_moments")
+        n_targets = np.shape(y)[1] if np.ndim(y) == 2 else 1
+        if not first and n_targets != len(self._moments.y_mean):
+            raise ValueError(
+                f"The number of targets is {n_targets} here, and in the rows before it was "
+                f"{len(self._moments.y_mean)}; give the same ones with every block of rows."
+            )
         X, Y = self._checked(X, y, reset=first, ensure_min_samples=1, ensure_all_finite=True)
         sums = Moments.of(X, Y)
         self._moments = sums if first else self._moments.joined(sums)
@@ -273,8 +280,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         self.vip_ = vip_scores(factors.weights, taken_y).astype(dtype)
         self.ritz_values_ = factors.ritz_values()
         self.n_iter_ = max(factors.n_components, 1)
-        known = found.eigenvalues
-        self.shrinkage_factors_ = None if known is None else pls_factors_of(known, self.ritz_values_)
+        self.shrinkage_factors_ = found.shrinkage_factors
         B = (factors.y_loadings * found.y_scale[:, None]) @ components
         intercept = found.y_mean - B @ found.x_mean
         self.coef_ = (B[0] if self._one_target else B).astype(dtype)
@@ -283,6 +289,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
     @property
     def coef_path_(self) -> np.ndarray:
         """Coefficients after 1, 2, ... components."""
+        check_is_fitted(self)
         targets = (self.y_loadings_.T * self._y_scale).astype(self.components_.dtype)
         path = np.cumsum(targets[:, :, None] * self.components_[:, None, :], axis=0)
         return path[:, 0] if self._one_target else path
@@ -308,8 +315,10 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
             targets = table @ self.coef_.T + self.intercept_
         if np.isfinite(targets).all():
             return targets
-        scores = self._scores_of(self._with_holes(X, reset=False))
-        return self._of_targets(scores @ self.y_loadings_.T * self._y_scale + self._y_mean)
+        if isinstance(table, np.ndarray) and self._takes_holes and np.isnan(table).any() and not np.isinf(table).any():
+            return self._of_targets(self._scores_of(table) @ self.y_loadings_.T * self._y_scale + self._y_mean)
+        self._with_holes(X, reset=False)
+        return targets
 
     def predict_path(self, X: Any) -> np.ndarray:
         """Targets of the rows after 1, 2, ... components.

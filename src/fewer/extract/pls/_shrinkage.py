@@ -24,7 +24,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from fewer._estimators import checked_array, warn_caller
 from fewer._figures import GREY, PALETTE, Result, line, new_figure
 from fewer.catalogue import method
-from fewer.extract.pls._shrinkage_factors import pls_factors_of
+from fewer.extract.pls._shrinkage_factors import NOTHING_ALONG, shrinkage_factors
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -160,20 +160,19 @@ def pls_shrinkage(X: Any, y: Any, k: int) -> PLSShrinkage:
     n_found = len(scores.units)
     if n_found < k:
         warn_caller(f"k={k} components are asked for, and there are {n_found}; all of them are shown.")
-    pieces = spectrum.along / spectrum.sizes
-    factors, ritz_values = [], []
-    for number in range(1, n_found + 1):
-        ritz_values.append(_ritz_values(eigenvalues, scores.units[:number]))
-        factors.append(pls_factors_of(eigenvalues, ritz_values[-1]))
-    table = np.reshape(factors, (n_found, len(eigenvalues)))
-    ols = float(np.linalg.norm(pieces)) or 1.0
+    ritz_values = [_ritz_values(eigenvalues, scores.units[:number]) for number in range(1, n_found + 1)]
+    fits = np.cumsum((scores.units @ spectrum.along)[:, None] * scores.units, axis=0)
+    factors = [
+        shrinkage_factors(fit, spectrum.along, eigenvalues, ritz) for fit, ritz in zip(fits, ritz_values, strict=True)
+    ]
+    ols = float(np.linalg.norm(spectrum.along / spectrum.sizes)) or 1.0
     return PLSShrinkage(
         eigenvalues=eigenvalues,
-        factors=table,
+        factors=np.reshape(factors, fits.shape),
         ritz_values=ritz_values,
         degrees_of_freedom=_degrees_of_freedom(spectrum.along, scores),
-        norm_ratios=np.linalg.norm(table * pieces, axis=1) / ols,
-        coef_path=(table * pieces) @ spectrum.directions,
+        norm_ratios=np.linalg.norm(fits / spectrum.sizes, axis=1) / ols,
+        coef_path=(fits / spectrum.sizes) @ spectrum.directions,
     )
 
 
@@ -221,7 +220,11 @@ def _scores(eigenvalues: np.ndarray, along: np.ndarray, most: int) -> _Scores:
         units.append(unit)
         polynomials.append(polynomial)
     shape = (len(units), len(along))
-    return _Scores(np.reshape(units, shape), np.reshape(polynomials, shape))
+    vectors, values = np.reshape(units, shape), np.reshape(polynomials, shape)
+    # A score is its polynomial times what y has along each direction, and rounding does not grow in scores.
+    goes = np.abs(along) > NOTHING_ALONG * np.abs(along).max(initial=0)
+    values[:, goes] = vectors[:, goes] / along[goes]
+    return _Scores(vectors, values)
 
 
 def _ritz_values(eigenvalues: np.ndarray, units: np.ndarray) -> np.ndarray:

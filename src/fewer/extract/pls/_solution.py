@@ -9,6 +9,7 @@ from fewer.extract.pls._factors import Factors, Watch, keep_going, krylov, simpl
 from fewer.extract.pls._missing import nipals_with_holes, observed_part
 from fewer.extract.pls._moments import Moments, from_column_products, from_row_products, of_rows
 from fewer.extract.pls._nipals import nipals
+from fewer.extract.pls._shrinkage_factors import shrinkage_factors
 from fewer.extract.pls._table import CentredTable, column_means, spread
 
 _CHEAP_PRODUCTS = 1e8
@@ -17,7 +18,7 @@ _CHEAP_EIGENVALUES = 500
 
 
 class Solution(NamedTuple):
-    """Components; mean and scale of columns and targets; the whole squares |X|^2, |Y|^2; eigenvalues of X'X or None."""
+    """Components; mean and scale of columns and targets; the whole squares |X|^2, |Y|^2; shrinkage factors or None."""
 
     factors: Factors
     x_mean: np.ndarray
@@ -26,7 +27,7 @@ class Solution(NamedTuple):
     y_scale: np.ndarray
     x_square: float
     y_square: float
-    eigenvalues: np.ndarray | None
+    shrinkage_factors: np.ndarray | None
 
 
 class Settings(NamedTuple):
@@ -62,8 +63,8 @@ def solution(X: Any, Y: np.ndarray, n_components: int, settings: Settings, watch
     else:
         by = simpls if settings.algorithm == "simpls" else nipals
         found = by(table, targets, n_components, watch, *rounds)
-    eigenvalues = _eigenvalues_of_table(table, products) if Y.shape[1] == 1 else None
-    return Solution(found, table.mean, table.scale, y_mean, y_scale, table.square, y_square, eigenvalues)
+    factors = _shrinkage_of_table(table, products, targets[:, 0], found) if Y.shape[1] == 1 else None
+    return Solution(found, table.mean, table.scale, y_mean, y_scale, table.square, y_square, factors)
 
 
 def of_moments(sums: Moments, n_components: int, settings: Settings, watch: Watch = keep_going) -> Solution:
@@ -71,11 +72,10 @@ def of_moments(sums: Moments, n_components: int, settings: Settings, watch: Watc
     x_scale, y_scale = sums.scales() if settings.scale else (np.ones_like(sums.x_mean), np.ones_like(sums.y_mean))
     A = sums.xx / np.outer(x_scale, x_scale)
     y_square = float(np.sum(sums.yy / y_scale**2))
-    found = from_column_products(
-        A, sums.xy / np.outer(x_scale, y_scale), n_components, y_square, watch, settings.max_iter, settings.tol
-    )
-    eigenvalues = _eigenvalues(A) if len(y_scale) == 1 else None
-    return Solution(found, sums.x_mean, x_scale, sums.y_mean, y_scale, float(np.trace(A)), y_square, eigenvalues)
+    S = sums.xy / np.outer(x_scale, y_scale)
+    found = from_column_products(A, S, n_components, y_square, watch, settings.max_iter, settings.tol)
+    factors = _shrinkage_of_columns(A, S[:, 0], found) if len(y_scale) == 1 else None
+    return Solution(found, sums.x_mean, x_scale, sums.y_mean, y_scale, float(np.trace(A)), y_square, factors)
 
 
 def _standard(Y: np.ndarray, scale: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -91,21 +91,44 @@ def _observed_mean_and_scale(X: np.ndarray, scale: bool) -> tuple[np.ndarray, np
     if not scale:
         return mean, np.ones_like(mean)
     variance = np.where(there, X - mean, 0) ** 2
-    return mean, spread(variance.sum(axis=0) / counts, mean, X.shape[0], X.dtype)
+    return mean, spread(variance.sum(axis=0) / counts, mean, counts, X.dtype)
 
 
-def _eigenvalues_of_table(table: CentredTable, products: np.ndarray | None) -> np.ndarray | None:
-    shorter = min(table.shape)
-    if products is None:
-        if shorter > _CHEAP_EIGENVALUES or shorter * table.shape[0] * table.shape[1] > _CHEAP_PRODUCTS:
-            return None
-        products = table.column_products() if table.shape[1] <= table.shape[0] else table.row_products()
-    return _eigenvalues(products)
+def _shrinkage_of_table(
+    table: CentredTable, products: np.ndarray | None, y: np.ndarray, found: Factors
+) -> np.ndarray | None:
+    """Shrinkage factors along the principal directions, the largest first; None where they would cost much."""
+    n_rows, n_columns = table.shape
+    shorter = min(n_rows, n_columns)
+    if products is None and (shorter > _CHEAP_EIGENVALUES or shorter * n_rows * n_columns > _CHEAP_PRODUCTS):
+        return None
+    if n_columns <= n_rows:
+        A = table.column_products() if products is None else products
+        return _shrinkage_of_columns(A, table.back(y), found)
+    directions = _principal_directions(table.row_products() if products is None else products)
+    if directions is None:
+        return None
+    eigenvalues, V = directions
+    fit = found.scores @ found.y_loadings[0]
+    return shrinkage_factors(V.T @ fit, V.T @ y, eigenvalues, found.ritz_values())
 
 
-def _eigenvalues(products: np.ndarray) -> np.ndarray | None:
-    """Those that are more than rounding, the largest first."""
+def _shrinkage_of_columns(A: np.ndarray, z: np.ndarray, found: Factors) -> np.ndarray | None:
+    """The same from ``A = X'X`` and ``z = X'y``."""
+    directions = _principal_directions(A)
+    if directions is None:
+        return None
+    eigenvalues, U = directions
+    sizes = np.sqrt(eigenvalues)
+    fit = sizes * (U.T @ found.coefficients()[:, 0])
+    return shrinkage_factors(fit, U.T @ z / sizes, eigenvalues, found.ritz_values())
+
+
+def _principal_directions(products: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Eigenvalues that are more than rounding, the largest first, and their vectors as columns."""
     if len(products) > _CHEAP_EIGENVALUES:
         return None
-    values = linalg.eigvalsh(products, check_finite=False)[::-1]
-    return values[values > np.finfo(np.float64).eps * len(values) * max(values[0], 0)]
+    values, vectors = linalg.eigh(products, check_finite=False)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > np.finfo(np.float64).eps * len(values) * max(values[0], 0)
+    return values[kept], vectors[:, kept]

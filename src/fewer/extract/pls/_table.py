@@ -93,9 +93,10 @@ class CentredTable:
 
     def forth_and_back(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows along a direction, and the columns times that: the table is read once."""
+        size = self.size or 1.0  # by which what goes back is of a size for single precision, too
         if self._at_hand:
             along = self.times(v)
-            return along, self.back(along)
+            return along, size * self.back(along / size)
         v = v.astype(self.dtype, copy=False)
         shift = float(self.mean @ v) if self.by_products else 0.0
         along, back = np.empty(self.shape[0]), np.zeros(self.shape[1])
@@ -103,7 +104,8 @@ class CentredTable:
             block = self.values[rows]
             along[rows] = block @ v
             along[rows] -= shift
-            back += along[rows].astype(self.dtype, copy=False) @ block
+            back += (along[rows] / size).astype(self.dtype, copy=False) @ block
+        back *= size
         return along, back - self.mean * along.sum() if self.by_products else back
 
     def back_and_forth(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -147,16 +149,18 @@ class CentredTable:
         return (scaled.T @ scaled).toarray() - self.shape[0] * np.outer(mean, mean)
 
 
-def spread(variance: np.ndarray, mean: np.ndarray, n_rows: int, dtype: Any) -> np.ndarray:
+def spread(variance: np.ndarray, mean: np.ndarray, n_rows: int | np.ndarray, dtype: Any) -> np.ndarray:
     """Standard deviation with n - 1 of each column; 1 for a constant one, of which rounding may leave a little."""
     rounding = float(np.finfo(dtype).eps) * np.sqrt(n_rows) * np.abs(mean)
-    deviation = np.sqrt(np.maximum(variance, 0) * n_rows / max(n_rows - 1, 1))
+    deviation = np.sqrt(np.maximum(variance, 0) * n_rows / np.maximum(n_rows - 1, 1))
     return np.where(deviation > rounding, deviation, 1.0)
 
 
 def _sum_of_squares(X: np.ndarray) -> float:
     flat = X.ravel(order="K")
-    return float(np.dot(flat, flat))
+    if X.dtype == np.float64:
+        return float(np.dot(flat, flat))
+    return float(np.einsum("i,i->", flat, flat, dtype=np.float64))  # else squares may be beyond single precision
 
 
 def column_means(X: np.ndarray) -> np.ndarray:
