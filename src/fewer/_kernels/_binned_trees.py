@@ -8,6 +8,7 @@ pass over the rows and one over the bins.
 import numpy as np
 from numba import njit
 
+from fewer._kernels._copied import copy_into
 from fewer._kernels._draws import distinct_bootstrap_rows, draw_below
 
 
@@ -84,7 +85,7 @@ def _partition(bins, cut, rows, scratch):
         else:
             scratch[n_right] = row
             n_right += 1
-    rows[n_left:] = scratch[:n_right]
+    copy_into(rows[n_left:], scratch[:n_right])
     return n_left
 
 

@@ -8,6 +8,8 @@ noise. The rows that a sparse column does not store are merged in afterwards as 
 import numpy as np
 from numba import njit
 
+from fewer._kernels._copied import copy_into
+
 _COLUMNS_AT_ONCE = 1024
 """So many that the running means stay in the cache while the rows go by."""
 
@@ -19,7 +21,7 @@ def add_rows(X, classes, counts, means, squares):
     before = counts.copy()
     for start in range(0, n_columns, _COLUMNS_AT_ONCE):
         stop = min(start + _COLUMNS_AT_ONCE, n_columns)
-        counts[:] = before
+        copy_into(counts, before)
         for row in range(n_rows):
             code = classes[row]
             counts[code] += 1

@@ -7,6 +7,8 @@ The entropy of a table of counts c with n rows is ``log n - sum(c log c) / n``. 
 import numpy as np
 from numba import njit
 
+from fewer._kernels._copied import copy_into
+
 
 @njit(cache=True, nogil=True)
 def joint_sums(codes, n_levels, columns, target, n_target, xlogx):
@@ -41,7 +43,7 @@ def sparse_joint_sums(indptr, indices, codes, zero_codes, n_levels, columns, tar
     for place in range(columns.size):
         column = columns[place]
         zero = zero_codes[column]
-        table[zero, :] = target_counts
+        copy_into(table[zero], target_counts)
         for entry in range(indptr[column], indptr[column + 1]):
             t = target[indices[entry]]
             table[zero, t] -= 1

@@ -8,6 +8,8 @@ few columns the normal equations ``(G - G_F) B = Z'Y - Z_F'Y_F`` are smaller tha
 import numpy as np
 from numba import njit
 
+from fewer._kernels._copied import copy_into
+
 
 @njit(cache=True, nogil=True)
 def _cholesky(a, size):
@@ -141,19 +143,24 @@ def left_out_by_normal_equations(Z, G, ZY, Y, folds, n_folds, keep_factors, fitt
             slot = fold if keep_factors else 0
             if labelling == 0 or not keep_factors:
                 left = Z[rows]
-                factors[slot] = G - np.dot(left.T, left)
+                products = np.dot(left.T, left)
+                for i in range(n_columns):
+                    for k in range(n_columns):
+                        factors[slot, i, k] = G[i, k] - products[i, k]
                 kept_log_dets[fold] = _cholesky(factors[slot], n_columns)
             log_dets[labelling, fold] = kept_log_dets[fold]
             if kept_log_dets[fold] == -np.inf:
                 continue
-            right[:] = ZY[labelling]
+            for c in range(n_columns):
+                copy_into(right[c], ZY[labelling, c])
             for i in range(rows.shape[0]):
                 for t in range(n_targets):
                     value = Y[labelling, rows[i], t]
                     if value != 0.0:
                         for c in range(n_columns):
                             right[c, t] -= Z[rows[i], c] * value
-            solution[:] = right
+            for c in range(n_columns):
+                copy_into(solution[c], right[c])
             _solve(factors[slot], n_columns, solution, n_targets)
             for s in range(n_targets):
                 for t in range(n_targets):

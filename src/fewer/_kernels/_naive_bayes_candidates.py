@@ -8,6 +8,8 @@ afresh.
 import numpy as np
 from numba import njit
 
+from fewer._kernels._copied import copy_into
+
 
 @njit(cache=True, nogil=True)
 def fold_moments(X, codes, n_classes, member):
@@ -40,10 +42,11 @@ def fold_moments(X, codes, n_classes, member):
                     away = X[row, column] - middle[column]
                     spreads[fold, column] += away * away / total
         for one in range(n_classes):
-            if counts[fold, one] == 0:
-                variances[fold, one] = 1.0
-            else:
-                variances[fold, one] /= counts[fold, one]
+            for column in range(n_columns):
+                if counts[fold, one] == 0:
+                    variances[fold, one, column] = 1.0
+                else:
+                    variances[fold, one, column] /= counts[fold, one]
     return means, variances, spreads, counts
 
 
@@ -121,7 +124,7 @@ def hits_with(X, queries, starts, moments, log_shares, smoothing, subset, candid
                         x, subset, means[fold], variances[fold], own_extra, log_shares[fold], own_logs, own_sums
                     )
                 else:
-                    own_sums[:] = sums[query]
+                    copy_into(own_sums, sums[query])
                 best, winner = -np.inf, -1
                 for one in range(n_classes):
                     value = own_sums[one]

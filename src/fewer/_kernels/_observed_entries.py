@@ -7,6 +7,8 @@ so that threads can share the table.
 import numpy as np
 from numba import njit
 
+from fewer._kernels._copied import copy_into
+
 _REORDERED = {"reassoc", "contract"}  # lets sums be vectorised; NaN and infinity keep their meaning
 
 
@@ -76,7 +78,7 @@ def fill_ridge_rows(start, stop, indptr, indices, order, values, thin, penalties
         for k in range(rank):
             gram[k, k] += penalties[k]
         _solve_in_place(gram, right)
-        out[i] = right
+        copy_into(out[i], right)
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDERED)

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from fewer._kernels._copied import copy_into
 from fewer._kernels._cuts import equal_frequency_cuts_of, mdl_cut_places
 
 
@@ -10,9 +11,9 @@ from fewer._kernels._cuts import equal_frequency_cuts_of, mdl_cut_places
 def _fill_sorted(stored, n_zeros, values):
     """Write the sorted column: negative values, zeros that are not stored, the others; and say where zeros start."""
     n_negative = np.searchsorted(stored, 0)
-    values[:n_negative] = stored[:n_negative]
+    copy_into(values, stored[:n_negative])
     values[n_negative : n_negative + n_zeros] = 0
-    values[n_negative + n_zeros :] = stored[n_negative:]
+    copy_into(values[n_negative + n_zeros :], stored[n_negative:])
     return n_negative
 
 

@@ -7,6 +7,8 @@ The loss of a merge is ``g(a) + g(b) - g(a + b)`` for clusters with joint shares
 import numpy as np
 from numba import njit
 
+from fewer._kernels._copied import copy_into
+
 
 @njit(cache=True, nogil=True)
 def _information(shares):
@@ -49,7 +51,7 @@ def _nearest(losses, place, n_open):
 @njit(cache=True, nogil=True)
 def _open(table, own, losses, nearest, words, place, shares, word):
     """Open a cluster of one word in a free place."""
-    table[place] = shares
+    copy_into(table[place], shares)
     own[place] = _information(shares)
     words[place] = word
     _set_losses(table, own, losses, place, place + 1)
@@ -70,11 +72,12 @@ def _merge_closest(table, own, losses, nearest, words, parents, n_open):
     if second < first:
         first, second = second, first
     parents[words[second]] = words[first]
-    table[first] += table[second]
+    for label in range(table.shape[1]):
+        table[first, label] += table[second, label]
     own[first] = _information(table[first])
     last = n_open - 1
-    table[second], own[second], words[second] = table[last], own[last], words[last]
-    nearest[second] = nearest[last]
+    copy_into(table[second], table[last])
+    own[second], words[second], nearest[second] = own[last], words[last], nearest[last]
     for other in range(last):
         losses[second, other] = losses[last, other]
         losses[other, second] = losses[other, last]
