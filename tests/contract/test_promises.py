@@ -24,15 +24,17 @@ for card in CARDS:
 def scikit_learn_checks():
     """Each estimator with the checks of scikit-learn by name, the quick ones and the slow ones.
 
-    Slow are those of the second and further examples of a card, and those of scipy's sparse matrices: they do what
-    those of the first example and of sparse arrays do.
+    Slow are those of the second and further examples of a card, those of scipy's sparse matrices, and those that are
+    there a second time with tables that cannot be written to: they do what those of the first example, of sparse arrays
+    and of plain tables do. That a fit writes to no table is a quick check of its own.
     """
     seen = set()
     for (card, estimator), _, name in ESTIMATORS:
         quick, slow = {}, {}
         for _, check in estimator_checks_generator(estimator):
             inner = check if isinstance(check, partial) else partial(check)
-            repeats = card.name in seen or inner.func.__name__ == "check_estimator_sparse_matrix"
+            again = inner.func.__name__ == "check_estimator_sparse_matrix" or "readonly_memmap" in inner.keywords
+            repeats = card.name in seen or again
             given = ",".join(f"{key}={value}" for key, value in inner.keywords.items())
             title = inner.func.__name__ + (f"({given})" if given else "")
             (slow if repeats else quick)[title] = partial(check, estimator)

@@ -26,7 +26,7 @@ from fewer.complete.factorization._weights import entry_weights
     when="Columns are points (or sensors) that belong to a few things which each move in their own way; holes allowed.",
     cost="O(n p q^2 + n q^3) time for a step, with q the dimensions of all things together; O(n p) memory",
     paper="sfm-factorization",
-    examples=lambda: [SubspaceSegmentation(subspace_dim=2, max_iter=30, n_init=3)],
+    examples=lambda: [SubspaceSegmentation(subspace_dim=2, max_iter=10, n_init=2)],
 )
 class SubspaceSegmentation(FactorizationBase):
     """Tell which columns belong together: each lies in one of several subspaces.

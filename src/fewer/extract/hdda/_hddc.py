@@ -33,7 +33,7 @@ _ROWS_FOR_KMEANS = 2000
     "covariances to estimate and k-means sees round clusters only.",
     cost="O(k n p min(n, p) + k min(n, p)^3) time a step, O(n min(n, p)) memory beside the table",
     paper="hdda",
-    examples=lambda: [HDDC(n_clusters=3, n_dims=2, tol=0.01), HDDC(n_init=2, init="random", max_iter=20)],
+    examples=lambda: [HDDC(n_clusters=3, n_dims=2, max_iter=20, tol=0.01), HDDC(n_init=2, init="random", max_iter=20)],
 )
 class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
     """Clustering in which every cluster has a subspace of its own.

@@ -50,7 +50,7 @@ _ROWS_OF_A_DIMENSION = 3
     "and a constant g for the grid; O((n + m) p) memory",
     paper="zhu-reduced-rank-npda",
     examples=lambda: [
-        ProjectionPursuitDiscriminant(n_monte_carlo=1000, n_restarts=1, max_iter=20),
+        ProjectionPursuitDiscriminant(n_monte_carlo=300, n_restarts=1, max_iter=10),
         ProjectionPursuitDiscriminant(direction="backward", n_restarts=1, max_iter=20),
     ],
 )
