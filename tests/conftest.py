@@ -1,5 +1,6 @@
 """Options of the whole test suite."""
 
+import gc
 import os
 import sys
 
@@ -41,3 +42,8 @@ def pytest_collection_modifyitems(config, items):
     if slow:
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if "slow" not in item.keywords]
+
+
+def pytest_collection_finish(session):
+    """What thousands of collected tests are made of stays until the end: nobody needs to look for garbage in it."""
+    gc.freeze()

@@ -21,20 +21,29 @@ for card in CARDS:
         UNBUILT.append(f"{card.name} needs arguments ({error}): give its card examples=lambda: [{card.name}(...)]")
 
 
+# Every sparse format with every width of indices: quick are the promise that dense and sparse give the same, and the
+# check of the tag. Tables that are no arrays: quick are the checks of plain ones, which these repeat. What comes
+# a second time with tables that cannot be written to (``readonly_memmap``) has a quick check of its own too.
+SLOW = {
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_transformer_data_not_an_array",
+    "check_classifier_data_not_an_array",
+    "check_regressor_data_not_an_array",
+}
+
+
 def scikit_learn_checks():
     """Each estimator with the checks of scikit-learn by name, the quick ones and the slow ones.
 
-    Slow are those of the second and further examples of a card, those of scipy's sparse matrices, and those that are
-    there a second time with tables that cannot be written to: they do what those of the first example, of sparse arrays
-    and of plain tables do. That a fit writes to no table is a quick check of its own.
+    Slow are those of the second and further examples of a card, and those in ``SLOW``: of each there is a quick form.
     """
     seen = set()
     for (card, estimator), _, name in ESTIMATORS:
         quick, slow = {}, {}
         for _, check in estimator_checks_generator(estimator):
             inner = check if isinstance(check, partial) else partial(check)
-            again = inner.func.__name__ == "check_estimator_sparse_matrix" or "readonly_memmap" in inner.keywords
-            repeats = card.name in seen or again
+            repeats = card.name in seen or inner.func.__name__ in SLOW or "readonly_memmap" in inner.keywords
             given = ",".join(f"{key}={value}" for key, value in inner.keywords.items())
             title = inner.func.__name__ + (f"({given})" if given else "")
             (slow if repeats else quick)[title] = partial(check, estimator)

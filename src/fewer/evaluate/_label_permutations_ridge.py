@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fewer._kernels._left_out_fits import left_out_by_normal_equations, left_out_by_residuals
+from fewer._kernels._read_only import read_only
 
 WORST_CONDITION = 1e12
 """Beyond this the plain fit itself is rounding."""
@@ -39,14 +40,16 @@ class LeftOutFits:
         same = bool((folds == folds[0]).all())
         if self.residual_matrix is not None:
             MY = np.ascontiguousarray(np.einsum("ij,ljt->lit", self.residual_matrix, Y, optimize=True))
-            left_out_by_residuals(self.residual_matrix, MY, Y, folds, n_folds, same, fitted, explained, log_dets)
+            residual_matrix = read_only(self.residual_matrix)
+            left_out_by_residuals(residual_matrix, MY, Y, folds, n_folds, same, fitted, explained, log_dets)
             # Products of the rows that stay, less their residual products.
             explained = products_of_rest(Y, folds, n_folds) - (np.swapaxes(Y, 1, 2) @ MY)[:, None] + explained
             return fitted, explained, log_dets
         assert self.columns is not None
         assert self.gram is not None
         ZY = np.ascontiguousarray(np.einsum("ic,lit->lct", self.columns, Y, optimize=True))
-        left_out_by_normal_equations(self.columns, self.gram, ZY, Y, folds, n_folds, same, fitted, explained, log_dets)
+        columns, gram = read_only(self.columns), read_only(self.gram)
+        left_out_by_normal_equations(columns, gram, ZY, Y, folds, n_folds, same, fitted, explained, log_dets)
         return fitted, explained, log_dets - np.linalg.slogdet(self.gram)[1]
 
 

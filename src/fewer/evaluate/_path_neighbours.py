@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fewer._kernels._path_neighbours import path_neighbours
+from fewer._kernels._read_only import read_only
 from fewer.evaluate._subset_path import SubsetPath
 
 
@@ -46,7 +47,12 @@ def _neighbours(model: Any, train: np.ndarray, test: np.ndarray, path: SubsetPat
     stops = np.cumsum([len(added) for added, _ in schedule])
     afresh = np.array([fresh for _, fresh in schedule])
     nearest, squares = path_neighbours(
-        np.ascontiguousarray(train.T), np.ascontiguousarray(test), columns, stops, afresh, model.n_neighbors
+        read_only(np.ascontiguousarray(train.T)),
+        read_only(np.ascontiguousarray(test)),
+        columns,
+        stops,
+        afresh,
+        model.n_neighbors,
     )
     if model.weights == "uniform":
         return nearest, np.ones_like(squares)

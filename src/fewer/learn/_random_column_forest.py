@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from fewer._estimators import encoded_classes, fit_steps, validated
 from fewer._kernels._random_column_trees import NO_CHANCE_LEVEL, GrownTree, grown_trees
 from fewer._kernels._ranked_columns import ranked_columns
+from fewer._kernels._read_only import read_only
 from fewer._kernels._tree_votes import add_sparse_votes, add_votes
 from fewer.catalogue import method
 
@@ -53,10 +54,11 @@ class VotingTrees:
 
     def add_votes(self, place: int, X: Any, wanted: np.ndarray, votes: np.ndarray) -> None:
         """Add the class shares that one tree gives the wanted rows; X is dense or in CSR format."""
+        columns, rights, values, shares = map(read_only, self.trees[place])
         if sparse.issparse(X):
-            add_sparse_votes(X.indptr, X.indices, X.data, wanted, *self.trees[place], votes)
+            add_sparse_votes(X.indptr, X.indices, X.data, wanted, columns, rights, values, shares, votes)
         else:
-            add_votes(X, wanted, *self.trees[place], votes)
+            add_votes(read_only(X), wanted, columns, rights, values, shares, votes)
 
     def mean_votes(self, X: Any, n_classes: int) -> np.ndarray:
         """Class shares, averaged over all trees."""

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from fewer._kernels._cuts import equal_frequency_cuts, intervals, mdl_intervals
+from fewer._kernels._read_only import read_only
 from fewer._kernels._sparse_cuts import sparse_equal_frequency_cuts, sparse_intervals, sparse_mdl_intervals
 
 Discretisation = Literal["mdl", "equal_frequency", "equal_width"]
@@ -190,7 +191,8 @@ def _mdl_levels(columns: np.ndarray, classes: np.ndarray | None) -> tuple[np.nda
     codes = np.empty(columns.shape, dtype=np.int32)
     n_levels = np.empty(len(columns), dtype=np.int64)
     order = np.argsort(columns, axis=1)
-    mdl_intervals(columns.astype(np.float64, copy=False), order, *_for_mdl(classes, columns.shape[1]), codes, n_levels)
+    values = read_only(columns.astype(np.float64, copy=False))
+    mdl_intervals(values, order, *_for_mdl(classes, columns.shape[1]), codes, n_levels)
     return codes, n_levels
 
 

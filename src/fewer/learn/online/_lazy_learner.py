@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from fewer._kernels._dual_averaging import Rule, average_weights, lazy_pass, weights_of
+from fewer._kernels._read_only import read_only
 from fewer.learn.online._recipe import N_MEASURED, Recipe
 
 
@@ -39,10 +40,10 @@ class LazyLearner:
 
     def learn(self, X: Any, y: np.ndarray, order: np.ndarray) -> None:
         recipe = self.recipe
-        rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else X
+        rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else read_only(X)
         to_measure = max(N_MEASURED - self.n_rows, 0) if recipe.gamma is None else 0
         self.t, self.gamma, lost = lazy_pass(
-            rows, order, y, recipe.batch_size, recipe.code, self.rule, recipe.fit_intercept,
+            rows, order, read_only(y), recipe.batch_size, recipe.code, self.rule, recipe.fit_intercept,
             self.sums, self.weight_sums, self.counted_to, self.t, self.gamma, to_measure,
             self.share, self.judged,
         )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from fewer._kernels._class_moments import add_rows, sparse_class_moments
+from fewer._kernels._read_only import read_only
 
 _ENTRIES_AT_ONCE = 1 << 18
 """Entries of a row block that is copied, where a table does not store its rows one after the other."""
@@ -59,7 +60,7 @@ def class_moments(X: Any, codes: np.ndarray) -> ClassMoments:
     means, squares = np.zeros((n_classes, X.shape[1])), np.zeros((n_classes, X.shape[1]))
     seen = np.zeros(n_classes)
     for rows, block in row_blocks(X):
-        add_rows(block, codes[rows], seen, means, squares)
+        add_rows(read_only(block), codes[rows], seen, means, squares)
     return ClassMoments(counts, means, squares)
 
 
