@@ -19,7 +19,7 @@ def battery():
         "noise": (X, rng.permutation(np.repeat([0, 1], 60))),
     }
     estimators = {"tree": DecisionTreeClassifier(max_depth=4), "naive Bayes": GaussianNB()}
-    return PermutationBattery(estimators, datasets, cv=3, n_permutations=40, n_repeats=1, alpha=0.2, random_state=0)
+    return PermutationBattery(estimators, datasets, cv=2, n_permutations=40, n_repeats=1, alpha=0.2, random_state=0)
 
 
 @pytest.fixture(scope="module")

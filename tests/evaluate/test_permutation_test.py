@@ -210,8 +210,10 @@ def test_a_frame_with_categories_and_gaps_is_taken_as_it_is(product):
     assert permutation_test(DecisionTreeClassifier(), numbers, pl.Series(y), **options).p_value == 1 / 20
 
 
-@pytest.mark.parametrize("null", NULLS)
-@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array, sparse.coo_array])
+@pytest.mark.parametrize(
+    ("null", "form"),
+    [*((null, sparse.csr_array) for null in NULLS), (NULLS[0], sparse.csc_array), (NULLS[-1], sparse.coo_array)],
+)
 def test_sparse_tables_are_taken(null, form):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 30)
@@ -342,7 +344,7 @@ def test_constant_labels_are_refused(noise):
     "random_state", [3, np.random.RandomState(0), np.random.default_rng(0), None], ids=["int", "old", "new", "none"]
 )
 def test_every_kind_of_seed_is_taken(noise, random_state):
-    tested = permutation_test(GaussianNB(), *noise, n_permutations=19, random_state=random_state)
+    tested = permutation_test(GaussianNB(), *noise, n_permutations=19, n_repeats=2, random_state=random_state)
     assert 0.05 <= tested.p_value <= 1
 
 

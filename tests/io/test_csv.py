@@ -274,7 +274,7 @@ def test_ten_thousand_columns(file):
 FIELDS = st.text(st.sampled_from('",\r\na é'), max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rows=st.lists(st.lists(FIELDS, min_size=3, max_size=3), min_size=1, max_size=8), chunk=st.integers(1, 40))
 def test_scanning_in_chunks_finds_the_records_that_the_csv_module_wrote(rows, chunk):
     text = io.StringIO(newline="")

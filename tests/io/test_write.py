@@ -121,7 +121,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), min_s
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(st.none() | WORDS, st.integers(-9, 9), WORDS), min_size=1, max_size=6),
     names=st.lists(WORDS, min_size=3, max_size=3, unique=True),

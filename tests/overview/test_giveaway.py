@@ -27,7 +27,7 @@ def found_in(table, target):
 
 
 def test_noise_gives_nothing_away_in_a_wide_table(rng):
-    X = rng.normal(size=(60, 8000))
+    X = rng.normal(size=(60, 4000))
     for target in (rng.permutation(np.arange(60) % 2), rng.permutation(np.arange(60) % 4), rng.normal(size=60)):
         description = describe(read_table(X, target=target))
         assert description.give_aways_checked

@@ -61,7 +61,7 @@ def test_every_solver_reaches_the_optima_and_their_supports(cancer, solver, figu
     worst = 0.0
     for (loss, C), (value, n_nonzero) in OPTIMA.items():
         for options in [{"shrinking": True}, {"shrinking": False}] if solver == "cdn" else [{}]:
-            found = solved(solver, L1Problem.of(loss, X, y, C=C), 1e-9, **options)
+            found = solved(solver, L1Problem.of(loss, X, y, C=C), 1e-7, **options)
             worst = max(worst, abs(found.objective - value) / value)
             assert np.count_nonzero(found.coefficients) == n_nonzero
     assert worst < 1e-5

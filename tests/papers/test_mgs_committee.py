@@ -112,7 +112,7 @@ def test_only_against_everyone_two_classes_alike_have_no_marker(figure):
 def test_selection_inside_of_the_folds_finds_nothing_in_noise(figure):
     model = make_pipeline(OVEFoldChangeSelector(n_per_class=10), OVRLinearSVMCommittee(tol=1e-4))
     inside, outside = [], []
-    for seed in range(10):
+    for seed in range(5):
         X = np.random.default_rng(seed).normal(size=(60, 2000))
         y = np.repeat([0, 1, 2], 20)
         folds = StratifiedKFold(10, shuffle=True, random_state=seed)

@@ -227,10 +227,10 @@ def test_p_values_are_those_of_scikit_learn(classifier, cv, shape, figure):
     y = np.repeat([0, 1], shape[0] // 2)
     X = rng.normal(size=shape) + 0.4 * y[:, None]
     state = np.random.RandomState(7)
-    orders = [state.permutation(len(y)) for _ in range(20)]
+    orders = [state.permutation(len(y)) for _ in range(8)]
     ours = permutation_test(classifier, X, y, cv=cv, permutations=orders, scoring="accuracy")
     score, scores, p_value = permutation_test_score(
-        classifier, X, y, cv=cv, n_permutations=20, random_state=np.random.RandomState(7), scoring="accuracy"
+        classifier, X, y, cv=cv, n_permutations=8, random_state=np.random.RandomState(7), scoring="accuracy"
     )
     assert ours.observed[0] == score
     np.testing.assert_array_equal(ours.null_errors, scores)

@@ -202,7 +202,7 @@ def test_the_audit_of_real_data_gives_a_bias_table(figure):
         {"selectkbest__k": [2, 10], "svc__C": [0.1, 10.0]},
         cv=3,
     )
-    audit = protocol_audit(search, X.iloc[::4], y.iloc[::4], cv=5, n_repeats=2, random_state=0)
+    audit = protocol_audit(search, X.iloc[::4], y.iloc[::4], cv=4, n_repeats=1, random_state=0)
     table = {row["protocol"]: row for row in audit.table()}
     assert set(table) == {"internal", "external", "median", "external_selection"}
     for protocol, row in table.items():

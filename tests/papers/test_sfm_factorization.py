@@ -109,7 +109,7 @@ def check_recipe_a(cells, seeds, figure):
 
 @pytest.mark.claim("sfm-factorization", 3)
 def test_structure_with_half_of_it_missing(figure):
-    check_recipe_a([RECIPE_A[-1]], range(2), figure)
+    check_recipe_a([RECIPE_A[-1]], range(1), figure)
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def test_time_fills_frames_that_nobody_saw(figure):
     table[rows] = np.nan
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        options = {"n_coordinates": 2, "max_iter": 100}
+        options = {"n_coordinates": 2, "max_iter": 50}
         smooth = factorised(table, temporal="second_order", **options)
         static = factorised(table, **options)
         error = rmse(smooth.reconstruct(smooth.scores_)[rows], clean[rows])
@@ -197,7 +197,7 @@ def test_two_things_in_motion_are_told_apart(figure):
 @pytest.mark.claim("sfm-factorization", 7)
 def test_correlated_coordinates_are_weighed_together(figure):
     ratios = []
-    for seed in range(3):
+    for seed in range(2):
         rng = np.random.default_rng(200 + seed)
         points, clean, _ = cylinder(seed, 0.0, 0.0)
         covariance = 0.2**2 * np.array([[1.0, 0.9], [0.9, 1.0]])

@@ -71,10 +71,10 @@ def test_evaluations_are_counted(n_columns, size, figure):
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "neg_log_loss"])
 def test_subsets_are_those_of_scikit_learn(direction, scoring, figure):
     equal = 0
-    for seed in range(3):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
-        y = rng.integers(0, 3, 90)
-        X = rng.normal(size=(90, 5)) + 0.5 * y[:, None] * (rng.random(5) < 0.4)
+        y = rng.integers(0, 3, 60)
+        X = rng.normal(size=(60, 4)) + 0.5 * y[:, None] * (rng.random(4) < 0.4)
         settings = {"direction": direction, "n_features_to_select": 2, "scoring": scoring, "cv": 3}
         theirs = SequentialFeatureSelector(GaussianNB(), **settings).fit(X, y)
         ours = SequentialSearch(GaussianNB(), **settings).fit(X, y)
@@ -85,5 +85,5 @@ def test_subsets_are_those_of_scikit_learn(direction, scoring, figure):
                 X, y
             )
             assert np.array_equal(theirs.get_support(), fast.get_support())
-    figure(f"{direction}, {scoring or 'accuracy'}: {equal} of 3 equal")
-    assert equal == 3
+    figure(f"{direction}, {scoring or 'accuracy'}: {equal} of 2 equal")
+    assert equal == 2

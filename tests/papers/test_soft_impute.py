@@ -161,7 +161,7 @@ def test_a_complete_table_is_shrunk_and_the_largest_penalty_leaves_nothing(figur
 @pytest.mark.claim("soft-impute", 6)
 def test_a_warm_path_takes_about_half_the_steps(figure):
     _, table, _ = problem(0, 4, 3.0, 0.5, 60, 50)
-    options = {"n_lambdas": 50, "lambda_min_ratio": 0.1, "tol": 1e-4}
+    options = {"n_lambdas": 30, "lambda_min_ratio": 0.1, "tol": 1e-4}
     warm = SoftImpute(**options).fit(table)
     cold = SoftImpute(warm_start=False, **options).fit(table)
     ratio = warm.n_iter_ / cold.n_iter_
@@ -182,7 +182,7 @@ def sparse_problem(n_rows, n_columns, n_observed, rank, snr, seed=0):
 
 @pytest.mark.claim("soft-impute", 7)
 def test_sparse_tables_are_fitted_as_their_dense_forms(figure):
-    stored = sparse_problem(300, 300, 8500, 5, 10.0)
+    stored = sparse_problem(150, 150, 4200, 5, 10.0)
     dense = np.full(stored.shape, np.nan)
     entries = stored.tocoo()
     dense[entries.row, entries.col] = entries.data

@@ -173,10 +173,10 @@ def test_sums_over_steps_are_right_at_any_length(short, plain):
 def test_pieces_are_the_whole_also_when_saved_between(rows, options):
     import pickle
 
-    X, y = rows
+    X, y = (part[:400] for part in rows)
     whole = RDAClassifier(alpha=0.002, shuffle=False, **options).fit(sparse.csr_array(X), y)
     pieces = RDAClassifier(alpha=0.002, **options)
-    for start in range(0, 1500, 50):  # gamma is still measured in the second piece
+    for start in range(0, 400, 50):  # gamma is still measured in the second piece
         pieces.partial_fit(sparse.csr_array(X[start : start + 50]), y[start : start + 50], classes=[-1, 1])
         pieces = pickle.loads(pickle.dumps(pieces))
     assert np.array_equal(pieces.coef_, whole.coef_)

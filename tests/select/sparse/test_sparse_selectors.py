@@ -125,7 +125,7 @@ def test_a_path_that_ends_early_ranks_the_first_columns_as_the_whole_one_does(n_
     first = whole.ranking_ <= 4
     assert np.array_equal(short.ranking_[first], whole.ranking_[first])
     assert np.count_nonzero(short.scores_) < np.count_nonzero(whole.scores_)
-    options = {"n_features_each": 4, "n_pairs": 5, "threshold": 0.6, "random_state": 0}
+    options = {"n_features_each": 4, "n_pairs": 2, "threshold": 0.6, "random_state": 0}
     by_whole = StabilitySelection(SparsePathSelector(), **options).fit(X, y)
     assert np.array_equal(StabilitySelection(**options).fit(X, y).scores_, by_whole.scores_)
 
