@@ -21,13 +21,17 @@ for card in CARDS:
         UNBUILT.append(f"{card.name} needs arguments ({error}): give its card examples=lambda: [{card.name}(...)]")
 
 
-# Every sparse format with every width of indices: quick are the promise that dense and sparse give the same, and the
-# check of the tag. Tables that are no arrays: quick are the checks of plain ones, which these repeat. What comes
-# a second time with tables that cannot be written to (``readonly_memmap``) has a quick check of its own too.
+# Each of these has a quick form: a promise, or another check. What comes a second time with tables that cannot be
+# written to (``readonly_memmap``) is slow too, beside check_readonly_memmap_input.
 SLOW = {
-    "check_estimator_sparse_array",
+    "check_estimator_sparse_array",  # every format, every width of indices; dense and sparse give the same
     "check_estimator_sparse_matrix",
-    "check_transformer_data_not_an_array",
+    "check_transformer_preserve_dtypes",  # float32 stays float32; check_estimators_dtypes
+    "check_fit_idempotent",  # the same random_state gives the same result
+    "check_pipeline_consistency",
+    "check_estimators_pickle",  # it is saved and loaded safely
+    "check_n_features_in_after_fitting",  # bad input gets a clear error
+    "check_transformer_data_not_an_array",  # check_transformer_general
     "check_classifier_data_not_an_array",
     "check_regressor_data_not_an_array",
 }

@@ -45,6 +45,7 @@ def test_ctrl_c_returns_what_is_done_and_leaves_no_process_behind(tmp_path, whol
         text=True,
         start_new_session=True,
         env={**os.environ, "TMPDIR": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background are deaf to it
     )
     try:
         while len(list(started.glob("long-*"))) < 2:  # both workers are in the middle of a task

@@ -93,9 +93,9 @@ def gaussian_fit(Z: np.ndarray, W: np.ndarray, channel: Channel) -> Fit:
     "memory",
     paper="avim",
     examples=lambda: [
-        VariationalInfoMax(n_init=2, max_iter=3),
-        VariationalInfoMax(n_components=3, objective="hybrid", n_init=2, max_iter=3),
-        VariationalInfoMax(n_aux=2, aux="free", n_init=2, max_iter=10),
+        VariationalInfoMax(n_init=1, max_iter=3),
+        VariationalInfoMax(n_components=3, objective="hybrid", n_init=1, max_iter=3),
+        VariationalInfoMax(n_aux=2, aux="free", n_init=2, max_iter=4),
     ],
 )
 class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):

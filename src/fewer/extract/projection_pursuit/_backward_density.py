@@ -82,7 +82,7 @@ def flattened(
     cost="O(s t n (p + c) + n p^2) time for each step, for s starts of t iterations and a constant c for the grid; "
     "O(n p) memory",
     paper="zhu-reduced-rank-npda",
-    examples=lambda: [BackwardProjectionPursuitDensity(n_steps=3, n_restarts=1, max_iter=20, tol=0.0)],
+    examples=lambda: [BackwardProjectionPursuitDensity(n_steps=2, n_restarts=1, max_iter=10, tol=0.0)],
 )
 class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extractor):
     """A table made normal along one direction after the other, and its density by that map.

@@ -65,7 +65,7 @@ def explored(
     cost="O(s t n (p + c) + n p^2) time for each direction, for s starts of t steps and a constant c for the grid; "
     "O(n p) memory",
     paper="zhu-flexible-discriminant-directions",
-    examples=lambda: [ExploratoryProjectionPursuit(n_restarts=1, max_iter=30)],
+    examples=lambda: [ExploratoryProjectionPursuit(n_restarts=1, max_iter=10)],
 )
 class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
     """Directions along which a table looks least like a normal distribution.

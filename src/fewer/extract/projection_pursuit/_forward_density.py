@@ -78,7 +78,7 @@ def _gain_along(Z: np.ndarray, model: RidgeModel, width: float) -> Criterion:
     cost="O(s t (n + m) (p + c)) time for each ridge, for s starts of t steps, m Monte Carlo points and a constant c "
     "for the grid; O((n + m) p) memory",
     paper="zhu-reduced-rank-npda",
-    examples=lambda: [ForwardProjectionPursuitDensity(n_ridges=2, n_monte_carlo=1000, n_restarts=1, max_iter=20)],
+    examples=lambda: [ForwardProjectionPursuitDensity(n_ridges=2, n_monte_carlo=300, n_restarts=1, max_iter=10)],
 )
 class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, LinearExtractor):
     """A density: a normal one, corrected along the directions where it is furthest from the rows.

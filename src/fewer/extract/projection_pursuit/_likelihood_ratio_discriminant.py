@@ -35,7 +35,7 @@ _MOST_TOGETHER = 3
     cost="O(s t n (p + c)) time for each direction, for s starts of t steps and a constant c for the grid; O(n p) "
     "memory. With strategy 'nested' or 'subspace' O(s t (n p + m^2)) for m = min(n, 1,000) rows.",
     paper="zhu-flexible-discriminant-directions",
-    examples=lambda: [LikelihoodRatioDiscriminant(n_restarts=1, max_iter=30)],
+    examples=lambda: [LikelihoodRatioDiscriminant(n_restarts=1, max_iter=10)],
 )
 class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
     """Directions along which the densities of classes differ most, in whatever way.

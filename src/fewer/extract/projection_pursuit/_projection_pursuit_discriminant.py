@@ -51,7 +51,7 @@ _ROWS_OF_A_DIMENSION = 3
     paper="zhu-reduced-rank-npda",
     examples=lambda: [
         ProjectionPursuitDiscriminant(n_monte_carlo=300, n_restarts=1, max_iter=10),
-        ProjectionPursuitDiscriminant(direction="backward", n_restarts=1, max_iter=20),
+        ProjectionPursuitDiscriminant(direction="backward", n_restarts=1, max_iter=10),
     ],
 )
 class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, LinearExtractor):
