@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from fewer._kernels._information_bound import projection_slopes, row_slopes
 from fewer.extract import VariationalInfoMax, compare_to_pca, im_bound
-from fewer.extract.information._bound import Channel, bound, decoders_of, second_moments
-from fewer.extract.information._code_step import Spectrum, code_value
+from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments
 
 
 def rows_with_outliers(n_rows=300, seed=0):
@@ -60,17 +60,17 @@ def test_the_bound_is_the_printed_formula(shape):
     assert model.score(new) == pytest.approx(printed_bound(new, model), rel=1e-8)
 
 
-def test_the_value_of_a_projection_is_the_bound_but_for_a_constant():
+def test_directions_count_by_their_span_and_rows_add_up_to_the_bound():
     rng = np.random.default_rng(0)
-    Z, channel = rng.normal(size=(50, 5)), Channel(0.6, 0.2, 5)
+    Z, channel = rng.normal(size=(50, 5)), Channel(0.6, 0.2, 7)
     pi = rng.dirichlet([1, 1], size=50)
-    C = second_moments(Z, pi)
-    gaps = []
+    C, shares = second_moments(Z, pi), pi.mean(axis=0)
     for _ in range(3):
-        W = np.linalg.qr(rng.normal(size=(5, 2)))[0].T
-        value = code_value(W, Spectrum.of(C, pi.mean(axis=0)), channel)[0]
-        gaps.append(bound(pi, decoders_of(C, W, channel), channel, sent=False) - value)
-    np.testing.assert_allclose(gaps, gaps[0])
+        B = rng.normal(size=(2, 5))
+        value, _, forms, constants = projection_slopes(B, C, shares, *channel)
+        expected = bound(pi, decoders_of(C, polar(B), channel), channel, sent=True)
+        assert value == pytest.approx(expected, rel=1e-12)
+        assert np.mean(np.sum(pi * row_slopes(Z, forms, constants), axis=1)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_gaussian_is_pca():

@@ -8,10 +8,11 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 
+from fewer._kernels._information_bound import softmax_bound
 from fewer.extract import VariationalInfoMax, im_bound
-from fewer.extract.information._bound import Channel, bound, decoders_of, second_moments, slopes_of_rows, softmax
-from fewer.extract.information._code_step import Spectrum, code_value, polar_value
-from fewer.extract.information._im_algorithm import Auxiliary, Recipe, auxiliary_value, im_fit
+from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments, softmax
+from fewer.extract.information._climbs import Auxiliary
+from fewer.extract.information._im_algorithm import Recipe, im_fit
 from fewer.extract.information._starts import clustered_states, random_states
 
 PRINTED = {"noise_variance": 1.0, "reg": 0.05}
@@ -182,40 +183,20 @@ def test_gradients_are_those_of_finite_differences(figure):
     Z = rng.normal(size=(60, 7)) * np.linspace(2, 0.3, 7)
     Z[:20] *= 3
     channel = Channel(0.5, 0.1, 9)
-    V, b = rng.normal(size=(3, 7)), rng.normal(size=3)
-    pi = softmax(Z, V, b)
-    W = random_directions(2, 7, 1)
-    C = second_moments(Z, pi)
-    spectrum = Spectrum.of(C, pi.mean(axis=0))
-    B = W + 0.3 * rng.normal(size=W.shape)
-
-    def whole(flat):
-        return bound(pi, decoders_of(C, flat.reshape(W.shape), channel), channel, sent=False)
-
-    def turned(flat):
-        return polar_value(flat.reshape(W.shape), spectrum, channel)[0]
-
-    gaps = [relative(code_value(B, spectrum, channel)[1], numeric(whole, B))]
-    gaps.append(relative(polar_value(B, spectrum, channel)[1], numeric(turned, B)))
-    decoders = decoders_of(C, W, channel)
-    slopes = slopes_of_rows(Z, W, decoders, channel)
-    weights = np.column_stack([V, b]) + 0.1 * rng.normal(size=(3, 8))
+    weights = rng.normal(size=(3, 8))
+    B = random_directions(2, 7, 1) + 0.3 * rng.normal(size=(2, 7))
+    gaps = []
     for sent in (False, True):
-        prior = np.log(pi.mean(axis=0))
 
-        def worth(flat, sent=sent, prior=prior):
-            return auxiliary_value(flat.reshape(weights.shape), Z, slopes, prior, sent)[0]
+        def whole(weights, B, sent=sent):
+            """The bound with decoders refitted, for orthonormal directions with the span of B."""
+            pi = softmax(Z, weights[:, :-1], weights[:, -1])
+            return bound(pi, decoders_of(second_moments(Z, pi), polar(B), channel), channel, sent=sent)
 
-        gaps.append(relative(auxiliary_value(weights, Z, slopes, prior, sent)[1], numeric(worth, weights)))
-
-    # Where we stand, the gradient of the auxiliary step is that of the bound itself, decoders refitted.
-    def refitted(flat):
-        moved = softmax(Z, *np.hsplit(flat.reshape(3, 8), [7])[:1], flat.reshape(3, 8)[:, -1])
-        return bound(moved, decoders_of(second_moments(Z, moved), W, channel), channel, sent=False)
-
-    here = np.column_stack([V, b])
-    gradient = auxiliary_value(here, Z, slopes, np.log(pi.mean(axis=0)), False)[1]
-    gaps.append(relative(gradient, numeric(refitted, here)))
+        value, in_weights, in_B = softmax_bound(Z, weights, B, *channel, sent)
+        assert value == pytest.approx(whole(weights, B), rel=1e-12)
+        gaps.append(relative(in_weights, numeric(lambda flat: whole(flat.reshape(3, 8), B), weights)))
+        gaps.append(relative(in_B, numeric(lambda flat: whole(weights, flat.reshape(2, 7)), B)))
     figure(f"largest relative error {max(gaps):.0e}")
     assert max(gaps) < 1e-5
 

@@ -90,15 +90,6 @@ def entropies(pi: np.ndarray, prior: np.ndarray) -> float:
     return float(np.mean(np.sum(pi * (np.log(np.maximum(prior, 1e-300)) - log_or_zero(pi)), axis=1)))
 
 
-def slopes_of_rows(Z: np.ndarray, W: np.ndarray, decoders: Decoders, channel: Channel) -> np.ndarray:
-    """What each row adds to F under each decoder, to first order: L_ij with the slopes A_j for S_j^-1."""
-    E_part = channel.noise * np.einsum("jak,jab,jbk->j", decoders.U, decoders.slope, decoders.U)
-    E = decoders.C - decoders.U @ (W @ decoders.C)
-    at_rest = decoders.height - np.einsum("jab,jab->j", decoders.slope, E)
-    constants = E_part + at_rest + channel.n_columns * _LOG_TWO_PI
-    return -0.5 * (distortions(Z, W, decoders.U, decoders.slope) + constants)
-
-
 def log_densities(Z: np.ndarray, W: np.ndarray, decoders: Decoders, channel: Channel) -> np.ndarray:
     """L_ij, of any rows in the span of the training rows."""
     noise = channel.noise * np.einsum("jak,jab,jbk->j", decoders.U, decoders.inverse, decoders.U)
@@ -130,3 +121,9 @@ def normalized(logits: np.ndarray) -> np.ndarray:
 def log_or_zero(pi: np.ndarray) -> np.ndarray:
     """Logarithm, and 0 for 0, which is what ``pi log pi`` needs."""
     return np.log(np.where(pi > 0, pi, 1))
+
+
+def polar(B: np.ndarray) -> np.ndarray:
+    """``(BB')^-1/2 B``: the nearest matrix with orthonormal rows."""
+    left, _, right = linalg.svd(B, full_matrices=False, check_finite=False)
+    return left @ right

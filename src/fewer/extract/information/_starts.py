@@ -8,13 +8,15 @@ import warnings
 import numpy as np
 from sklearn.cluster import KMeans
 
-from fewer.extract.information._code_step import polar
+from fewer.extract.information._bound import polar
 
 Softmax = tuple[np.ndarray, np.ndarray]
 """Weights v_j of (states, coordinates), and b_j."""
 
-_SMALL = 0.1
+_SMALL = 0.3
 """Standard deviation of the weights at random, for a table of unit variance."""
+_SOFTER = 3.0
+"""Variance of a cluster at the start, as a multiple of what it is."""
 
 
 def random_states(Z: np.ndarray, axes: np.ndarray, n_aux: int, rng: np.random.RandomState) -> Softmax:
@@ -29,10 +31,13 @@ def random_directions(n_components: int, axes: np.ndarray, rng: np.random.Random
 
 
 def clustered_states(Z: np.ndarray, n_aux: int, rng: np.random.RandomState) -> Softmax:
-    """The softmax of round clusters around the centres c of k-means, ``exp((2 c'z - |c|^2) / (2 variance))``."""
+    """The softmax of round clusters around the centres c of k-means, ``exp((2 c'z - |c|^2) / (2 variance))``.
+
+    The variance is more than that of the clusters: rows between two centres, which may go either way, move the softmax.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fewer distinct rows than clusters: some centres are the same then
         found = KMeans(min(n_aux, len(Z)), n_init=1, random_state=rng).fit(Z)
-    variance = max(found.inertia_ / Z.size, 1e-6 * np.mean(Z**2))
+    variance = _SOFTER * max(found.inertia_ / Z.size, 1e-6 * np.mean(Z**2))
     centres = found.cluster_centers_
     return -centres / variance, np.sum(centres**2, axis=1) / (2 * variance)

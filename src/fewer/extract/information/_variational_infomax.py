@@ -28,13 +28,14 @@ from fewer.extract.information._bound import (
     second_moments,
     softmax,
 )
-from fewer.extract.information._im_algorithm import Auxiliary, Fit, Recipe, continued, im_fit
+from fewer.extract.information._climbs import Auxiliary
+from fewer.extract.information._im_algorithm import Fit, Recipe, continued, from_start, im_fit
 from fewer.extract.information._starts import clustered_states, random_directions, random_states
 
 _MANY_ROWS = 5000
 """Of more rows, starts are tried on so many of them, and the best one goes on with all."""
-_TRIAL, _KEPT = 5, 3
-"""All starts take five steps, and one in three of each kind goes on."""
+_TRIAL, _KEPT = 2, 5
+"""All starts take two steps, and one in five of each kind goes on."""
 _SMALL_TABLE = 1_000_000
 """Cells; up to so many, a sparse table is made dense, so that both give the same to the last bit."""
 _FLOOR = 0.05
@@ -89,7 +90,7 @@ def gaussian_fit(Z: np.ndarray, W: np.ndarray, channel: Channel) -> Fit:
     when="Rows are to be told from a few noisy numbers (a narrow channel, a code to reconstruct from), and they are "
     "far from Gaussian: clusters of different shape, a few rows with most of the variance. Otherwise PCA, which is its "
     "answer for Gaussian rows.",
-    cost="O(J (n r^2 + r^3)) time for each of some ten steps and each start, for J decoders and r = min(n, p); O(n r) "
+    cost="O(J (n r^2 + r^3)) time for each of some hundred moves, for J decoders and r = min(n, p); O(n r) "
     "memory",
     paper="avim",
     examples=lambda: [
@@ -124,9 +125,10 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         Added to the variances of all decoders, without which the bound has no limit for fewer rows than columns. "auto"
         is a twentieth of the mean variance of a column. Bounds can be compared only for the same ``reg`` and noise.
     max_iter : int, default=100
-        Most steps from each start; one improves directions, decoders and auxiliary variable once.
-    tol : float, default=1e-6
-        A start ends when a step gains less, in nats.
+        Most steps from each start; one is ten moves of directions and auxiliary variable uphill, or four turns of each
+        if the variable is free.
+    tol : float, default=1e-4
+        A start ends when a step gains less, in nats. Bounds for other rows of the same kind differ by far more.
     n_init : int, default=10
         Number of starts, of which the best is kept. By turns, the auxiliary variable starts at random, hardly depending
         on the rows, and from clusters of them. All take five steps, and the best third of each kind goes on. Of more
@@ -234,7 +236,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         aux="softmax",
         reg="auto",
         max_iter=100,
-        tol=1e-6,
+        tol=1e-4,
         n_init=10,
         init="pca",
         n_jobs=None,
@@ -323,7 +325,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
             V, b = clustered_states(some, self.n_aux, rng) if number % 2 else random_states(some, axes, self.n_aux, rng)
             starts.append((W, softmax(some, V, b), Auxiliary(None, None) if recipe.free else Auxiliary(V, b)))
         trial = recipe._replace(max_iter=min(_TRIAL, recipe.max_iter))
-        fits = self._climbs([delayed(im_fit)(some, *start, trial, stop) for start in starts])
+        fits = self._climbs([delayed(from_start)(some, *start, trial, stop) for start in starts])
         # Random states take longer to come off the ground than clusters, so that each kind has its own leaders.
         order = sorted(range(len(fits)), key=lambda start: -fits[start].trace[-1])
         kinds = ([start for start in order if start % 2 == kind] for kind in (0, 1))

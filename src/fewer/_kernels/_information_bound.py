@@ -1,0 +1,166 @@
+"""The bound of ``fewer.extract.information`` at a projection and soft states of the rows, and its slopes in both.
+
+``B`` is any matrix with the span of the projection: with noise of covariance ``s^2 B B'`` its codes tell as much as
+those of orthonormal directions with noise ``s^2 I``.
+"""
+
+import numpy as np
+from numba import njit
+
+_LOG_TWO_PI = float(np.log(2 * np.pi))
+
+
+@njit(cache=True, nogil=True)
+def _product(A, B):
+    """One compiled product for all contiguous matrices."""
+    return np.dot(A, B)
+
+
+@njit(cache=True, nogil=True)
+def _transposed(A, n_columns):
+    """The transpose of the first columns, contiguous."""
+    turned = np.empty((n_columns, len(A)))
+    for a in range(len(A)):
+        for b in range(n_columns):
+            turned[b, a] = A[a, b]
+    return turned
+
+
+@njit(cache=True, nogil=True)
+def weighted_moments(Z, pi):
+    """Second moments (J, r, r) of rows with weights ``pi`` (rows, J), not centred again; zero where all weights are."""
+    n_rows, n_axes = Z.shape
+    n_states = pi.shape[1]
+    moments = np.zeros((n_states, n_axes, n_axes))
+    weighted = np.empty((n_axes, n_rows))
+    for j in range(n_states):
+        total = 0.0
+        for i in range(n_rows):
+            total += pi[i, j]
+        if total <= 0:
+            continue
+        for i in range(n_rows):
+            share = pi[i, j] / total
+            for a in range(n_axes):
+                weighted[a, i] = share * Z[i, a]
+        np.dot(weighted, Z, moments[j])
+    return moments
+
+
+@njit(cache=True, nogil=True)
+def projection_slopes(B, C, shares, noise, reg, n_columns):
+    """``-1/2 sum_j pbar_j (h(E_j) + p log 2 pi)``, its gradient in B, and what a row adds under each decoder.
+
+    That is ``-1/2 (z'M_j z + m_j)``, with M (J, r, r) and m (J,) given; the value is minus infinity if an S_j is not
+    positive definite.
+    """
+    n_states, n_axes = C.shape[:2]
+    n_codes = len(B)
+    value = 0.0
+    gradient = np.zeros((n_codes, n_axes))
+    forms = np.empty((n_states, n_axes, n_axes))
+    constants = np.zeros(n_states)
+    transposed = _transposed(B, n_axes)
+    overlaps = _product(B, transposed)
+    for j in range(n_states):
+        P = _product(B, C[j])
+        N = _product(P, transposed)
+        for a in range(n_codes):
+            for b in range(n_codes):
+                N[a, b] += noise * overlaps[a, b]
+        U = _product(np.linalg.inv(N), P)  # transposed: k x r
+        S = _product(_transposed(U, n_axes), P)
+        for a in range(n_axes):
+            for b in range(a + 1):
+                S[a, b] = S[b, a] = C[j, a, b] - (S[a, b] + S[b, a]) / 2
+            S[a, a] += reg
+        sign, log_det = np.linalg.slogdet(S)
+        if not (sign > 0 and np.isfinite(log_det)):
+            return -np.inf, gradient, forms, constants
+        inverse = np.linalg.inv(S)
+        slope = _product(inverse, inverse)
+        height = log_det + n_axes
+        at_rest = 0.0
+        for a in range(n_axes):
+            height -= reg * inverse[a, a]
+            for b in range(n_axes):
+                slope[a, b] = inverse[a, b] + reg * slope[a, b]
+                at_rest += slope[a, b] * S[a, b]
+            at_rest -= reg * slope[a, a]
+        if n_columns > n_axes:
+            height += (n_columns - n_axes) * np.log(reg)
+        value -= 0.5 * shares[j] * (height + n_columns * _LOG_TWO_PI)
+        US = _product(U, slope)
+        USU = _product(US, _transposed(U, n_axes))
+        upwards, downwards = _product(US, C[j]), _product(USU, P)
+        seen = _product(USU, B)
+        cross, within = _product(transposed, US), _product(transposed, seen)
+        blurred = 0.0
+        for a in range(n_codes):
+            for b in range(n_axes):
+                gradient[a, b] += shares[j] * (upwards[a, b] - downwards[a, b] - noise * seen[a, b])
+            for b in range(n_codes):
+                blurred += USU[a, b] * overlaps[a, b]
+        for a in range(n_axes):
+            for b in range(n_axes):
+                forms[j, a, b] = slope[a, b] - cross[a, b] - cross[b, a] + within[a, b]
+        constants[j] = noise * blurred + height - at_rest + n_columns * _LOG_TWO_PI
+    return value, gradient, forms, constants
+
+
+@njit(cache=True, nogil=True)
+def row_slopes(Z, forms, constants):
+    """``-1/2 (z'M_j z + m_j)`` of each row and state."""
+    n_rows, n_axes = Z.shape
+    found = np.empty((n_rows, len(forms)))
+    for j in range(len(forms)):
+        turned = _product(Z, forms[j])
+        for i in range(n_rows):
+            total = constants[j]
+            for a in range(n_axes):
+                total += turned[i, a] * Z[i, a]
+            found[i, j] = -0.5 * total
+    return found
+
+
+@njit(cache=True, nogil=True)
+def softmax_bound(Z, weights, B, noise, reg, n_columns, sent):
+    """The bound for states with probabilities ``~ exp(-(v_j'z + b_j))``, and its gradients in (v, b) and in B."""
+    n_rows, n_axes = Z.shape
+    n_states = len(weights)
+    pi = _product(Z, _transposed(weights, n_axes))
+    shares = np.zeros(n_states)
+    for i in range(n_rows):
+        lowest = np.inf
+        for j in range(n_states):
+            pi[i, j] += weights[j, n_axes]
+            lowest = min(lowest, pi[i, j])
+        total = 0.0
+        for j in range(n_states):
+            pi[i, j] = np.exp(lowest - pi[i, j])
+            total += pi[i, j]
+        for j in range(n_states):
+            pi[i, j] /= total
+            shares[j] += pi[i, j] / n_rows
+    value, in_B, forms, constants = projection_slopes(B, weighted_moments(Z, pi), shares, noise, reg, n_columns)
+    worth = row_slopes(Z, forms, constants)
+    down = np.empty((n_states, n_rows))
+    in_weights = np.empty((n_states, n_axes + 1))
+    for i in range(n_rows):
+        mean = 0.0
+        for j in range(n_states):
+            if not sent and pi[i, j] > 0:
+                surprise = np.log(shares[j]) - np.log(pi[i, j])
+                value += pi[i, j] * surprise / n_rows
+                worth[i, j] += surprise
+            mean += pi[i, j] * worth[i, j]
+        for j in range(n_states):
+            down[j, i] = -pi[i, j] * (worth[i, j] - mean) / n_rows  # logits are minus what the weights give
+    along = _product(down, Z)
+    for j in range(n_states):
+        in_weights[j, n_axes] = 0.0
+        for a in range(n_axes):
+            in_weights[j, a] = along[j, a]
+        for i in range(n_rows):
+            in_weights[j, n_axes] += down[j, i]
+    return value, in_weights, in_B
