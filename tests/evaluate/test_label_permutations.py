@@ -21,6 +21,7 @@ from fewer.evaluate import permutation_test
 from fewer.evaluate._label_permutations import stratified_folds
 from fewer.evaluate._label_permutations_ridge import LeftOutFits, _normal_equations, residual_matrix
 from fewer.evaluate._permutation_protocol import Protocol
+from fewer.extract import VariationalInfoMax
 
 LEARNERS = {
     "neighbours": KNeighborsClassifier(),
@@ -175,6 +176,33 @@ def test_steps_that_ignore_labels_are_shared_when_folds_do(learner):
     np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
     # Folds that follow the labels change what the steps see.
     assert permutation_test(steps, frame, y, n_permutations=2, n_repeats=1, alpha=0.4, random_state=0).route == "plain"
+
+
+def test_an_extractor_without_a_target_is_fitted_once_for_each_fold(monkeypatch):
+    X, y = synthetic(60, 6, 2)
+    fits = []
+    plain_fit = VariationalInfoMax.fit
+
+    def counted(self, X, y=None):
+        fits.append(len(X))
+        return plain_fit(self, X, y)
+
+    monkeypatch.setattr(VariationalInfoMax, "fit", counted)
+    model = make_pipeline(VariationalInfoMax(2, n_init=2, random_state=0), GaussianNB())
+    numbers, results = [], []
+    for share in (True, False):
+        fits.clear()
+        options = {"n_permutations": 9, "n_repeats": 1, "random_state": 0, "alpha": 0.3}
+        results.append(permutation_test(model, X, y, cv=KFold(4), share_work=share, **options))
+        numbers.append(len(fits))
+    shared, plain = results
+    assert (shared.route, plain.route) == ("shared moments", "plain")
+    assert shared.p_value == plain.p_value
+    np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
+    # Once for the labels as they are, and once for all permutations of them.
+    assert numbers == [2 * 4, 10 * 4]
+    seedless = make_pipeline(VariationalInfoMax(2, n_init=1), GaussianNB())
+    assert permutation_test(seedless, X, y, cv=KFold(4), n_permutations=3, alpha=0.3, n_repeats=1).route == "plain"
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "f1_macro", "matthews_corrcoef"])

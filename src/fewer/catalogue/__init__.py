@@ -1,7 +1,7 @@
 """Every method once: what it does, when to use it, what it costs, whose it is."""
 
 from fewer.catalogue._discover import find, methods, public_objects, undeclared_estimators
-from fewer.catalogue._method import ROOMS, TASKS, TRAITS, CatalogueError, Method, method
+from fewer.catalogue._method import ROOMS, TASKS, TRAITS, CatalogueError, Method, card_of, method
 from fewer.catalogue._suitable import UnsuitableDataError, check_takes
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "CatalogueError",
     "Method",
     "UnsuitableDataError",
+    "card_of",
     "check_takes",
     "find",
     "method",

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from fewer.catalogue._method import CARD, ROOMS, TASKS, TRAITS, CatalogueError, Method
+from fewer.catalogue._method import CARD, ROOMS, TASKS, TRAITS, CatalogueError, Method, card_of
 
 GROUP = "fewer.methods"
 
@@ -139,7 +139,7 @@ def _card_of_guest(entry: EntryPoint) -> Method | None:
     except Exception as error:  # whatever a stranger's module raises must not take the catalogue down
         warnings.warn(f"The method {entry.name!r} of {entry.value!r} could not be loaded: {error!r}.", stacklevel=4)
         return None
-    card = vars(found).get(CARD)
+    card = card_of(found)
     if card is None:
         warnings.warn(
             f"The entry point {entry.value!r} names something without a card; decorate it with fewer.catalogue.method.",

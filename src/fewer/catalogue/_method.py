@@ -200,3 +200,8 @@ def _check_card(card: Method) -> None:
     for blank in ("tasks", "when", "cost"):
         if not getattr(card, blank):
             raise CatalogueError(f"{card.name}: the card says nothing under {blank!r}.")
+
+
+def card_of(implementation: Any) -> Method | None:
+    """The card of a class or function itself, not of what it inherits from; None if it has none."""
+    return vars(implementation).get(CARD)
