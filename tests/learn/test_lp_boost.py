@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 
 from fewer.learn import LPBoost, ThresholdStump
 from fewer.learn._soft_margin import corner, near_optimum, soft_margin
@@ -144,3 +147,20 @@ def test_the_side_of_the_stumps_is_respected():
     X, y = noisy_rows()
     model = LPBoost(ThresholdStump("below"), nu=0.3).fit(-X, y)
     assert {each.sign_ for each in model.estimators_} == {1}
+
+
+@pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier(max_depth=1, random_state=0)])
+def test_a_sparse_table_gives_the_vote_of_the_dense_one(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 8)) * (rng.uniform(size=(120, 8)) < 0.5)
+    y = X[:, 0] + X[:, 3] - X[:, 5] > 0
+    dense = LPBoost(estimator, nu=0.2).fit(X, y)
+    for form in (sparse.csr_array, sparse.csc_matrix):
+        found = LPBoost(estimator, nu=0.2).fit(form(X), y)
+        np.testing.assert_allclose(found.decision_function(form(X)), dense.decision_function(X), atol=1e-6)
+        assert found.margin_ == pytest.approx(dense.margin_, abs=1e-6)
+
+
+def test_what_it_takes_is_what_its_rule_takes():
+    assert get_tags(LPBoost()).input_tags.sparse
+    assert not get_tags(LPBoost(GaussianNB())).input_tags.sparse

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -76,3 +77,44 @@ def test_bad_input_is_told():
     holes = pd.DataFrame(X).mask(X > 6)
     with pytest.raises(ValueError, match="contains NaN, in column 'sepal length"):
         ThresholdStump().fit(holes, y > 0)
+
+
+@pytest.mark.parametrize("side", ["both", "below"])
+@pytest.mark.parametrize("signs", ["positive", "negative", "both"])
+def test_a_sparse_table_gives_the_stump_of_the_dense_one(side, signs):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        X = np.round(rng.normal(size=(30, 6)), 1) * (rng.uniform(size=(30, 6)) < 0.4)
+        X = {"positive": np.abs(X), "negative": -np.abs(X), "both": X}[signs]
+        y, weights = rng.integers(2, size=30), rng.uniform(size=30)
+        weights[::5] = 0
+        dense = ThresholdStump(side).fit(X, y, weights)
+        for form in (sparse.csr_array, sparse.csc_matrix):
+            found = ThresholdStump(side).fit(form(X), y, weights)
+            assert (found.feature_, found.threshold_, found.sign_) == (dense.feature_, dense.threshold_, dense.sign_)
+            assert found.edge_ == pytest.approx(dense.edge_)
+            np.testing.assert_array_equal(found.predict(form(X)), dense.predict(X))
+
+
+def test_zeros_and_duplicates_that_are_stored_change_nothing():
+    X = sparse.csr_array(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0], [-1.0, 0.0]]))
+    stored = X.tocsc()
+    stored.data[:] = np.where(stored.data == 3, 0, stored.data)
+    doubled = sparse.coo_array(([1.0, 1.0, -1.0, 1.0], ([1, 1, 3, 0], [0, 0, 0, 1])), shape=(4, 2))
+    y = ["a", "b", "a", "b"]
+    expected = ThresholdStump().fit(stored.toarray(), y)
+    for table in (stored, doubled):
+        found = ThresholdStump().fit(table, y)
+        assert (found.feature_, found.threshold_, found.edge_) == (
+            expected.feature_,
+            expected.threshold_,
+            expected.edge_,
+        )
+
+
+def test_a_million_columns_of_words_are_never_made_dense():
+    words = sparse.random_array((1000, 1_000_000), density=1e-5, format="csr", rng=np.random.default_rng(0))
+    told = sparse.csr_array((np.ones(500), (np.arange(500), np.full(500, 123_456))), shape=words.shape)
+    model = ThresholdStump().fit(words + told, np.arange(1000) < 500)
+    assert model.feature_ == 123_456
+    assert model.score(words + told, np.arange(1000) < 500) == 1

@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -97,7 +98,8 @@ def _margins(rules: dict[bytes, Rule]) -> np.ndarray:
     when="Two classes that thresholds on single columns tell apart, and a vote of few of these is wanted. The share of "
     "rows that may be on the wrong side is set beforehand, so that outliers do no harm. With thousands of noisy rows "
     "the programs take long: then AdaBoostClassifier of scikit-learn with ThresholdStump.",
-    cost="O(p n log n) once, then for each of some tens of rounds O(p n) and a linear program; O(n p) memory",
+    cost="O(p n log n) once, then for each of some tens of rounds O(p n) and a linear program; O(n p) memory; "
+    "for a sparse table, of what is stored",
     paper="subspace-clusters",
 )
 class LPBoost(CallbackSupportMixin, TwoClassVote):
@@ -180,6 +182,12 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
         self.tol = tol
         self.max_iter = max_iter
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        return tags
+
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> "LPBoost":
@@ -187,7 +195,7 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training table.
         y : array-like of shape (n_samples,)
             Two classes.
@@ -217,7 +225,7 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
             )
         return self
 
-    def _rules(self, X: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], list[Rule]]:
+    def _rules(self, X: Any, labels: np.ndarray) -> Callable[[np.ndarray], list[Rule]]:
         """A function that gives the best rules for weights of the rows, the best one first."""
         weak = ThresholdStump() if self.estimator is None else self.estimator
         if type(weak) is ThresholdStump:
@@ -241,7 +249,7 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
         classifier.classes_, classifier.n_features_in_ = self.classes_, self.n_features_in_
         return classifier
 
-    def _votes(self, classifier: Any, X: np.ndarray) -> np.ndarray:
+    def _votes(self, classifier: Any, X: Any) -> np.ndarray:
         return np.where(classifier.predict(X) == self.classes_[1], 1.0, -1.0)
 
     def _settle(self, found: Vote) -> None:
@@ -267,7 +275,7 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Table with the columns of the training table.
 
         Returns
@@ -276,7 +284,7 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
             From -1, all for the first class, to 1, all for the second.
         """
         check_is_fitted(self)
-        X = validated(self, X, dtype=(np.float64, np.float32), reset=False)
+        X = validated(self, X, dtype=(np.float64, np.float32), accept_sparse="csc", reset=False)
         return np.sum(
             [a * self._votes(h, X) for a, h in zip(self.estimator_weights_, self.estimators_, strict=True)], axis=0
         )

@@ -10,6 +10,7 @@ which is to maximise the weighted sum of the labels of the rows below t. Optiona
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -28,39 +29,48 @@ class Stump(NamedTuple):
     sign: int
     edge: float
 
-    def votes(self, X: np.ndarray) -> np.ndarray:
-        """The vote on each row, -1.0 or 1.0."""
-        return np.where(X[:, self.column] < np.float64(self.threshold), float(self.sign), float(-self.sign))
+    def votes(self, X: Any) -> np.ndarray:
+        """The vote on each row, -1.0 or 1.0; a sparse table is best given by columns."""
+        column = X[:, [self.column]].toarray().ravel() if sparse.issparse(X) else X[:, self.column]
+        return np.where(column < np.float64(self.threshold), float(self.sign), float(-self.sign))
 
 
 class StumpFinder:
-    """Finds the best stump for any weights of the same rows: columns are sorted once."""
+    """Finds the best stump for any weights of the same rows: columns are sorted once, of sparse ones what is stored."""
 
-    def __init__(self, X: np.ndarray, side: str) -> None:
-        columns = np.ascontiguousarray(X.T, dtype=np.float64)
-        self._rows = np.argsort(columns, axis=1, kind="stable")
-        self._values = np.take_along_axis(columns, self._rows, axis=1)
+    def __init__(self, X: Any, side: str) -> None:
+        if sparse.issparse(X):
+            X = X.tocsc(copy=True)
+            X.sum_duplicates()
+            X.eliminate_zeros()
+            order = np.lexsort((X.data, np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))))
+            self._values, self._rows = X.data[order].astype(np.float64), X.indices[order].astype(np.int64)
+            self._starts = X.indptr.astype(np.int64)
+        else:
+            columns = np.ascontiguousarray(X.T, dtype=np.float64)
+            rows = np.argsort(columns, axis=1, kind="stable")
+            self._values, self._rows = np.take_along_axis(columns, rows, axis=1).ravel(), rows.ravel()
+            self._starts = len(X) * np.arange(X.shape[1] + 1)
         self._both = side == "both"
 
     def best(self, signed: np.ndarray, n_stumps: int = 1) -> list[Stump]:
         """The stumps on so many columns with the largest edges, for weights times labels; the best one first."""
-        n_below, signs, edges = best_cuts(self._values, self._rows, signed, self._both)
+        lower, upper, signs, edges = best_cuts(self._values, self._rows, self._starts, signed, self._both)
         # Equal up to rounding is equal, and then the first column is taken.
         order = np.argsort(-np.round(edges, 12), kind="stable")[:n_stumps]
-        return [Stump(int(j), self._threshold(j, n_below[j]), int(signs[j]), float(edges[j])) for j in order]
+        return [Stump(int(j), threshold_between(lower[j], upper[j]), int(signs[j]), float(edges[j])) for j in order]
 
-    def _threshold(self, column: int, n_below: int) -> float:
-        if n_below in (0, self._values.shape[1]):
-            return np.inf if n_below else -np.inf
-        left, right = self._values[column, n_below - 1 : n_below + 1]
-        middle = 0.5 * left + 0.5 * right
-        return float(middle if middle > left else right)
+
+def threshold_between(lower: float, upper: float) -> float:
+    """A number above the first and up to the second; infinite if these are."""
+    middle = 0.5 * lower + 0.5 * upper
+    return float(middle if middle > lower else upper)
 
 
 @method(
     tasks=["classification"],
     when="A part for boosting, or the simplest rule there is for two classes: one column and one threshold.",
-    cost="O(p n log n) time, O(n p) memory",
+    cost="O(p n log n) time, O(n p) memory; for a sparse table, of what is stored",
     paper="subspace-clusters",
 )
 class ThresholdStump(TwoClassVote):
@@ -120,7 +130,7 @@ class ThresholdStump(TwoClassVote):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training table.
         y : array-like of shape (n_samples,)
             Two classes.
@@ -147,7 +157,7 @@ class ThresholdStump(TwoClassVote):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Table with the columns of the training table.
 
         Returns
@@ -156,5 +166,5 @@ class ThresholdStump(TwoClassVote):
             1 for the second class, -1 for the first.
         """
         check_is_fitted(self)
-        X = validated(self, X, dtype=(np.float64, np.float32), reset=False)
+        X = validated(self, X, dtype=(np.float64, np.float32), accept_sparse="csc", reset=False)
         return Stump(self.feature_, self.threshold_, self.sign_, self.edge_).votes(X)

@@ -16,11 +16,12 @@ class TwoClassVote(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
         return tags
 
-    def _rows_and_labels(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The table, and 1.0 for rows of the second class, -1.0 for those of the first."""
-        X, y = validated(self, X, y, dtype=(np.float64, np.float32))
+    def _rows_and_labels(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """The table, a sparse one by columns, and 1.0 for rows of the second class, -1.0 for those of the first."""
+        X, y = validated(self, X, y, dtype=(np.float64, np.float32), accept_sparse="csc")
         who = type(self).__name__
         self.classes_, codes = encoded_classes(y, who)
         if len(self.classes_) > 2:
@@ -38,7 +39,7 @@ class TwoClassVote(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Table with the columns of the training table.
 
         Returns

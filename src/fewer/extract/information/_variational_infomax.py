@@ -90,8 +90,7 @@ def gaussian_fit(Z: np.ndarray, W: np.ndarray, channel: Channel) -> Fit:
     when="Rows are to be told from a few noisy numbers (a narrow channel, a code to reconstruct from), and they are "
     "far from Gaussian: clusters of different shape, a few rows with most of the variance. Otherwise PCA, which is its "
     "answer for Gaussian rows.",
-    cost="O(J (n r^2 + r^3)) time for each of some hundred moves, for J decoders and r = min(n, p); O(n r) "
-    "memory",
+    cost="O(J (n r^2 + r^3)) time for each of some hundred moves, for J decoders and r = min(n, p); O(n r) memory",
     paper="avim",
     examples=lambda: [
         VariationalInfoMax(n_init=1, max_iter=3),
