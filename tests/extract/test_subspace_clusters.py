@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -280,3 +281,17 @@ def test_coverage_refuses_what_does_not_fit():
         cluster_coverage([0, 1], [0])
     with pytest.raises(ValueError, match="no rows"):
         cluster_coverage([], [])
+
+
+@pytest.mark.parametrize("model", [FastProjectiveClustering(), SubspaceDistanceFeatures()], ids=["boxes", "distances"])
+def test_a_sparse_table_is_refused_with_what_to_do(model):
+    with pytest.raises(TypeError, match=r"X is sparse.* by TruncatedSVD of scikit-learn or fewer.extract.Random"):
+        model.fit(sparse.csr_array(np.eye(20)))
+
+
+def test_columns_with_one_value_in_most_rows_are_named():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(size=(400, 3)), columns=list("abc"))
+    X["b"] *= rng.uniform(size=400) < 0.3
+    with pytest.warns(UserWarning, match="Column 'b' has the same value in more than half of the rows"):
+        FastProjectiveClustering().fit(X)

@@ -10,9 +10,10 @@ Latent Structure and Feature Selection, LNCS 3940, 163-172.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from fewer._kernels._densest_interval import densest_intervals, keep_rows, least_support
 
@@ -74,6 +75,11 @@ class SortedColumns:
         """Number of different values in each column."""
         return np.array([1 + np.count_nonzero(np.diff(column[: self.n_rows])) for column in self.values])
 
+    def n_at_median(self) -> np.ndarray:
+        """Number of rows with the median of each column."""
+        middle = self.values[:, self.n_rows // 2]
+        return np.count_nonzero(self.values[:, : self.n_rows] == middle[:, None], axis=1)
+
     def intervals(self, rule: Rule, logs: np.ndarray, n_passes: int = _AS_OFTEN_AS_IT_TAKES) -> Intervals:
         """The densest interval of each column."""
         return Intervals(*densest_intervals(self.values, self.n_rows, *rule, n_passes, logs))
@@ -83,6 +89,17 @@ class SortedColumns:
         n_kept = int(np.count_nonzero(kept[self.all_rows()]))
         keep_rows(self.values, self.rows, self.n_rows, kept, into.values, into.rows)
         into.n_rows = n_kept
+
+
+def refuse_sparse(X: Any, who: str) -> None:
+    """Say what to do with a sparse table: an interval around zero would be the densest of every column."""
+    if sparse.issparse(X):
+        raise TypeError(
+            f"X is sparse, and {who} looks for values that lie close together: in every column most rows would do so "
+            "at zero, and the clusters would tell only where zeros are. Make a few dense columns of it first, by "
+            "TruncatedSVD of scikit-learn or fewer.extract.RandomProjection, or pass X.toarray() if hardly any entry "
+            "is zero."
+        )
 
 
 def logs_up_to(n_rows: int) -> np.ndarray:

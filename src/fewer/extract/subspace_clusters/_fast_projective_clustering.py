@@ -12,7 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
-from fewer.extract.subspace_clusters._boxes import Bounds, Box, Rule, SortedColumns, first_boxes, rows_inside
+from fewer.extract.subspace_clusters._boxes import (
+    Bounds,
+    Box,
+    Rule,
+    SortedColumns,
+    first_boxes,
+    refuse_sparse,
+    rows_inside,
+)
 
 _FEW_VALUES = 10
 
@@ -73,8 +81,9 @@ class FastProjectiveClustering(CallbackSupportMixin, ClusterMixin, Extractor):
     Notes
     -----
     No chance is involved, and units of columns make no difference. Boxes have sides along the axes, so that clusters
-    that lie aslant are not found as one. Density means little in a column with a handful of values, and such columns
-    are named by a warning.
+    that lie aslant are not found as one. Density means little in a column with a handful of values, or with one value
+    in most rows, and such columns are named by a warning. For the same reason a sparse table is refused: its clusters
+    would tell only where zeros are.
 
     The paper does the search for the best interval over all pairs of bounds near the best coarse ones. Here only the
     corners of their convex hulls are compared, which finds the same in a small part of the time.
@@ -134,6 +143,7 @@ class FastProjectiveClustering(CallbackSupportMixin, ClusterMixin, Extractor):
         self : object
             The fitted estimator.
         """
+        refuse_sparse(X, type(self).__name__)
         X = self._validated(X)
         columns, rule = SortedColumns.of(X), self._rule(*X.shape)
         self._warn_of_few_values(columns, rule.for_all(X.shape[0]).fixed)
@@ -158,14 +168,25 @@ class FastProjectiveClustering(CallbackSupportMixin, ClusterMixin, Extractor):
 
     def _warn_of_few_values(self, columns: SortedColumns, least: int) -> None:
         n_distinct = columns.n_distinct()
-        few = np.flatnonzero((n_distinct > 1) & (n_distinct <= min(_FEW_VALUES, least - 1)))
-        if few.size:
-            names = ", ".join(repr(self._name(column)) for column in few[:5]) + (", ..." if few.size > 5 else "")
+        few = (n_distinct > 1) & (n_distinct <= min(_FEW_VALUES, least - 1))
+        piled = (n_distinct > 1) & ~few & (columns.n_at_median() > columns.n_rows / 2)
+        if few.any():
             warn_caller(
-                f"{'Columns' if few.size > 1 else 'Column'} {names} {'have' if few.size > 1 else 'has'} at most "
-                f"{_FEW_VALUES} different values, among which an interval is no more than one or two of them; leave "
-                "such columns out."
+                f"{self._named(few)} at most {_FEW_VALUES} different values, among which an interval is "
+                "no more than one or two of them; leave such columns out."
             )
+        if piled.any():
+            warn_caller(
+                f"{self._named(piled)} the same value in more than half of the rows, and an interval "
+                "that holds little else is the densest; leave such columns out."
+            )
+
+    def _named(self, columns: np.ndarray) -> str:
+        """Columns of a mask by name, the first five of them, with the verb."""
+        places = np.flatnonzero(columns)
+        names = ", ".join(repr(self._name(column)) for column in places[:5])
+        more = ", ..." if len(places) > 5 else ""
+        return f"Columns {names}{more} have" if len(places) > 1 else f"Column {names} has"
 
     def _name(self, column: int) -> Any:
         return str(self.feature_names_in_[column]) if hasattr(self, "feature_names_in_") else int(column)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
-from fewer.extract.subspace_clusters._boxes import Bounds, rows_inside
+from fewer.extract.subspace_clusters._boxes import Bounds, refuse_sparse, rows_inside
 from fewer.extract.subspace_clusters._fast_projective_clustering import FastProjectiveClustering
 
 
@@ -157,6 +157,7 @@ class SubspaceDistanceFeatures(Extractor):
         """
         bags = as_bags(X)
         given = X if bags is None else bags.rows
+        refuse_sparse(given, type(self).__name__)
         X = self._validated(given)
         finder = FastProjectiveClustering() if self.clustering is None else clone(self.clustering)
         limits = [each for each in (self.n_components, finder.max_clusters) if each is not None]
