@@ -261,3 +261,27 @@ def test_the_comparison_takes_a_fitted_model_and_says_when_pca_is_better():
         compare_to_pca(model, table, new[:, :3])
     with pytest.raises(ValueError, match="fitted to 8 columns, and X has 3"):
         compare_to_pca(model, table[:, :3])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_in_a_comparison_fitted_directions_keep_what_the_fit_found(seed):
+    table = StandardScaler().fit_transform(load_wine().data)
+    model = VariationalInfoMax(random_state=seed).fit(table)
+    found = compare_to_pca(model, table, random_state=0)
+    assert found.bounds[0] >= model.bound_[-1] - 1e-8
+    # Decoders of a model that was fitted to other rows, with another reg, are fitted anew.
+    elsewhere = VariationalInfoMax(random_state=seed).fit(2 * table[:50])
+    assert compare_to_pca(elsewhere, table, random_state=0).bounds[0] > elsewhere.score(table)
+
+
+def test_what_cannot_be_compared_is_told():
+    with pytest.raises(TypeError, match="is no VariationalInfoMax; PCA is what that is compared to"):
+        compare_to_pca(PCA(2), X)
+    with pytest.raises(ValueError, match='neither "gaussian" nor a VariationalInfoMax'):
+        im_bound(X, np.eye(4)[:2], PCA(2))
+
+
+@pytest.mark.parametrize("unit", [1e150, 1e-150])
+def test_units_with_which_nothing_can_be_reckoned_are_told(unit):
+    with pytest.raises(ValueError, match=r"mean variance of .*: give X in other units, or standardise the columns"):
+        VariationalInfoMax(1, random_state=0).fit(unit * X)

@@ -38,6 +38,8 @@ _TRIAL, _KEPT = 2, 5
 """All starts take two steps, and one in five of each kind goes on."""
 _SMALL_TABLE = 1_000_000
 """Cells; up to so many, a sparse table is made dense, so that both give the same to the last bit."""
+_SMALLEST = 1e-100
+"""Mean variance with whose powers one can still reckon, and the inverse of the largest."""
 _FLOOR = 0.05
 """Share of the mean variance of a column that is added to the decoders' covariances by default."""
 
@@ -75,7 +77,14 @@ def spanned(X: Any, who: str) -> tuple[RowSpace, np.ndarray]:
     space = row_space(X if sparse.issparse(X) else np.ascontiguousarray(X))
     if not space.rows.shape[1]:
         raise ValueError(f"All rows of X are the same, so that there is nothing for {who} to keep.")
-    return space, np.einsum("pr,r,pr->p", space.axes, np.mean(space.rows**2, axis=0), space.axes)
+    with np.errstate(over="ignore", invalid="ignore"):
+        variances = np.einsum("pr,r,pr->p", space.axes, np.mean(space.rows**2, axis=0), space.axes)
+    if not _SMALLEST < variances.mean() < 1 / _SMALLEST:
+        raise ValueError(
+            f"The columns of X have a mean variance of {variances.mean():.2g}, and {who} multiplies such numbers with "
+            "one another: give X in other units, or standardise the columns."
+        )
+    return space, variances
 
 
 def gaussian_fit(Z: np.ndarray, W: np.ndarray, channel: Channel) -> Fit:
