@@ -236,3 +236,8 @@ def test_it_works_within_a_learner_under_nested_folds():
     learner = make_pipeline(StandardScaler(), LandmarkFeatures(mapping="F2", random_state=0), LogisticRegression())
     search = NestedSelectionCV(SelectTop("anova"), learner, sizes=[2, 13], cv=3, random_state=0).fit(table, wine)
     assert search.score_ > 0.9
+
+
+def test_texts_without_a_function_to_compare_them_are_told():
+    with pytest.raises(ValueError, match="X is a list of texts, and kernel='rbf' compares rows of numbers"):
+        LandmarkFeatures().fit(["some", "words"])

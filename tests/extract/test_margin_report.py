@@ -117,3 +117,9 @@ def test_what_is_no_plane_is_told_with_the_cure():
     X[7] = 0
     with pytest.raises(ValueError, match="Row 7 is all zeros"):
         perceptron_mistake_bound(X, y, w)
+
+
+def test_a_table_of_other_columns_is_told_with_the_model():
+    X, y, _ = parted_rows(0)
+    with pytest.raises(ValueError, match="LogisticRegression was fitted to 8 columns, and X has 3"):
+        margin_report(LogisticRegression().fit(X, y), X[:, :3], y)

@@ -319,6 +319,11 @@ class LandmarkFeatures(Extractor):
             if not objects:
                 raise ValueError("X holds no objects; LandmarkFeatures needs one at least.")
             return objects
+        if isinstance(X, list | tuple) and X and all(isinstance(each, str) for each in X):
+            raise ValueError(
+                f"X is a list of texts, and kernel={self.kernel!r} compares rows of numbers: give a function of two "
+                "texts that says how alike they are as the kernel, or count words first, as TfidfVectorizer does."
+            )
         forms = "csr" if self._takes_sparse else False
         return self._validated(X, reset=reset, accept_sparse=forms, ensure_min_samples=1)
 

@@ -231,4 +231,9 @@ def _plane(model: Any, n_columns: int) -> tuple[np.ndarray, float]:
             f"This model has {coef.shape[0]} planes, and margin_report is about one between two classes; fit it with "
             "one class against the others."
         )
+    if coef.size != n_columns:
+        raise ValueError(
+            f"{type(model).__name__} was fitted to {coef.size:,} columns, and X has {n_columns:,}; pass the table that "
+            "the model takes."
+        )
     return normal(coef, n_columns), float(np.ravel(getattr(model, "intercept_", 0.0))[0])
