@@ -35,5 +35,7 @@ def kernel_values(
     if callable(kernel):
         return np.asarray(pairwise_kernels(X, rows, metric=kernel), dtype=np.float64)
     options = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    # Rounded to single precision, a kernel of few columns would have full rank: noise that nothing tells from columns.
+    X, rows = X.astype(np.float64, copy=False), rows.astype(np.float64, copy=False)
     values = pairwise_kernels(X, rows, metric=kernel, filter_params=True, **options)
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)

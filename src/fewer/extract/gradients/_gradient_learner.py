@@ -54,7 +54,7 @@ def _tells_probabilities(learner: "GradientLearner") -> bool:
     "where the effect bends or turns round. For a few hundreds or thousands of rows, with any number of columns.",
     cost="O(n p min(n, p)) once, then O(n^2 min(n, p)) for each of some tens of steps; O(n^2 + n p) memory",
     paper="learning-gradients",
-    examples=lambda: [GradientLearner(), GradientLearner(loss="logistic")],
+    examples=lambda: [GradientLearner(tol=1e-8), GradientLearner(loss="logistic")],
 )
 class GradientLearner(CallbackSupportMixin, LinearExtractor):
     """A smooth function of the columns together with its gradient.
