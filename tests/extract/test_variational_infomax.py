@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fewer._kernels._information_bound import projection_slopes, row_slopes
+from fewer._kernels._information_bound import projection_slopes, row_slopes, turned_value
 from fewer.extract import VariationalInfoMax, compare_to_pca, im_bound
 from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments
 
@@ -65,12 +65,17 @@ def test_directions_count_by_their_span_and_rows_add_up_to_the_bound():
     Z, channel = rng.normal(size=(50, 5)), Channel(0.6, 0.2, 7)
     pi = rng.dirichlet([1, 1], size=50)
     C, shares = second_moments(Z, pi), pi.mean(axis=0)
+    spectrum, gaps = np.linalg.eigh(C), []
     for _ in range(3):
         B = rng.normal(size=(2, 5))
-        value, _, forms, constants = projection_slopes(B, C, shares, *channel)
+        value, gradient, forms, constants = projection_slopes(B, C, shares, *channel)
         expected = bound(pi, decoders_of(C, polar(B), channel), channel, sent=True)
         assert value == pytest.approx(expected, rel=1e-12)
         assert np.mean(np.sum(pi * row_slopes(Z, forms, constants), axis=1)) == pytest.approx(expected, rel=1e-12)
+        turned, slope = turned_value(B, *spectrum, shares, *channel[:2])
+        gaps.append(value - turned)
+        np.testing.assert_allclose(slope, gradient, atol=1e-12)
+    np.testing.assert_allclose(gaps, gaps[0])
 
 
 def test_gaussian_is_pca():

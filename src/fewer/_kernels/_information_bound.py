@@ -164,3 +164,60 @@ def softmax_bound(Z, weights, B, noise, reg, n_columns, sent):
         for i in range(n_rows):
             in_weights[j, n_axes] += down[j, i]
     return value, in_weights, in_B
+
+
+@njit(cache=True, nogil=True)
+def turned_value(B, values, axes, shares, noise, reg):
+    """The value of ``projection_slopes``, but for terms without B, and its gradient, from ``C_j = Q diag(c) Q'``.
+
+    ``S = C + reg I - P N^-1 P'`` is a diagonal matrix less one of rank k in the axes Q, so that no matrix of r x r is
+    inverted: ``S^-1 = K + K P D^-1 P'K`` and ``|S| = |C + reg I| |D| / |N|``, with ``K = (C + reg I)^-1`` and
+    ``D = N - P'K P``.
+    """
+    n_states, n_axes = values.shape
+    n_codes = len(B)
+    value = 0.0
+    gradient = np.zeros((n_codes, n_axes))
+    overlaps = _product(B, _transposed(B, n_axes))
+    for j in range(n_states):
+        turned = _product(B, axes[j])
+        P, PK = np.empty((n_codes, n_axes)), np.empty((n_codes, n_axes))
+        for a in range(n_codes):
+            for b in range(n_axes):
+                P[a, b] = turned[a, b] * values[j, b]
+                PK[a, b] = P[a, b] / (values[j, b] + reg)
+        PK_transposed = _transposed(PK, n_axes)
+        N, D = _product(P, _transposed(turned, n_axes)), _product(P, PK_transposed)
+        for a in range(n_codes):
+            for b in range(n_codes):
+                N[a, b] += noise * overlaps[a, b]
+                D[a, b] = N[a, b] - D[a, b]
+        sign, log_det = np.linalg.slogdet(D)
+        if not (sign > 0 and np.isfinite(log_det)):
+            return -np.inf, gradient
+        inverse = np.linalg.inv(D)
+        traces, squares = 0.0, _product(PK, PK_transposed)
+        for a in range(n_codes):
+            for b in range(n_codes):
+                traces += inverse[a, b] * squares[a, b]
+        value -= 0.5 * shares[j] * (log_det - np.linalg.slogdet(N)[1] - reg * traces)
+        U = _product(np.linalg.inv(N), P)
+        low_rank = _product(inverse, PK)
+        once = _product(_product(U, PK_transposed), low_rank)
+        for a in range(n_codes):
+            for b in range(n_axes):
+                once[a, b] += U[a, b] / (values[j, b] + reg)
+        slope = _product(_product(once, PK_transposed), low_rank)
+        for a in range(n_codes):
+            for b in range(n_axes):
+                slope[a, b] = once[a, b] + reg * (slope[a, b] + once[a, b] / (values[j, b] + reg))
+        within = _product(slope, _transposed(U, n_axes))
+        inside = _product(within, P)
+        for a in range(n_codes):
+            for b in range(n_axes):
+                inside[a, b] = shares[j] * (slope[a, b] * values[j, b] - inside[a, b])
+        upwards, seen = _product(inside, _transposed(axes[j], n_axes)), _product(within, B)
+        for a in range(n_codes):
+            for b in range(n_axes):
+                gradient[a, b] += upwards[a, b] - noise * shares[j] * seen[a, b]
+    return value, gradient

@@ -9,7 +9,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from fewer._kernels._information_bound import projection_slopes, row_slopes, softmax_bound, weighted_moments
+from fewer._kernels._information_bound import (
+    projection_slopes,
+    row_slopes,
+    softmax_bound,
+    turned_value,
+    weighted_moments,
+)
 from fewer.extract.information._ascent import Ascent
 from fewer.extract.information._bound import Channel, entropies, normalized, softmax
 
@@ -102,33 +108,35 @@ class FreeClimb:
         self._settle()
 
     def _settle(self) -> None:
-        """The bound of the projection for these states, and its slopes."""
+        """The bound, and what a row adds to it in each state."""
         self._C, self._shares = weighted_moments(self._Z, self.pi), self.pi.mean(axis=0)
+        value, _, *self._forms = projection_slopes(self.B, self._C, self._shares, *self._channel)
+        self.value = value + (0.0 if self._sent else entropies(self.pi, self._shares))
+
+    def _turned(self) -> None:
+        """Move the projection for these states; one decomposition of their moments serves all moves."""
+        values, axes = np.linalg.eigh(self._C)
+        spectrum = np.maximum(values, 0), np.ascontiguousarray(axes), self._shares
+
+        def value(x: np.ndarray) -> tuple[float, np.ndarray]:
+            found, gradient = turned_value(x.reshape(self.B.shape), *spectrum, *self._channel[:2])
+            return found, gradient.ravel()
+
         if self._ascent is None:
-            self._ascent = Ascent(self._bound, self.B.ravel())
+            self._ascent = Ascent(value, self.B.ravel())
         else:
-            self._ascent.turn_to(self._bound)
-        self.value = self._ascent.value + (0.0 if self._sent else entropies(self.pi, self._shares))
-
-    def _bound(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient, _, _ = self._slopes(x.reshape(self.B.shape))
-        return value, gradient.ravel()
-
-    def _slopes(self, B: np.ndarray) -> tuple:
-        return projection_slopes(B, self._C, self._shares, *self._channel)
+            self._ascent.turn_to(value)
+        self._ascent.move(_MOVES_A_TURN)
+        self.B = self._ascent.x.reshape(self.B.shape)
+        _, _, *self._forms = projection_slopes(self.B, self._C, self._shares, *self._channel)
 
     def step(self) -> None:
         """Go up, and leave out states that no row is in."""
         for _ in range(_TURNS):
-            self._turn()
-
-    def _turn(self) -> None:
-        assert self._ascent is not None
-        if not self._fixed:
-            self._ascent.move(_MOVES_A_TURN)
-            self.B = self._ascent.x.reshape(self.B.shape)
-        worth = row_slopes(self._Z, *self._slopes(self.B)[2:])
-        pi = np.eye(len(self._C))[worth.argmax(axis=1)] if self._sent else normalized(worth + np.log(self._shares))
-        crowded = pi.sum(axis=0) > _EMPTY
-        self.pi = pi if crowded.all() else pi[:, crowded] / pi[:, crowded].sum(axis=1, keepdims=True)
-        self._settle()
+            if not self._fixed:
+                self._turned()
+            worth = row_slopes(self._Z, *self._forms)
+            pi = np.eye(len(self._C))[worth.argmax(axis=1)] if self._sent else normalized(worth + np.log(self._shares))
+            crowded = pi.sum(axis=0) > _EMPTY
+            self.pi = pi if crowded.all() else pi[:, crowded] / pi[:, crowded].sum(axis=1, keepdims=True)
+            self._settle()
