@@ -11,10 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from fewer._kernels._information_bound import projection_slopes, row_slopes, turned_value
 from fewer.extract import VariationalInfoMax, compare_to_pca, im_bound
 from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments
+from fewer.extract.information._im_algorithm import from_start
 
 
 def rows_with_outliers(n_rows=300, seed=0):
@@ -182,6 +184,21 @@ def test_many_rows_choose_their_start_on_some_of_them(monkeypatch):
 def test_threads_make_no_difference():
     first, second = (VariationalInfoMax(1, n_init=4, n_jobs=jobs, random_state=0).fit(X) for jobs in (None, 2))
     np.testing.assert_array_equal(first.components_, second.components_)
+
+
+def test_small_matrices_are_multiplied_on_one_thread(monkeypatch):
+    seen = []
+
+    def watched(*given):
+        seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+        return from_start(*given)
+
+    monkeypatch.setattr("fewer.extract.information._variational_infomax.from_start", watched)
+    with threadpool_limits(2, user_api="blas"):
+        VariationalInfoMax(1, n_init=1, random_state=0).fit(X)
+        after = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+    assert set(seen) == {1}
+    assert set(after) == {2}
 
 
 def test_giving_up_is_told_with_the_figure_reached():

@@ -1,5 +1,6 @@
 """The projection that keeps most information about non-Gaussian rows; ``_bound`` has the mathematics."""
 
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import ThreadpoolController
 
 from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
@@ -36,6 +38,8 @@ _MANY_ROWS = 5000
 """Of more rows, starts are tried on so many of them, and the best one goes on with all."""
 _TRIAL, _KEPT = 2, 5
 """All starts take two steps, and one in five of each kind goes on."""
+_MANY_AXES = 500
+"""With fewer, linear algebra runs on one thread."""
 _SMALL_TABLE = 1_000_000
 """Cells; up to so many, a sparse table is made dense, so that both give the same to the last bit."""
 _SMALLEST = 1e-100
@@ -61,6 +65,12 @@ class Decoder(NamedTuple):
         """The covariance, of columns by columns."""
         known = self.inner - self.floor * np.eye(len(self.inner))
         return self.floor * np.eye(len(self.axes)) + self.axes @ known @ self.axes.T
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The loaded libraries; looking for them takes some milliseconds, so it is done once."""
+    return ThreadpoolController()
 
 
 def recipe_for(model: Any, variances: np.ndarray, *, fixed: bool = False) -> Recipe:
@@ -333,12 +343,12 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
             V, b = clustered_states(some, self.n_aux, rng) if number % 2 else random_states(some, axes, self.n_aux, rng)
             starts.append((W, softmax(some, V, b), Auxiliary(None, None) if recipe.free else Auxiliary(V, b)))
         trial = recipe._replace(max_iter=min(_TRIAL, recipe.max_iter))
-        fits = self._climbs([delayed(from_start)(some, *start, trial, stop) for start in starts])
+        fits = self._climbs([delayed(from_start)(some, *start, trial, stop) for start in starts], Z.shape[1])
         # Random states take longer to come off the ground than clusters, so that each kind has its own leaders.
         order = sorted(range(len(fits)), key=lambda start: -fits[start].trace[-1])
         kinds = ([start for start in order if start % 2 == kind] for kind in (0, 1))
         leaders = [start for kind in kinds for start in kind[: -(-len(kind) // _KEPT)]]
-        ends = self._climbs([delayed(continued)(some, fits[start], recipe, stop) for start in leaders])
+        ends = self._climbs([delayed(continued)(some, fits[start], recipe, stop) for start in leaders], Z.shape[1])
         fits = [dict(zip(leaders, ends, strict=True)).get(start, fit) for start, fit in enumerate(fits)]
         best = max(fits, key=lambda fit: fit.trace[-1])
         bounds = np.array([fit.trace[-1] for fit in fits])
@@ -347,8 +357,10 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
             best = im_fit(Z, best.W, pi, best.auxiliary, recipe, stop)
         return best, bounds
 
-    def _climbs(self, tasks: list) -> list[Fit]:
-        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks))
+    def _climbs(self, tasks: list, n_axes: int) -> list[Fit]:
+        # Threads of products of small matrices wait for one another longer than they reckon.
+        with _libraries().limit(limits=1 if n_axes < _MANY_AXES else None, user_api="blas"):
+            return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks))
 
     def _settle(self, fit: Fit, space: RowSpace, recipe: Recipe, dtype: Any) -> None:
         """Set what a fit leaves, with the directions turned to uncorrelated coordinates."""
