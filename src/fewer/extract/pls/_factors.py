@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from fewer.extract.pls._leading import largest_signs, leading_pair
 from fewer.extract.pls._table import CentredTable
@@ -58,7 +57,9 @@ class Factors(NamedTuple):
             return np.zeros(0)
         # X W = T P'W, because what is left of X is orthogonal to the weights.
         along = np.sqrt(self.squares)[:, None] * (self.x_loadings.T @ self.weights)
-        return linalg.eigh(along.T @ along, self.weights.T @ self.weights, eigvals_only=True)[::-1]
+        # By numpy alone: threads of its matrix products and of those of scipy would wait for one another.
+        root = np.linalg.cholesky(self.weights.T @ self.weights)
+        return np.linalg.svd(np.linalg.solve(root, along.T), compute_uv=False) ** 2
 
 
 def keep_going(n_found: int) -> bool:

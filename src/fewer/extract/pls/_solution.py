@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from fewer.extract.pls._factors import Factors, Watch, keep_going, krylov, simpls
 from fewer.extract.pls._missing import nipals_with_holes, observed_part
@@ -128,7 +127,7 @@ def _principal_directions(products: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     """Eigenvalues that are more than rounding, the largest first, and their vectors as columns."""
     if len(products) > _CHEAP_EIGENVALUES:
         return None
-    values, vectors = linalg.eigh(products, check_finite=False)
+    values, vectors = np.linalg.eigh(products)
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > np.finfo(np.float64).eps * len(values) * max(values[0], 0)
     return values[kept], vectors[:, kept]
