@@ -32,7 +32,7 @@ def page(documents: Mapping[str, Mapping[str, Any]]) -> str:
         "",
     ]
     for name, document in documents.items():
-        lines += [f"## {question_of(name)}", "", "| | contender | time | ratio |", "|---|---|---|---|"]
+        lines += [f"## {question_of(name).rstrip('.')}", "", "| | contender | time | ratio |", "|---|---|---|---|"]
         for case in document["cases"]:
             lines += _rows(case)
         lines.append("")
