@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from fewer.io import Dataset
 from fewer.study import Plan, StudyError, make_plan, study_data
-from fewer.study._candidates import _reducers, size_path
+from fewer.study._candidates import _learners, _reducers, size_path
 from fewer.study._work import Bench, FoldWork, do_fold
 
 
@@ -262,3 +262,16 @@ def test_presets_try_more_and_more_and_what_suits_the_target():
     assert names("thorough", classify=False) == ["correlation", "mRMR", *more, "shadow columns"]
     assert names("standard", classify=True) == ["F test", "mRMR", *more, "forest relevance"]
     assert names("thorough", classify=True)[5:] == ["shadow columns", "SVM-RFE"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ({"classify": True}, ["ridge", "naive_bayes", "knn", "lda", "svm", "forest"]),
+        ({"classify": False}, ["ridge", "knn", "svm", "forest"]),
+        ({"classify": True, "sparse": True}, ["ridge", "knn", "svm", "forest"]),
+        ({"classify": True, "many_rows": True}, ["ridge", "naive_bayes", "lda", "forest"]),
+    ],
+)
+def test_the_learners_of_a_preset_suit_target_and_table(kind, expected):
+    assert _learners("thorough", **{"sparse": False, "many_rows": False} | kind) == expected

@@ -93,7 +93,7 @@ def size_path(n_columns: int, most: int = _MOST_COLUMNS_KEPT) -> tuple[int, ...]
     while round(size) < min(n_columns, most + 1):
         if round(size) not in sizes:
             sizes.append(round(size))
-        size = max(size + 1, size * _GROWTH) if size < 3 else size * _GROWTH
+        size = size + 1 if size < 3 else size * _GROWTH
     return tuple(sizes)
 
 
