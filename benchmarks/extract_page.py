@@ -32,7 +32,14 @@ def page(documents: Mapping[str, Mapping[str, Any]]) -> str:
         "",
     ]
     for name, document in documents.items():
-        lines += [f"## {question_of(name).rstrip('.')}", "", "| | contender | time | ratio |", "|---|---|---|---|"]
+        lines += [
+            f"## {question_of(name).rstrip('.')}",
+            "",
+            f"At most {document['repeats']} runs of each contender, {document['when'][:16].replace('T', ' ')} UTC.",
+            "",
+            "| | contender | time | ratio |",
+            "|---|---|---|---|",
+        ]
         for case in document["cases"]:
             lines += _rows(case)
         lines.append("")

@@ -10,6 +10,7 @@ def document(*cases, clock="wall"):
     return {
         "when": "2026-01-02T03:04:05+00:00",
         "clock": clock,
+        "repeats": 7,
         "machine": {"processor": "P", "cores": 2, "memory_gigabytes": 8, "system": "Linux", "python": "3.11"},
         "versions": {"fewer": "1.0", "scikit-learn": "1.9"},
         "cases": [*cases],
@@ -33,5 +34,6 @@ def test_the_page_tells_times_ratios_and_what_did_not_run():
     assert "|  | slowpoke | longer than 600 s |  |" in told
     assert "| classes | not run: no data | | |" in told
     assert "## Partial least squares" in told
+    assert "At most 7 runs of each contender, 2026-01-02 03:04 UTC." in told
     assert "time on the clock and processor time on one thread" in told
     assert "Machine: P, 2 cores, 8 GB, Linux; Python 3.11. fewer 1.0, scikit-learn 1.9. 2026-01-02." in told
