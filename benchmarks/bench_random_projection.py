@@ -89,6 +89,7 @@ WIDE = partial(dense_table, 60, 20_000)
 SQUARE = partial(dense_table, 4_000, 10_000)
 SINGLE = partial(dense_table, 4_000, 10_000, np.float32)
 WORDS = partial(sparse_table, 5_000, 50_000)
+MANY_WORDS = partial(sparse_table, 50_000, 50_000)
 
 CASES = [
     Case("60 x 20,000 to 5,000", partial(fitted_and_projected, WIDE, 5_000, ["gaussian", "sign"])),
@@ -99,4 +100,5 @@ CASES = [
     Case("4,000 x 10,000 to 500, beside a copy", partial(beside_a_copy, SQUARE, 500)),
     Case("4,000 x 10,000 in single precision to 500, beside a copy", partial(beside_a_copy, SINGLE, 500)),
     Case("sparse 5,000 x 50,000 to 500, beside a copy", partial(beside_a_copy, WORDS, 500)),
+    Case("sparse 50,000 x 50,000 to 500, beside a copy", partial(beside_a_copy, MANY_WORDS, 500), repeats=5),
 ]

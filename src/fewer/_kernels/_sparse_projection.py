@@ -2,7 +2,10 @@
 
 Row j of ``codes`` tells to which new columns the old column j goes: twice the number of the new column, plus 1 if it is
 taken away. (One unsigned number for both keeps them in the nearest caches, and no index counts from the end.) The table
-is read once, about as fast as memory gives it.
+is read once, about as fast as memory gives it. The sums of a row are held apart from ``out``, in the nearest cache, and
+written once; on the way out they tell whether all of them are finite.
+
+Both functions work on the rows from ``start`` to ``stop``.
 """
 
 import numpy as np
@@ -13,14 +16,14 @@ _ABREAST = 8
 
 
 @njit(cache=True, nogil=True)
-def project_rows(X, codes, size, out):
-    """Add to ``out`` of (rows, new columns) the projection of a dense table by entries of ``size``."""
-    n_rows, n_columns = X.shape
+def project_rows(start, stop, places, X, codes, size, out, finite):
+    """Write to ``out`` of (rows, new columns) the projection of a dense table by entries of ``size``."""
+    n_columns = X.shape[1]
     n_targets = codes.shape[1]
     entries = np.array([size, -size], dtype=X.dtype)
     sums = np.empty((out.shape[1], _ABREAST), dtype=X.dtype)
-    n_abreast = n_rows - n_rows % _ABREAST
-    for first in range(0, n_abreast, _ABREAST):
+    n_abreast = stop - (stop - start) % _ABREAST
+    for first in range(start, n_abreast, _ABREAST):
         sums[:] = 0
         for column in range(n_columns):
             # All are read before any is written: the compiler cannot know that the arrays do not overlap.
@@ -35,23 +38,35 @@ def project_rows(X, codes, size, out):
                 s[0], s[1], s[2], s[3] = s0, s1, s2, s3
                 s[4], s[5], s[6], s[7] = s4, s5, s6, s7
         for row in range(_ABREAST):
-            for target in range(out.shape[1]):
-                out[first + row, target] += sums[target, row]
-    for row in range(n_abreast, n_rows):
+            finite[first + row] = _write(sums[:, row], out[first + row])
+    for row in range(n_abreast, stop):
+        alone = np.zeros(out.shape[1], dtype=X.dtype)
         for column in range(n_columns):
             for place in range(n_targets):
                 code = codes[column, place]
-                out[row, code >> np.uint32(1)] += entries[code & np.uint32(1)] * X[row, column]
+                alone[code >> np.uint32(1)] += entries[code & np.uint32(1)] * X[row, column]
+        finite[row] = _write(alone, out[row])
 
 
 @njit(cache=True, nogil=True)
-def project_sparse_rows(data, indices, indptr, codes, size, out):
+def project_sparse_rows(start, stop, indptr, indices, data, codes, size, out, finite):
     """The same for a table in CSR form."""
     entries = np.array([size, -size], dtype=data.dtype)
-    for row in range(indptr.size - 1):
-        sums = out[row]
-        start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])
+    sums = np.empty(out.shape[1], dtype=data.dtype)
+    for row in range(start, stop):
+        sums[:] = 0
+        first, last = np.uint64(indptr[row]), np.uint64(indptr[row + 1])
         for place in range(codes.shape[1]):
-            for stored in range(start, stop):
+            for stored in range(first, last):
                 code = codes[np.uint64(indices[stored]), place]
                 sums[code >> np.uint32(1)] += entries[code & np.uint32(1)] * data[stored]
+        finite[row] = _write(sums, out[row])
+
+
+@njit(cache=True, nogil=True)
+def _write(sums, out):
+    finite = True
+    for target in range(sums.size):
+        out[target] = sums[target]
+        finite &= np.isfinite(sums[target])
+    return finite

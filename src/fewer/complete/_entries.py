@@ -14,9 +14,9 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils import gen_batches
 
+from fewer._kernels._in_threads import in_threads
 from fewer._kernels._observed_entries import fill_low_rank_values, fill_reordered_products, fill_ridge_rows
 from fewer._kernels._stored_sums import multiply_stored
-from fewer.complete._in_threads import in_threads
 from fewer.complete._observed import Observed
 
 _DENSE_SHARE = 0.1

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fewer._kernels._in_threads import in_threads
 from fewer._kernels._packed_symmetric import add_outer_products
 from fewer._kernels._stored_sums import multiply_stored, sum_stored
-from fewer.complete._in_threads import in_threads
 from fewer.complete._observed import Observed, Patterns
 
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fewer._kernels._in_threads import in_threads
 from fewer._kernels._packed_symmetric import invert_packed, multiply_packed
-from fewer.complete._in_threads import in_threads
 
 
 class Inverses(NamedTuple):

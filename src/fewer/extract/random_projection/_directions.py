@@ -1,4 +1,6 @@
-"""Random directions, each kind held in the form that takes least room, with the product of a table with them.
+"""Random directions, each kind held in the form that takes least room.
+
+``project`` gives the product of a table with them, and whether all of it is finite.
 
 All keep the squared length of a row on average. With d directions,
 
@@ -20,6 +22,7 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 
+from fewer._kernels._in_threads import in_threads
 from fewer._kernels._sparse_projection import project_rows, project_sparse_rows
 
 _CELLS = 4_000_000
@@ -41,10 +44,11 @@ class DenseDirections:
         """The directions as rows."""
         return self.entries.T.astype(self.dtype, copy=False)
 
-    def project(self, X: Any) -> np.ndarray:
+    def project(self, X: Any) -> tuple[np.ndarray, bool]:
         if self.entries.dtype == X.dtype:
-            return X @ self.entries
-        return _projected_in_parts(X, self.n_components, lambda columns: self.entries[columns].astype(X.dtype))
+            return _and_whether_finite(X @ self.entries)
+        parts = _projected_in_parts(X, self.n_components, lambda columns: self.entries[columns].astype(X.dtype))
+        return _and_whether_finite(parts)
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,10 @@ class SignDirections:
         """The directions as rows."""
         return self._signs(slice(None)).T / np.sqrt(self.n_components, dtype=self.dtype)
 
-    def project(self, X: Any) -> np.ndarray:
+    def project(self, X: Any) -> tuple[np.ndarray, bool]:
         projected = _projected_in_parts(X, self.n_components, self._signs)
         projected /= math.sqrt(self.n_components)
-        return projected
+        return _and_whether_finite(projected)
 
     def _signs(self, columns: slice) -> np.ndarray:
         signs = np.unpackbits(self.bits[columns], axis=1, count=self.n_components).astype(self.dtype)
@@ -92,13 +96,17 @@ class SparseDirections:
         where = ((self.codes.ravel() >> 1).astype(np.int64), columns)
         return sparse.csr_array((entries, where), shape=(self.n_components, n_columns))
 
-    def project(self, X: Any) -> np.ndarray:
-        projected = np.zeros((X.shape[0], self.n_components), dtype=X.dtype)
+    def project(self, X: Any) -> tuple[np.ndarray, bool]:
+        projected = np.empty((X.shape[0], self.n_components), dtype=X.dtype)
+        finite = np.empty(X.shape[0], dtype=bool)
+        rest = (self.codes, self.size, projected, finite)
+        n_columns, spread = self.codes.shape
         if sparse.issparse(X):
-            project_sparse_rows(X.data, X.indices, X.indptr, self.codes, self.size, projected)
+            in_threads(project_sparse_rows, X.indptr, X.indices, X.data, *rest, cost=spread)
         else:
-            project_rows(np.ascontiguousarray(X), self.codes, self.size, projected)
-        return projected
+            places = np.arange(X.shape[0] + 1)
+            in_threads(project_rows, places, np.ascontiguousarray(X), *rest, cost=spread * n_columns)
+        return projected, bool(finite.all())
 
 
 @dataclass(frozen=True)
@@ -112,8 +120,8 @@ class AllColumns:
         """The directions as rows."""
         return sparse.eye_array(self.n_components, format="csr", dtype=self.dtype)
 
-    def project(self, X: Any) -> Any:
-        return X.copy()
+    def project(self, X: Any) -> tuple[Any, bool]:
+        return X.copy(), bool(np.isfinite(X.data if sparse.issparse(X) else X).all())
 
 
 Directions = DenseDirections | SignDirections | SparseDirections | AllColumns
@@ -131,6 +139,10 @@ def drawn_directions(
         bits = rng.integers(256, size=(n_columns, -(-n_components // 8)), dtype=np.uint8)
         return SignDirections(bits, n_components, dtype.name)
     return sparse_directions(n_columns, n_components, min(spread, n_components), dtype, rng)
+
+
+def _and_whether_finite(projected: np.ndarray) -> tuple[np.ndarray, bool]:
+    return projected, bool(np.isfinite(projected).all())
 
 
 def _projected_in_parts(X: Any, n_components: int, entries: Callable[[slice], np.ndarray]) -> np.ndarray:
@@ -168,4 +180,5 @@ def sparse_directions(
     """One target in each of ``spread`` equal parts of the new columns, so that no two of a column's are the same."""
     edges = np.linspace(0, n_components, spread + 1).astype(np.int64)
     codes = rng.integers(2 * edges[:-1], 2 * edges[1:], size=(n_columns, spread))
-    return SparseDirections(codes.astype(np.uint32), n_components, dtype.name)
+    short = 2 * n_components <= 2**16
+    return SparseDirections(codes.astype(np.uint16 if short else np.uint32), n_components, dtype.name)

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -183,8 +182,8 @@ class RandomProjection(Extractor):
         # in the table would take as long as projecting it.
         table = self._validated(X, ensure_all_finite=False, **options)
         with np.errstate(invalid="ignore", over="ignore"):
-            projected = self._directions.project(table)
-        if not np.isfinite(projected.data if sparse.issparse(projected) else projected).all():
+            projected, finite = self._directions.project(table)
+        if not finite:
             self._validated(X, **options)
         return projected
 

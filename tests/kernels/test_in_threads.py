@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewer.complete import PCAMissing, _in_threads
-from fewer.complete._in_threads import in_threads
+from fewer._kernels import _in_threads
+from fewer._kernels._in_threads import in_threads
+from fewer.complete import PCAMissing
+from fewer.extract import RandomProjection
 
 
 @pytest.fixture
@@ -44,3 +46,13 @@ def test_the_number_of_threads_never_changes_a_fit(method, request):
     shared = PCAMissing(2, method=method, random_state=0).fit(X)
     np.testing.assert_array_equal(alone.loadings_, shared.loadings_)
     np.testing.assert_array_equal(alone.scores_, shared.scores_)
+
+
+@pytest.mark.parametrize("spread", [1, 3])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_number_of_threads_never_changes_a_projection(spread, form, request):
+    X = form(np.random.default_rng(0).normal(size=(70, 15)).round())
+    project = RandomProjection(5, kind="sparse", spread=spread, random_state=0).fit(X)
+    alone = project.transform(X)
+    request.getfixturevalue("many_threads")
+    np.testing.assert_array_equal(project.transform(X), alone)
