@@ -392,3 +392,31 @@ def test_the_spread_of_a_column_with_holes_is_that_of_what_is_observed():
     X[2:, 1] = np.nan
     model = PLSRegressor(1, scale=True).fit(X, Y[:, 0])
     np.testing.assert_allclose(model._x_scale, [np.std(column[~np.isnan(column)], ddof=1) for column in X.T])
+
+
+@pytest.mark.parametrize("share", [1.0, 1e-6])
+def test_loadings_of_a_wide_table_are_those_of_the_scores(share):
+    """Also where a large direction of the table has next to nothing to do with y, of which its score takes little."""
+    rng = np.random.default_rng(0)
+    y = scale(rng.normal(size=40))
+    beside = rng.normal(size=40)
+    along = scale(beside - beside @ y / (y @ y) * y) + share * y
+    X = 100 / share * np.outer(along, rng.normal(size=90)) + rng.normal(size=(40, 90))
+    model = PLSRegressor(5).fit(X, y)
+    scores = model.x_scores_.astype(np.longdouble)
+    exact = ((X - X.astype(np.longdouble).mean(axis=0)).T @ scores / np.sum(scores**2, axis=0)).astype(float)
+    errors = np.linalg.norm(model.x_loadings_ - exact, axis=0) / np.linalg.norm(exact, axis=0)
+    assert errors[0] < 1e-14
+    assert errors[1:].max() < 1e-13 * np.linalg.norm(X) / np.linalg.norm(X @ model.x_weights_[:, 1:], axis=0).min()
+
+
+@pytest.mark.parametrize("algorithm", ["nipals", "kernel", "simpls", "krylov"])
+@pytest.mark.parametrize("shape", [(60, 12, 1), (20, 50, 1)])
+def test_an_infinite_cell_is_told(algorithm, shape):
+    X, Y = tables(*shape)
+    X[3, 2] = -np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        PLSRegressor(algorithm=algorithm).fit(X, Y[:, 0])
+    X[4, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        PLSRegressor(algorithm=algorithm).fit(X, Y[:, 0])

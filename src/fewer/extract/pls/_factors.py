@@ -53,13 +53,18 @@ class Factors(NamedTuple):
 
     def ritz_values(self) -> np.ndarray:
         """Eigenvalues of ``X'X`` within the span of the weights, the largest first."""
-        if not self.n_components:
-            return np.zeros(0)
-        # X W = T P'W, because what is left of X is orthogonal to the weights.
-        along = np.sqrt(self.squares)[:, None] * (self.x_loadings.T @ self.weights)
-        # By numpy alone: threads of its matrix products and of those of scipy would wait for one another.
-        root = np.linalg.cholesky(self.weights.T @ self.weights)
-        return np.linalg.svd(np.linalg.solve(root, along.T), compute_uv=False) ** 2
+        return ritz_values(self.weights, self.x_loadings, self.squares)
+
+
+def ritz_values(weights: np.ndarray, x_loadings: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """The same of components that are given so."""
+    if not len(squares):
+        return np.zeros(0)
+    # X W = T P'W, because what is left of X is orthogonal to the weights.
+    along = np.sqrt(squares)[:, None] * (x_loadings.T @ weights)
+    # By numpy alone: threads of its matrix products and of those of scipy would wait for one another.
+    root = np.linalg.cholesky(weights.T @ weights)
+    return np.linalg.svd(np.linalg.solve(root, along.T), compute_uv=False) ** 2
 
 
 def keep_going(n_found: int) -> bool:

@@ -9,9 +9,10 @@ rows, for one target:
 
     u = y / |y|,   z = X'u,   t = (I - TT')Xz,   t <- t / |t|,   y <- y - t t'y,
 
-where w is z of length 1, and vectors over the columns are only multiplied with the table: loadings ``P = X'T`` come at
-the end. What is left of y is multiplied with the table anew each time, so that errors do not add up. Either way the
-table is read once for a component.
+where w is z of length 1, and vectors over the columns are only multiplied with the table. What is left of y is
+multiplied with the table anew each time, so that errors do not add up. Loadings need no products of their own: X't lies
+in the span of its weight and the next, because what t takes from y is what z loses. Either way the table is read once
+for a component.
 """
 
 from collections.abc import Callable
@@ -21,6 +22,10 @@ import numpy as np
 from fewer.extract.pls._factors import Factors, Watch, keep_going, rounding
 from fewer.extract.pls._leading import largest_signs, leading_pair
 from fewer.extract.pls._table import CentredTable
+
+_CLEAR_SHARE = 0.01
+"""Share of what is left of y that a score takes, at the least, where its loading is read off two weights: no more than
+two digits are lost then."""
 
 
 def nipals(
@@ -102,7 +107,10 @@ def _along_rows(table: CentredTable, y: np.ndarray, n_components: int, watch: Wa
     """Components for one target."""
     n_rows, n_columns = table.shape
     units, weights = np.empty((n_components, n_rows)), np.empty((n_components, n_columns))
-    lengths, y_loadings, mixing = np.empty(n_components), np.empty(n_components), np.eye(n_components)
+    # Loadings X't of scores of length 1 along the weights: themselves, and the one before.
+    lengths, before = np.empty(n_components), np.zeros(n_components)
+    y_loadings, mixing = np.empty(n_components), np.eye(n_components)
+    clear = np.zeros(n_components, dtype=bool)
     least = rounding(table)
     y_size = left = float(np.linalg.norm(y))
     found = 0
@@ -116,24 +124,30 @@ def _along_rows(table: CentredTable, y: np.ndarray, n_components: int, watch: Wa
             along = units[:found] @ score
             score -= along @ units[:found]
             mixing[found] -= along @ mixing[:found]
+            before[found] += along[-1] if found else 0.0
         length = float(np.linalg.norm(score))
         if length <= least * table.size * size:
             break
         units[found], lengths[found] = score / length, length / size
+        before[found] /= size
         mixing[found] /= length
         y_loadings[found] = units[found] @ y
         for _ in range(2):
             y = y - units[found] * (units[found] @ y)
         weights[found] /= size
         mixing[:, found] *= size
+        clear[found] = abs(y_loadings[found]) > _CLEAR_SHARE * left
         left = float(np.linalg.norm(y))
         found += 1
         if watch(found):
             break
-    weights, units = weights[:found], units[:found]
+    weights, units, lengths = weights[:found], units[:found], lengths[:found]
+    x_loadings = (np.diag(lengths) + np.diag(before[1:found], 1)) @ weights
+    own = np.flatnonzero(~clear[:found] | (np.arange(found) == found - 1))
+    x_loadings[own] = table.back(units[own].T).T
     # A weight of length 1 gives a score of this length.
-    steps = lengths[:found] * largest_signs(weights.T)
+    steps = lengths * largest_signs(weights.T)
     rotations = (steps[:, None] * mixing[:found, :found]) @ weights
-    x_loadings = table.back(units.T).T / steps[:, None]
+    x_loadings /= steps[:, None]
     weights *= np.sign(steps)[:, None]
     return Factors(weights.T, rotations.T, x_loadings.T, (y_loadings[:found] / steps)[None], units.T * steps, steps**2)

@@ -4,6 +4,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -12,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import fit_steps
 from fewer.catalogue import method
+from fewer.extract.pls._factors import ritz_values
 from fewer.extract.pls._holed_extractor import HoledExtractor
 from fewer.extract.pls._moments import Moments
 from fewer.extract.pls._solution import Settings, Solution, of_moments, solution
+from fewer.extract.pls._table import column_means
 from fewer.extract.pls._vip import vip_scores
 
 WHY_NO_MORE = "for nothing is left of the table that goes with y"
@@ -179,7 +182,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         self : object
             The fitted estimator.
         """
-        X, Y = self._checked(X, y)
+        X, Y, mean = self._checked_with_means(X, y)
         self.__dict__.pop("_moments", None)
         most = max(min(X.shape[0] - 1, X.shape[1]), 0)
         wanted = most if self.n_components is None else min(self.n_components, most)
@@ -191,7 +194,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
                 stopped = after_step(f"component {number}")
                 return stopped
 
-            found = solution(X, Y, wanted, self._settings, watch)
+            found = solution(X, Y, wanted, self._settings, watch, mean)
             if not stopped:
                 why = WHY_NO_MORE if found.y_square else "for y is constant: its mean is predicted"
                 self._number_of_components(found.factors.n_components, why)
@@ -259,6 +262,18 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         Y = Y.reshape(len(Y), -1)
         return X, Y
 
+    def _checked_with_means(self, X: Any, y: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """Table and targets, and the means of the columns where the table is dense."""
+        if sparse.issparse(X):
+            return *self._checked(X, y), None
+        # Means that are no numbers tell of holes and infinities: looking for them would be one more reading of all.
+        table, Y = self._checked(X, y, ensure_all_finite=False)
+        with np.errstate(invalid="ignore", over="ignore"):
+            mean = column_means(table)
+        if not np.isfinite(mean).all():
+            self._checked(X, y)
+        return table, Y, mean
+
     def _keep(self, found: Solution, dtype: Any) -> None:
         """Set what a fit leaves."""
         factors = found.factors
@@ -278,13 +293,19 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         self.explained_variance_ratio_x_ = taken_x / (found.x_square or 1.0)
         self.explained_variance_ratio_y_ = taken_y / (found.y_square or 1.0)
         self.vip_ = vip_scores(factors.weights, taken_y).astype(dtype)
-        self.ritz_values_ = factors.ritz_values()
+        self._squares = factors.squares
         self.n_iter_ = max(factors.n_components, 1)
         self.shrinkage_factors_ = found.shrinkage_factors
         B = (factors.y_loadings * found.y_scale[:, None]) @ components
         intercept = found.y_mean - B @ found.x_mean
         self.coef_ = (B[0] if self._one_target else B).astype(dtype)
         self.intercept_ = float(intercept[0]) if self._one_target else intercept.astype(dtype)
+
+    @property
+    def ritz_values_(self) -> np.ndarray:
+        """Eigenvalues of ``X'X`` within the span of the weights, the largest first."""
+        check_is_fitted(self)
+        return ritz_values(self.x_weights_, self.x_loadings_, self._squares)
 
     @property
     def coef_path_(self) -> np.ndarray:

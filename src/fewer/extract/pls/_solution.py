@@ -38,14 +38,25 @@ class Settings(NamedTuple):
     tol: float = 1e-10
 
 
-def solution(X: Any, Y: np.ndarray, n_components: int, settings: Settings, watch: Watch = keep_going) -> Solution:
-    """At most so many components of a table, dense or sparse, with or without holes, and targets (rows, targets)."""
+def solution(
+    X: Any,
+    Y: np.ndarray,
+    n_components: int,
+    settings: Settings,
+    watch: Watch = keep_going,
+    mean: np.ndarray | None = None,
+) -> Solution:
+    """At most so many components of a table, dense or sparse, with or without holes, and targets (rows, targets).
+
+    ``mean`` is that of the columns of a dense table, where it is known.
+    """
     if settings.algorithm == "kernel" and X.shape[0] >= X.shape[1]:
         return of_moments(Moments.of(X, Y), n_components, settings, watch)
     y_mean, y_scale, targets = _standard(Y, settings.scale)
     y_square = float(np.sum(targets**2))
     rounds = (settings.max_iter, settings.tol)
-    mean = column_means(X) if isinstance(X, np.ndarray) else None
+    if mean is None and isinstance(X, np.ndarray):
+        mean = column_means(X)
     if mean is not None and np.isnan(mean).any():
         x_mean, x_scale = _observed_mean_and_scale(X, settings.scale)
         filled, there = observed_part(X, x_mean, x_scale)

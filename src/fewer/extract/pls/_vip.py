@@ -11,5 +11,5 @@ def vip_scores(weights: np.ndarray, explained: np.ndarray) -> np.ndarray:
     total = float(explained.sum())
     if total == 0:
         return np.zeros(len(weights))
-    shares = weights**2 / np.sum(weights**2, axis=0)
-    return np.sqrt(len(weights) * (shares @ explained) / total)
+    squares = weights**2
+    return np.sqrt(len(weights) * (squares @ (explained / squares.sum(axis=0))) / total)
