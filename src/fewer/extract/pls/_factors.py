@@ -51,6 +51,10 @@ class Factors(NamedTuple):
         """``B``, of columns by targets."""
         return self.rotations @ self.y_loadings.T
 
+    def with_targets_in(self, unit: float) -> "Factors":
+        """The same for targets that are so many times as large."""
+        return self._replace(y_loadings=unit * self.y_loadings)
+
     def ritz_values(self) -> np.ndarray:
         """Eigenvalues of ``X'X`` within the span of the weights, the largest first."""
         return ritz_values(self.weights, self.x_loadings, self.squares)
@@ -135,6 +139,12 @@ class Orthogonal:
         return Factors(
             weights, rotations * lengths, x_loadings / lengths, y_loadings / lengths, units * lengths, lengths**2
         )
+
+
+def power_of_two(numbers: np.ndarray) -> float:
+    """A unit in which numbers are about 1, and which costs no digits: so it matters not how huge or tiny they are."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    return 2.0 ** np.frexp(largest)[1] if np.isfinite(largest) else 1.0
 
 
 def rounding(table: CentredTable) -> float:

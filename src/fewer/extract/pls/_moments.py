@@ -17,7 +17,7 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 
-from fewer.extract.pls._factors import NOTHING_LEFT, Factors, Watch, keep_going
+from fewer.extract.pls._factors import NOTHING_LEFT, Factors, Watch, keep_going, power_of_two
 from fewer.extract.pls._leading import largest_signs, leading_vector
 from fewer.extract.pls._nipals import along_columns
 from fewer.extract.pls._table import ROW_BLOCK, CentredTable, spread
@@ -127,6 +127,8 @@ def from_row_products(
         # More targets than rows: as many combinations of them say the same.
         Y, sizes, to_targets = linalg.svd(Y, full_matrices=False, check_finite=False)
         Y = Y * sizes
+    unit = power_of_two(K)
+    K = K / unit
     Y, y_size, k_size = Y.copy(), float(np.linalg.norm(Y)), float(np.linalg.norm(K))
     units, us, rotations = (np.empty((n_components, len(Y))) for _ in range(3))
     y_loadings, lengths = np.empty((n_components, Y.shape[1])), np.empty(n_components)
@@ -156,9 +158,8 @@ def from_row_products(
         if watch(found):
             break
     kept = y_loadings[:found] if to_targets is None else y_loadings[:found] @ to_targets
-    return RowComponents(
-        us[:found].T, units[:found].T, rotations[:found].T, mixing[:found, :found].T, kept.T, lengths[:found]
-    )
+    rotations, mixing = rotations[:found] / unit, mixing[:found, :found] / unit
+    return RowComponents(us[:found].T, units[:found].T, rotations.T, mixing.T, kept.T, unit * lengths[:found])
 
 
 def of_rows(table: CentredTable, found: RowComponents) -> Factors:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewer.extract.pls._factors import Factors, Watch, keep_going, krylov, simpls
+from fewer.extract.pls._factors import Factors, Watch, keep_going, krylov, power_of_two, simpls
 from fewer.extract.pls._missing import nipals_with_holes, observed_part
 from fewer.extract.pls._moments import Moments, from_column_products, from_row_products, of_rows
 from fewer.extract.pls._nipals import nipals
@@ -53,7 +53,9 @@ def solution(
     if settings.algorithm == "kernel" and X.shape[0] >= X.shape[1]:
         return of_moments(Moments.of(X, Y), n_components, settings, watch)
     y_mean, y_scale, targets = _standard(Y, settings.scale)
-    y_square = float(np.sum(targets**2))
+    unit = power_of_two(targets)
+    targets /= unit
+    y_square = float(np.sum(targets**2)) * unit**2
     rounds = (settings.max_iter, settings.tol)
     if mean is None and isinstance(X, np.ndarray):
         mean = column_means(X)
@@ -61,7 +63,7 @@ def solution(
         x_mean, x_scale = _observed_mean_and_scale(X, settings.scale)
         filled, there = observed_part(X, x_mean, x_scale)
         x_square = float(np.sum(filled**2))
-        found = nipals_with_holes(filled, there, targets, n_components, watch, *rounds)
+        found = nipals_with_holes(filled, there, targets, n_components, watch, *rounds).with_targets_in(unit)
         return Solution(found, x_mean, x_scale, y_mean, y_scale, x_square, y_square, None)
     table = CentredTable(X, scale=settings.scale, mean=mean, products_only=True)
     products = None
@@ -74,7 +76,9 @@ def solution(
         by = simpls if settings.algorithm == "simpls" else nipals
         found = by(table, targets, n_components, watch, *rounds)
     factors = _shrinkage_of_table(table, products, targets[:, 0], found) if Y.shape[1] == 1 else None
-    return Solution(found, table.mean, table.scale, y_mean, y_scale, table.square, y_square, factors)
+    return Solution(
+        found.with_targets_in(unit), table.mean, table.scale, y_mean, y_scale, table.square, y_square, factors
+    )
 
 
 def of_moments(sums: Moments, n_components: int, settings: Settings, watch: Watch = keep_going) -> Solution:
