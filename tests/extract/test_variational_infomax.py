@@ -15,8 +15,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from fewer._kernels._information_bound import projection_slopes, row_slopes, turned_value
 from fewer.extract import VariationalInfoMax, compare_to_pca, im_bound
-from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments
+from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments, softmax
+from fewer.extract.information._forms import form_for
+from fewer.extract.information._gram_form import GramForm
 from fewer.extract.information._im_algorithm import from_start
+from fewer.extract.information._moment_form import MomentForm
 
 
 def rows_with_outliers(n_rows=300, seed=0):
@@ -67,17 +70,65 @@ def test_directions_count_by_their_span_and_rows_add_up_to_the_bound():
     Z, channel = rng.normal(size=(50, 5)), Channel(0.6, 0.2, 7)
     pi = rng.dirichlet([1, 1], size=50)
     C, shares = second_moments(Z, pi), pi.mean(axis=0)
-    spectrum, gaps = np.linalg.eigh(C), []
+    spectrum = np.linalg.eigh(C)
     for _ in range(3):
         B = rng.normal(size=(2, 5))
         value, gradient, forms, constants = projection_slopes(B, C, shares, *channel)
         expected = bound(pi, decoders_of(C, polar(B), channel), channel, sent=True)
         assert value == pytest.approx(expected, rel=1e-12)
         assert np.mean(np.sum(pi * row_slopes(Z, forms, constants), axis=1)) == pytest.approx(expected, rel=1e-12)
-        turned, slope = turned_value(B, *spectrum, shares, *channel[:2])
-        gaps.append(value - turned)
+        turned, slope = turned_value(B, *spectrum, shares, *channel)
+        assert turned == pytest.approx(expected, rel=1e-12)
         np.testing.assert_allclose(slope, gradient, atol=1e-12)
-    np.testing.assert_allclose(gaps, gaps[0])
+
+
+def wide_rows(n_rows=25, n_axes=24):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(n_rows, n_axes)) * np.linspace(3, 0.1, n_axes)
+    return Z, rng.normal(size=(3, n_axes + 1)), rng.normal(size=(2, n_axes))
+
+
+@pytest.mark.parametrize("sent", [False, True])
+@pytest.mark.parametrize(("n_rows", "n_axes"), [(25, 24), (40, 20), (12, 30)])
+def test_products_of_rows_give_the_bound_and_the_gradients_that_moments_give(n_rows, n_axes, sent):
+    Z, weights, B = wide_rows(n_rows, n_axes)
+    forms = [form(Z, Channel(0.6, 0.2, n_axes + 5)) for form in (MomentForm, GramForm)]
+    for push in (0.1, 1, 30):  # from states that rows share to states of their own
+        expected, found = (form.softmax_bound(push * weights, B, sent) for form in forms)
+        assert found[0] == pytest.approx(expected[0], rel=1e-12)
+        for slope, other in zip(found[1:], expected[1:], strict=True):
+            np.testing.assert_allclose(slope, other, atol=1e-10 * np.abs(other).max())
+
+
+def test_rows_are_worth_the_same_in_both_forms_also_in_states_where_they_are_not():
+    Z, weights, B = wide_rows()
+    hard = np.eye(4)[np.r_[:25] % 3]  # and nobody is in the last one
+    for pi in (softmax(Z, weights[:, :-1], weights[:, -1]), hard):
+        moments, products = (form(Z, Channel(0.6, 0.2, 40)).at(pi) for form in (MomentForm, GramForm))
+        value, gradient = moments.value(B)
+        found, slope = products.value(B)
+        assert found == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(slope, gradient, atol=1e-12)
+        np.testing.assert_allclose(products.worth(B), moments.worth(B), rtol=1e-10)
+
+
+def test_products_of_rows_serve_where_rows_are_few_and_digits_are_enough():
+    rng = np.random.default_rng(0)
+    wide, tall = rng.normal(size=(20, 19)), rng.normal(size=(60, 5))
+    assert isinstance(form_for(wide, Channel(1.0, 0.05, 100)), GramForm)
+    assert isinstance(form_for(tall, Channel(1.0, 0.05, 5)), MomentForm)
+    assert isinstance(form_for(wide, Channel(1.0, 0.0, 19)), MomentForm)
+    assert isinstance(form_for(wide, Channel(1.0, 1e-9, 19)), MomentForm)
+
+
+@pytest.mark.parametrize("settings", [{}, {"aux": "free"}, {"objective": "hybrid"}])
+def test_a_wide_table_comes_to_the_same_end_in_both_forms(settings, monkeypatch):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(30, 80)) + 3 * np.eye(3)[rng.integers(3, size=30)] @ rng.normal(size=(3, 80))
+    model = VariationalInfoMax(2, n_init=2, random_state=0, **settings)
+    quick = model.fit(table).bound_
+    monkeypatch.setattr("fewer.extract.information._forms._MANY_ROWS", 0)
+    np.testing.assert_allclose(model.fit(table).bound_, quick, atol=1e-6)
 
 
 def test_gaussian_is_pca():
@@ -173,7 +224,7 @@ def test_sparse_float32_and_frames_give_the_same():
 
 
 def test_many_rows_choose_their_start_on_some_of_them(monkeypatch):
-    monkeypatch.setattr("fewer.extract.information._variational_infomax._MANY_ROWS", 150)
+    monkeypatch.setattr("fewer.extract.information._best_start._MANY_ROWS", 150)
     table = rows_with_outliers(600)
     for aux in ("softmax", "free"):
         model = VariationalInfoMax(1, n_init=4, aux=aux, random_state=0).fit(table)
@@ -193,7 +244,7 @@ def test_small_matrices_are_multiplied_on_one_thread(monkeypatch):
         seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
         return from_start(*given)
 
-    monkeypatch.setattr("fewer.extract.information._variational_infomax.from_start", watched)
+    monkeypatch.setattr("fewer.extract.information._best_start.from_start", watched)
     with threadpool_limits(2, user_api="blas"):
         VariationalInfoMax(1, n_init=1, random_state=0).fit(X)
         after = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]

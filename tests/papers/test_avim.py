@@ -8,11 +8,12 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 
-from fewer._kernels._information_bound import softmax_bound
 from fewer.extract import VariationalInfoMax, im_bound
 from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments, softmax
 from fewer.extract.information._climbs import Auxiliary
-from fewer.extract.information._im_algorithm import Recipe, im_fit
+from fewer.extract.information._gram_form import GramForm
+from fewer.extract.information._im_algorithm import Recipe, ground_of, im_fit
+from fewer.extract.information._moment_form import MomentForm
 from fewer.extract.information._starts import clustered_states, random_states
 
 PRINTED = {"noise_variance": 1.0, "reg": 0.05}
@@ -72,7 +73,8 @@ def test_the_bound_never_falls(n_rows, figure):
                 rng = np.random.RandomState(0)
                 V, b = clustered_states(Z, 3, rng) if clustered else random_states(Z, np.eye(Z.shape[1]), 3, rng)
                 auxiliary = Auxiliary(None, None) if free else Auxiliary(V, b)
-                fit = im_fit(Z, np.eye(6, Z.shape[1]), softmax(Z, V, b), auxiliary, recipe, lambda: False)
+                ground = ground_of(Z, recipe.channel)
+                fit = im_fit(ground, np.eye(6, Z.shape[1]), softmax(Z, V, b), auxiliary, recipe, lambda: False)
                 smallest, n_steps = min(smallest, np.diff(fit.trace).min()), n_steps + len(fit.trace) - 1
     figure(f"{n_rows} of each digit: smallest change in {n_steps} steps {smallest:.0e}")
     assert smallest > -1e-6
@@ -193,10 +195,11 @@ def test_gradients_are_those_of_finite_differences(figure):
             pi = softmax(Z, weights[:, :-1], weights[:, -1])
             return bound(pi, decoders_of(second_moments(Z, pi), polar(B), channel), channel, sent=sent)
 
-        value, in_weights, in_B = softmax_bound(Z, weights, B, *channel, sent)
-        assert value == pytest.approx(whole(weights, B), rel=1e-12)
-        gaps.append(relative(in_weights, numeric(lambda flat: whole(flat.reshape(3, 8), B), weights)))
-        gaps.append(relative(in_B, numeric(lambda flat: whole(weights, flat.reshape(2, 7)), B)))
+        for form in (MomentForm(Z, channel), GramForm(Z, channel)):
+            value, in_weights, in_B = form.softmax_bound(weights, B, sent)
+            assert value == pytest.approx(whole(weights, B), rel=1e-12)
+            gaps.append(relative(in_weights, numeric(lambda flat: whole(flat.reshape(3, 8), B), weights)))
+            gaps.append(relative(in_B, numeric(lambda flat: whole(weights, flat.reshape(2, 7)), B)))
     figure(f"largest relative error {max(gaps):.0e}")
     assert max(gaps) < 1e-5
 

@@ -167,8 +167,8 @@ def softmax_bound(Z, weights, B, noise, reg, n_columns, sent):
 
 
 @njit(cache=True, nogil=True)
-def turned_value(B, values, axes, shares, noise, reg):
-    """The value of ``projection_slopes``, but for terms without B, and its gradient, from ``C_j = Q diag(c) Q'``.
+def turned_value(B, values, axes, shares, noise, reg, n_columns):
+    """The value of ``projection_slopes`` and its gradient, from ``C_j = Q diag(c) Q'``.
 
     ``S = C + reg I - P N^-1 P'`` is a diagonal matrix less one of rank k in the axes Q, so that no matrix of r x r is
     inverted: ``S^-1 = K + K P D^-1 P'K`` and ``|S| = |C + reg I| |D| / |N|``, with ``K = (C + reg I)^-1`` and
@@ -182,8 +182,14 @@ def turned_value(B, values, axes, shares, noise, reg):
     for j in range(n_states):
         turned = _product(B, axes[j])
         P, PK = np.empty((n_codes, n_axes)), np.empty((n_codes, n_axes))
-        for a in range(n_codes):
-            for b in range(n_axes):
+        height = n_axes + n_columns * _LOG_TWO_PI
+        if n_columns > n_axes:
+            height += (n_columns - n_axes) * np.log(reg)
+        for b in range(n_axes):
+            if not values[j, b] + reg > 0:
+                return -np.inf, gradient
+            height += np.log(values[j, b] + reg) - reg / (values[j, b] + reg)
+            for a in range(n_codes):
                 P[a, b] = turned[a, b] * values[j, b]
                 PK[a, b] = P[a, b] / (values[j, b] + reg)
         PK_transposed = _transposed(PK, n_axes)
@@ -200,7 +206,7 @@ def turned_value(B, values, axes, shares, noise, reg):
         for a in range(n_codes):
             for b in range(n_codes):
                 traces += inverse[a, b] * squares[a, b]
-        value -= 0.5 * shares[j] * (log_det - np.linalg.slogdet(N)[1] - reg * traces)
+        value -= 0.5 * shares[j] * (height + log_det - np.linalg.slogdet(N)[1] - reg * traces)
         U = _product(np.linalg.inv(N), P)
         low_rank = _product(inverse, PK)
         once = _product(_product(U, PK_transposed), low_rank)

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-_LOG_TWO_PI = np.log(2 * np.pi)
+LOG_TWO_PI = np.log(2 * np.pi)
 
 
 class Channel(NamedTuple):
@@ -81,7 +81,7 @@ def decoders_of(C: np.ndarray, W: np.ndarray, channel: Channel) -> Decoders:
 def bound(pi: np.ndarray, decoders: Decoders, channel: Channel, *, sent: bool) -> float:
     """F with the best prior; ``sent`` if z goes along with the code."""
     shares = pi.mean(axis=0)
-    value = -0.5 * float(shares @ (decoders.height + channel.n_columns * _LOG_TWO_PI))
+    value = -0.5 * float(shares @ (decoders.height + channel.n_columns * LOG_TWO_PI))
     return value if sent else value + entropies(pi, shares)
 
 
@@ -93,7 +93,7 @@ def entropies(pi: np.ndarray, prior: np.ndarray) -> float:
 def log_densities(Z: np.ndarray, W: np.ndarray, decoders: Decoders, channel: Channel) -> np.ndarray:
     """L_ij, of any rows in the span of the training rows."""
     noise = channel.noise * np.einsum("jak,jab,jbk->j", decoders.U, decoders.inverse, decoders.U)
-    constants = noise + decoders.log_det + channel.n_columns * _LOG_TWO_PI
+    constants = noise + decoders.log_det + channel.n_columns * LOG_TWO_PI
     return -0.5 * (distortions(Z, W, decoders.U, decoders.inverse) + constants)
 
 

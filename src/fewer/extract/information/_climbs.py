@@ -9,15 +9,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from fewer._kernels._information_bound import (
-    projection_slopes,
-    row_slopes,
-    softmax_bound,
-    turned_value,
-    weighted_moments,
-)
 from fewer.extract.information._ascent import Ascent
-from fewer.extract.information._bound import Channel, entropies, normalized, softmax
+from fewer.extract.information._bound import entropies, normalized, softmax
+from fewer.extract.information._forms import Form
 
 _MOVES = 10
 """Moves of projection and softmax in a step."""
@@ -49,18 +43,8 @@ class Climb(Protocol):
 class SoftmaxClimb:
     """Projection and softmax move together."""
 
-    def __init__(
-        self,
-        Z: np.ndarray,
-        B: np.ndarray,
-        V: np.ndarray,
-        b: np.ndarray,
-        channel: Channel,
-        *,
-        sent: bool,
-        fixed: bool,
-    ) -> None:
-        self._Z, self._channel, self._sent, self._fixed = Z, channel, sent, fixed
+    def __init__(self, form: Form, B: np.ndarray, V: np.ndarray, b: np.ndarray, *, sent: bool, fixed: bool) -> None:
+        self._form, self._sent, self._fixed = form, sent, fixed
         self.B = B
         self._start(np.column_stack([V, b]))
 
@@ -73,17 +57,17 @@ class SoftmaxClimb:
         """Weights of the softmax, and B."""
         size = len(x) - (0 if self._fixed else self.B.size)
         B = self.B if self._fixed else x[size:].reshape(self.B.shape)
-        return x[:size].reshape(-1, self._Z.shape[1] + 1), B
+        return x[:size].reshape(-1, self._form.Z.shape[1] + 1), B
 
     def _bound(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        value, in_weights, in_B = softmax_bound(self._Z, *self._parts(x), *self._channel, self._sent)
+        value, in_weights, in_B = self._form.softmax_bound(*self._parts(x), self._sent)
         return value, in_weights.ravel() if self._fixed else np.concatenate([in_weights.ravel(), in_B.ravel()])
 
     def _settle(self) -> None:
         self.value = self._ascent.value
         weights, self.B = self._parts(self._ascent.x)
         self.auxiliary = Auxiliary(weights[:, :-1], weights[:, -1])
-        self.pi = softmax(self._Z, weights[:, :-1], weights[:, -1])
+        self.pi = softmax(self._form.Z, weights[:, :-1], weights[:, -1])
 
     def step(self) -> None:
         """Go up, and leave out states that no row is in."""
@@ -99,44 +83,39 @@ class FreeClimb:
 
     auxiliary = Auxiliary(None, None)
 
-    def __init__(
-        self, Z: np.ndarray, B: np.ndarray, pi: np.ndarray, channel: Channel, *, sent: bool, fixed: bool
-    ) -> None:
-        self._Z, self._channel, self._sent, self._fixed = Z, channel, sent, fixed
+    def __init__(self, form: Form, B: np.ndarray, pi: np.ndarray, *, sent: bool, fixed: bool) -> None:
+        self._form, self._sent, self._fixed = form, sent, fixed
         self.B, self.pi = B, pi
         self._ascent: Ascent | None = None
         self._settle()
 
     def _settle(self) -> None:
-        """The bound, and what a row adds to it in each state."""
-        self._C, self._shares = weighted_moments(self._Z, self.pi), self.pi.mean(axis=0)
-        value, _, *self._forms = projection_slopes(self.B, self._C, self._shares, *self._channel)
-        self.value = value + (0.0 if self._sent else entropies(self.pi, self._shares))
+        self._states = self._form.at(self.pi)
+        self._shares = self.pi.mean(axis=0)
+        self.value = self._states.value(self.B)[0] + (0.0 if self._sent else entropies(self.pi, self._shares))
 
-    def _turned(self) -> None:
-        """Move the projection for these states; one decomposition of their moments serves all moves."""
-        values, axes = np.linalg.eigh(self._C)
-        spectrum = np.maximum(values, 0), np.ascontiguousarray(axes), self._shares
+    def _bound(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = self._states.value(x.reshape(self.B.shape))
+        return value, gradient.ravel()
 
-        def value(x: np.ndarray) -> tuple[float, np.ndarray]:
-            found, gradient = turned_value(x.reshape(self.B.shape), *spectrum, *self._channel[:2])
-            return found, gradient.ravel()
-
+    def _turn(self) -> None:
+        """Move the projection for these states."""
         if self._ascent is None:
-            self._ascent = Ascent(value, self.B.ravel())
+            self._ascent = Ascent(self._bound, self.B.ravel())
         else:
-            self._ascent.turn_to(value)
+            self._ascent.turn_to(self._bound)
         self._ascent.move(_MOVES_A_TURN)
         self.B = self._ascent.x.reshape(self.B.shape)
-        _, _, *self._forms = projection_slopes(self.B, self._C, self._shares, *self._channel)
 
     def step(self) -> None:
         """Go up, and leave out states that no row is in."""
         for _ in range(_TURNS):
             if not self._fixed:
-                self._turned()
-            worth = row_slopes(self._Z, *self._forms)
-            pi = np.eye(len(self._C))[worth.argmax(axis=1)] if self._sent else normalized(worth + np.log(self._shares))
+                self._turn()
+            worth = self._states.worth(self.B)
+            pi = (
+                np.eye(worth.shape[1])[worth.argmax(axis=1)] if self._sent else normalized(worth + np.log(self._shares))
+            )
             crowded = pi.sum(axis=0) > _EMPTY
             self.pi = pi if crowded.all() else pi[:, crowded] / pi[:, crowded].sum(axis=1, keepdims=True)
             self._settle()

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fewer.extract.information._bound import Channel, Decoders, decoders_of, polar, second_moments
+from fewer.extract.information._bound import Channel, polar
 from fewer.extract.information._climbs import Auxiliary, Climb, FreeClimb, SoftmaxClimb
+from fewer.extract.information._forms import Form, form_for
 
 
 class Recipe(NamedTuple):
@@ -20,13 +21,19 @@ class Recipe(NamedTuple):
     fixed: bool = False
 
 
+class Ground(NamedTuple):
+    """The bound of rows that are measured in their own typical size, so that units make no difference to the steps."""
+
+    form: Form
+    unit: float
+
+
 class Fit(NamedTuple):
     """Where the algorithm ended; ``trace`` has F at the start and after each step."""
 
     W: np.ndarray
     pi: np.ndarray
     auxiliary: Auxiliary
-    decoders: Decoders
     trace: list[float]
 
     @property
@@ -35,20 +42,24 @@ class Fit(NamedTuple):
         return self.trace[-1] - self.trace[-2] if len(self.trace) > 1 else 0.0
 
 
+def ground_of(Z: np.ndarray, channel: Channel) -> Ground:
+    """Where climbs on these rows take place; one serves all of them."""
+    unit = float(np.sqrt(np.mean(Z**2)))
+    scaled = Channel(channel.noise / unit**2, channel.reg / unit**2, channel.n_columns)
+    return Ground(form_for(np.ascontiguousarray(Z / unit), scaled), unit)
+
+
 def im_fit(
-    Z: np.ndarray, W: np.ndarray, pi: np.ndarray, auxiliary: Auxiliary, recipe: Recipe, stop: Callable[[], bool]
+    ground: Ground, W: np.ndarray, pi: np.ndarray, auxiliary: Auxiliary, recipe: Recipe, stop: Callable[[], bool]
 ) -> Fit:
     """Climb from a start until a step gains less than ``tol``, the steps are used up, or ``stop`` says so."""
-    channel = recipe.channel
-    unit = float(np.sqrt(np.mean(Z**2)))  # so that units make no difference to the steps
-    scaled = np.ascontiguousarray(Z / unit)
-    noise = Channel(channel.noise / unit**2, channel.reg / unit**2, channel.n_columns)
+    form, unit = ground
     B, sent, fixed = np.ascontiguousarray(W), recipe.sent, recipe.fixed
     climb: Climb
     if auxiliary.V is None or auxiliary.b is None:
-        climb = FreeClimb(scaled, B, pi, noise, sent=sent, fixed=fixed)
+        climb = FreeClimb(form, B, pi, sent=sent, fixed=fixed)
     else:
-        climb = SoftmaxClimb(scaled, B, auxiliary.V * unit, auxiliary.b, noise, sent=sent, fixed=fixed)
+        climb = SoftmaxClimb(form, B, auxiliary.V * unit, auxiliary.b, sent=sent, fixed=fixed)
     values = [climb.value]
     for _ in range(recipe.max_iter):
         climb.step()
@@ -57,28 +68,27 @@ def im_fit(
             break
     W = W if recipe.fixed else polar(climb.B)
     V, b = climb.auxiliary
-    decoders = decoders_of(second_moments(Z, climb.pi), W, channel)
-    trace = [value - channel.n_columns * float(np.log(unit)) for value in values]
-    return Fit(W, climb.pi, Auxiliary(None if V is None else V / unit, b), decoders, trace)
+    trace = [value - recipe.channel.n_columns * float(np.log(unit)) for value in values]
+    return Fit(W, climb.pi, Auxiliary(None if V is None else V / unit, b), trace)
 
 
 def from_start(
-    Z: np.ndarray, W: np.ndarray, pi: np.ndarray, auxiliary: Auxiliary, recipe: Recipe, stop: Callable[[], bool]
+    ground: Ground, W: np.ndarray, pi: np.ndarray, auxiliary: Auxiliary, recipe: Recipe, stop: Callable[[], bool]
 ) -> Fit:
     """Climb from a start; a softmax takes the first step alone, after which both find better tops together."""
     if recipe.free or recipe.fixed or recipe.max_iter < 2:
-        return im_fit(Z, W, pi, auxiliary, recipe, stop)
-    alone = im_fit(Z, W, pi, auxiliary, recipe._replace(fixed=True, max_iter=1), stop)
-    return _with_more(Z, alone, recipe, stop)
+        return im_fit(ground, W, pi, auxiliary, recipe, stop)
+    alone = im_fit(ground, W, pi, auxiliary, recipe._replace(fixed=True, max_iter=1), stop)
+    return _with_more(ground, alone, recipe, stop)
 
 
-def continued(Z: np.ndarray, fit: Fit, recipe: Recipe, stop: Callable[[], bool]) -> Fit:
+def continued(ground: Ground, fit: Fit, recipe: Recipe, stop: Callable[[], bool]) -> Fit:
     """The same climb, until it ends by itself or the steps of the recipe are used up."""
     ended = len(fit.trace) > recipe.max_iter or fit.gain < recipe.tol
-    return fit if ended else _with_more(Z, fit, recipe, stop)
+    return fit if ended else _with_more(ground, fit, recipe, stop)
 
 
-def _with_more(Z: np.ndarray, fit: Fit, recipe: Recipe, stop: Callable[[], bool]) -> Fit:
+def _with_more(ground: Ground, fit: Fit, recipe: Recipe, stop: Callable[[], bool]) -> Fit:
     left = recipe._replace(max_iter=recipe.max_iter - (len(fit.trace) - 1))
-    later = im_fit(Z, fit.W, fit.pi, fit.auxiliary, left, stop)
+    later = im_fit(ground, fit.W, fit.pi, fit.auxiliary, left, stop)
     return later._replace(trace=fit.trace + later.trace[1:])

@@ -1,11 +1,9 @@
 """The projection that keeps most information about non-Gaussian rows; ``_bound`` has the mathematics."""
 
-from functools import cache
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -14,32 +12,17 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import ThreadpoolController
 
 from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
 from fewer.extract.gradients._row_space import RowSpace, row_space
-from fewer.extract.information._bound import (
-    Channel,
-    bound,
-    decoders_of,
-    entropies,
-    log_densities,
-    normalized,
-    second_moments,
-    softmax,
-)
+from fewer.extract.information._best_start import Starts, best_of_starts
+from fewer.extract.information._bound import Channel, bound
 from fewer.extract.information._climbs import Auxiliary
-from fewer.extract.information._im_algorithm import Fit, Recipe, continued, from_start, im_fit
-from fewer.extract.information._starts import clustered_states, random_directions, random_states
+from fewer.extract.information._im_algorithm import Fit, Recipe
+from fewer.extract.information._receiver import Receiver, receiver_of
 
-_MANY_ROWS = 5000
-"""Of more rows, starts are tried on so many of them, and the best one goes on with all."""
-_TRIAL, _KEPT = 2, 5
-"""All starts take two steps, and one in five of each kind goes on."""
-_MANY_AXES = 500
-"""With fewer, linear algebra runs on one thread."""
 _SMALL_TABLE = 1_000_000
 """Cells; up to so many, a sparse table is made dense, so that both give the same to the last bit."""
 _SMALLEST = 1e-100
@@ -67,12 +50,6 @@ class Decoder(NamedTuple):
         return self.floor * np.eye(len(self.axes)) + self.axes @ known @ self.axes.T
 
 
-@cache
-def _libraries() -> ThreadpoolController:
-    """The loaded libraries; looking for them takes some milliseconds, so it is done once."""
-    return ThreadpoolController()
-
-
 def recipe_for(model: Any, variances: np.ndarray, *, fixed: bool = False) -> Recipe:
     """What the parameters of a model ask for on a table with these variances of columns."""
     reg = _FLOOR * float(variances.mean()) if isinstance(model.reg, str) else float(model.reg)
@@ -97,11 +74,11 @@ def spanned(X: Any, who: str) -> tuple[RowSpace, np.ndarray]:
     return space, variances
 
 
-def gaussian_fit(Z: np.ndarray, W: np.ndarray, channel: Channel) -> Fit:
-    """One decoder for all rows."""
+def gaussian_receiver(Z: np.ndarray, W: np.ndarray, channel: Channel) -> tuple[Receiver, float]:
+    """One decoder for all rows, and its bound."""
     pi = np.ones((len(Z), 1))
-    decoders = decoders_of(second_moments(Z, pi), W, channel)
-    return Fit(W, pi, Auxiliary(None, None), decoders, [bound(pi, decoders, channel, sent=False)])
+    receiver = receiver_of(Z, W, pi, Auxiliary(None, None), channel, sent=False)
+    return receiver, bound(pi, receiver.decoders, channel, sent=False)
 
 
 @method(
@@ -149,7 +126,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         A start ends when a step gains less, in nats. Bounds for other rows of the same kind differ by far more.
     n_init : int, default=10
         Number of starts, of which the best is kept. By turns, the auxiliary variable starts at random, hardly depending
-        on the rows, and from clusters of them. All take five steps, and the best third of each kind goes on. Of more
+        on the rows, and from clusters of them. All take two steps, and the best fifth of each kind goes on. Of more
         than 5,000 rows, as many are drawn to choose the best start.
     init : {"pca", "random"}, default="pca"
         Directions to start with.
@@ -315,75 +292,47 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
                 stopped = stopped or after_step("im-step")
                 return stopped
 
-            best = gaussian_fit(Z, first, recipe.channel)
-            bounds = np.array(best.trace)
+            receiver, gaussian = gaussian_receiver(Z, first, recipe.channel)
+            fit = Fit(first, np.ones((len(Z), 1)), receiver.auxiliary, [gaussian])
+            bounds = np.array(fit.trace)
             if self.objective != "gaussian":
-                best, bounds = self._best(space, first, recipe, stop)
-            self._settle(best, space, recipe, X.dtype)
-            self.gaussian_bound_ = gaussian_fit(Z, principal, recipe.channel).trace[0]
+                starts = Starts(self.n_init, self.n_aux, self.init == "random")
+                rng = check_random_state(self.random_state)
+                fit, bounds = best_of_starts(space, first, starts, recipe, rng, self.n_jobs, stop)
+                receiver = receiver_of(Z, fit.W, fit.pi, fit.auxiliary, recipe.channel, sent=recipe.sent)
+            self._settle(receiver, space, X.dtype)
+            self.bound_, self.n_iter_ = np.array(fit.trace), len(fit.trace) - 1
+            self.gaussian_bound_ = (
+                gaussian_receiver(Z, principal, recipe.channel)[1] if directions is not None else gaussian
+            )
             self.restart_bounds_ = bounds
-        if best.gain >= max(self.tol, 1e-12) and not stopped:
+        if fit.gain >= max(self.tol, 1e-12) and not stopped:
             warn_caller(
-                f"The bound still gained {best.gain:.2g} nats in the last of {self.n_iter_} steps; raise max_iter or "
+                f"The bound still gained {fit.gain:.2g} nats in the last of {self.n_iter_} steps; raise max_iter or "
                 "tol.",
                 ConvergenceWarning,
             )
         return self
 
-    def _best(self, space: RowSpace, first: np.ndarray, recipe: Recipe, stop: Any) -> tuple[Fit, np.ndarray]:
-        """The best end of all starts, and the bound at each; chosen on some of very many rows."""
-        Z, axes = space.rows, space.axes
-        rng = check_random_state(self.random_state)
-        some = Z if len(Z) <= _MANY_ROWS else Z[np.sort(rng.permutation(len(Z))[:_MANY_ROWS])]
-        starts = []
-        for number in range(self.n_init):
-            W = first
-            if self.init == "random" and not recipe.fixed:
-                W = random_directions(len(first), axes, rng)
-            V, b = clustered_states(some, self.n_aux, rng) if number % 2 else random_states(some, axes, self.n_aux, rng)
-            starts.append((W, softmax(some, V, b), Auxiliary(None, None) if recipe.free else Auxiliary(V, b)))
-        trial = recipe._replace(max_iter=min(_TRIAL, recipe.max_iter))
-        fits = self._climbs([delayed(from_start)(some, *start, trial, stop) for start in starts], Z.shape[1])
-        # Random states take longer to come off the ground than clusters, so that each kind has its own leaders.
-        order = sorted(range(len(fits)), key=lambda start: -fits[start].trace[-1])
-        kinds = ([start for start in order if start % 2 == kind] for kind in (0, 1))
-        leaders = [start for kind in kinds for start in kind[: -(-len(kind) // _KEPT)]]
-        ends = self._climbs([delayed(continued)(some, fits[start], recipe, stop) for start in leaders], Z.shape[1])
-        fits = [dict(zip(leaders, ends, strict=True)).get(start, fit) for start, fit in enumerate(fits)]
-        best = max(fits, key=lambda fit: fit.trace[-1])
-        bounds = np.array([fit.trace[-1] for fit in fits])
-        if some is not Z:
-            pi = states(Z, best, recipe)
-            best = im_fit(Z, best.W, pi, best.auxiliary, recipe, stop)
-        return best, bounds
-
-    def _climbs(self, tasks: list, n_axes: int) -> list[Fit]:
-        # Threads of products of small matrices wait for one another longer than they reckon.
-        with _libraries().limit(limits=1 if n_axes < _MANY_AXES else None, user_api="blas"):
-            return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks))
-
-    def _settle(self, fit: Fit, space: RowSpace, recipe: Recipe, dtype: Any) -> None:
+    def _settle(self, receiver: Receiver, space: RowSpace, dtype: Any) -> None:
         """Set what a fit leaves, with the directions turned to uncorrelated coordinates."""
-        shares = fit.pi.mean(axis=0)
-        _, turn = np.linalg.eigh(fit.W @ np.einsum("j,jab->ab", shares, fit.decoders.C) @ fit.W.T)
-        components = turn[:, ::-1].T @ fit.W @ space.axes.T
+        W, decoders, shares = receiver.W, receiver.decoders, receiver.prior
+        _, turn = np.linalg.eigh(W @ np.einsum("j,jab->ab", shares, decoders.C) @ W.T)
+        components = turn[:, ::-1].T @ W @ space.axes.T
         upwards = np.sign(np.einsum("kp,kp->k", upright(components), components))
-        rotation = upwards[:, None] * turn[:, ::-1].T
-        decoders = fit.decoders._replace(U=fit.decoders.U @ rotation.T)
-        self._fit = fit._replace(W=rotation @ fit.W, decoders=decoders, pi=shares[None, :], trace=[])
-        self._recipe, self._axes, self._origin = recipe, space.axes, space.mean
-        self.components_ = (rotation @ fit.W @ space.axes.T).astype(dtype)
+        self._receiver = receiver.turned(upwards[:, None] * turn[:, ::-1].T)
+        self._axes, self._origin = space.axes, space.mean
+        self.components_ = (self._receiver.W @ space.axes.T).astype(dtype)
         self.mean_ = space.mean.astype(dtype)
-        floor = recipe.channel.reg
+        floor = receiver.channel.reg
         self.decoders_ = [
             Decoder(space.axes @ U, space.axes, S, floor)
-            for U, S in zip(decoders.U, decoders.covariances(), strict=True)
+            for U, S in zip(self._receiver.decoders.U, decoders.covariances(), strict=True)
         ]
         self.aux_prior_ = shares
-        V, b = fit.auxiliary
+        V, b = receiver.auxiliary
         self.aux_weights_ = None if V is None else (V @ space.axes.T, b)
-        self.bound_, self.n_iter_ = np.array(fit.trace), len(fit.trace) - 1
-        self.subspace_overlap_ = np.linalg.svd(fit.W[:, : len(fit.W)], compute_uv=False)
+        self.subspace_overlap_ = np.linalg.svd(W[:, : len(W)], compute_uv=False)
         self.reg_ = floor
 
     def transform(self, X: Any, noise: bool = False) -> Any:
@@ -421,7 +370,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
             Number of the decoder.
         """
         check_is_fitted(self)
-        return states(self._along(self._validated(X, reset=False)), self._fit, self._recipe).argmax(axis=1)
+        return self._receiver.states(self._along(self._validated(X, reset=False))).argmax(axis=1)
 
     def inverse_transform(self, X: Any, z: Any = None) -> np.ndarray:
         """Rows expected from their codes.
@@ -445,7 +394,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         if codes.shape[1] != n_components:
             raise ValueError(f"A code has {n_components} numbers, and X has {codes.shape[1]} columns.")
         if z is None:
-            weights = self._decoder_shares(codes)
+            weights = self._receiver.states_of_codes(codes)
         else:
             z = np.asarray(z)
             if z.shape != (len(codes),) or z.dtype.kind not in "iu" or not np.isin(z, np.arange(n_decoders)).all():
@@ -455,7 +404,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
                 )
             weights = np.eye(n_decoders)[z]
         decoded = np.zeros((len(codes), self._axes.shape[1]))
-        for share, U in zip(weights.T, self._fit.decoders.U, strict=True):
+        for share, U in zip(weights.T, self._receiver.decoders.U, strict=True):
             decoded += share[:, None] * (codes @ U.T)
         return (decoded @ self._axes.T + self._origin).astype(codes.dtype, copy=False)
 
@@ -478,7 +427,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         Z = self._along(X)
-        value = bound_on_rows(Z, self._fit, self._recipe)
+        value = self._receiver.bound(Z)
         if Z.shape[1] < X.shape[1]:
             origin = np.asarray(X @ self._origin, dtype=float)
             squares = row_norms(X, squared=True).astype(float) - 2 * origin + self._origin @ self._origin
@@ -487,28 +436,3 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
 
     def _along(self, X: Any) -> np.ndarray:
         return np.asarray(X @ self._axes, dtype=float) - self._origin @ self._axes
-
-    def _decoder_shares(self, codes: np.ndarray) -> np.ndarray:
-        """Probability of each decoder given a code: ``q_j N(y; 0, W C_j W' + s^2 I)``."""
-        W, C = self._fit.W, self._fit.decoders.C
-        spreads = W @ C @ W.T + self.noise_variance * np.eye(len(W))
-        squares = np.stack([np.sum(codes * np.linalg.solve(spread, codes.T).T, axis=1) for spread in spreads], axis=1)
-        return normalized(np.log(self.aux_prior_) - 0.5 * (squares + np.linalg.slogdet(spreads)[1]))
-
-
-def states(Z: np.ndarray, fit: Fit, recipe: Recipe) -> np.ndarray:
-    """Probability of each state of the auxiliary variable, for any rows in the span of the training rows."""
-    V, b = fit.auxiliary
-    if V is not None and b is not None:
-        return softmax(Z, V, b)
-    densities = log_densities(Z, fit.W, fit.decoders, recipe.channel)
-    if recipe.sent:
-        return np.eye(densities.shape[1])[densities.argmax(axis=1)]
-    return normalized(densities + np.log(fit.pi.mean(axis=0)))
-
-
-def bound_on_rows(Z: np.ndarray, fit: Fit, recipe: Recipe) -> float:
-    """F of a fit on any rows in the span of the training rows, with its decoders and its prior."""
-    pi = states(Z, fit, recipe)
-    value = float(np.mean(np.sum(pi * log_densities(Z, fit.W, fit.decoders, recipe.channel), axis=1)))
-    return value if recipe.sent else value + entropies(pi, fit.pi.mean(axis=0))

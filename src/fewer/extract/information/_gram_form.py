@@ -1,0 +1,176 @@
+"""The bound of ``_bound`` for a table with not many more rows than axes, from the products of its rows.
+
+With the weights w of n rows in a state, ``M = diag(w)^1/2 Z`` has ``C = M'M``, and ``G = M M' + reg I`` tells as much:
+
+    |C + reg I| = |G| reg^(r - n),    M (C + reg I)^-1 M' = I - reg G^-1,    M (C + reg I)^-2 M' = G^-1 - reg G^-2.
+
+The products of the rows never change, G only weighs them, and rows without weight are left out of it. The projection
+enters by the weighted codes ``T = M B'`` alone: it lowers ``C + reg I`` by a matrix of rank k to
+``S = C + reg I - M'T N^-1 T'M``, ``N = T'T + s^2 B B'``, so that with ``D = s^2 B B' + reg T'G^-1 T``
+
+    |S| = |C + reg I| |D| / |N|,    M S^-1 M' = I - reg G^-1 + Q D^-1 Q',    Q = T - reg G^-1 T.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from fewer.extract.information._bound import LOG_TWO_PI, Channel, entropies, log_or_zero, softmax
+
+_NO_WEIGHT = 1e-20
+"""A row that adds less to C, as a share of reg, is no row of the state: it changes no digit of the bound."""
+
+
+class _State(NamedTuple):
+    """Rows of a state, the roots of their weights, G^-1, and ``h(E) + p log 2 pi`` without a projection."""
+
+    rows: np.ndarray
+    roots: np.ndarray
+    inverse: np.ndarray
+    height: float
+
+
+class _Seen(NamedTuple):
+    """A state as a projection leaves it, in the symbols of the module.
+
+    ``X = M (S^-1 + reg S^-2) M'`` is ``I - reg^2 G^-2 + Q L' + L Q'``, and ``K_squared = T'M (C + reg I)^-2 M'T``.
+    """
+
+    height: float
+    T: np.ndarray
+    N_inverse: np.ndarray
+    D_inverse: np.ndarray
+    K_squared: np.ndarray
+    Q: np.ndarray
+    L: np.ndarray
+    XT: np.ndarray
+
+
+class GramForm:
+    """The bound of rows ``Z``, which keeps their products."""
+
+    def __init__(self, Z: np.ndarray, channel: Channel) -> None:
+        self.Z, self.channel = Z, channel
+        self.products = Z @ Z.T
+        self.squares = self.products.diagonal().copy()
+
+    def at(self, pi: np.ndarray) -> "GramStates":
+        """The bound as a function of the projection."""
+        return GramStates(self, pi)
+
+    def softmax_bound(self, weights: np.ndarray, B: np.ndarray, sent: bool) -> tuple[float, np.ndarray, np.ndarray]:
+        """The bound for states with probabilities ``~ exp(-(v_j'z + b_j))``, and its gradients in (v, b) and in B."""
+        pi = softmax(self.Z, weights[:, :-1], weights[:, -1])
+        value, in_B, gains = self.at(pi).value_and_gains(B)
+        if not sent:
+            shares = pi.mean(axis=0)
+            value += entropies(pi, shares)
+            gains += pi * (log_or_zero(shares) - log_or_zero(pi))
+        down = (pi * gains.sum(axis=1, keepdims=True) - gains) / len(pi)  # logits are minus what the weights give
+        return value, np.column_stack([down.T @ self.Z, down.sum(axis=0)]), in_B
+
+
+class GramStates:
+    """States of given probabilities, decomposed once for all projections."""
+
+    def __init__(self, form: GramForm, pi: np.ndarray) -> None:
+        self._form, self._pi = form, pi
+        self._totals = pi.sum(axis=0)
+        self._states = [self._state(weights) for weights in (pi / np.where(self._totals > 0, self._totals, 1)).T]
+
+    def value(self, B: np.ndarray) -> tuple[float, np.ndarray]:
+        """The bound without the entropies of the states, and its gradient in B."""
+        return self._value(B, self._all_seen(B))
+
+    def value_and_gains(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """The same, and what each row adds in each state, times its probability there."""
+        all_seen = self._all_seen(B)
+        gains = np.zeros(self._pi.shape)
+        for j, (state, seen) in enumerate(zip(self._states, all_seen, strict=True)):
+            distances = self._weighted_distances(state, seen)
+            gains[state.rows, j] = -0.5 * self._totals[j] * distances
+            gains[:, j] -= 0.5 * (seen.height - distances.sum()) * self._pi[:, j]
+        return *self._value(B, all_seen), gains
+
+    def worth(self, B: np.ndarray) -> np.ndarray:
+        """What each row adds to the bound in each state, also in those where it is not."""
+        codes = self._form.Z @ B.T
+        worth = np.empty(self._pi.shape)
+        for j, (state, seen) in enumerate(zip(self._states, self._all_seen(B), strict=True)):
+            distances = self._distances(state, seen, codes)
+            worth[:, j] = -0.5 * (distances + seen.height - state.roots**2 @ distances[state.rows])
+        return worth
+
+    def _state(self, weights: np.ndarray) -> _State:
+        _, reg, n_columns = self._form.channel
+        rows = np.flatnonzero(weights * self._form.squares > _NO_WEIGHT * reg)
+        constant = n_columns * (np.log(reg) + LOG_TWO_PI)
+        if not len(rows):
+            return _State(rows, np.empty(0), np.empty((0, 0)), constant)
+        roots = np.sqrt(weights[rows])
+        G = self._form.products[rows[:, None], rows] * np.outer(roots, roots)
+        G.flat[:: len(rows) + 1] += reg
+        # LAPACK takes columns, which are the rows of a symmetric matrix, and returns one triangle.
+        factor = lapack.dpotrf(G.T, lower=1, clean=0, overwrite_a=1)[0]
+        log_det = 2 * float(np.sum(np.log(factor.diagonal())))
+        triangle = np.triu(lapack.dpotri(factor, lower=1, overwrite_c=1)[0].T)
+        inverse = triangle + np.triu(triangle, 1).T
+        height = constant + log_det + len(rows) * (1 - np.log(reg)) - reg * float(inverse.trace())
+        return _State(rows, roots, inverse, height)
+
+    def _value(self, B: np.ndarray, all_seen: list[_Seen]) -> tuple[float, np.ndarray]:
+        shares = self._totals / len(self._pi)
+        pulls, within = np.zeros((len(self._pi), len(B))), np.zeros((len(B), len(B)))
+        for share, state, seen in zip(shares, self._states, all_seen, strict=True):
+            inner = seen.N_inverse @ (seen.T.T @ seen.XT)
+            pulls[state.rows] += share * state.roots[:, None] * ((seen.XT - seen.T @ inner) @ seen.N_inverse)
+            within += share * (inner @ seen.N_inverse)
+        gradient = pulls.T @ self._form.Z - self._form.channel.noise * (within @ B)
+        return -0.5 * float(shares @ [seen.height for seen in all_seen]), gradient
+
+    def _all_seen(self, B: np.ndarray) -> list[_Seen]:
+        codes, blur = self._form.Z @ B.T, self._form.channel.noise * (B @ B.T)
+        return [self._seen(state, codes, blur) for state in self._states]
+
+    def _seen(self, state: _State, codes: np.ndarray, blur: np.ndarray) -> _Seen:
+        """From the codes of all rows, and the covariance ``s^2 B B'`` of their noise."""
+        reg = self._form.channel.reg
+        T = state.roots[:, None] * codes[state.rows]
+        once = state.inverse @ T
+        twice = state.inverse @ once
+        N, D = T.T @ T + blur, reg * (T.T @ once) + blur
+        D_inverse = np.linalg.inv(D)
+        K_squared = T.T @ once - reg * (once.T @ once)
+        change = np.linalg.slogdet(D)[1] - np.linalg.slogdet(N)[1] - reg * float(np.sum(D_inverse * K_squared))
+        Q = T - reg * once
+        L = (reg * (once - reg * twice) + 0.5 * Q @ (np.eye(len(D)) + reg * D_inverse @ K_squared)) @ D_inverse
+        XT = T - reg**2 * twice + Q @ (L.T @ T) + L @ (Q.T @ T)
+        return _Seen(state.height + change, T, np.linalg.inv(N), D_inverse, K_squared, Q, L, XT)
+
+    def _weighted_distances(self, state: _State, seen: _Seen) -> np.ndarray:
+        """``w d'(S^-1 + reg S^-2) d`` of the rows of a state, ``d = z - U W z``.
+
+        It is the diagonal of ``F X F`` with ``F = I - T N^-1 T'``.
+        """
+        squares = np.einsum("ab,ab->a", state.inverse, state.inverse)
+        fitted = seen.T @ seen.N_inverse
+        less = fitted @ (seen.T.T @ seen.XT) - 2 * seen.XT
+        return 1 - self._form.channel.reg**2 * squares + np.sum(2 * seen.Q * seen.L + fitted * less, axis=1)
+
+    def _distances(self, state: _State, seen: _Seen, codes: np.ndarray) -> np.ndarray:
+        """The same of all rows, without weights.
+
+        With ``f = M d``, ``d'(C + reg I)^-1 d = (|d|^2 - f'G^-1 f) / reg``.
+        """
+        reg, T, H = self._form.channel.reg, seen.T, seen.D_inverse
+        known = state.roots[:, None] * self._form.products[state.rows]  # M Z'
+        carried = (known[:, state.rows] * state.roots) @ T  # M U, but for N^-1
+        shares = seen.N_inverse @ codes.T
+        rest = known - carried @ shares
+        squares = self._form.squares + np.sum(shares * (T.T @ carried @ shares - 2 * (T.T @ known)), axis=0)
+        solved = state.inverse @ rest
+        distances = 2 * (squares - np.sum(rest * solved, axis=0)) / reg - np.sum(solved**2, axis=0)
+        first, second = T.T @ solved, (state.inverse @ T).T @ solved
+        turned = H @ first
+        return distances + np.sum(turned * (first + 2 * reg * second + reg * seen.K_squared @ turned), axis=0)
