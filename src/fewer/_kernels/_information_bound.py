@@ -11,13 +11,13 @@ _LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
 @njit(cache=True, nogil=True)
-def _product(A, B):
+def product(A, B):
     """One compiled product for all contiguous matrices."""
     return np.dot(A, B)
 
 
 @njit(cache=True, nogil=True)
-def _transposed(A, n_columns):
+def transposed(A, n_columns):
     """The transpose of the first columns, contiguous."""
     turned = np.empty((n_columns, len(A)))
     for a in range(len(A)):
@@ -60,16 +60,16 @@ def projection_slopes(B, C, shares, noise, reg, n_columns):
     gradient = np.zeros((n_codes, n_axes))
     forms = np.empty((n_states, n_axes, n_axes))
     constants = np.zeros(n_states)
-    transposed = _transposed(B, n_axes)
-    overlaps = _product(B, transposed)
+    B_transposed = transposed(B, n_axes)
+    overlaps = product(B, B_transposed)
     for j in range(n_states):
-        P = _product(B, C[j])
-        N = _product(P, transposed)
+        P = product(B, C[j])
+        N = product(P, B_transposed)
         for a in range(n_codes):
             for b in range(n_codes):
                 N[a, b] += noise * overlaps[a, b]
-        U = _product(np.linalg.inv(N), P)  # transposed: k x r
-        S = _product(_transposed(U, n_axes), P)
+        U = product(np.linalg.inv(N), P)  # transposed: k x r
+        S = product(transposed(U, n_axes), P)
         for a in range(n_axes):
             for b in range(a + 1):
                 S[a, b] = S[b, a] = C[j, a, b] - (S[a, b] + S[b, a]) / 2
@@ -78,7 +78,7 @@ def projection_slopes(B, C, shares, noise, reg, n_columns):
         if not (sign > 0 and np.isfinite(log_det)):
             return -np.inf, gradient, forms, constants
         inverse = np.linalg.inv(S)
-        slope = _product(inverse, inverse)
+        slope = product(inverse, inverse)
         height = log_det + n_axes
         at_rest = 0.0
         for a in range(n_axes):
@@ -90,11 +90,11 @@ def projection_slopes(B, C, shares, noise, reg, n_columns):
         if n_columns > n_axes:
             height += (n_columns - n_axes) * np.log(reg)
         value -= 0.5 * shares[j] * (height + n_columns * _LOG_TWO_PI)
-        US = _product(U, slope)
-        USU = _product(US, _transposed(U, n_axes))
-        upwards, downwards = _product(US, C[j]), _product(USU, P)
-        seen = _product(USU, B)
-        cross, within = _product(transposed, US), _product(transposed, seen)
+        US = product(U, slope)
+        USU = product(US, transposed(U, n_axes))
+        upwards, downwards = product(US, C[j]), product(USU, P)
+        seen = product(USU, B)
+        cross, within = product(B_transposed, US), product(B_transposed, seen)
         blurred = 0.0
         for a in range(n_codes):
             for b in range(n_axes):
@@ -114,7 +114,7 @@ def row_slopes(Z, forms, constants):
     n_rows, n_axes = Z.shape
     found = np.empty((n_rows, len(forms)))
     for j in range(len(forms)):
-        turned = _product(Z, forms[j])
+        turned = product(Z, forms[j])
         for i in range(n_rows):
             total = constants[j]
             for a in range(n_axes):
@@ -124,12 +124,11 @@ def row_slopes(Z, forms, constants):
 
 
 @njit(cache=True, nogil=True)
-def softmax_bound(Z, weights, B, noise, reg, n_columns, sent):
-    """The bound for states with probabilities ``~ exp(-(v_j'z + b_j))``, and its gradients in (v, b) and in B."""
+def softmax_states(Z, weights):
+    """Probabilities ``~ exp(-(v_j'z + b_j))`` of the states of each row, from v and b side by side."""
     n_rows, n_axes = Z.shape
     n_states = len(weights)
-    pi = _product(Z, _transposed(weights, n_axes))
-    shares = np.zeros(n_states)
+    pi = product(Z, transposed(weights, n_axes))
     for i in range(n_rows):
         lowest = np.inf
         for j in range(n_states):
@@ -141,29 +140,60 @@ def softmax_bound(Z, weights, B, noise, reg, n_columns, sent):
             total += pi[i, j]
         for j in range(n_states):
             pi[i, j] /= total
+    return pi
+
+
+@njit(cache=True, nogil=True)
+def state_shares(pi):
+    """Share of the rows in each state."""
+    n_rows, n_states = pi.shape
+    shares = np.zeros(n_states)
+    for i in range(n_rows):
+        for j in range(n_states):
             shares[j] += pi[i, j] / n_rows
-    value, in_B, forms, constants = projection_slopes(B, weighted_moments(Z, pi), shares, noise, reg, n_columns)
-    worth = row_slopes(Z, forms, constants)
+    return shares
+
+
+@njit(cache=True, nogil=True)
+def softmax_slopes(Z, pi, shares, gains, sent):
+    """Entropies of the states, if they are not sent, and the gradient of the bound in v and b.
+
+    ``gains`` has what each row adds in each state without them, times its probability.
+    """
+    n_rows, n_axes = Z.shape
+    n_states = len(shares)
+    entropy = 0.0
     down = np.empty((n_states, n_rows))
-    in_weights = np.empty((n_states, n_axes + 1))
     for i in range(n_rows):
         mean = 0.0
         for j in range(n_states):
+            gain = gains[i, j]
             if not sent and pi[i, j] > 0:
-                surprise = np.log(shares[j]) - np.log(pi[i, j])
-                value += pi[i, j] * surprise / n_rows
-                worth[i, j] += surprise
-            mean += pi[i, j] * worth[i, j]
+                surprise = pi[i, j] * (np.log(shares[j]) - np.log(pi[i, j]))
+                entropy += surprise / n_rows
+                gain += surprise
+            down[j, i] = gain
+            mean += gain
         for j in range(n_states):
-            down[j, i] = -pi[i, j] * (worth[i, j] - mean) / n_rows  # logits are minus what the weights give
-    along = _product(down, Z)
+            down[j, i] = (pi[i, j] * mean - down[j, i]) / n_rows  # logits are minus what the weights give
+    along = product(down, Z)
+    in_weights = np.zeros((n_states, n_axes + 1))
     for j in range(n_states):
-        in_weights[j, n_axes] = 0.0
         for a in range(n_axes):
             in_weights[j, a] = along[j, a]
         for i in range(n_rows):
             in_weights[j, n_axes] += down[j, i]
-    return value, in_weights, in_B
+    return entropy, in_weights
+
+
+@njit(cache=True, nogil=True)
+def softmax_bound(Z, weights, B, noise, reg, n_columns, sent):
+    """The bound for states with probabilities ``~ exp(-(v_j'z + b_j))``, and its gradients in (v, b) and in B."""
+    pi = softmax_states(Z, weights)
+    shares = state_shares(pi)
+    value, in_B, forms, constants = projection_slopes(B, weighted_moments(Z, pi), shares, noise, reg, n_columns)
+    entropy, in_weights = softmax_slopes(Z, pi, shares, pi * row_slopes(Z, forms, constants), sent)
+    return value + entropy, in_weights, in_B
 
 
 @njit(cache=True, nogil=True)
@@ -178,9 +208,9 @@ def turned_value(B, values, axes, shares, noise, reg, n_columns):
     n_codes = len(B)
     value = 0.0
     gradient = np.zeros((n_codes, n_axes))
-    overlaps = _product(B, _transposed(B, n_axes))
+    overlaps = product(B, transposed(B, n_axes))
     for j in range(n_states):
-        turned = _product(B, axes[j])
+        turned = product(B, axes[j])
         P, PK = np.empty((n_codes, n_axes)), np.empty((n_codes, n_axes))
         height = n_axes + n_columns * _LOG_TWO_PI
         if n_columns > n_axes:
@@ -192,8 +222,8 @@ def turned_value(B, values, axes, shares, noise, reg, n_columns):
             for a in range(n_codes):
                 P[a, b] = turned[a, b] * values[j, b]
                 PK[a, b] = P[a, b] / (values[j, b] + reg)
-        PK_transposed = _transposed(PK, n_axes)
-        N, D = _product(P, _transposed(turned, n_axes)), _product(P, PK_transposed)
+        PK_transposed = transposed(PK, n_axes)
+        N, D = product(P, transposed(turned, n_axes)), product(P, PK_transposed)
         for a in range(n_codes):
             for b in range(n_codes):
                 N[a, b] += noise * overlaps[a, b]
@@ -202,27 +232,27 @@ def turned_value(B, values, axes, shares, noise, reg, n_columns):
         if not (sign > 0 and np.isfinite(log_det)):
             return -np.inf, gradient
         inverse = np.linalg.inv(D)
-        traces, squares = 0.0, _product(PK, PK_transposed)
+        traces, squares = 0.0, product(PK, PK_transposed)
         for a in range(n_codes):
             for b in range(n_codes):
                 traces += inverse[a, b] * squares[a, b]
         value -= 0.5 * shares[j] * (height + log_det - np.linalg.slogdet(N)[1] - reg * traces)
-        U = _product(np.linalg.inv(N), P)
-        low_rank = _product(inverse, PK)
-        once = _product(_product(U, PK_transposed), low_rank)
+        U = product(np.linalg.inv(N), P)
+        low_rank = product(inverse, PK)
+        once = product(product(U, PK_transposed), low_rank)
         for a in range(n_codes):
             for b in range(n_axes):
                 once[a, b] += U[a, b] / (values[j, b] + reg)
-        slope = _product(_product(once, PK_transposed), low_rank)
+        slope = product(product(once, PK_transposed), low_rank)
         for a in range(n_codes):
             for b in range(n_axes):
                 slope[a, b] = once[a, b] + reg * (slope[a, b] + once[a, b] / (values[j, b] + reg))
-        within = _product(slope, _transposed(U, n_axes))
-        inside = _product(within, P)
+        within = product(slope, transposed(U, n_axes))
+        inside = product(within, P)
         for a in range(n_codes):
             for b in range(n_axes):
                 inside[a, b] = shares[j] * (slope[a, b] * values[j, b] - inside[a, b])
-        upwards, seen = _product(inside, _transposed(axes[j], n_axes)), _product(within, B)
+        upwards, seen = product(inside, transposed(axes[j], n_axes)), product(within, B)
         for a in range(n_codes):
             for b in range(n_axes):
                 gradient[a, b] += upwards[a, b] - noise * shares[j] * seen[a, b]

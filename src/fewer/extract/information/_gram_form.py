@@ -16,9 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from fewer.extract.information._bound import LOG_TWO_PI, Channel, entropies, log_or_zero, softmax
+from fewer._kernels._gram_bound import mirrored, seen_state, weighted_distances, weighted_products
+from fewer._kernels._information_bound import softmax_slopes, softmax_states, state_shares
+from fewer.extract.information._bound import LOG_TWO_PI, Channel
 
-_NO_WEIGHT = 1e-20
+_NO_WEIGHT = 1e-14
 """A row that adds less to C, as a share of reg, is no row of the state: it changes no digit of the bound."""
 
 
@@ -32,19 +34,18 @@ class _State(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """A state as a projection leaves it, in the symbols of the module.
-
-    ``X = M (S^-1 + reg S^-2) M'`` is ``I - reg^2 G^-2 + Q L' + L Q'``, and ``K_squared = T'M (C + reg I)^-2 M'T``.
-    """
+    """A state as a projection leaves it: ``h(E) + p log 2 pi``, T, and what ``seen_state`` tells of them."""
 
     height: float
     T: np.ndarray
+    pull: np.ndarray
+    within: np.ndarray
     N_inverse: np.ndarray
     D_inverse: np.ndarray
-    K_squared: np.ndarray
+    squared: np.ndarray
+    XT: np.ndarray
     Q: np.ndarray
     L: np.ndarray
-    XT: np.ndarray
 
 
 class GramForm:
@@ -61,14 +62,10 @@ class GramForm:
 
     def softmax_bound(self, weights: np.ndarray, B: np.ndarray, sent: bool) -> tuple[float, np.ndarray, np.ndarray]:
         """The bound for states with probabilities ``~ exp(-(v_j'z + b_j))``, and its gradients in (v, b) and in B."""
-        pi = softmax(self.Z, weights[:, :-1], weights[:, -1])
+        pi = softmax_states(self.Z, weights)
         value, in_B, gains = self.at(pi).value_and_gains(B)
-        if not sent:
-            shares = pi.mean(axis=0)
-            value += entropies(pi, shares)
-            gains += pi * (log_or_zero(shares) - log_or_zero(pi))
-        down = (pi * gains.sum(axis=1, keepdims=True) - gains) / len(pi)  # logits are minus what the weights give
-        return value, np.column_stack([down.T @ self.Z, down.sum(axis=0)]), in_B
+        entropy, in_weights = softmax_slopes(self.Z, pi, state_shares(pi), gains, sent)
+        return value + entropy, in_weights, in_B
 
 
 class GramStates:
@@ -88,7 +85,8 @@ class GramStates:
         all_seen = self._all_seen(B)
         gains = np.zeros(self._pi.shape)
         for j, (state, seen) in enumerate(zip(self._states, all_seen, strict=True)):
-            distances = self._weighted_distances(state, seen)
+            _, T, _, within, N_inverse, _, _, *parts = seen
+            distances = weighted_distances(state.inverse, T, self._form.channel.reg, within, N_inverse, *parts)
             gains[state.rows, j] = -0.5 * self._totals[j] * distances
             gains[:, j] -= 0.5 * (seen.height - distances.sum()) * self._pi[:, j]
         return *self._value(B, all_seen), gains
@@ -109,23 +107,20 @@ class GramStates:
         if not len(rows):
             return _State(rows, np.empty(0), np.empty((0, 0)), constant)
         roots = np.sqrt(weights[rows])
-        G = self._form.products[rows[:, None], rows] * np.outer(roots, roots)
-        G.flat[:: len(rows) + 1] += reg
+        G = weighted_products(self._form.products, rows, roots, reg)
         # LAPACK takes columns, which are the rows of a symmetric matrix, and returns one triangle.
         factor = lapack.dpotrf(G.T, lower=1, clean=0, overwrite_a=1)[0]
         log_det = 2 * float(np.sum(np.log(factor.diagonal())))
-        triangle = np.triu(lapack.dpotri(factor, lower=1, overwrite_c=1)[0].T)
-        inverse = triangle + np.triu(triangle, 1).T
-        height = constant + log_det + len(rows) * (1 - np.log(reg)) - reg * float(inverse.trace())
+        inverse = lapack.dpotri(factor, lower=1, overwrite_c=1)[0].T
+        height = constant + log_det + len(rows) * (1 - np.log(reg)) - reg * mirrored(inverse)
         return _State(rows, roots, inverse, height)
 
     def _value(self, B: np.ndarray, all_seen: list[_Seen]) -> tuple[float, np.ndarray]:
         shares = self._totals / len(self._pi)
         pulls, within = np.zeros((len(self._pi), len(B))), np.zeros((len(B), len(B)))
         for share, state, seen in zip(shares, self._states, all_seen, strict=True):
-            inner = seen.N_inverse @ (seen.T.T @ seen.XT)
-            pulls[state.rows] += share * state.roots[:, None] * ((seen.XT - seen.T @ inner) @ seen.N_inverse)
-            within += share * (inner @ seen.N_inverse)
+            pulls[state.rows] += share * state.roots[:, None] * seen.pull
+            within += share * seen.within
         gradient = pulls.T @ self._form.Z - self._form.channel.noise * (within @ B)
         return -0.5 * float(shares @ [seen.height for seen in all_seen]), gradient
 
@@ -135,33 +130,14 @@ class GramStates:
 
     def _seen(self, state: _State, codes: np.ndarray, blur: np.ndarray) -> _Seen:
         """From the codes of all rows, and the covariance ``s^2 B B'`` of their noise."""
-        reg = self._form.channel.reg
         T = state.roots[:, None] * codes[state.rows]
-        once = state.inverse @ T
-        twice = state.inverse @ once
-        N, D = T.T @ T + blur, reg * (T.T @ once) + blur
-        D_inverse = np.linalg.inv(D)
-        K_squared = T.T @ once - reg * (once.T @ once)
-        change = np.linalg.slogdet(D)[1] - np.linalg.slogdet(N)[1] - reg * float(np.sum(D_inverse * K_squared))
-        Q = T - reg * once
-        L = (reg * (once - reg * twice) + 0.5 * Q @ (np.eye(len(D)) + reg * D_inverse @ K_squared)) @ D_inverse
-        XT = T - reg**2 * twice + Q @ (L.T @ T) + L @ (Q.T @ T)
-        return _Seen(state.height + change, T, np.linalg.inv(N), D_inverse, K_squared, Q, L, XT)
-
-    def _weighted_distances(self, state: _State, seen: _Seen) -> np.ndarray:
-        """``w d'(S^-1 + reg S^-2) d`` of the rows of a state, ``d = z - U W z``.
-
-        It is the diagonal of ``F X F`` with ``F = I - T N^-1 T'``.
-        """
-        squares = np.einsum("ab,ab->a", state.inverse, state.inverse)
-        fitted = seen.T @ seen.N_inverse
-        less = fitted @ (seen.T.T @ seen.XT) - 2 * seen.XT
-        return 1 - self._form.channel.reg**2 * squares + np.sum(2 * seen.Q * seen.L + fitted * less, axis=1)
+        change, *found = seen_state(state.inverse, T, blur, self._form.channel.reg)
+        return _Seen(state.height + change, T, *found)
 
     def _distances(self, state: _State, seen: _Seen, codes: np.ndarray) -> np.ndarray:
-        """The same of all rows, without weights.
+        """``d'(S^-1 + reg S^-2) d`` of all rows, with ``d = z - U W z``.
 
-        With ``f = M d``, ``d'(C + reg I)^-1 d = (|d|^2 - f'G^-1 f) / reg``.
+        For ``f = M d``, ``d'(C + reg I)^-1 d = (|d|^2 - f'G^-1 f) / reg``.
         """
         reg, T, H = self._form.channel.reg, seen.T, seen.D_inverse
         known = state.roots[:, None] * self._form.products[state.rows]  # M Z'
@@ -173,4 +149,4 @@ class GramStates:
         distances = 2 * (squares - np.sum(rest * solved, axis=0)) / reg - np.sum(solved**2, axis=0)
         first, second = T.T @ solved, (state.inverse @ T).T @ solved
         turned = H @ first
-        return distances + np.sum(turned * (first + 2 * reg * second + reg * seen.K_squared @ turned), axis=0)
+        return distances + np.sum(turned * (first + 2 * reg * second + reg * seen.squared @ turned), axis=0)
