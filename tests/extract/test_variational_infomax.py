@@ -55,8 +55,9 @@ def printed_bound(X, model):
     return total
 
 
-@pytest.mark.parametrize("shape", ["tall", "wide"])
-def test_the_bound_is_the_printed_formula(shape):
+@pytest.mark.parametrize(("shape", "few"), [("tall", 50), ("wide", 50), ("wide", 0)])
+def test_the_bound_is_the_printed_formula(shape, few, monkeypatch):
+    monkeypatch.setattr("fewer.extract.information._forms._FEW_AXES", few)
     table = X if shape == "tall" else np.random.default_rng(0).normal(size=(12, 30)) ** 3
     model = VariationalInfoMax(2, n_init=2, noise_variance=0.7, random_state=0).fit(table)
     assert model.bound_[-1] == pytest.approx(printed_bound(table, model), abs=1e-8)
@@ -114,17 +115,18 @@ def test_rows_are_worth_the_same_in_both_forms_also_in_states_where_they_are_not
 
 def test_products_of_rows_serve_where_rows_are_few_and_digits_are_enough():
     rng = np.random.default_rng(0)
-    wide, tall = rng.normal(size=(20, 19)), rng.normal(size=(60, 5))
+    wide, tall, small = (rng.normal(size=shape) for shape in [(80, 79), (200, 60), (20, 19)])
     assert isinstance(form_for(wide, Channel(1.0, 0.05, 100)), GramForm)
-    assert isinstance(form_for(tall, Channel(1.0, 0.05, 5)), MomentForm)
-    assert isinstance(form_for(wide, Channel(1.0, 0.0, 19)), MomentForm)
-    assert isinstance(form_for(wide, Channel(1.0, 1e-9, 19)), MomentForm)
+    assert isinstance(form_for(tall, Channel(1.0, 0.05, 60)), MomentForm)
+    assert isinstance(form_for(small, Channel(1.0, 0.05, 100)), MomentForm)
+    assert isinstance(form_for(wide, Channel(1.0, 0.0, 79)), MomentForm)
+    assert isinstance(form_for(wide, Channel(1.0, 1e-9, 79)), MomentForm)
 
 
 @pytest.mark.parametrize("settings", [{}, {"aux": "free"}, {"objective": "hybrid"}])
 def test_a_wide_table_comes_to_the_same_end_in_both_forms(settings, monkeypatch):
     rng = np.random.default_rng(0)
-    table = rng.normal(size=(30, 80)) + 3 * np.eye(3)[rng.integers(3, size=30)] @ rng.normal(size=(3, 80))
+    table = rng.normal(size=(60, 80)) + 3 * np.eye(3)[rng.integers(3, size=60)] @ rng.normal(size=(3, 80))
     model = VariationalInfoMax(2, n_init=2, random_state=0, **settings)
     quick = model.fit(table).bound_
     monkeypatch.setattr("fewer.extract.information._forms._MANY_ROWS", 0)

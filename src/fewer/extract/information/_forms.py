@@ -8,8 +8,8 @@ from fewer.extract.information._bound import Channel
 from fewer.extract.information._gram_form import GramForm
 from fewer.extract.information._moment_form import MomentForm
 
-_MANY_ROWS = 2
-"""For each axis; with more, matrices of axes are the cheaper ones."""
+_MANY_ROWS, _FEW_AXES = 2, 50
+"""With more rows for each axis, or with fewer axes, moments are faster."""
 _FLAT = 1e-8
 """Share of all variance; with a smaller floor of the decoders' covariances, products of rows tell too few digits."""
 
@@ -37,7 +37,8 @@ class Form(Protocol):
 
 
 def form_for(Z: np.ndarray, channel: Channel) -> Form:
-    """The cheaper of the two that is exact enough."""
+    """The faster of the two that is exact."""
     n_rows, n_axes = Z.shape
-    wide = n_rows <= _MANY_ROWS * n_axes and channel.reg > _FLAT * np.sum(Z**2) / n_rows
-    return GramForm(Z, channel) if wide else MomentForm(Z, channel)
+    wide = n_rows <= _MANY_ROWS * n_axes and n_axes >= _FEW_AXES
+    exact = channel.reg > _FLAT * np.sum(Z**2) / n_rows
+    return GramForm(Z, channel) if wide and exact else MomentForm(Z, channel)
