@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from fewer._kernels._gram_bound import gram_inverse
 from fewer._kernels._information_bound import projection_slopes, row_slopes, turned_value
 from fewer.extract import VariationalInfoMax, compare_to_pca, im_bound
 from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments, softmax
@@ -111,6 +112,16 @@ def test_rows_are_worth_the_same_in_both_forms_also_in_states_where_they_are_not
         assert found == pytest.approx(value, rel=1e-12)
         np.testing.assert_allclose(slope, gradient, atol=1e-12)
         np.testing.assert_allclose(products.worth(B), moments.worth(B), rtol=1e-10)
+
+
+@pytest.mark.parametrize("size", [1, 32, 33, 97, 200])
+def test_the_inverse_of_weighted_products_of_rows(size):
+    rng = np.random.default_rng(0)
+    Z, roots, rows = rng.normal(size=(size + 5, 10)), rng.random(size), rng.permutation(size + 5)[:size]
+    found, log_det = gram_inverse(Z @ Z.T, rows, roots, 0.1)
+    G = roots[:, None] * (Z[rows] @ Z[rows].T) * roots + 0.1 * np.eye(size)
+    np.testing.assert_allclose(found, np.linalg.inv(G), atol=1e-11)
+    assert log_det == pytest.approx(np.linalg.slogdet(G)[1])
 
 
 def test_products_of_rows_serve_where_rows_are_few_and_digits_are_enough():
@@ -234,8 +245,9 @@ def test_many_rows_choose_their_start_on_some_of_them(monkeypatch):
         assert model.bound_[-1] > model.gaussian_bound_ + 1
 
 
-def test_threads_make_no_difference():
-    first, second = (VariationalInfoMax(1, n_init=4, n_jobs=jobs, random_state=0).fit(X) for jobs in (None, 2))
+@pytest.mark.parametrize("table", [X, np.random.default_rng(0).normal(size=(60, 90))], ids=["tall", "wide"])
+def test_threads_make_no_difference(table):
+    first, second = (VariationalInfoMax(1, n_init=4, n_jobs=jobs, random_state=0).fit(table) for jobs in (None, 2))
     np.testing.assert_array_equal(first.components_, second.components_)
 
 

@@ -1,32 +1,75 @@
-"""The bound of ``fewer.extract.information`` from products of rows; the symbols are those of ``_gram_form`` there."""
+"""The bound of ``fewer.extract.information`` from products of rows; the symbols are those of ``_gram_form`` there.
+
+SciPy's inverse from a Cholesky factor keeps other threads waiting, and takes as long as the products here.
+"""
 
 import numpy as np
 from numba import njit
 
 from fewer._kernels._information_bound import product, transposed
 
+_SMALL, _BAND = 32, 96
+"""Rows of a triangle that is inverted entry by entry, and of a band of a product."""
+
 
 @njit(cache=True, nogil=True)
-def weighted_products(products, rows, roots, reg):
-    """``G = M M' + reg I`` of some rows with weights, from the products of all rows."""
+def gram_inverse(products, rows, roots, reg):
+    """``G^-1`` and ``log|G|`` for ``G = M M' + reg I`` of some rows with weights, from the products of all rows."""
     size = len(rows)
     G = np.empty((size, size))
     for a in range(size):
         for b in range(size):
             G[a, b] = roots[a] * roots[b] * products[rows[a], rows[b]]
         G[a, a] += reg
-    return G
+    factor = np.linalg.cholesky(G)
+    log_det = 0.0
+    for a in range(size):
+        log_det += 2 * np.log(factor[a, a])
+    return _own_product(_triangular_inverse(factor)), log_det
 
 
 @njit(cache=True, nogil=True)
-def mirrored(triangle):
-    """Fill in what is below the diagonal from above; and the trace."""
-    trace = 0.0
-    for a in range(len(triangle)):
-        trace += triangle[a, a]
-        for b in range(a):
-            triangle[a, b] = triangle[b, a]
-    return trace
+def _own_product(R):
+    """``R'R`` of a lower triangular matrix, by bands of its rows up to the diagonal, which need R from there on."""
+    size = len(R)
+    found = np.empty((size, size))
+    for start in range(0, size, _BAND):
+        end = min(start + _BAND, size)
+        below, turned = np.empty((size - start, end)), np.empty((end - start, size - start))
+        for a in range(start, size):
+            for b in range(end):
+                below[a - start, b] = R[a, b]
+            for b in range(start, end):
+                turned[b - start, a - start] = R[a, b]
+        band = product(turned, below)
+        for a in range(start, end):
+            for b in range(end):
+                found[a, b] = band[a - start, b]
+            for b in range(start):
+                found[b, a] = band[a - start, b]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _triangular_inverse(L):
+    """The inverse of a lower triangular matrix; of a large one by halves, so that most of it is products."""
+    size = len(L)
+    R = np.zeros((size, size))
+    if size <= _SMALL:
+        for a in range(size):
+            R[a, a] = 1 / L[a, a]
+            for b in range(a):
+                total = 0.0
+                for c in range(b, a):
+                    total += L[a, c] * R[c, b]
+                R[a, b] = -total * R[a, a]
+        return R
+    half = size // 2
+    first = _triangular_inverse(np.ascontiguousarray(L[:half, :half]))
+    second = _triangular_inverse(np.ascontiguousarray(L[half:, half:]))
+    R[:half, :half], R[half:, half:] = first, second
+    R[half:, :half] = product(second, product(np.ascontiguousarray(-L[half:, :half]), first))
+    return R
 
 
 @njit(cache=True, nogil=True)

@@ -14,9 +14,8 @@ enters by the weighted codes ``T = M B'`` alone: it lowers ``C + reg I`` by a ma
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
 
-from fewer._kernels._gram_bound import mirrored, seen_state, weighted_distances, weighted_products
+from fewer._kernels._gram_bound import gram_inverse, seen_state, weighted_distances
 from fewer._kernels._information_bound import softmax_slopes, softmax_states, state_shares
 from fewer.extract.information._bound import LOG_TWO_PI, Channel
 
@@ -107,12 +106,8 @@ class GramStates:
         if not len(rows):
             return _State(rows, np.empty(0), np.empty((0, 0)), constant)
         roots = np.sqrt(weights[rows])
-        G = weighted_products(self._form.products, rows, roots, reg)
-        # LAPACK takes columns, which are the rows of a symmetric matrix, and returns one triangle.
-        factor = lapack.dpotrf(G.T, lower=1, clean=0, overwrite_a=1)[0]
-        log_det = 2 * float(np.sum(np.log(factor.diagonal())))
-        inverse = lapack.dpotri(factor, lower=1, overwrite_c=1)[0].T
-        height = constant + log_det + len(rows) * (1 - np.log(reg)) - reg * mirrored(inverse)
+        inverse, log_det = gram_inverse(self._form.products, rows, roots, reg)
+        height = constant + log_det + len(rows) * (1 - np.log(reg)) - reg * float(inverse.trace())
         return _State(rows, roots, inverse, height)
 
     def _value(self, B: np.ndarray, all_seen: list[_Seen]) -> tuple[float, np.ndarray]:
