@@ -142,12 +142,11 @@ def _along_rows(table: CentredTable, y: np.ndarray, n_components: int, watch: Wa
         if watch(found):
             break
     weights, units, lengths = weights[:found], units[:found], lengths[:found]
-    x_loadings = (np.diag(lengths) + np.diag(before[1:found], 1)) @ weights
-    own = np.flatnonzero(~clear[:found] | (np.arange(found) == found - 1))
-    x_loadings[own] = table.back(units[own].T).T
     # A weight of length 1 gives a score of this length.
     steps = lengths * largest_signs(weights.T)
     rotations = (steps[:, None] * mixing[:found, :found]) @ weights
-    x_loadings /= steps[:, None]
+    x_loadings = ((np.diag(lengths) + np.diag(before[1:found], 1)) / steps[:, None]) @ weights
+    own = np.flatnonzero(~clear[:found] | (np.arange(found) == found - 1))
+    x_loadings[own] = table.back(units[own].T).T / steps[own, None]
     weights *= np.sign(steps)[:, None]
     return Factors(weights.T, rotations.T, x_loadings.T, (y_loadings[:found] / steps)[None], units.T * steps, steps**2)

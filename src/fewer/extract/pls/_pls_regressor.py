@@ -278,17 +278,17 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         """Set what a fit leaves."""
         factors = found.factors
         self.mean_ = found.x_mean.astype(dtype)
-        components = (factors.rotations / found.x_scale[:, None]).T
+        # In place, for nobody needs the rotations after this.
+        components = np.divide(factors.rotations, found.x_scale[:, None], out=factors.rotations).T
         self.components_ = np.ascontiguousarray(components, dtype=dtype)
         self._x_scale, self._y_mean, self._y_scale = found.x_scale, found.y_mean, found.y_scale
         self.x_weights_ = factors.weights.astype(dtype, copy=False)
         self.x_loadings_ = factors.x_loadings.astype(dtype, copy=False)
-        self.x_rotations_ = factors.rotations.astype(dtype, copy=False)
         self.x_scores_ = None if factors.scores is None else factors.scores.astype(dtype, copy=False)
         self.y_loadings_ = factors.y_loadings.astype(dtype)
         lengths = np.linalg.norm(factors.y_loadings, axis=0)
         self.y_weights_ = (factors.y_loadings / np.where(lengths > 0, lengths, 1)).astype(dtype)
-        taken_x = factors.squares * np.linalg.norm(factors.x_loadings, axis=0) ** 2
+        taken_x = factors.squares * np.einsum("pk,pk->k", factors.x_loadings, factors.x_loadings)
         taken_y = factors.squares * lengths**2
         self.explained_variance_ratio_x_ = taken_x / (found.x_square or 1.0)
         self.explained_variance_ratio_y_ = taken_y / (found.y_square or 1.0)
@@ -300,6 +300,12 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         intercept = found.y_mean - B @ found.x_mean
         self.coef_ = (B[0] if self._one_target else B).astype(dtype)
         self.intercept_ = float(intercept[0]) if self._one_target else intercept.astype(dtype)
+
+    @property
+    def x_rotations_(self) -> np.ndarray:
+        """From centred and scaled columns to scores."""
+        check_is_fitted(self)
+        return self.components_.T * self._x_scale[:, None].astype(self.components_.dtype)
 
     @property
     def ritz_values_(self) -> np.ndarray:

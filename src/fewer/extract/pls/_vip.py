@@ -11,5 +11,5 @@ def vip_scores(weights: np.ndarray, explained: np.ndarray) -> np.ndarray:
     total = float(explained.sum())
     if total == 0:
         return np.zeros(len(weights))
-    squares = weights**2
-    return np.sqrt(len(weights) * (squares @ (explained / squares.sum(axis=0))) / total)
+    shares = explained / np.einsum("pk,pk->k", weights, weights)
+    return np.sqrt(len(weights) * np.einsum("pk,pk,k->p", weights, weights, shares) / total)
