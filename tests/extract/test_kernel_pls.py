@@ -139,3 +139,12 @@ def test_a_polynomial_of_a_sparse_table():
     np.testing.assert_allclose(
         PolynomialPLSRegressor(2).fit(sparse.csr_array(X), y).predict(X), PolynomialPLSRegressor(2).fit(X, y).predict(X)
     )
+
+
+def test_a_kernel_beyond_memory_is_told_with_the_cure(monkeypatch):
+    def too_large(*args):
+        raise MemoryError
+
+    monkeypatch.setattr(KernelPLS, "_kernel_with", too_large)
+    with pytest.raises(MemoryError, match=r"kernel of 20 rows .* LandmarkFeatures"):
+        KernelPLS().fit(np.eye(20), np.arange(20.0))

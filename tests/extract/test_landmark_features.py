@@ -241,3 +241,16 @@ def test_it_works_within_a_learner_under_nested_folds():
 def test_texts_without_a_function_to_compare_them_are_told():
     with pytest.raises(ValueError, match="X is a list of texts, and kernel='rbf' compares rows of numbers"):
         LandmarkFeatures().fit(["some", "words"])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "params", "cure"),
+    [
+        ("rbf", {"gama": 9.0}, "has 'gama', and the kernel 'rbf' takes gamma"),
+        ("linear", {"degree": 9}, "no parameters"),
+    ],
+)
+def test_parameters_that_the_kernel_does_not_have_are_told(kernel, params, cure):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match=cure):
+        LandmarkFeatures(n_landmarks=5, kernel=kernel, kernel_params=params).fit(X)

@@ -123,3 +123,11 @@ def test_a_table_of_other_columns_is_told_with_the_model():
     X, y, _ = parted_rows(0)
     with pytest.raises(ValueError, match="LogisticRegression was fitted to 8 columns, and X has 3"):
         margin_report(LogisticRegression().fit(X, y), X[:, :3], y)
+
+
+def test_classes_that_the_model_does_not_know_are_told():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = np.where(X[:, 0] > 0, "a", "b")
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(ValueError, match="y holds the class 'z', and the model tells 'a' from 'b'"):
+        margin_report(model, X, np.where(y == "a", "z", y))

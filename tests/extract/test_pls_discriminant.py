@@ -190,3 +190,25 @@ def test_vip_ranks_a_table_with_holes_much_as_the_whole_one():
     assert model.transform(holes).shape == (178, 5)
     with pytest.raises(ValueError, match="y holds text"):
         VIPSelector(target="numbers").fit(X, y)
+
+
+@pytest.mark.parametrize("target", ["auto", "classes"])
+@pytest.mark.parametrize("labels", [lambda y: y, lambda y: y.astype(str), lambda y: y.astype(str).astype(object)])
+def test_classes_in_a_single_column_are_classes(labels, target):
+    X, y = load_wine(return_X_y=True)
+    expected = VIPSelector(3, target=target).fit(X, y).ranking_
+    np.testing.assert_array_equal(VIPSelector(3, target=target).fit(X, labels(y)[:, None]).ranking_, expected)
+
+
+def test_more_components_than_there_are_is_said_by_the_selector():
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(UserWarning, match="n_components=50 are asked for, and there are 13"):
+        VIPSelector(3, n_components=50).fit(X, y)
+
+
+def test_as_many_rows_as_classes_are_too_few_for_its_own_classifier():
+    X = np.random.default_rng(0).normal(size=(4, 6))
+    with pytest.raises(ValueError, match=r"4 rows and 4 classes: PLSDiscriminant .* more rows than classes"):
+        PLSDiscriminant(2).fit(X, list("abcd"))
+    model = PLSDiscriminant(2, classifier=KNeighborsClassifier(1)).fit(X, list("abcd"))
+    assert model.transform(X).shape == (4, 2)

@@ -260,14 +260,32 @@ def test_units_do_not_matter_with_scale():
     )
 
 
-def test_the_loop_gives_what_the_eigenproblem_gives(monkeypatch):
+@pytest.mark.parametrize("max_iter", [500, 1])
+def test_lanczos_gives_what_the_eigenproblem_gives(monkeypatch, max_iter):
     X, Y = tables(60, 30, 20)
     expected = [PLSRegressor(3, algorithm=each).fit(X, Y).coef_ for each in ("nipals", "simpls", "kernel")]
     monkeypatch.setattr(_leading, "_LARGEST_EIGENPROBLEM", 5)
     for each, coef in zip(("nipals", "simpls", "kernel"), expected, strict=True):
-        np.testing.assert_allclose(PLSRegressor(3, algorithm=each, max_iter=5000).fit(X, Y).coef_, coef, atol=1e-7)
-    with pytest.warns(Warning, match="after 2 rounds, above tol=1e-10; raise max_iter"):
-        PLSRegressor(1, max_iter=2).fit(X, Y)
+        model = PLSRegressor(3, algorithm=each, max_iter=max_iter)
+        np.testing.assert_allclose(model.fit(X, Y).coef_, coef, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_many_targets_of_noise_have_weights_to_the_last_digit():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 520)), rng.normal(size=(60, 510))
+    model = PLSRegressor(1).fit(X, Y)
+    left = np.linalg.svd((X - X.mean(axis=0)).T @ (Y - Y.mean(axis=0)))[0][:, 0]
+    np.testing.assert_allclose(abs(left @ model.x_weights_[:, 0]), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_kernel_gives_scores_of_long_tables(form, scaled):
+    X, Y = tables(60, 12, 3)
+    expected = PLSRegressor(3, scale=scaled).fit(X, Y).x_scores_
+    found = PLSRegressor(3, algorithm="kernel", scale=scaled).fit(form(X), Y).x_scores_
+    np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 def test_degrees_of_freedom_are_the_trace_of_the_derivative():

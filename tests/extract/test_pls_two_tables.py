@@ -8,6 +8,7 @@ from sklearn.cross_decomposition import PLSCanonical as PeerCanonical
 from sklearn.datasets import load_linnerud
 
 from fewer.extract import PLSSB, CanonicalRidge, PLSCanonical
+from fewer.extract.pls import _canonical_ridge
 
 SHAPES = [(40, 9, 5), (20, 60, 30), (30, 4, 1)]
 
@@ -121,3 +122,32 @@ def test_the_second_table_must_keep_its_columns():
     X, Y = tables(20, 5, 3)
     with pytest.raises(ValueError, match="y has 2 columns, and in fit it had 3"):
         PLSSB().fit(X, Y).transform_y(Y[:, :2])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_plssb_of_a_wide_table_decomposes_the_cross_products_alone(form, monkeypatch):
+    def never(*args):
+        raise AssertionError("the table was decomposed")
+
+    X, Y = tables(20, 30, 3)
+    monkeypatch.setattr(_canonical_ridge, "_thin_svd_of", never)
+    found = PLSSB().fit(form(X), Y)
+    left, sizes, _ = np.linalg.svd((X - X.mean(axis=0)).T @ (Y - Y.mean(axis=0)), full_matrices=False)
+    np.testing.assert_allclose(found.singular_values_, sizes)
+    np.testing.assert_allclose(np.abs(np.diag(left.T @ found.x_weights_)), 1)
+
+
+def test_plssb_of_two_wide_tables_stays_with_the_rows():
+    X, Y = tables(10, 30, 25)
+    found = PLSSB().fit(X, Y)
+    sizes = np.linalg.svd((X - X.mean(axis=0)).T @ (Y - Y.mean(axis=0)), compute_uv=False)
+    np.testing.assert_allclose(found.singular_values_, sizes[: found.n_components_])
+    assert found.n_components_ == 9
+
+
+def test_wide_tables_of_low_rank_need_no_ridge():
+    rng = np.random.default_rng(0)
+    causes = rng.normal(size=(20, 3))
+    X, Y = causes @ rng.normal(size=(3, 25)), causes + rng.normal(size=(20, 3))
+    expected = CanonicalRidge().fit(causes, Y).correlations_
+    np.testing.assert_allclose(CanonicalRidge().fit(X, Y).correlations_, expected)

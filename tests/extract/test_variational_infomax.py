@@ -372,3 +372,15 @@ def test_what_cannot_be_compared_is_told():
 def test_units_with_which_nothing_can_be_reckoned_are_told(unit):
     with pytest.raises(ValueError, match=r"mean variance of .*: give X in other units, or standardise the columns"):
         VariationalInfoMax(1, random_state=0).fit(unit * X)
+
+
+@pytest.mark.filterwarnings("error")
+def test_models_of_frames_are_compared_on_frames():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    model = VariationalInfoMax(1, n_init=1, random_state=0).fit(frame)
+    found = compare_to_pca(model, frame, frame[:20], random_state=0)
+    plain = VariationalInfoMax(1, n_init=1, random_state=0).fit(frame.to_numpy())
+    expected = compare_to_pca(plain, frame.to_numpy(), frame[:20].to_numpy(), random_state=0)
+    np.testing.assert_array_equal(found.bounds, expected.bounds)
+    with pytest.raises(ValueError, match="feature names"):
+        compare_to_pca(model, frame[list("cba")])

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.preprocessing import scale
 
 from fewer.evaluate import component_curve
-from fewer.extract import CanonicalRidge, KernelPLS, PLSDiscriminant, PLSRegressor, pls_shrinkage
+from fewer.extract import CanonicalRidge, KernelPLS, PLSCanonical, PLSDiscriminant, PLSRegressor, pls_shrinkage
 from fewer.extract.pls._pls_discriminant import class_targets
 
 ALGORITHMS = ("nipals", "simpls", "kernel", "krylov")
@@ -78,7 +78,7 @@ def test_the_shrinkage_identity(diabetes, figure):
 
 
 @pytest.mark.claim("pls", 3)
-@pytest.mark.parametrize("algorithm", ["nipals", "simpls", "krylov"])
+@pytest.mark.parametrize("algorithm", ["nipals", "simpls", "kernel", "krylov"])
 def test_scores_are_orthogonal_and_all_components_are_least_squares(diabetes, algorithm, figure):
     X, y = diabetes
     model = PLSRegressor(10, algorithm=algorithm).fit(X, y)
@@ -104,16 +104,22 @@ def test_simpls_is_nipals_for_one_target_and_not_for_several(diabetes, figure):
 
 
 @pytest.mark.claim("pls", 4)
-@pytest.mark.parametrize("symmetric", [False, True])
-def test_the_next_singular_value_after_deflation_is_not_below_the_second_before(symmetric):
+@pytest.mark.parametrize("estimator", [PLSRegressor, PLSCanonical])
+def test_the_next_singular_value_after_deflation_is_not_below_the_second_before(estimator):
     X, Y = (scale(table) for table in load_linnerud(return_X_y=True))
-    for _ in range(2):
-        left, before, right = np.linalg.svd(X.T @ Y)
-        t, u = X @ left[:, 0], Y @ right[0]
+    model = estimator(3).fit(X, Y)
+    second = 0.0
+    for step in range(3):
+        values = np.linalg.svd(X.T @ Y, compute_uv=False)
+        # The weights of the model are those of this deflation.
+        target = model.y_weights_[:, step]
+        np.testing.assert_allclose(abs(model.x_weights_[:, step] @ X.T @ Y @ target), values[0], rtol=1e-8)
+        assert values[0] >= second - 1e-12
+        second = values[1]
+        t = model.x_scores_[:, step]
+        by = model.y_scores_[:, step] if estimator is PLSCanonical else t
         X = X - np.outer(t, t @ X) / (t @ t)
-        by = u if symmetric else t
         Y = Y - np.outer(by, by @ Y) / (by @ by)
-        assert np.linalg.svd(X.T @ Y)[1][0] >= before[1] - 1e-12
 
 
 @pytest.mark.claim("pls", 5)

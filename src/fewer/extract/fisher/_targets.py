@@ -21,6 +21,8 @@ class Target(NamedTuple):
 
 def target_matrix(y: np.ndarray, kind: str, who: str, balanced: bool) -> Target:
     """A target that is "classes", "numbers", or what "auto" makes of it; ``balanced``: E Pi^{-1/2} rather than E."""
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
     if kind == "classes" or (kind == "auto" and _looks_like_classes(y)):
         classes, codes = encoded_classes(y, who)
         indicator = Groups.of(codes, len(classes)).indicator().toarray()

@@ -1,5 +1,6 @@
 """The bound for any projection, and what a fitted one gained over PCA."""
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names
 
 from fewer._estimators import checked_array
 from fewer._figures import BLUE, GREEN, Result, new_figure
@@ -192,6 +194,8 @@ def compare_to_pca(model: VariationalInfoMax, X: Any, X_new: Any = None, *, rand
     if not isinstance(model, VariationalInfoMax):
         raise TypeError(f"model={model!r} is no VariationalInfoMax; PCA is what that is compared to.")
     options = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
+    if hasattr(model, "components_"):
+        model = _without_names(model, [table for table in (X, X_new) if table is not None])
     X = checked_array(X, "compare_to_pca", ensure_min_samples=2, **options)
     rows = X if X_new is None else checked_array(X_new, "compare_to_pca", **options)
     if rows.shape[1] != X.shape[1]:
@@ -217,6 +221,15 @@ def compare_to_pca(model: VariationalInfoMax, X: Any, X_new: Any = None, *, rand
         np.array([np.mean([_error(each, rows, rng) for each in group]) for group in contenders]),
         np.linalg.svd(fitted.components_ @ principal.T, compute_uv=False),
     )
+
+
+def _without_names(model: VariationalInfoMax, tables: list[Any]) -> VariationalInfoMax:
+    """A fitted model that takes plain tables, after it was asked whether these have its columns."""
+    for table in tables:
+        _check_feature_names(model, table, reset=False)
+    plain = copy(model)
+    plain.__dict__.pop("feature_names_in_", None)
+    return plain
 
 
 def _better(again: VariationalInfoMax, fitted: VariationalInfoMax, X: Any) -> VariationalInfoMax:

@@ -34,35 +34,47 @@ class Pairs(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """Rows in the coordinates F D U' (rows, directions), and the way of coordinates to columns, V F."""
+    """Rows in the coordinates F D U' (rows, directions), and the way of coordinates to columns, V F.
 
-    rows: np.ndarray
-    to_columns: np.ndarray
+    Both are None where the columns serve as they are.
+    """
+
+    table: CentredTable
+    rows: np.ndarray | None
+    to_columns: np.ndarray | None
+
+    @property
+    def size(self) -> float:
+        return self.table.size if self.rows is None else float(np.linalg.norm(self.rows))
+
+    def of_columns(self, coordinates: np.ndarray) -> np.ndarray:
+        """Directions in the columns."""
+        return coordinates if self.to_columns is None else self.to_columns @ coordinates
 
 
-def canonical_pairs(x: CentredTable, y: CentredTable, gamma_x: float, gamma_y: float) -> Pairs:
+def canonical_pairs(of_x: _Side, of_y: _Side) -> Pairs:
     """All pairs of directions of two centred tables; the largest entry of each x rotation is positive."""
-    of_x, of_y = _side(x, gamma_x), _side(y, gamma_y)
-    left, values, right = linalg.svd(of_x.rows.T @ of_y.rows, full_matrices=False, check_finite=False)
-    floor = 1e-12 * float(np.linalg.norm(of_x.rows) * np.linalg.norm(of_y.rows))
-    kept = values > floor
-    to_x, to_y = of_x.to_columns @ left[:, kept], of_y.to_columns @ right[kept].T
+    left, values, right = linalg.svd(_cross_products(of_x, of_y), full_matrices=False, check_finite=False)
+    kept = values > 1e-12 * of_x.size * of_y.size
+    to_x, to_y = of_x.of_columns(left[:, kept]), of_y.of_columns(right[kept].T)
     signs = largest_signs(to_x)
     return Pairs(to_x * signs, to_y * signs, values[kept] ** 2)
 
 
-def saturated(table: CentredTable) -> bool:
-    """Whether some combination of the columns fits anything: as many independent ones as rows can tell."""
-    return table.shape[1] >= table.shape[0] - 1
+def _cross_products(of_x: _Side, of_y: _Side) -> np.ndarray:
+    if of_y.rows is None:
+        return of_x.table.back(of_y.table.values) if of_x.rows is None else of_y.table.back(of_x.rows).T
+    return of_x.table.back(of_y.rows) if of_x.rows is None else of_x.rows.T @ of_y.rows
 
 
-def _side(table: CentredTable, gamma: float) -> _Side:
-    if gamma == 1 and table.shape[1] <= table.shape[0]:
-        # No whitening: the columns serve as they are.
-        return _Side(table.times(np.eye(table.shape[1])), np.eye(table.shape[1]))
+def _side(table: CentredTable, gamma: float, n_other: int) -> _Side:
+    """A table beside one with ``n_other`` columns."""
+    if gamma == 1 and min(table.shape[1], n_other) <= table.shape[0]:
+        # No whitening: the columns serve as they are, unless they and those of the other table are more than the rows.
+        return _Side(table, None, None)
     rows, sizes, directions = _thin_svd_of(table)
     shrunk = 1 / np.sqrt((1 - gamma) * sizes**2 + gamma)
-    return _Side(rows * (sizes * shrunk), directions * shrunk)
+    return _Side(table, rows * (sizes * shrunk), directions * shrunk)
 
 
 def _thin_svd_of(table: CentredTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -84,14 +96,17 @@ class PairedDirections(TwoTableExtractor):
 
     def _fit_pairs(self, X: Any, y: Any, gamma_x: float, gamma_y: float) -> None:
         x_table, y_table = self._tables(X, y)
-        for table, gamma, name in ((x_table, gamma_x, "gamma_x"), (y_table, gamma_y, "gamma_y")):
-            if gamma == 0 and saturated(table):
+        of_x = _side(x_table, gamma_x, y_table.shape[1])
+        of_y = _side(y_table, gamma_y, x_table.shape[1])
+        for side, gamma, name in ((of_x, gamma_x, "gamma_x"), (of_y, gamma_y, "gamma_y")):
+            # As many independent columns as the rows can tell.
+            if gamma == 0 and side.rows is not None and side.rows.shape[1] >= len(side.rows) - 1:
+                n_rows, n_columns = side.table.shape
                 raise ValueError(
-                    f"{table.shape[1]} columns and {table.shape[0]} rows: some combination of the columns fits "
-                    f"anything, so that all correlations would be 1. Set {name} above 0, or take fewer columns or "
-                    "more rows."
+                    f"{n_columns} columns and {n_rows} rows: some combination of the columns fits anything, so that "
+                    f"all correlations would be 1. Set {name} above 0, or take fewer columns or more rows."
                 )
-        found = canonical_pairs(x_table, y_table, gamma_x, gamma_y)
+        found = canonical_pairs(of_x, of_y)
         n_kept = self._number_of_components(len(found.eigenvalues), WHY_NO_MORE)
         self._keep_rotations(x_table, y_table, found.x_rotations[:, :n_kept], found.y_rotations[:, :n_kept])
         self.eigenvalues_ = found.eigenvalues[:n_kept]

@@ -52,10 +52,10 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
     center : bool, default=True
         Whether the kernel is centred, with the means of the training rows.
     max_iter : int, default=500
-        Most rounds of the inner loop for a component. It is needed only with more than 500 targets; otherwise an
+        Most restarts of Lanczos' method for a component. It is needed only with more than 500 targets; otherwise an
         eigenproblem takes its place.
     tol : float, default=1e-12
-        The loop ends when the weights change by less than this.
+        The method ends when its residual is below this share of the eigenvalue.
 
     Attributes
     ----------
@@ -177,7 +177,13 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
         self._one_target = Y.ndim == 1
         Y = Y.reshape(len(Y), -1)
         self.gamma_ = kernel_width(X, self.kernel, self.gamma)
-        K = self._kernel_with(X, X)
+        try:
+            K = self._kernel_with(X, X)
+        except MemoryError:
+            raise MemoryError(
+                f"The kernel of {X.shape[0]:,} rows with each other does not fit into memory. Use fewer rows, or "
+                'LandmarkFeatures(mapping="F2") and then PLSRegressor, which need no such table.'
+            ) from None
         self.kernel_means_ = K.mean(axis=0) if self.center else np.zeros(len(K))
         K = centred_kernel(K) if self.center else K
         wanted = len(Y) - 1 if self.n_components is None else min(self.n_components, len(Y) - 1)

@@ -4,9 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
-from sklearn.exceptions import ConvergenceWarning
-
-from fewer._estimators import warn_caller
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 _LARGEST_EIGENPROBLEM = 500
 
@@ -14,14 +12,16 @@ _LARGEST_EIGENPROBLEM = 500
 def leading_pair(S: np.ndarray, max_iter: int = 500, tol: float = 1e-10) -> tuple[np.ndarray, np.ndarray]:
     """Leading left and right singular vectors; the largest entry of the left one is positive.
 
-    They come from the eigenproblem of the shorter side. Only where both sides are long does the loop of NIPALS take its
-    place, of at most ``max_iter`` rounds, until the vector changes by less than ``tol`` of its length.
+    They come from the eigenproblem of the shorter side; where both sides are long, by Lanczos' method with at most
+    ``max_iter`` restarts, until the residual is below ``tol`` of the eigenvalue, which the loop of NIPALS would take
+    many more products to reach.
     """
     if S.shape[1] == 1:
         left, right = S[:, 0], np.ones(1)
     elif min(S.shape) > _LARGEST_EIGENPROBLEM:
         longest = S[:, np.einsum("pm,pm->m", S, S).argmax()]
-        right = _by_rounds(lambda v: S.T @ (S @ v), S.T @ longest, max_iter, tol)
+        found = _lanczos(lambda v: S.T @ (S @ v), S.T @ longest, max_iter, tol)
+        right = leading_vector(S.T @ S, 0) if found is None else found
         left = S @ right
     elif S.shape[1] <= S.shape[0]:
         right = leading_vector(S.T @ S)
@@ -41,24 +41,24 @@ def largest_signs(columns: np.ndarray) -> np.ndarray:
 
 
 def leading_vector(M: np.ndarray, max_iter: int = 500, tol: float = 1e-10) -> np.ndarray:
-    """Eigenvector of the largest eigenvalue of a positive semi-definite matrix; by rounds where the matrix is large."""
+    """Eigenvector of the largest eigenvalue of a positive semi-definite matrix; Lanczos' where the matrix is large."""
     last = len(M) - 1
-    if last < _LARGEST_EIGENPROBLEM:
-        return linalg.eigh(M, subset_by_index=(last, last), check_finite=False)[1][:, 0]
-    return _by_rounds(lambda v: M @ v, M[:, np.diag(M).argmax()], max_iter, tol)
+    found = None
+    if max_iter and last >= _LARGEST_EIGENPROBLEM:
+        found = _lanczos(lambda v: M @ v, M[:, np.diag(M).argmax()], max_iter, tol)
+    if found is None:
+        found = linalg.eigh(M, subset_by_index=(last, last), check_finite=False)[1][:, 0]
+    return found
 
 
-def _by_rounds(step: Callable[[np.ndarray], np.ndarray], start: np.ndarray, max_iter: int, tol: float) -> np.ndarray:
-    vector, change = start / np.linalg.norm(start), np.inf
-    for _ in range(max_iter):
-        before, vector = vector, step(vector)
-        vector /= np.linalg.norm(vector)
-        change = float(np.linalg.norm(vector - before))
-        if change < tol:
-            return vector
-    warn_caller(
-        f"The weights of a component still change by {change:.1e} of their length after {max_iter} rounds, above "
-        f"tol={tol:g}; raise max_iter or tol.",
-        ConvergenceWarning,
-    )
-    return vector
+def _lanczos(
+    product: Callable[[np.ndarray], np.ndarray], start: np.ndarray, max_iter: int, tol: float
+) -> np.ndarray | None:
+    """The leading eigenvector of a matrix of which products are known; None where restarts were too few."""
+    size = len(start)
+    try:
+        return eigsh(
+            LinearOperator((size, size), matvec=product, dtype=np.float64), k=1, v0=start, maxiter=max_iter, tol=tol
+        )[1][:, 0]
+    except ArpackNoConvergence:
+        return None

@@ -170,6 +170,11 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         X, y = self._with_holes(X, y)
         self.classes_, codes = encoded_classes(y, type(self).__name__)
         n_classes = len(self.classes_)
+        if self.classifier is None and len(codes) <= n_classes:
+            raise ValueError(
+                f"{len(codes)} rows and {n_classes} classes: PLSDiscriminant tells classes apart by how rows of one "
+                "class differ, and needs more rows than classes; or give a classifier that does not."
+            )
         Y = class_targets(codes, n_classes, self.orthonormalised)
         possible = min(X.shape[0] - 1, X.shape[1], n_classes - 1 if self.deflation == "sb" else X.shape[1])
         wanted = min(n_classes - 1 if self.n_components is None else self.n_components, possible)

@@ -16,11 +16,9 @@ from fewer.catalogue import method
 from fewer.extract.pls._factors import ritz_values
 from fewer.extract.pls._holed_extractor import HoledExtractor
 from fewer.extract.pls._moments import Moments
-from fewer.extract.pls._solution import Settings, Solution, of_moments, solution
+from fewer.extract.pls._solution import WHY_NO_MORE, Settings, Solution, of_moments, solution
 from fewer.extract.pls._table import column_means
 from fewer.extract.pls._vip import vip_scores
-
-WHY_NO_MORE = "for nothing is left of the table that goes with y"
 
 
 @method(
@@ -53,10 +51,11 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         Whether columns and targets are brought to unit variance; coefficients are in the units of the table all the
         same. Without it, columns count by their spread.
     max_iter : int, default=500
-        Most rounds of the inner loop for a component. The loop is needed with holes and several targets, or with more
-        than 500 targets; otherwise an eigenproblem takes its place.
+        Most rounds of the inner loop for a component, which holes together with several targets need; and most restarts
+        of Lanczos' method, which finds the weights with more than 500 targets.
     tol : float, default=1e-10
-        The loop ends when the score changes by less than this share of its length.
+        The loop ends when the score changes by less than this share of its length, and the method when its residual is
+        below this share of the eigenvalue.
 
     Attributes
     ----------
@@ -73,7 +72,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
     x_rotations_ : ndarray of shape (n_features, n_components)
         ``W (P'W)^-1``: from centred and scaled columns to scores.
     x_scores_ : ndarray of shape (n_samples, n_components) or None
-        Scores T of the training rows, orthogonal to each other; None after ``partial_fit``.
+        Scores T of the training rows, orthogonal to each other; None after ``partial_fit``, which keeps no rows.
     y_loadings_ : ndarray of shape (n_targets, n_components)
         Coefficients C of the targets on the scores.
     y_weights_ : ndarray of shape (n_targets, n_components)

@@ -16,6 +16,9 @@ _CHEAP_EIGENVALUES = 500
 """Operations for the matrix of products, and its side, up to which eigenvalues cost next to nothing beside a fit."""
 
 
+WHY_NO_MORE = "for nothing is left of the table that goes with y"
+
+
 class Solution(NamedTuple):
     """Components; mean and scale of columns and targets; the whole squares |X|^2, |Y|^2; shrinkage factors or None."""
 
@@ -51,7 +54,9 @@ def solution(
     ``mean`` is that of the columns of a dense table, where it is known.
     """
     if settings.algorithm == "kernel" and X.shape[0] >= X.shape[1]:
-        return of_moments(Moments.of(X, Y), n_components, settings, watch)
+        whole = of_moments(Moments.of(X, Y), n_components, settings, watch)
+        to_scores = whole.factors.rotations / whole.x_scale[:, None]
+        return whole._replace(factors=whole.factors._replace(scores=X @ to_scores - whole.x_mean @ to_scores))
     y_mean, y_scale, targets = _standard(Y, settings.scale)
     unit = power_of_two(targets)
     targets /= unit

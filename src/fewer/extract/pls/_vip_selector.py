@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from fewer._estimators import validated, warn_caller
 from fewer.catalogue import method
 from fewer.extract.fisher._targets import target_matrix
-from fewer.extract.pls._solution import Settings, solution
+from fewer.extract.pls._solution import WHY_NO_MORE, Settings, solution
 from fewer.extract.pls._vip import vip_scores
 
 _USUAL = 10
+_USUAL_COMPONENTS = 2
 """Columns kept unless told otherwise; a table may have fewer."""
 
 
@@ -81,7 +82,7 @@ class VIPSelector(SelectorMixin, BaseEstimator):
         "scale": ["boolean"],
     }
 
-    def __init__(self, n_features_to_select=_USUAL, n_components=2, target="auto", scale=True):
+    def __init__(self, n_features_to_select=_USUAL, n_components=_USUAL_COMPONENTS, target="auto", scale=True):
         self.n_features_to_select = n_features_to_select
         self.n_components = n_components
         self.target = target
@@ -125,6 +126,11 @@ class VIPSelector(SelectorMixin, BaseEstimator):
         Y = target_matrix(np.asarray(y), self.target, type(self).__name__, balanced=True).values
         most = min(self.n_components, X.shape[0] - 1, X.shape[1])
         found = solution(X, Y, most, Settings(scale=self.scale)).factors
+        if 0 < found.n_components < self.n_components and self.n_components > _USUAL_COMPONENTS:
+            warn_caller(
+                f"n_components={self.n_components} are asked for, and there are {found.n_components}, {WHY_NO_MORE}; "
+                "all of them are used."
+            )
         explained = found.squares * np.einsum("mk,mk->k", found.y_loadings, found.y_loadings)
         self.scores_ = vip_scores(found.weights, explained)
         self.ranking_ = np.empty(X.shape[1], dtype=np.intp)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from sklearn.base import _fit_context
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -369,6 +369,14 @@ class LandmarkFeatures(Extractor):
     def _learn_map(self) -> None:
         """What takes likenesses to new columns."""
         self.kernel_params_ = dict(self.kernel_params or {})
+        if isinstance(self.kernel, str):
+            known = sorted(KERNEL_PARAMS[self.kernel])
+            unknown = [name for name in self.kernel_params_ if name not in known]
+            if unknown:
+                raise ValueError(
+                    f"kernel_params has {unknown[0]!r}, and the kernel {self.kernel!r} takes "
+                    f"{' and '.join(known) if known else 'no parameters'}."
+                )
         if "gamma" not in self.kernel_params_:
             width = kernel_width(self.landmarks_, self.kernel, "mean_distance")
             self.kernel_params_ |= {} if width is None else {"gamma": width}

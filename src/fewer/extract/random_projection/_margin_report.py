@@ -200,6 +200,10 @@ def margin_report(
     X = checked_array(X, "margin_report", accept_sparse="csr", dtype=np.float64)
     check_consistent_length(X, signs)
     w, intercept = _plane(model, X.shape[1])
+    known = getattr(model, "classes_", np.unique(y)).tolist()
+    unknown = [label for label in np.unique(y).tolist() if label not in known]
+    if unknown:
+        raise ValueError(f"y holds the class {unknown[0]!r}, and the model tells {' from '.join(map(repr, known))}.")
     n_features = X.shape[1]
     if intercept:
         typical = float(np.sqrt(np.mean(row_norms(X, squared=True)))) or 1.0
