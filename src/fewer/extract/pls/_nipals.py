@@ -106,7 +106,9 @@ def along_columns(
 def _along_rows(table: CentredTable, y: np.ndarray, n_components: int, watch: Watch) -> Factors:
     """Components for one target."""
     n_rows, n_columns = table.shape
-    units, weights = np.empty((n_components, n_rows)), np.empty((n_components, n_columns))
+    # In one piece, which is large enough for large pages of memory.
+    weights, rotations, x_loadings = np.empty((3, n_components, n_columns))
+    units = np.empty((n_components, n_rows))
     # Loadings X't of scores of length 1 along the weights: themselves, and the one before.
     lengths, before = np.empty(n_components), np.zeros(n_components)
     y_loadings, mixing = np.empty(n_components), np.eye(n_components)
@@ -141,11 +143,12 @@ def _along_rows(table: CentredTable, y: np.ndarray, n_components: int, watch: Wa
         found += 1
         if watch(found):
             break
-    weights, units, lengths = weights[:found], units[:found], lengths[:found]
+    weights, rotations, x_loadings = weights[:found], rotations[:found], x_loadings[:found]
+    units, lengths = units[:found], lengths[:found]
     # A weight of length 1 gives a score of this length.
     steps = lengths * largest_signs(weights.T)
-    rotations = (steps[:, None] * mixing[:found, :found]) @ weights
-    x_loadings = ((np.diag(lengths) + np.diag(before[1:found], 1)) / steps[:, None]) @ weights
+    np.matmul(steps[:, None] * mixing[:found, :found], weights, out=rotations)
+    np.matmul((np.diag(lengths) + np.diag(before[1:found], 1)) / steps[:, None], weights, out=x_loadings)
     own = np.flatnonzero(~clear[:found] | (np.arange(found) == found - 1))
     x_loadings[own] = table.back(units[own].T).T / steps[own, None]
     weights *= np.sign(steps)[:, None]
