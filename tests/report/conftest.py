@@ -63,6 +63,16 @@ def wide_study() -> "fewer.facade.Study":
 
 
 @pytest.fixture(scope="session")
+def made_study() -> "fewer.facade.Study":
+    """The winner makes new columns of all twelve, four at most."""
+    rng = np.random.default_rng(0)
+    high = np.tile([False, True], 30)
+    X = rng.normal(size=(60, 12)) + high[:, None]
+    options = {"methods": ["ReconstructionPCA"], "sizes": [1, 2, 4], "n_permutations": 0}
+    return _study(X, np.where(high, "ill", "well"), [f"x{place}" for place in range(12)], **options)
+
+
+@pytest.fixture(scope="session")
 def report(nasty_study, tmp_path_factory) -> Path:
     """The report of the nasty study, as a file."""
     return nasty_study.report(tmp_path_factory.mktemp("report") / "report.html")

@@ -243,6 +243,11 @@ def test_twenty_thousand_columns_give_a_page_of_moderate_size(wide_study):
     assert len(page.all("th", scope="row")) >= 200
 
 
+def test_table_of_columns_counts_those_of_the_table_where_new_ones_are_made(made_study):
+    page = _Page(study_page(made_study.findings))
+    assert page.by_id("columns-title")["text"] == "All 12 columns"
+
+
 def test_untested_study_has_a_page_without_permutation_pictures(wide_study):
     page = _Page(study_page(wide_study.findings))
     names = {each["id"] for each in page.all("div", class_="plot")}

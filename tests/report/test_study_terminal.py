@@ -56,6 +56,20 @@ def test_bars_mark_the_chosen_number(wide_study):
     assert line.split()[0] == f"{chosen:,}"
 
 
+def test_bar_of_all_columns_is_marked_where_columns_are_chosen(wide_study):
+    *others, last = _bars(wide_study)
+    assert last.split()[0] == "20,000"
+    assert last.endswith(" all")
+    assert not any(line.endswith(" all") for line in others)
+
+
+def test_no_number_of_new_columns_is_all(made_study):
+    assert made_study.findings.n_made < 4
+    bars = _bars(made_study)
+    assert [line.split()[0] for line in bars] == ["1", "2", "4"]
+    assert not any(line.endswith(" all") for line in bars)
+
+
 def test_candidate_without_features_uses_no_columns(noise_study):
     (line,) = [line for line in _printed(noise_study).splitlines() if line.startswith("  most frequent class")]
     assert "none" in line
@@ -81,3 +95,10 @@ def test_time_of_candidates_is_told_where_there_is_room(noise_study):
 
 def _line(text: str, beginning: str) -> str:
     return next(line for line in text.splitlines() if line.strip().startswith(beginning))
+
+
+def _bars(study) -> list[str]:
+    """Lines of the curve, without its title and header."""
+    lines = [line.rstrip() for line in _printed(study).splitlines()]
+    start = lines.index("Score of the winner by number of columns")
+    return lines[start + 2 : lines.index("", start)]

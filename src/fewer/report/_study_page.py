@@ -93,7 +93,7 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         column_headings=_COLUMN_HEADINGS if stand_ins else _COLUMN_HEADINGS[:-1],
         stand_ins=stand_ins,
         candidate_headings=_CANDIDATE_HEADINGS,
-        n_columns=findings.curve["winner"]["sizes"][-1],
+        n_columns=findings.n_columns,
         without_features=[
             each["name"] for each in findings.plan["candidates"] if each["learner"]["name"] == "simplest"
         ],

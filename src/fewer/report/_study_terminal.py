@@ -102,8 +102,9 @@ class _Printer:
         curve, how_few = self.findings.curve["winner"], self.findings.how_few
         low = min(self.findings.curve["simplest"], *curve["mean"])
         high = max(curve["mean"])
-        marks = {curve["sizes"][-1]: "all", how_few.evidence["smallest"]: "smallest good"}
-        marks[int(how_few.number or 0)] = "chosen"
+        marks = {how_few.evidence["smallest"]: "smallest good", int(how_few.number or 0): "chosen"}
+        if self.findings.n_made is None:
+            marks = {self.findings.n_columns: "all"} | marks
         table = _table(("columns", "right"), ("score", "right"), ("", "left"))
         for size, mean in zip(curve["sizes"], curve["mean"], strict=True):
             filled = round(_LONGEST_BAR * (mean - low) / (high - low)) if high > low else _LONGEST_BAR

@@ -189,6 +189,14 @@ class Findings:
         return [column.name for column in self.columns if column.chosen]
 
     @property
+    def n_columns(self) -> int:
+        """How many columns there are to choose from, or to make new ones of; a category counts as one of its own.
+
+        The curve of one that chooses ends with all columns. Of one that makes new columns, all are on the list.
+        """
+        return self.curve["winner"]["sizes"][-1] if self.n_made is None else len(self.columns)
+
+    @property
     def answers(self) -> tuple[Answer, ...]:
         """All answers, in the order of the questions."""
         return (self.learnable, self.interacting, self.fewer_help, self.how_few, self.which, self.compared)
