@@ -107,9 +107,22 @@ def test_new_columns_have_a_path_of_their_own():
     assert told[-1].sizes == (5, 50)
 
 
-def test_what_neither_chooses_nor_makes_columns_is_refused():
-    with pytest.raises(StudyError, match="neither chooses columns nor makes new ones"):
-        candidates_for(classify=True, n_columns=5, methods=["L1LinearClassifier"])
+@pytest.mark.parametrize("name", ["L1LinearClassifier", "LPBoost", "RandomSeparatorClassifier", "PUGOVRSVM"])
+@pytest.mark.parametrize("classify", [True, False])
+def test_what_neither_chooses_nor_makes_columns_is_refused(name, classify):
+    with pytest.raises(StudyError, match=f"{name} neither chooses columns nor makes new ones"):
+        candidates_for(classify=classify, n_columns=5, methods=[name])
+
+
+@pytest.mark.parametrize("classify", [True, False])
+def test_advice_names_what_a_study_can_use_and_the_nearest_first(classify):
+    with pytest.raises(StudyError) as refused:
+        candidates_for(classify=classify, n_columns=5, methods=["FastProjectiveClustering"])
+    names = str(refused.value).partition("; take ")[2].removesuffix(".").split(", ")
+    assert names[0] == "SubspaceDistanceFeatures"
+    assert {"RandomProjection", "LandmarkFeatures", "VariationalInfoMax", "MRMR"} < set(names)
+    assert len(names) == len(set(names))
+    assert candidates_for(classify=classify, n_columns=5, methods=names, learners=["ridge"])
 
 
 def test_noise_is_called_noise_whatever_is_made_of_it(studied):

@@ -241,6 +241,7 @@ def _reducer_named(name: str, *, classify: bool, sparse: bool, counts: bool) -> 
 
     task: Any = "classification" if classify else "regression"
     name = name.lower() if name.lower() in score_names() else name
+    paper = None
     if name in score_names():
         if name not in score_names(task=task) and name not in score_names(task="unsupervised"):
             raise StudyError(f"The score {name!r} is not for {task}; take one of {', '.join(score_names(task=task))}.")
@@ -250,17 +251,18 @@ def _reducer_named(name: str, *, classify: bool, sparse: bool, counts: bool) -> 
             card = find(name)
         except CatalogueError as error:
             raise StudyError(f"{error} Scores work too: {', '.join(score_names(task=task))}.") from None
-        if card.room not in ("select", "extract") or not card.is_estimator:
+        if card.room not in ("select", "extract") or not hasattr(card.implementation, "transform"):
             raise StudyError(
                 f"{name} neither chooses columns nor makes new ones; `fewer methods --room select` and `fewer methods "
                 "--room extract` list what does."
             )
         if task not in card.tasks and "unsupervised" not in card.tasks:
             raise StudyError(f"{name} is for {' and '.join(card.tasks)}, and the target asks for {task}.")
-        name, recipe = card.name, Recipe(card.name)
+        name, paper, recipe = card.name, card.paper, Recipe(card.name)
     objection = _objection(recipe, sparse=sparse, counts=counts)
     if objection is not None:
-        raise StudyError(f"{name} {objection}; take {', '.join(_usable(task, sparse=sparse, counts=counts))}.")
+        able = _usable(task, sparse=sparse, counts=counts, paper=paper)
+        raise StudyError(f"{name} {objection}; take {', '.join(able)}.")
     return name, recipe
 
 
@@ -288,12 +290,21 @@ def _gives_sizes(reducer: Any) -> bool:
     return hasattr(reducer, "transform") and getattr(reducer, "_size_parameter", "n_components") in reducer.get_params()
 
 
-def _usable(task: Any, *, sparse: bool, counts: bool) -> list[str]:
-    """Selectors, extractors and scores that a study of such a table can use."""
+def _usable(task: Any, *, sparse: bool, counts: bool, paper: str | None) -> list[str]:
+    """Selectors, extractors and scores that a study of such a table can use; those of the same paper first.
+
+    What needs no target serves any task.
+    """
     from fewer.catalogue import methods
     from fewer.select import score_names
 
     recipes = {name: Recipe("SelectTop", {"score_func": name}) for name in score_names(task=task)}
-    cards = [card for room in ("select", "extract") for card in methods(room=room, task=task)]
-    recipes |= {card.name: Recipe(card.name) for card in cards if card.is_estimator}
+    cards = [
+        card
+        for room in ("select", "extract")
+        for card in methods(room=room)
+        if hasattr(card.implementation, "transform") and {task, "unsupervised"}.intersection(card.tasks)
+    ]
+    akin = {card.name: Recipe(card.name) for card in cards if paper is not None and card.paper == paper}
+    recipes = akin | recipes | {card.name: Recipe(card.name) for card in cards}
     return [name for name, recipe in recipes.items() if _objection(recipe, sparse=sparse, counts=counts) is None]
