@@ -215,3 +215,13 @@ def test_without_a_table_there_is_no_study():
     result = fewer("study")
     assert result.exit_code == 2
     assert "Which table?" in result.stderr
+
+
+def test_what_every_fold_warns_of_is_one_note_with_the_name_of_the_column(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {f"x{place}": rng.normal(size=150) for place in range(3)}
+    pl.DataFrame({"sex": np.arange(150) % 2 + 1, **columns, "y": rng.normal(size=150)}).write_csv(tmp_path / "t.csv")
+    effort = ["SubspaceDistanceFeatures" if word == "anova" else word for word in EFFORT] + ["--permutations", "0"]
+    result = fewer("study", tmp_path / "t.csv", "--target", "y", *effort, "--out", tmp_path / "study")
+    assert result.exit_code == 0, result.output
+    assert [line[:18] for line in result.stderr.splitlines() if "different values" in line] == ["Note: Column 'sex'"]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fewer._estimators import each_warning_once
 from fewer.study import (
     Findings,
     Journal,
@@ -219,6 +220,7 @@ def run_study(
     return study
 
 
+@each_warning_once()
 def carry_out(
     plan: Plan,
     data: StudyData,

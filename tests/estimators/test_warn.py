@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
+from fewer._estimators import each_warning_once, warn_caller
 from fewer.select import FCBF, Relief, SequentialSearch
 
 
@@ -21,3 +22,20 @@ def test_a_warning_points_at_the_call_of_fit(selector, wrap):
         warnings.simplefilter("always")
         wrap(selector).fit(X, y)
     assert [Path(one.filename).name for one in told] == ["test_warn.py"]
+
+
+def test_equal_warnings_come_once_even_before_an_error():
+    @each_warning_once()
+    def fits():
+        for number in (1, 2, 1):
+            warn_caller(f"fit {number} is odd")
+            warn_caller("all are odd", RuntimeWarning)
+        raise KeyError("rows")
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(KeyError):
+            fits()
+    told = [(str(each.message), each.category) for each in caught]
+    assert told == [("fit 1 is odd", UserWarning), ("all are odd", RuntimeWarning), ("fit 2 is odd", UserWarning)]
+    assert {each.filename for each in caught} == {__file__}

@@ -3,13 +3,17 @@
 from fewer._estimators._classes import encoded_classes
 from fewer._estimators._documents import refuse_documents
 from fewer._estimators._fit_steps import fit_steps
+from fewer._estimators._known_columns import columns_known_as, known_column
 from fewer._estimators._validated import checked_array, refuse_dataset, validated
-from fewer._estimators._warn import warn_caller
+from fewer._estimators._warn import each_warning_once, warn_caller
 
 __all__ = [
     "checked_array",
+    "columns_known_as",
+    "each_warning_once",
     "encoded_classes",
     "fit_steps",
+    "known_column",
     "refuse_dataset",
     "refuse_documents",
     "validated",

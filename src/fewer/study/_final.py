@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from fewer._estimators import columns_known_as
 from fewer.extract import loadings, with_components
 from fewer.study._preparation import preparation, prepared_names
 from fewer.study._scores import AllScores, CandidateScores
@@ -49,12 +50,15 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     reducer = chosen.reducer.reducer(seed=seed_of(plan, FINAL))
     n_made, made = None, {}
     if winner.makes_columns:
-        correlations = loadings(X, with_components(reducer, size).fit(X, dataset.y).transform(X))
+        with columns_known_as(names):
+            new = with_components(reducer, size).fit(X, dataset.y).transform(X)
+        correlations = loadings(X, new)
         column_scores = np.linalg.norm(correlations, axis=1)
         order = weightiest(column_scores)
         n_made, made, size = size, _what_is_in(correlations, names, order), len(names)
     else:
-        reducer.fit(X, dataset.y)
+        with columns_known_as(names):
+            reducer.fit(X, dataset.y)
         column_scores = getattr(reducer, "scores_", None)
         order = _order(reducer, len(names), winner)[: max(size, MOST_NAMES)]
     return {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._estimators import columns_known_as
 from fewer.extract import with_components
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
@@ -176,7 +177,8 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
             steps.append(("make", _maker(plan, findings)))
         elif len(keep) < len(names):
             steps.append(("keep", ColumnTransformer([("keep", "passthrough", keep)])))
-        pipeline = Pipeline([*steps, ("learn", learner)]).fit(dataset.X, np.asarray(dataset.y))
+        with columns_known_as(names):
+            pipeline = Pipeline([*steps, ("learn", learner)]).fit(dataset.X, np.asarray(dataset.y))
     form = "frame" if isinstance(dataset.X, pl.DataFrame) else "sparse" if dataset.is_sparse else "array"
     return StudyModel(pipeline, tuple(sources), dataset.kinds, form, plan.target, plan.task)
 

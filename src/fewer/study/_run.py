@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._estimators import each_warning_once
 from fewer.study._cautions import CAUTIONS, do_cautions
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL, do_final
 from fewer.study._holes import HOLES, do_holes
+from fewer.study._notes import tell
 from fewer.study._one_thread import one_thread
 from fewer.study._scores import AllScores, read_scores
 from fewer.study._wording import counted
@@ -32,6 +34,7 @@ class StudyInterruptedError(StudyError):
     """The study was stopped; what is finished is in the journal."""
 
 
+@each_warning_once()
 def run_plan(
     plan: "Plan", data: "StudyData", journal: "Journal", *, engine: "Engine", progress: Progress = False
 ) -> None:
@@ -62,7 +65,10 @@ def run_plan(
         for fold in range(plan.n_folds)
         for candidate in range(len(plan.candidates))
     ]
-    _do(do_fold, folds, bench, journal, engine=engine, progress=progress, description="Scoring candidates")
+    try:
+        _do(do_fold, folds, bench, journal, engine=engine, progress=progress, description="Scoring candidates")
+    finally:
+        tell(journal[piece.key] for piece in folds if piece.key in journal)
     scores = scores_of(journal, plan, bench)
     if plan.n_permutations:
         _test(bench, journal, scores, "labels", engine=engine, progress=progress)

@@ -11,6 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
+from fewer._estimators import columns_known_as
 from fewer.evaluate import (
     ComponentScores,
     Fold,
@@ -22,6 +23,7 @@ from fewer.evaluate import (
     score_sizes,
 )
 from fewer.study._candidates import Candidate
+from fewer.study._notes import Note, each_once, noted
 from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._preparation import fit_prepared, preparation, prepared_names, prepared_rows
@@ -96,19 +98,24 @@ class Bench:
 
 
 class PreparedFold(NamedTuple):
-    """Rows held in and rows held out, as numbers on one scale, and the names of their columns."""
+    """Rows held in and rows held out, as numbers on one scale, the names of their columns, and what there was to note.
+
+    The notes stay with the rows, because the rows serve many candidates and each is to have the same notes.
+    """
 
     X_train: Any
     X_test: Any
     names: list[str]
+    notes: list[Note]
 
 
 def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: bool = False) -> PreparedFold:
     """The rows of a fold, made ready by what the rows held in say."""
     prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=counts)
-    X_train = fit_prepared(prepare, dataset.take(fold.train).X)
-    X_test = prepared_rows(prepare, dataset.take(fold.test).X)
-    return PreparedFold(X_train, X_test, prepared_names(prepare, dataset))
+    with noted() as notes:
+        X_train = fit_prepared(prepare, dataset.take(fold.train).X)
+        X_test = prepared_rows(prepare, dataset.take(fold.test).X)
+    return PreparedFold(X_train, X_test, prepared_names(prepare, dataset), notes)
 
 
 def study_folds(plan: Plan, data: StudyData, y: Any, seed: int, *, n_repeats: int | None = None) -> list[list[Fold]]:
@@ -133,12 +140,15 @@ def seed_of(plan: Plan, *words: object) -> int:
 
 
 def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
-    """Scores of all sizes of a candidate on one fold, and its columns in order."""
+    """Scores of all sizes of a candidate on one fold, its columns in order, and what its fits warned of."""
     candidate = bench.plan.candidates[work.candidate]
     fold = bench.repeats[work.repeat][work.fold]
     with one_thread():
         rows = bench.prepared(work.repeat, work.fold, counts=candidate.for_counts)
-        return scored(candidate, rows, bench.data.dataset.y, fold, bench.plan, seed_of(bench.plan, work.key))
+        with noted() as notes, columns_known_as(rows.names):
+            found = scored(candidate, rows, bench.data.dataset.y, fold, bench.plan, seed_of(bench.plan, work.key))
+    told = each_once([*rows.notes, *notes])
+    return found | {"notes": told} if told else found
 
 
 def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
@@ -176,7 +186,7 @@ def scored(candidate: Candidate, rows: PreparedFold, y: Any, fold: Fold, plan: P
     """What came of one candidate on one fold; the rows held out are seen by the score alone."""
     from sklearn.metrics import get_scorer
 
-    X_train, X_test, names = rows
+    X_train, X_test, names = rows.X_train, rows.X_test, rows.names
     learner = candidate.learner.learner(classify=plan.classify, seed=seed)
     if candidate.reducer is None:
         score = get_scorer(plan.scoring)(learner.fit(X_train, y[fold.train]), X_test, y[fold.test])

@@ -9,7 +9,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import fit_steps, known_column, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.subspace_clusters._boxes import (
@@ -184,7 +184,8 @@ class FastProjectiveClustering(CallbackSupportMixin, ClusterMixin, Extractor):
     def _named(self, columns: np.ndarray) -> str:
         """Columns of a mask by name, the first five of them, with the verb."""
         places = np.flatnonzero(columns)
-        names = ", ".join(repr(self._name(column)) for column in places[:5])
+        known = self._name if hasattr(self, "feature_names_in_") else lambda place: known_column(place, len(columns))
+        names = ", ".join(repr(known(column)) for column in places[:5])
         more = ", ..." if len(places) > 5 else ""
         return f"Columns {names}{more} have" if len(places) > 1 else f"Column {names} has"
 

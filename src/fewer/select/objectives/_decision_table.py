@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from fewer._estimators import encoded_classes, warn_caller
+from fewer._estimators import encoded_classes, known_column, warn_caller
 from fewer._kernels._group_counts import split_groups, split_summaries
 from fewer.select.objectives._objective import Objective, SubsetScorer
 from fewer.select.objectives._threads import CandidateThreads
@@ -120,8 +120,9 @@ def _coded(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n_codes[column] = len(values)
     nearly_unique = np.flatnonzero(n_codes > max(len(X) / 2, 10))
     if len(nearly_unique):
+        first = known_column(nearly_unique[0], X.shape[1])
         warn_caller(
-            f"Column {nearly_unique[0]} has {n_codes[nearly_unique[0]]} different values in {len(X)} rows "
+            f"Column {first!r} has {n_codes[nearly_unique[0]]} different values in {len(X)} rows "
             f"({len(nearly_unique)} of {X.shape[1]} columns are like this). Hardly any rows agree in it, so that a "
             "table looks perfect and says nothing; put such columns into bins first, with "
             "sklearn.preprocessing.KBinsDiscretizer for example."

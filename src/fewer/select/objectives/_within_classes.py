@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fewer._estimators import warn_caller
+from fewer._estimators import known_column, warn_caller
 
 # scikit-learn leaves out directions whose standard deviation is below 1e-4 of the columns' own.
 DETERMINED = 1e-8
@@ -23,8 +23,9 @@ def warn_of_separators(squares: np.ndarray, centres: np.ndarray) -> None:
     """Columns that are constant within every class but differ between classes cannot be put in a covariance."""
     separators = np.flatnonzero((squares == 0) & (np.ptp(centres, axis=0) > 1e-12))
     if len(separators):
+        first = known_column(separators[0], len(squares))
         warn_caller(
-            f"Column {separators[0]} is constant within every class and differs between them ({len(separators)} such "
+            f"Column {first!r} is constant within every class and differs between them ({len(separators)} such "
             "columns). It has no variance to measure distances by, and is left out of account, as in scikit-learn; by "
             "itself it tells the classes apart."
         )
