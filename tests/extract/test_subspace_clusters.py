@@ -248,6 +248,40 @@ def test_bags_that_do_not_fit_together_are_told():
         SubspaceDistanceFeatures().fit(bags).transform([bag[:, :5] for bag in bags])
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_bags_keep_the_names_of_columns(frame):
+    plain, _ = bags_of_rows()
+    names = list("abcdef")
+    bags = [frame(dict(zip(names, bag.T, strict=True))) for bag in plain]
+    model = SubspaceDistanceFeatures().fit(bags)
+    np.testing.assert_array_equal(model.feature_names_in_, names)
+    np.testing.assert_array_equal(model.clustering_.feature_names_in_, names)
+    unnamed = SubspaceDistanceFeatures().fit(plain)
+    by_name = [{names[j]: sides for j, sides in box.items()} for box in unnamed.clustering_.bounds_]
+    assert model.clustering_.bounds_ == by_name
+    np.testing.assert_array_equal(model.transform(bags), unnamed.transform(plain))
+    assert not hasattr(model.fit(plain), "feature_names_in_")
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_bags_with_other_names_are_refused_as_a_frame_is(frame):
+    bags = [frame(dict(zip("abcdef", bag.T, strict=True))) for bag in bags_of_rows()[0]]
+    turned = [bag[list("fedcba")] for bag in bags]
+    model = SubspaceDistanceFeatures().fit(bags)
+    with pytest.raises(ValueError) as as_a_frame:
+        model.transform(turned[0])
+    with pytest.raises(ValueError, match="in the same order") as as_bags:
+        model.transform(turned)
+    assert str(as_a_frame.value) == str(as_bags.value)
+    with pytest.raises(ValueError, match="In entry 3 of X: The feature names should match"):
+        model.transform(bags[:3] + turned)
+    with pytest.raises(ValueError, match="In entry 3 of X: The feature names should match"):
+        SubspaceDistanceFeatures().fit(bags[:3] + turned)
+    with pytest.warns(UserWarning, match="does not have valid feature names") as told:
+        model.transform([np.asarray(bag) for bag in bags])
+    assert len(told) == 1
+
+
 def test_more_columns_than_boxes_are_told():
     with pytest.warns(UserWarning, match="n_components=9 are asked for, and there are 2"):
         model = SubspaceDistanceFeatures(9).fit(one_block())

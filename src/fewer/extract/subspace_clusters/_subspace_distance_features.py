@@ -8,9 +8,11 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from sklearn.base import _fit_context, clone
+from sklearn.utils._dataframe import is_pandas_df
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
 
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
@@ -19,11 +21,24 @@ from fewer.extract.subspace_clusters._fast_projective_clustering import FastProj
 
 
 class Bags(NamedTuple):
-    """All rows of all bags, and the bag of each."""
+    """All rows of all bags, with the names of the first one's columns if it has any, and the bag of each."""
 
     rows: Any
     owners: np.ndarray
     n_bags: int
+
+
+def check_names_of_others(estimator: Any, tables: Any) -> None:
+    """Hold the names of columns of all tables but the first against those seen in ``fit``."""
+    first_with: dict[Any, int] = {}
+    for place, table in enumerate(tables):
+        names = _get_feature_names(table)
+        first_with.setdefault(None if names is None else tuple(names), place)
+    for place in list(first_with.values())[1:]:
+        try:
+            _check_feature_names(estimator, tables[place], reset=False)
+        except ValueError as error:
+            raise ValueError(f"In entry {place} of X: {error}") from None
 
 
 def nearest_inside(X: np.ndarray, owners: np.ndarray, n_bags: int, bounds: Bounds, centre: np.ndarray) -> np.ndarray:
@@ -54,7 +69,15 @@ def as_bags(X: Any) -> Bags | None:
             f"The tables of X have from {widths[0]} to {widths[-1]} columns, and must all have the same columns."
         )
     owners = np.repeat(np.arange(len(kept)), [len(table) for table in kept])
-    return Bags(np.vstack(kept), owners, len(kept))
+    return Bags(_with_names_of(X[0], np.vstack(kept)), owners, len(kept))
+
+
+def _with_names_of(table: Any, rows: np.ndarray) -> Any:
+    """Rows as a frame with the names of a table's columns; as they are if it has none."""
+    if is_pandas_df(table):
+        return type(table)(rows, columns=table.columns)
+    names = _get_feature_names(table)
+    return rows if names is None else pl.DataFrame(rows, schema=list(names))
 
 
 @method(
@@ -107,7 +130,8 @@ class SubspaceDistanceFeatures(Extractor):
     -----
     X may be a table, or a list of tables (an array with three axes serves, too): one table for each object, with a row
     for each of its parts. Then there is one new row for each object, with the distances of its nearest parts. Lists can
-    be split by rows, so that pipelines and cross-validation work on objects.
+    be split by rows, so that pipelines and cross-validation work on objects. Tables with names of columns must all have
+    the same ones, in the same order.
 
     References
     ----------
@@ -158,7 +182,9 @@ class SubspaceDistanceFeatures(Extractor):
         bags = as_bags(X)
         given = X if bags is None else bags.rows
         refuse_sparse(given, type(self).__name__)
-        X = self._validated(given)
+        tables, X = X, self._validated(given)
+        if bags is not None:
+            check_names_of_others(self, tables)
         finder = FastProjectiveClustering() if self.clustering is None else clone(self.clustering)
         limits = [each for each in (self.n_components, finder.max_clusters) if each is not None]
         self.clustering_ = finder.set_params(max_clusters=min(limits, default=None)).fit(given)
@@ -198,6 +224,7 @@ class SubspaceDistanceFeatures(Extractor):
             bags = Bags(rows, np.arange(rows.shape[0]), rows.shape[0])
         else:
             bags = bags._replace(rows=self._validated(bags.rows, reset=False, ensure_min_samples=0))
+            check_names_of_others(self, X)
         distances = np.empty((bags.n_bags, self.n_components_), dtype=bags.rows.dtype)
         for place in range(self.n_components_):
             distances[:, place] = self._told(self._nearest(*bags, place), place)
