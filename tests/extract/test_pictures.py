@@ -9,7 +9,17 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
-from fewer.extract import CorrespondenceAnalysis, PLSRegressor, loadings, plot_biplot, plot_loadings, plot_projection
+from fewer.extract import (
+    CorrespondenceAnalysis,
+    FastProjectiveClustering,
+    PLSRegressor,
+    SubspaceDistanceFeatures,
+    loadings,
+    plot_biplot,
+    plot_correlation_circle,
+    plot_loadings,
+    plot_projection,
+)
 
 X, y = load_wine(return_X_y=True, as_frame=True)
 
@@ -115,3 +125,19 @@ def test_columns_named_by_numbers_keep_their_names():
 def test_nothing_found_is_nothing_to_draw(draw):
     with pytest.raises(ValueError, match="PLSRegressor found no new columns"):
         draw(PLSRegressor().fit(X, np.ones(len(X))), X)
+
+
+@pytest.mark.parametrize("draw", [plot_loadings, plot_correlation_circle, plot_projection])
+def test_clusters_are_no_directions_and_columns_of_them_are_drawn(draw):
+    boxes = FastProjectiveClustering(min_gain=None).fit(X)
+    with pytest.raises(ValueError, match=r"FastProjectiveClustering gives .* clusters and no directions, .* Subspace"):
+        draw(boxes, X)
+    draw(SubspaceDistanceFeatures(clustering=boxes).fit(X), X)
+
+
+def test_loadings_of_infinite_distances_are_refused_in_words():
+    distances = FastProjectiveClustering(min_gain=None).fit(X).transform(X)
+    with pytest.raises(ValueError, match=r"X_new gives .* clusters and no directions, .* SubspaceDistanceFeatures"):
+        loadings(X, distances)
+    with pytest.raises(ValueError, match="X_new gives infinite"):
+        loadings(X, distances.tolist())

@@ -8,6 +8,7 @@ An extractor gives new columns, the most telling first. By default the first k o
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -122,4 +123,16 @@ def new_columns_to_draw(extractor: Any, X: Any) -> Any:
     new = extractor.transform(X)
     if new.shape[1] == 0:
         raise ValueError(f"{type(extractor).__name__} found no new columns in fit, so that there is nothing to draw.")
+    refuse_infinite(new, type(extractor).__name__)
     return new
+
+
+def refuse_infinite(new: Any, who: str) -> None:
+    """Say what to take in place of distances that are infinite outside of clusters."""
+    if sparse.issparse(new) or not np.isinf(np.asarray(new, dtype=float)).any():
+        return
+    raise ValueError(
+        f"{who} gives infinite values, as FastProjectiveClustering does for rows outside of a cluster: it finds "
+        "clusters and no directions, so that there is nothing to draw or to correlate with. SubspaceDistanceFeatures "
+        "makes finite columns of the clusters, unless it is told outside='inf'; take these."
+    )

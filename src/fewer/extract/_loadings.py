@@ -8,6 +8,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from fewer._estimators import checked_array
+from fewer.extract._extractor import refuse_infinite
 
 
 def loadings(X: Any, X_new: Any) -> np.ndarray:
@@ -38,6 +39,7 @@ def loadings(X: Any, X_new: Any) -> np.ndarray:
     X = checked_array(
         X, "loadings", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_all_finite=holes
     )
+    refuse_infinite(X_new, "What made X_new")
     new = check_array(X_new, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_features=0)
     check_consistent_length(X, new)
     new = new.toarray() if sparse.issparse(new) else new

@@ -7,6 +7,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from fewer._figures import BLUE, GREY, RED, new_figure
 from fewer.extract._column_labels import column_labels
+from fewer.extract._extractor import new_columns_to_draw
 from fewer.extract._loadings import loadings
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def plot_correlation_circle(
     >>> [trace.name for trace in figure.data]
     ['columns', 'target']
     """
-    new = np.asarray(extractor.transform(X), dtype=float)
+    new = np.asarray(new_columns_to_draw(extractor, X), dtype=float)
     if new.shape[1] < 2 or not all(-new.shape[1] <= each < new.shape[1] for each in components):
         raise ValueError(
             f"components={components} are asked for, and there are {new.shape[1]}, counted from 0; a circle needs two."
