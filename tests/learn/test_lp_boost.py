@@ -1,5 +1,7 @@
 """LPBoost: the linear program over all thresholds, solved with few of them."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -13,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from fewer.learn import LPBoost, ThresholdStump
-from fewer.learn._soft_margin import corner, near_optimum, soft_margin
+from fewer.learn._soft_margin import corner, counting, near_optimum, soft_margin
 
 
 def noisy_rows(n_rows=80, n_columns=5, seed=0):
@@ -164,3 +166,46 @@ def test_a_sparse_table_gives_the_vote_of_the_dense_one(estimator):
 def test_what_it_takes_is_what_its_rule_takes():
     assert get_tags(LPBoost()).input_tags.sparse
     assert not get_tags(LPBoost(GaussianNB())).input_tags.sparse
+
+
+def hard_rows(n_rows, seed=0):
+    """Classes that three columns of fifty tell apart, and noise half as large as these."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 50))
+    return X, X[:, :3].sum(axis=1) + rng.normal(size=n_rows) > 0
+
+
+def test_thousands_of_noisy_rows_take_seconds():
+    X, y = hard_rows(1500)
+    LPBoost().fit(X[:50], y[:50])
+    start = time.process_time()
+    model = LPBoost().fit(X, y)
+    assert time.process_time() - start < 10
+    margins = np.where(y, 1, -1) * model.decision_function(X)
+    assert soft_margin(margins, 0.1) == pytest.approx(model.margin_, abs=1e-9)
+    assert 0 <= model.gap_ <= 0.01
+
+
+def test_a_large_program_ends_near_the_optimum_with_as_few_votes_as_a_corner():
+    X, y = hard_rows(600)
+    model = LPBoost(tol=0.02).fit(X, y)
+    rules = np.array([np.where(y, 1, -1) * (2 * each.predict(X) - 1) for each in model.estimators_])
+    best = corner(rules, 0.1)
+    assert rules.size > 100_000
+    assert model.margin_ == pytest.approx(best.margin, abs=1e-4)
+    assert np.count_nonzero(best.votes > 1e-9) > 0.95 * len(rules)
+
+
+def test_rules_that_count_near_a_large_optimum_are_those_of_the_corner_and_hardly_more():
+    X, y = hard_rows(700)
+    rng = np.random.default_rng(0)
+    columns, cuts = rng.integers(50, size=300), rng.normal(size=300)
+    columns[:150] %= 3
+    signs = rng.choice([-1.0, 1.0], size=(300, 1))
+    margins = np.where(y, 1, -1) * signs * np.where(cuts[:, None] > X[:, columns].T, 1.0, -1.0)
+    best, inside = corner(margins, 0.5), near_optimum(margins, 0.5, 1e-6)
+    assert margins.size > 200_000
+    assert best.margin - 1e-6 <= inside.margin <= best.margin + 1e-8
+    at_corner = best.votes > 1e-4 * best.votes.max()
+    assert counting(inside)[at_corner].all()
+    assert counting(inside).sum() <= 1.1 * at_corner.sum()

@@ -7,7 +7,8 @@ With ``A_ti = y_i h_t(x_i) / n``, rows in units of 1 / n and ``C = 1 / nu``, the
 and its dual variables ``a`` of the rules, which sum to 1, are their votes. Newton steps towards
 ``a s = z u = w (C - u) = mu`` need one matrix of rules by rules, ``A diag(1 / theta) A' + diag(s / a)`` with
 ``theta = z / u + w / (C - u)``. Half way to the optimum, weights are spread over many rows, and ask for better rules
-than those of a corner would, which rest on a few; a corner has few votes.
+than those of a corner would, which rest on a few; a corner has few votes. Where the program is large, a corner is
+told from the inside, too: close to the optimum, the votes that are zero at the corner have all but vanished.
 """
 
 from typing import NamedTuple
@@ -20,6 +21,11 @@ from scipy.optimize import linprog
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": False}
 _MOST_STEPS = 80
 _TOWARDS_THE_MIDDLE = 0.15
+# To find the corner of a program with more entries, HiGHS takes seconds and then minutes.
+_LARGE = 200_000
+_SHORT_OF = 1e-7
+_VANISHING = 1e-4
+_ABOUT = 1.1
 
 
 class Program(NamedTuple):
@@ -28,6 +34,11 @@ class Program(NamedTuple):
     row_weights: np.ndarray
     votes: np.ndarray
     margin: float
+
+
+def is_large(n_rules: int, n_rows: int) -> bool:
+    """Whether a program is better solved from the inside than at a corner."""
+    return n_rules * n_rows > _LARGE
 
 
 def soft_margin(margins: np.ndarray, nu: float) -> float:
@@ -61,6 +72,8 @@ def near_optimum(margins: np.ndarray, nu: float, gap: float) -> Program:
     """Weights and votes within about ``gap`` of the optimum, from the inside, which there is for nu below 1."""
     A = margins / margins.shape[1]
     n_rules, n_rows = A.shape
+    # The matrix of a large program takes nearly all of the time. Steps need not be exact, as each mends the one before.
+    short = A.astype(np.float32) if is_large(*A.shape) and gap > _SHORT_OF else A
     u, a = np.ones(n_rows), np.full(n_rules, 1 / n_rules)
     beta, rho = float((A @ u).max()) + 0.1, 0.0
     s, z, w = beta - A @ u, np.full(n_rows, 0.1 / n_rows), np.full(n_rows, 0.1 / n_rows)
@@ -71,16 +84,19 @@ def near_optimum(margins: np.ndarray, nu: float, gap: float) -> Program:
             break
         mu = _TOWARDS_THE_MIDDLE * between / (n_rules + 2 * n_rows)
         inverse = 1 / (z / u + w / v)
-        scaled = A * inverse
-        K = scaled @ A.T
+        half = short * np.sqrt(inverse).astype(short.dtype)
+        K = (half @ half.T).astype(float)  # a matrix times its own transpose takes half of the products
         K.flat[:: n_rules + 1] += s / a
         off = rho / n_rows + mu / u - mu / v - A.T @ a
-        sums = scaled.sum(axis=1)
-        right = np.column_stack([A @ u - beta + scaled @ off + mu / a, np.ones(n_rules), -sums / n_rows])
+        sums = A @ inverse
+        right = np.column_stack([A @ u - beta + A @ (inverse * off) + mu / a, np.ones(n_rules), -sums / n_rows])
         try:
             factor = linalg.cho_factor(K, check_finite=False)
-        except linalg.LinAlgError:  # as near as rounding lets it come
-            break
+        except linalg.LinAlgError:
+            if short is A:  # as near as rounding lets it come
+                break
+            short = A
+            continue
         alone, by_beta, by_rho = linalg.cho_solve(factor, right, check_finite=False).T
         # The two equations left: votes sum to 1, weights to n.
         d_beta, d_rho = np.linalg.solve(
@@ -97,6 +113,18 @@ def near_optimum(margins: np.ndarray, nu: float, gap: float) -> Program:
         a, z, w, rho = a + along * d_a, z + along * d_z, w + along * d_w, rho + along * d_rho
     votes = a / a.sum()
     return Program(u / u.sum(), votes, soft_margin(votes @ margins, nu))
+
+
+def counting(inside: Program) -> np.ndarray:
+    """Mask of the rules that count near the optimum; those that hardly do so count for nothing at a corner."""
+    return inside.votes > _VANISHING * inside.votes.max()
+
+
+def as_few_as_at_a_corner(inside: Program, nu: float) -> bool:
+    """Whether about as few rules count as at a corner, where each but one needs a row of middling weight."""
+    shares = nu * len(inside.row_weights) * inside.row_weights
+    n_middling = np.count_nonzero((shares > _VANISHING) & (shares < 1 - _VANISHING))
+    return bool(np.count_nonzero(counting(inside)) <= 1 + _ABOUT * n_middling)
 
 
 def _longest_step(values: np.ndarray, step: np.ndarray) -> float:
