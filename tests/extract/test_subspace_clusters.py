@@ -5,10 +5,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from scipy.spatial import ConvexHull
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
+from fewer._kernels._densest_interval import _corners
 from fewer.datasets import make_subspace_clusters
 from fewer.extract import FastProjectiveClustering, SubspaceDistanceFeatures, cluster_coverage
 from fewer.extract.subspace_clusters._boxes import Rule, SortedColumns, logs_up_to
@@ -57,6 +59,17 @@ def test_corners_of_hulls_find_what_all_pairs_find(decimals, least):
         x = np.r_[rng.normal(size=60), rng.normal(rng.uniform(-2, 2), 0.05, size=30)].round(decimals)
         found = SortedColumns.of(x[:, None]).intervals(Rule(least), logs_up_to(90), n_passes=1)
         assert found.gains[0] == pytest.approx(gain_of_all_pairs(x, least), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_bounds", [1, 2, 3, 50])
+def test_corners_are_those_of_the_hull_and_each_is_tried_once(n_bounds):
+    positions = np.sort(np.random.default_rng(0).normal(size=n_bounds))
+    corners = np.empty(2 * n_bounds, dtype=np.int64)
+    found = corners[: _corners(positions, np.arange(n_bounds), 0, n_bounds - 1, corners)]
+    expected = np.arange(n_bounds)
+    if n_bounds > 2:
+        expected = np.sort(ConvexHull(np.column_stack([positions, expected])).vertices)
+    np.testing.assert_array_equal(np.sort(found), expected)
 
 
 def test_the_band_is_found_and_told_by_its_column():

@@ -15,34 +15,45 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _place_bounds(values, positions, counts):
-    """Both ends and all middles between different neighbours, with the numbers to their left. How many."""
-    positions[0], counts[0] = values[0], 0
-    n_bounds = 1
-    for k in range(1, values.size):
-        left, right = values[k - 1], values[k]
-        middle = 0.5 * left + 0.5 * right
-        if left < middle < right:
-            positions[n_bounds], counts[n_bounds] = middle, k
-            n_bounds += 1
-    positions[n_bounds], counts[n_bounds] = values[values.size - 1], values.size
-    return n_bounds + 1
+def _middle(values, k):
+    """The middle between a number and the one before it, and whether it lies between them: equals have none."""
+    left, right = values[k - 1], values[k]
+    middle = 0.5 * left + 0.5 * right
+    return middle, left < middle < right
 
 
 @njit(cache=True, nogil=True)
-def _coarse_bounds(positions, counts, n_bounds, least, coarse, coarse_positions, coarse_counts):
-    """Every so many numbers a bound, and the last one. How many."""
-    coarse[0] = 0
-    n_coarse = 1
-    for k in range(1, n_bounds - 1):
-        if counts[k] - counts[coarse[n_coarse - 1]] >= least:
-            coarse[n_coarse] = k
+def _place_bounds(values, from_count, to_count, positions, counts, n_bounds):
+    """Appends both ends and all middles between different neighbours, by the numbers to their left. How many then."""
+    if from_count == 0:
+        positions[n_bounds], counts[n_bounds] = values[0], 0
+        n_bounds += 1
+    for k in range(max(from_count, 1), min(to_count + 1, values.size)):
+        middle, between = _middle(values, k)
+        if between:
+            positions[n_bounds], counts[n_bounds] = middle, k
+            n_bounds += 1
+    if to_count == values.size:
+        positions[n_bounds], counts[n_bounds] = values[values.size - 1], values.size
+        n_bounds += 1
+    return n_bounds
+
+
+@njit(cache=True, nogil=True)
+def _coarse_bounds(values, least, positions, counts):
+    """Every so many numbers a bound, and both ends; what lies in between is not looked at. How many."""
+    positions[0], counts[0] = values[0], 0
+    n_coarse, k = 1, least
+    while k < values.size:
+        middle, between = _middle(values, k)
+        if between:
+            positions[n_coarse], counts[n_coarse] = middle, k
             n_coarse += 1
-    coarse[n_coarse] = n_bounds - 1
-    n_coarse += 1
-    for k in range(n_coarse):
-        coarse_positions[k], coarse_counts[k] = positions[coarse[k]], counts[coarse[k]]
-    return n_coarse
+            k += least
+        else:
+            k += 1
+    positions[n_coarse], counts[n_coarse] = values[values.size - 1], values.size
+    return n_coarse + 1
 
 
 @njit(cache=True, nogil=True)
@@ -61,7 +72,7 @@ def _gain(positions, counts, n_bounds, low, high, logs):
 
 @njit(cache=True, nogil=True)
 def _corners(positions, counts, first, last, corners):
-    """Corners of the convex hull of the bounds from ``first`` to ``last``, the ends twice. How many."""
+    """Corners of the convex hull of the bounds from ``first`` to ``last``, those above, then those below. How many."""
     n_corners = 0
     for side in (1.0, -1.0):
         start = n_corners
@@ -75,6 +86,10 @@ def _corners(positions, counts, first, last, corners):
                 n_corners -= 1
             corners[n_corners] = k
             n_corners += 1
+    # Both sides have the two ends, which need be tried only once.
+    n_corners -= 2 if last > first else 1
+    for k in range(start, n_corners):
+        corners[k] = corners[k + 1]
     return n_corners
 
 
@@ -106,23 +121,52 @@ def _best_in_stretch(positions, counts, n_bounds, first, last, corners, logs, be
 
 
 @njit(cache=True, nogil=True)
-def _best_interval(positions, counts, n_bounds, least, coarse, coarse_positions, coarse_counts, corners, logs):
-    """Bounds and gain of the best interval: among coarse bounds first, then among all up to their neighbours."""
-    n_coarse = _coarse_bounds(positions, counts, n_bounds, least, coarse, coarse_positions, coarse_counts)
-    nothing = (0, 0, -np.inf)
-    a, b, gain = _best_in_stretch(coarse_positions, coarse_counts, n_coarse, 0, n_coarse - 1, corners, logs, nothing)
+def _best_interval(values, least, positions, counts, coarse_positions, coarse_counts, corners, logs):
+    """The best interval, among coarse bounds first, then among all up to their neighbours.
+
+    Its bounds as places among those that are written to ``positions`` and ``counts``, its gain, and how many these are.
+    """
+    n_coarse = _coarse_bounds(values, least, coarse_positions, coarse_counts)
+    a, b, gain = _best_in_stretch(
+        coarse_positions, coarse_counts, n_coarse, 0, n_coarse - 1, corners, logs, (0, 0, -np.inf)
+    )
     if b == 0:
-        return nothing
-    best = (coarse[a], coarse[b], gain)
-    before, after = coarse[max(a - 1, 0)], coarse[min(b + 1, n_coarse - 1)]
+        return 0, 0, -np.inf, 0
+    # Both ends of the column, and all bounds up to the neighbours of the two coarse ones; no others are needed.
+    before, after = coarse_counts[max(a - 1, 0)], coarse_counts[min(b + 1, n_coarse - 1)]
+    n_bounds = 0
+    if before > 0:
+        positions[0], counts[0] = values[0], 0
+        n_bounds = 1
+    low_from = n_bounds
     if b - a > 1:
-        return _best_of_stretches(
-            positions, counts, n_bounds, before, coarse[a + 1], coarse[b - 1], after, corners, logs, best
+        n_bounds = _place_bounds(values, before, coarse_counts[a + 1], positions, counts, n_bounds)
+        low_to = n_bounds - 1
+        high_from = low_to
+        if b - a > 2:
+            high_from = n_bounds
+            n_bounds = _place_bounds(values, coarse_counts[b - 1], after, positions, counts, n_bounds)
+        else:
+            n_bounds = _place_bounds(values, coarse_counts[b - 1] + 1, after, positions, counts, n_bounds)
+    else:
+        n_bounds = _place_bounds(values, before, after, positions, counts, n_bounds)
+    high_to = n_bounds - 1
+    if after < values.size:
+        positions[n_bounds], counts[n_bounds] = values[values.size - 1], values.size
+        n_bounds += 1
+    low = np.searchsorted(counts[:n_bounds], coarse_counts[a])
+    high = np.searchsorted(counts[:n_bounds], coarse_counts[b])
+    best = (low, high, gain)
+    if b - a > 1:
+        best = _best_of_stretches(
+            positions, counts, n_bounds, low_from, low_to, high_from, high_to, corners, logs, best
         )
-    # The stretches of the two ends overlap between the two coarse bounds.
-    best = _best_of_stretches(positions, counts, n_bounds, before, coarse[a], coarse[a], after, corners, logs, best)
-    best = _best_of_stretches(positions, counts, n_bounds, coarse[a], coarse[b], coarse[b], after, corners, logs, best)
-    return _best_in_stretch(positions, counts, n_bounds, coarse[a], coarse[b], corners, logs, best)
+    else:
+        # The stretches of the two ends overlap between the two coarse bounds.
+        best = _best_of_stretches(positions, counts, n_bounds, low_from, low, low, high_to, corners, logs, best)
+        best = _best_of_stretches(positions, counts, n_bounds, low, high, high, high_to, corners, logs, best)
+        best = _best_in_stretch(positions, counts, n_bounds, low, high, corners, logs, best)
+    return best[0], best[1], best[2], n_bounds
 
 
 @njit(cache=True, nogil=True)
@@ -156,7 +200,7 @@ def densest_intervals(values, n_rows, fixed, share, root, gain_per_log, gain_at_
     n_columns = values.shape[0]
     slices, bounds, gains = np.zeros((n_columns, 2), np.int64), np.zeros((n_columns, 2)), np.zeros(n_columns)
     positions, counts = np.empty(n_rows + 1), np.empty(n_rows + 1, np.int64)
-    coarse, corners = np.empty(n_rows + 1, np.int64), np.empty(4 * (n_rows + 1), np.int64)
+    corners = np.empty(4 * (n_rows + 1), np.int64)
     coarse_positions, coarse_counts = np.empty(n_rows + 1), np.empty(n_rows + 1, np.int64)
     for column in range(n_columns):
         first, last = 0, n_rows
@@ -165,12 +209,11 @@ def densest_intervals(values, n_rows, fixed, share, root, gain_per_log, gain_at_
             least = least_support(size, fixed, share, root)
             if size < 2 * least:
                 break
-            n_bounds = _place_bounds(values[column, first:last], positions, counts)
-            if n_bounds < 3:
-                break
-            low, high, gain = _best_interval(
-                positions, counts, n_bounds, least, coarse, coarse_positions, coarse_counts, corners, logs
+            low, high, gain, n_bounds = _best_interval(
+                values[column, first:last], least, positions, counts, coarse_positions, coarse_counts, corners, logs
             )
+            if n_bounds == 0:
+                break
             gain -= size * logs[size]
             if each == 0:
                 gains[column] = gain

@@ -29,7 +29,8 @@ _FEW_VALUES = 10
     tasks=["unsupervised"],
     when="Clusters among many columns that are dense in a few columns each, not the same for all: k-means and mixtures "
     "see none of them, because most columns are noise to every cluster. You want rules that can be read.",
-    cost="O(p n log n) to sort, then O(p n) or less for each column that bounds a box; O(n p) memory",
+    cost="O(p n log n) to sort, then O(p n) or less for each column that bounds a box; boxes are up to sqrt(n), and "
+    "time may grow as p n^1.5 unless max_clusters or min_support limits them; O(n p) memory",
     paper="subspace-clusters",
     examples=lambda: [FastProjectiveClustering(), FastProjectiveClustering(min_support=8, min_gain=None)],
 )
@@ -84,6 +85,11 @@ class FastProjectiveClustering(CallbackSupportMixin, ClusterMixin, Extractor):
     that lie aslant are not found as one. Density means little in a column with a handful of values, or with one value
     in most rows, and such columns are named by a warning. For the same reason a sparse table is refused: its clusters
     would tell only where zeros are.
+
+    Every box takes a search of all rows that are left, and the number of boxes grows with the rows: with the default
+    support about as their square root, wherever density is uneven. Of 50 normal columns, 12,500 rows give 37 clusters,
+    50,000 give 58 and 200,000 give 114, in 0.6 s, 2.4 s and 13 s. ``max_clusters`` ends the search, and a larger
+    ``min_support`` makes boxes fewer.
 
     The paper does the search for the best interval over all pairs of bounds near the best coarse ones. Here only the
     corners of their convex hulls are compared, which finds the same in a small part of the time.
