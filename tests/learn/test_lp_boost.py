@@ -1,7 +1,5 @@
 """LPBoost: the linear program over all thresholds, solved with few of them."""
 
-import time
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -14,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from fewer.learn import LPBoost, ThresholdStump
+from fewer.learn import LPBoost, ThresholdStump, _lp_boost
 from fewer.learn._soft_margin import corner, counting, near_optimum, soft_margin
 
 
@@ -175,12 +173,15 @@ def hard_rows(n_rows, seed=0):
     return X, X[:, :3].sum(axis=1) + rng.normal(size=n_rows) > 0
 
 
-def test_thousands_of_noisy_rows_take_seconds():
-    X, y = hard_rows(1500)
-    LPBoost().fit(X[:50], y[:50])
-    start = time.process_time()
+def test_many_noisy_rows_need_no_corner(monkeypatch):
+    """The corners of a large program are what took minutes."""
+
+    def never(*args):
+        raise AssertionError("a corner was looked for")
+
+    monkeypatch.setattr(_lp_boost, "corner", never)
+    X, y = hard_rows(700)
     model = LPBoost().fit(X, y)
-    assert time.process_time() - start < 10
     margins = np.where(y, 1, -1) * model.decision_function(X)
     assert soft_margin(margins, 0.1) == pytest.approx(model.margin_, abs=1e-9)
     assert 0 <= model.gap_ <= 0.01
