@@ -1,4 +1,5 @@
 import os
+import pickle
 import signal
 import threading
 import time
@@ -7,6 +8,8 @@ import numpy as np
 import pytest
 
 from fewer.engine import Engine
+from fewer.engine._dask import Cargo
+from fewer.engine._payload import packed
 
 dask = pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewer[dask]'")
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'fewer[dask]'")
@@ -165,3 +168,15 @@ def test_a_wrong_address_is_explained():
 def test_neither_address_nor_client_is_explained():
     with pytest.raises(ValueError, match="Give the address"):
         Engine.dask()
+
+
+def test_cargo_that_comes_twice_is_one():
+    def shifted(task, by):
+        return task + by
+
+    sent = Cargo(packed((shifted, (2,))), "one run")
+    first, again = (pickle.loads(pickle.dumps(sent)) for _ in range(2))
+    other = pickle.loads(pickle.dumps(Cargo(packed((shifted, (3,))), "another")))
+    assert again is first is pickle.loads(pickle.dumps(first))
+    assert again.call is first.call
+    assert [cargo.call(1) for cargo in (first, other)] == [3, 4]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from fewer.engine._attempt import Report, attempt_on_bytes, call_from, report_from
 from fewer.engine._engine import Engine
@@ -64,16 +65,25 @@ class DaskEngine(Engine):
 class Cargo:
     """Function and shared data in the memory of a Dask worker, unpacked there by the first task that needs them."""
 
-    def __init__(self, package: Packed) -> None:
+    def __init__(self, package: Packed, name: str) -> None:
         self._package = package
+        self._name = name
 
-    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        return Cargo, (self._package,)  # packed again, when it moves on to another worker
+    def __reduce__(self) -> tuple[Callable[..., "Cargo"], tuple[Any, ...]]:
+        return _arrived, (self._package, self._name)  # packed again, when it moves on to another worker
 
     @cached_property
     def call(self) -> Callable[[Any], Any]:
         """The function of the run, with its shared data."""
         return call_from(lambda: self._package)
+
+
+_here: WeakValueDictionary[str, Cargo] = WeakValueDictionary()
+
+
+def _arrived(package: Packed, name: str) -> Cargo:
+    """The cargo of this name in this process: what comes twice, from the client and from a worker, is unpacked once."""
+    return _here.setdefault(name, Cargo(package, name))
 
 
 def run_on_worker(task_bytes: bytes, cargo: Cargo, threads_by_host: dict[str, int]) -> tuple[str, bytes]:
@@ -238,7 +248,7 @@ class DaskSession(Session):
     def _loaded_cargo(self) -> "Future":
         """Function and shared data, sent to every worker once."""
         try:
-            (future,) = self._client.scatter([Cargo(self._package)], broadcast=True, hash=False)
+            (future,) = self._client.scatter([Cargo(self._package, self._name)], broadcast=True, hash=False)
         except OSError:
             self._require_scheduler()
             raise
