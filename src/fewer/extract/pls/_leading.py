@@ -21,7 +21,7 @@ def leading_pair(S: np.ndarray, max_iter: int = 500, tol: float = 1e-10) -> tupl
     elif min(S.shape) > _LARGEST_EIGENPROBLEM:
         longest = S[:, np.einsum("pm,pm->m", S, S).argmax()]
         found = _lanczos(lambda v: S.T @ (S @ v), S.T @ longest, max_iter, tol)
-        right = leading_vector(S.T @ S, 0) if found is None else found
+        right = _by_eigenproblem(S.T @ S) if found is None else found
         left = S @ right
     elif S.shape[1] <= S.shape[0]:
         right = leading_vector(S.T @ S)
@@ -42,13 +42,15 @@ def largest_signs(columns: np.ndarray) -> np.ndarray:
 
 def leading_vector(M: np.ndarray, max_iter: int = 500, tol: float = 1e-10) -> np.ndarray:
     """Eigenvector of the largest eigenvalue of a positive semi-definite matrix; Lanczos' where the matrix is large."""
-    last = len(M) - 1
     found = None
-    if max_iter and last >= _LARGEST_EIGENPROBLEM:
+    if len(M) > _LARGEST_EIGENPROBLEM:
         found = _lanczos(lambda v: M @ v, M[:, np.diag(M).argmax()], max_iter, tol)
-    if found is None:
-        found = linalg.eigh(M, subset_by_index=(last, last), check_finite=False)[1][:, 0]
-    return found
+    return _by_eigenproblem(M) if found is None else found
+
+
+def _by_eigenproblem(M: np.ndarray) -> np.ndarray:
+    last = len(M) - 1
+    return linalg.eigh(M, subset_by_index=(last, last), check_finite=False)[1][:, 0]
 
 
 def _lanczos(
