@@ -1,11 +1,16 @@
 """What estimators of every room are made of: checked tables, steps that callbacks see, warnings."""
 
-from fewer._estimators._classes import encoded_classes
-from fewer._estimators._documents import refuse_documents
-from fewer._estimators._fit_steps import fit_steps
-from fewer._estimators._known_columns import columns_known_as, known_column
-from fewer._estimators._validated import checked_array, refuse_dataset, validated
-from fewer._estimators._warn import each_warning_once, warn_caller
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer._estimators._classes import encoded_classes
+    from fewer._estimators._documents import refuse_documents
+    from fewer._estimators._fit_steps import fit_steps
+    from fewer._estimators._known_columns import columns_known_as, known_column
+    from fewer._estimators._validated import checked_array, refuse_dataset, validated
+    from fewer._estimators._warn import each_warning_once, warn_caller
 
 __all__ = [
     "checked_array",
@@ -19,3 +24,5 @@ __all__ = [
     "validated",
     "warn_caller",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

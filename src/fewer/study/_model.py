@@ -13,6 +13,7 @@ import numpy as np
 
 from fewer._estimators import columns_known_as
 from fewer.extract import with_components
+from fewer.study._coded import decoded
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._imputers import IMPUTERS
@@ -163,7 +164,7 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     else:
         impute = plan.impute
     sources = list(data.dataset.columns) if from_others else chosen_sources(data.dataset, findings.chosen)
-    dataset = data.dataset.keep(sources)
+    dataset = decoded(data.dataset.keep(sources))
     winner = plan.candidates[findings.winner]
     prepare = preparation(dataset, impute, holes=True, seed=plan.seed, counts=winner.for_counts)
     learner = winner.learner.learner(classify=plan.classify, seed=seed_of(plan, "model"))
