@@ -65,22 +65,22 @@ class Clock:
 @pytest.mark.parametrize(("unit", "largest"), [(1e-9, 400), (1e-7, 200), (1e-5, 50)])
 def test_a_slow_candidate_is_timed_on_parts_of_the_table(unit, largest, make_table, monkeypatch):
     data = study_data(make_table(n_rows=800, n_columns=400))
-    whole = estimate.Bench(make_plan(data, preset="quick"), data)
-    parts = {share: estimate._part(whole, share) for share in estimate._SHARES}
-    clock = Clock(monkeypatch, lambda n, p: unit * n * p**2)
-    seconds = estimate._seconds_of_a_fold(1, parts, limit=2.0)
+    parts = estimate._parts(estimate.Bench(make_plan(data, preset="quick"), data))
+    clock = Clock(monkeypatch, lambda n, p: unit * (n * p) ** 1.2)
+    seconds = estimate._seconds_of_a_fold(estimate.FoldWork(1, 0, 0), parts, limit=0.2)
     assert max(p for _, p in clock.folds) == largest
-    assert seconds == pytest.approx(unit * 800 * 400**2, rel=0.05)
+    assert seconds == pytest.approx(unit * (800 * 400) ** 1.2)
 
 
 def test_parts_of_the_table_have_all_classes_in_their_proportions(make_table):
     data = study_data(make_table(n_rows=400, n_columns=12))
-    plan = make_plan(data, preset="quick")
-    bench = estimate._part(estimate.Bench(plan, data), 0.25)
-    assert len(bench.repeats[0][0].train) == 80
-    shares = [(data.dataset.y == label).mean() for label in data.dataset.classes]
-    y = bench.data.dataset.y[bench.repeats[0][0].train]
-    assert [(y == label).mean() for label in data.dataset.classes] == pytest.approx(shares, abs=0.03)
+    *parts, whole = estimate._parts(estimate.Bench(make_plan(data, preset="quick"), data))
+    assert whole.data is data
+    train = parts[-1].repeats[0][0].train
+    assert len(train) == 160
+    y = parts[-1].data.dataset.y[train]
+    for label in data.dataset.classes:
+        assert (y == label).mean() == pytest.approx((data.dataset.y == label).mean(), abs=0.03)
 
 
 @pytest.mark.parametrize(

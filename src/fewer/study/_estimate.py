@@ -1,9 +1,9 @@
 """About how long a plan will take, from folds of growing parts of the table that are timed.
 
-One fold of a candidate can take minutes, and an estimate should not. So a candidate is timed on an eighth, a fourth, a
-half of the rows and columns, and on all of them, as long as it stays within its share of the time for the estimate.
-What was not reached follows from the last two times t(s1) < t(s2): t(1) = t(s2) s2**-a, where
-a = log(t(s2) / t(s1)) / log(s2 / s1).
+One fold of a candidate can take minutes, and an estimate should not. So a candidate is timed on parts of the rows and
+columns, from a small one to the whole table, as long as it stays within its share of the time for the estimate. What
+was not reached follows from the last two parts, with c1 < c2 cells that took t1 and t2 seconds: the whole table with c
+cells takes t2 (c / c2)**b, where b = log(t2 / t1) / log(c2 / c1).
 """
 
 import math
@@ -21,15 +21,14 @@ from fewer.study._study_data import StudyData
 from fewer.study._wording import counted
 from fewer.study._work import Bench, FoldWork, do_fold
 
-_SHARES = (0.125, 0.25, 0.5, 1.0)
-# Smaller tables are not cut any further: their times are overhead.
+_SHARES = (0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+# No part is smaller.
 _FEWEST_ROWS = 60
 _FEWEST_COLUMNS = 50
-# Where one time is known only, the method is slow: time then often grows with rows times the square of the columns, or
-# the other way round.
-_GROWTH_OF_SLOW = 3.0
-_STEEPEST_GROWTH = 5.0
-_SECONDS = 6.0
+# Time grows about as the cells do. Less is overhead, which will not last; a product of rows and a square of columns, or
+# of columns and a square of rows, is their power of 1.5.
+_GROWTH = (0.7, 1.5)
+_SECONDS = 8.0
 
 
 def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) -> str:
@@ -50,15 +49,19 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
         With the slowest candidate named.
     """
     whole = Bench(plan, data)
-    parts = {share: _part(whole, share) for share in _SHARES}
+    parts = _parts(whole)
     seconds, failed = {}, []
+    left = _SECONDS
     for number, candidate in enumerate(plan.candidates):
+        started = time.perf_counter()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what a fold has to say is said when the study runs
-                seconds[candidate.name] = _seconds_of_a_fold(number, parts, _SECONDS / len(plan.candidates))
+                limit = left / (len(plan.candidates) - number)
+                seconds[candidate.name] = _seconds_of_a_fold(FoldWork(number, 0, 0), parts, limit)
         except Exception as error:  # whatever a candidate does wrong, the others can still be timed
             failed.append(f"{candidate.name}: {error}")
+        left = max(left - (time.perf_counter() - started), 0.0)
     if not seconds:
         raise StudyError(f"No candidate can be run. {failed[0]}")
     workers = joblib.effective_n_jobs(n_workers or -1)
@@ -80,45 +83,44 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
     return "\n".join(lines)
 
 
-def _seconds_of_a_fold(candidate: int, parts: dict[float, Bench], limit: float) -> float:
-    """Seconds that one fold of a candidate takes on the whole table, measured or extrapolated."""
-    work = FoldWork(candidate, 0, 0)
-    do_fold(work, parts[_SHARES[0]])  # the first time includes imports and compilation, which happen once
-    times: dict[float, float] = {}
-    spent, growth, last = 0.0, _GROWTH_OF_SLOW, _SHARES[0]
-    for share, bench in parts.items():
-        if times and spent + times[last] * (share / last) ** growth > limit:
+def _seconds_of_a_fold(work: FoldWork, parts: list[Bench], limit: float) -> float:
+    """Seconds that one fold of a candidate takes on the last part, the whole table: measured or extrapolated."""
+    do_fold(work, parts[0])  # the first time includes imports and compilation, which happen once
+    seconds, cells, spent, growth = 0.0, 0, 0.0, _GROWTH[1]
+    for place, part in enumerate(parts):
+        before, cells_before = seconds, cells
+        cells = math.prod(part.data.dataset.shape)
+        if place > 1 and spent + before * (cells / cells_before) ** growth > limit:
             break
         started = time.perf_counter()
-        do_fold(work, bench)
-        times[share] = time.perf_counter() - started
-        spent += times[share]
-        if len(times) > 1:
-            growth = _growth(last, times[last], share, times[share])
-        last = share
-    return times[last] * last**-growth
+        do_fold(work, part)
+        seconds = time.perf_counter() - started
+        spent += seconds
+        if place:
+            growth = math.log(max(seconds, 1e-9) / max(before, 1e-9)) / math.log(cells / cells_before)
+            growth = min(max(growth, _GROWTH[0]), _GROWTH[1])
+    else:
+        return seconds
+    return before * (math.prod(parts[-1].data.dataset.shape) / cells_before) ** growth
 
 
-def _growth(smaller: float, its_seconds: float, larger: float, seconds: float) -> float:
-    """The exponent with which time grows from one share of the table to the other."""
-    exponent = math.log(max(seconds, 1e-9) / max(its_seconds, 1e-9)) / math.log(larger / smaller)
-    return min(max(exponent, 0.0), _STEEPEST_GROWTH)
-
-
-def _part(whole: Bench, share: float) -> Bench:
-    """The first fold with a share of its rows, of all classes alike, and of the columns."""
-    if share == 1.0:
-        return whole
-    dataset = whole.data.dataset
-    fold = whole.repeats[0][0]
+def _parts(whole: Bench) -> list[Bench]:
+    """The first fold with growing shares of its rows, of all classes alike, and of the columns; last the whole."""
+    dataset, fold = whole.data.dataset, whole.repeats[0][0]
     y = np.asarray(dataset.y)
-    n_columns = max(min(dataset.n_columns, _FEWEST_COLUMNS), round(share * dataset.n_columns))
-    # Spread over the table, because neighbouring columns are often of one kind.
-    columns = np.linspace(0, dataset.n_columns - 1, n_columns).astype(int)
-    train, test = (_some(rows, y, share, classify=whole.plan.classify) for rows in fold)
-    rows = np.concatenate([train, test])
-    data = replace(whole.data, dataset=dataset.take(rows).keep(dataset.columns[j] for j in columns))
-    return Bench(whole.plan, data, [[Fold(np.arange(len(train)), np.arange(len(train), len(rows)))]])
+    parts: list[Bench] = []
+    for share in _SHARES[:-1]:
+        n_columns = max(min(dataset.n_columns, _FEWEST_COLUMNS), round(share * dataset.n_columns))
+        # Spread over the table, because neighbouring columns are often of one kind.
+        columns = np.linspace(0, dataset.n_columns - 1, n_columns).astype(int)
+        train, test = (_some(rows, y, share, classify=whole.plan.classify) for rows in fold)
+        rows = np.concatenate([train, test])
+        shape = len(rows), n_columns
+        if shape == dataset.shape or (parts and shape == parts[-1].data.dataset.shape):
+            continue
+        data = replace(whole.data, dataset=dataset.take(rows).keep(dataset.columns[j] for j in columns))
+        parts.append(Bench(whole.plan, data, [[Fold(np.arange(len(train)), np.arange(len(train), len(rows)))]]))
+    return [*parts, whole]
 
 
 def _some(rows: np.ndarray, y: np.ndarray, share: float, *, classify: bool) -> np.ndarray:
