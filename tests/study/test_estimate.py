@@ -67,7 +67,7 @@ def test_a_slow_candidate_is_timed_on_parts_of_the_table(unit, largest, make_tab
     data = study_data(make_table(n_rows=800, n_columns=400))
     parts = estimate._parts(estimate.Bench(make_plan(data, preset="quick"), data))
     clock = Clock(monkeypatch, lambda n, p: unit * (n * p) ** 1.2)
-    seconds = estimate._seconds_of_a_fold(estimate.FoldWork(1, 0, 0), parts, limit=0.2)
+    seconds = estimate._seconds_of_a_fold(estimate.FoldWork(1, 0, 0), parts, limit=0.2, warm=set())
     assert max(p for _, p in clock.folds) == largest
     assert seconds == pytest.approx(unit * (800 * 400) ** 1.2)
 

@@ -52,13 +52,14 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
     parts = _parts(whole)
     seconds, failed = {}, []
     left = _SECONDS
+    warm: set[str] = set()
     for number, candidate in enumerate(plan.candidates):
         started = time.perf_counter()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what a fold has to say is said when the study runs
                 limit = left / (len(plan.candidates) - number)
-                seconds[candidate.name] = _seconds_of_a_fold(FoldWork(number, 0, 0), parts, limit)
+                seconds[candidate.name] = _seconds_of_a_fold(FoldWork(number, 0, 0), parts, limit, warm)
         except Exception as error:  # whatever a candidate does wrong, the others can still be timed
             failed.append(f"{candidate.name}: {error}")
         left = max(left - (time.perf_counter() - started), 0.0)
@@ -83,9 +84,13 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
     return "\n".join(lines)
 
 
-def _seconds_of_a_fold(work: FoldWork, parts: list[Bench], limit: float) -> float:
+def _seconds_of_a_fold(work: FoldWork, parts: list[Bench], limit: float, warm: set[str]) -> float:
     """Seconds that one fold of a candidate takes on the last part, the whole table: measured or extrapolated."""
-    do_fold(work, parts[0])  # the first time includes imports and compilation, which happen once
+    candidate = parts[0].plan.candidates[work.candidate]
+    used = {repr(candidate.reducer), repr(candidate.learner)}
+    if not used <= warm:
+        do_fold(work, parts[0])  # the first time includes imports and compilation, which happen once
+        warm |= used
     seconds, cells, spent, growth = 0.0, 0, 0.0, _GROWTH[1]
     for place, part in enumerate(parts):
         before, cells_before = seconds, cells
