@@ -105,8 +105,7 @@ class StudyModel:
             raise StudyError(
                 f"The model {path} has the form {about.get('version')!r}; this version reads form {VERSION}."
             )
-        known = _PARTS_OF_LEARNERS | _own_types()
-        strangers = [name for name in asked_for if name not in known]
+        strangers = [name for name in asked_for if name not in _PARTS_OF_LEARNERS and not _is_own_type(name)]
         if strangers:
             raise StudyError(
                 f"The model {path} holds types that no study writes ({', '.join(strangers[:3])}), so it is not "
@@ -117,13 +116,21 @@ class StudyModel:
         return cls(pipeline, tuple(about.pop("columns")), tuple(about.pop("kinds")), **about)
 
 
-def _own_types() -> frozenset[str]:
-    """Types of the house that fill holes or make new columns."""
-    from fewer.catalogue import methods
+def _is_own_type(name: str) -> bool:
+    """Whether a type, by its dotted name, is one of our estimators that impute missing values or make new columns."""
+    from fewer.catalogue import CatalogueError, find
 
-    cards = [card for room in ("complete", "extract") for card in methods(room=room, package="fewer")]
-    types = [card.implementation for card in cards if card.is_estimator]
-    return frozenset(f"{each.__module__}.{each.__qualname__}" for each in types)
+    try:
+        card = find(name.rpartition(".")[2])
+    except CatalogueError:
+        return False
+    own = card.implementation
+    return (
+        card.package == "fewer"
+        and card.room in ("complete", "extract")
+        and card.is_estimator
+        and name == f"{own.__module__}.{own.__qualname__}"
+    )
 
 
 def chosen_sources(dataset: "Dataset", chosen: list[str]) -> list[str]:

@@ -100,8 +100,9 @@ class Score:
             if "regression" in self.tasks:
                 return encoded_classes(y, f"The score {self.name!r}").codes
             _warn_of_counts(y, self.name)
-            otherwise = f", or take a score for numbers ({_for_numbers()})"
-            return encoded_classes(y, f"The score {self.name!r}", otherwise).codes
+            return encoded_classes(
+                y, f"The score {self.name!r}", lambda: f", or take a score for numbers ({_for_numbers()})"
+            ).codes
         return _numbers(y, f"The score {self.name!r}")
 
     def clean_table(self, X: Any) -> Any:
