@@ -122,12 +122,13 @@ def _numbers(dataset: "Dataset", fill: Any) -> Any:
     known_words = set(words)
     numbers = [name for name in dataset.columns if name not in known_words]
     by_code = isinstance(dataset, CodedDataset)
+    categories = dataset.categories if isinstance(dataset, CodedDataset) else {}
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
         max_categories=_MOST_CATEGORIES,
         sparse_output=False,
         drop="if_binary",
-        feature_name_combiner=partial(_category_name, dataset.categories) if by_code else "concat",
+        feature_name_combiner=partial(_category_name, categories) if by_code else "concat",
     )
     places = [positions(dataset, names) if by_code else names for names in (numbers, words)]
     return ColumnTransformer(
