@@ -120,17 +120,14 @@ def _is_own_type(name: str) -> bool:
     """Whether a type, by its dotted name, is one of our estimators that impute missing values or make new columns."""
     from fewer.catalogue import CatalogueError, find
 
+    if not name.startswith(("fewer.complete.", "fewer.extract.")):
+        return False
     try:
         card = find(name.rpartition(".")[2])
     except CatalogueError:
         return False
     own = card.implementation
-    return (
-        card.package == "fewer"
-        and card.room in ("complete", "extract")
-        and card.is_estimator
-        and name == f"{own.__module__}.{own.__qualname__}"
-    )
+    return card.room in ("complete", "extract") and card.is_estimator and name == f"{own.__module__}.{own.__qualname__}"
 
 
 def chosen_sources(dataset: "Dataset", chosen: list[str]) -> list[str]:
