@@ -1,8 +1,11 @@
-"""The set-up of `make`: one line for each step, what pip prints in a log, and the end of the log if a step fails."""
+"""The targets of `make`: a quiet set-up with a log, and which of them a commit runs."""
 
 import os
+import re
 import shutil
 import subprocess
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
@@ -68,3 +71,14 @@ def test_the_lowest_versions_have_an_environment_of_their_own(make, tmp_path):
     assert not (tmp_path / ".venv").exists()
     log = (tmp_path / ".venv-lowest" / "setup.log").read_text()
     assert log.count("--constraint tests/lowest-versions.txt") == 2
+
+
+def test_every_part_of_the_rotation_is_a_target_and_each_commit_has_one():
+    path = str(MAKEFILE.parent / ".ci" / "rotation")
+    loader = SourceFileLoader("rotation", path)
+    rotation = module_from_spec(spec_from_loader("rotation", loader))
+    loader.exec_module(rotation)
+    parts = rotation.parts()
+    targets = set(re.findall(r"^([a-z-]+):", MAKEFILE.read_text(encoding="utf-8"), re.M))
+    assert {target for target, *_ in parts.values()} <= targets
+    assert {rotation.part_of_hash(f"{number:040x}") for number in range(len(parts))} == set(parts)
