@@ -17,9 +17,18 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed: 
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    ) as cluster:
+    settings = {
+        # A worker that was killed is replaced however long that takes: on a busy machine more than Dask's 15 s.
+        "distributed.deploy.lost-worker-timeout": "300s",
+        # Every two seconds it would drop copies of the shared data that no task waits for at that moment.
+        "distributed.scheduler.active-memory-manager.start": False,
+    }
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+    ):
         yield cluster
 
 
