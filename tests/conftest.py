@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import zlib
 
 import pytest
 
@@ -32,16 +33,34 @@ def workers():
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the slow tests too")
+    parser.addoption(
+        "--slice",
+        type=slice_of_tests,
+        default=(1, 1),
+        metavar="K/N",
+        help="run part K of N; a test's id decides its part",
+    )
+
+
+def slice_of_tests(given):
+    """(K, N) from ``K/N``."""
+    part, _, parts = given.partition("/")
+    if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+        raise ValueError(given)  # argparse reports it, as pytest does with any option
+    return int(part), int(parts)
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave the slow tests out of the run, so that a test that is skipped always tells of something missing."""
-    if config.getoption("--slow"):
-        return
-    slow = [item for item in items if "slow" in item.keywords]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if "slow" not in item.keywords]
+    """Deselect slow tests and other slices, so that a test that is skipped always means that something is missing."""
+    part, parts = config.getoption("--slice")
+    slow_too = config.getoption("--slow")
+    chosen, others = [], []
+    for item in items:
+        runs = (slow_too or "slow" not in item.keywords) and zlib.crc32(item.nodeid.encode()) % parts == part - 1
+        (chosen if runs else others).append(item)
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = chosen
 
 
 def pytest_collection_finish(session):

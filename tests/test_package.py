@@ -3,12 +3,15 @@
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import fewer
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_import_is_silent_and_leaves_heavy_things_alone():
@@ -19,7 +22,7 @@ def test_import_is_silent_and_leaves_heavy_things_alone():
 
 def test_version_has_one_source():
     assert version("fewer") == fewer.__version__
-    citation = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.search(r"^version: (.+)$", citation, re.M)[1] == fewer.__version__
 
 
@@ -32,3 +35,20 @@ def test_rooms_and_shortcuts_are_reached_from_the_top():
 def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match="module 'fewer' has no attribute 'kitchen'"):
         fewer.kitchen  # noqa: B018  # the access is the test
+
+
+def test_lowest_versions_are_the_bounds_of_pyproject():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    names = ("sql", "excel", "dask", "wavelets", "data", "test")
+    bounds = dict(
+        bound
+        for given in [*project["dependencies"], *(needed for name in names for needed in extras[name])]
+        for bound in re.findall(r"^([\w-]+)>=([\d.]+)", given)
+    )
+    pinned = dict(re.findall(r"^([\w-]+)==([\d.]+)$", (ROOT / "tests/lowest-versions.txt").read_text("utf-8"), re.M))
+    assert pinned.keys() == bounds.keys()
+    for name, bound in bounds.items():
+        assert re.fullmatch(rf"{bound}(\.0)*", pinned[name]), (
+            f"{name}: >={bound} in pyproject.toml, {pinned[name]} tested"
+        )

@@ -125,7 +125,7 @@ def test_without_query_the_tables_are_listed(plants):
         ("SELECT hieght FROM plants", 'column "hieght" does not exist'),
         ("SELEC 1", "syntax error"),
         ("SELECT * FROM plants WHERE false", "gave no rows"),
-        ("SELECT 1 AS a, 2 AS a", "'a'|duplicate"),
+        ("SELECT 1 AS a, 2 AS a", "['\"]a['\"]|duplicate"),
     ],
 )
 def test_a_failing_query_shows_the_cause_without_the_password(plants, query, message):

@@ -45,15 +45,7 @@ class DaskEngine(Engine):
     def _session(
         self, function: Callable[..., Any], shared: tuple[Any, ...], *, n_short_tasks: int | None = None
     ) -> Session:
-        package = packed((function, shared))
-        try:
-            self._client.wait_for_workers(1, timeout=_WAIT_FOR_WORKERS_SECONDS)
-        except TimeoutError:
-            raise TimeoutError(
-                f"The Dask scheduler at {self._address} has had no worker for {_WAIT_FOR_WORKERS_SECONDS} s. Start one "
-                f"with `dask worker {self._address}`, or let an adaptive cluster keep at least one."
-            ) from None
-        return DaskSession(self._client, package)
+        return DaskSession(self._client, packed((function, shared)))
 
     def _release(self) -> None:
         if self._owns_client:
@@ -131,8 +123,8 @@ class DaskSession(Session):
         self._ended: SimpleQueue[Future | None] = SimpleQueue()
         self._outcomes: deque[Outcome] = deque()
         self._threads_by_host: dict[str, int] = {}
-        self._count_threads()
         self._cargo: Future | None = self._loaded_cargo()
+        self._count_threads()
 
     @property
     def capacity(self) -> int:
@@ -248,8 +240,10 @@ class DaskSession(Session):
         self._suspects.append(parcel)
 
     def _loaded_cargo(self) -> "Future":
-        """Function and shared data, sent to every worker once."""
+        """Function and shared data, sent to every worker once, and as soon as there is one."""
+        self._require_scheduler()
         try:
+            _wait_for_a_worker(self._client)
             (future,) = self._client.scatter([Cargo(self._package, self._name)], broadcast=True, hash=False)
         except OSError:
             self._require_scheduler()
@@ -279,6 +273,17 @@ class DaskSession(Session):
                 "Lost the Dask scheduler. The outcomes that were given out before are good; start the scheduler again "
                 "and run the other tasks with a new engine."
             )
+
+
+def _wait_for_a_worker(client: "Client") -> None:
+    try:
+        client.wait_for_workers(1, timeout=_WAIT_FOR_WORKERS_SECONDS)
+    except TimeoutError:
+        address = client.scheduler_info()["address"]
+        raise TimeoutError(
+            f"The Dask scheduler at {address} has had no worker for {_WAIT_FOR_WORKERS_SECONDS} s. Start one "
+            f"with `dask worker {address}`, or let an adaptive cluster keep at least one."
+        ) from None
 
 
 def _connected(address: str) -> "Client":
