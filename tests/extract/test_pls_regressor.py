@@ -428,8 +428,8 @@ def test_loadings_of_a_wide_table_are_those_of_the_scores(share):
     scores = model.x_scores_.astype(np.longdouble)
     exact = ((X - X.astype(np.longdouble).mean(axis=0)).T @ scores / np.sum(scores**2, axis=0)).astype(float)
     errors = np.linalg.norm(model.x_loadings_ - exact, axis=0) / np.linalg.norm(exact, axis=0)
-    # A loading is read from its own weight and the next. Of the table's rounding, eps |X|, a weight gets a share that is
-    # larger the less of the table its score takes, and with it the loading beside it.
+    # A loading is read from its own weight and the next. The rounding of the table, eps |X|, counts more in a weight
+    # the less of the table its score takes, and then in the loading before.
     condition = np.linalg.norm(X) / np.linalg.norm(X @ model.x_weights_, axis=0).min()
     assert errors.max() < rounding(X.shape[1], condition=condition)
     if share < 1:  # the next weight says little about the first loading, which is then a product with the table
