@@ -122,9 +122,9 @@ def _processor_flags() -> set[str]:
 
 
 def available() -> list[str]:
-    """The configurations that this processor can run."""
-    flags = _processor_flags()
-    return [name for name, configuration in CONFIGURATIONS.items() if configuration.needs in flags]
+    """The configurations that this processor can run; OpenBLAS takes no more threads than there are cores."""
+    flags, n_cores = _processor_flags(), os.cpu_count() or 1
+    return [name for name, each in CONFIGURATIONS.items() if each.needs in flags and each.threads <= n_cores]
 
 
 def _kernels_in_use(settings: dict[str, str]) -> dict:
