@@ -8,7 +8,7 @@ WORKERS ?= auto
 # A file of versions that pip must keep to; `make test-lowest` gives one.
 CONSTRAINTS :=
 
-.PHONY: help study test test-lowest test-package test-slow lint format docs bench papers evidence clean
+.PHONY: help study test test-lowest test-package test-portable test-slow lint format docs bench papers evidence clean
 .SILENT:
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -48,6 +48,9 @@ test-package: $(VENV)/.with-dev ## build the sdist and the wheel, and test them 
 
 test-slow: $(VENV)/.with-test $(VENV)/.with-data-files ## the slow tests, or a part of them: make test-slow SLICE=3/8
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow -m slow --slice $(or $(SLICE),1/1) tests
+
+test-portable: $(VENV)/.with-test $(VENV)/.with-data-files ## the numeric tests as other processors compute: make test-portable [CONFIG=haswell-1]
+	$(BIN)/python tests/portable.py $(CONFIG) --workers $(WORKERS)
 
 papers: $(VENV)/.with-test $(VENV)/.with-data-files ## the papers' numbers and all slow tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow -m "slow or claim" tests

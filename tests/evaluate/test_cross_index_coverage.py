@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from fewer.evaluate import selection_curve
 from fewer.select import NearestNeighbourObjective, SequentialSearch
+from tolerances import rounding
 
 N_TABLES = 200
 
@@ -23,7 +24,7 @@ def covered(selector, learner, *, n_rows, n_columns, n_repeats, sizes=None, cv=5
         curve = selection_curve(selector, learner, X, y, sizes=sizes, cv=cv, n_repeats=n_repeats, random_state=seed)
         for method, level in hits:
             low, high = curve.cross_index(method, confidence=level).interval
-            hits[method, level] += low <= 1e-12 and high >= -1e-12
+            hits[method, level] += low <= rounding(n_rows) and high >= -rounding(n_rows)
         for method, found in benefits.items():
             found.append(curve.cross_index(method).benefit)
     means = {method: float(np.mean(found)) for method, found in benefits.items()}

@@ -22,6 +22,7 @@ from fewer.evaluate._label_permutations import stratified_folds
 from fewer.evaluate._label_permutations_ridge import LeftOutFits, _normal_equations, residual_matrix
 from fewer.evaluate._permutation_protocol import Protocol
 from fewer.extract import VariationalInfoMax
+from tolerances import rounding
 
 LEARNERS = {
     "neighbours": KNeighborsClassifier(),
@@ -211,7 +212,8 @@ def test_scores_of_predicted_labels_are_shared_too(scoring, folds):
     X, y = synthetic(60, 4, 3)
     shared, plain = both_routes(GaussianNB(), X, y, cv=FOLDS[folds], scoring=scoring)
     assert shared.route == "shared moments"
-    np.testing.assert_allclose(shared.null_errors, plain.null_errors, rtol=1e-14)
+    # The same labels are counted; what is left are means of shares of at most 60 rows.
+    np.testing.assert_allclose(shared.null_errors, plain.null_errors, rtol=0, atol=rounding(len(y)))
 
 
 @pytest.mark.parametrize(

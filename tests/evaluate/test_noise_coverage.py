@@ -10,6 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from fewer.evaluate import NestedEvaluation, NestedSelectionCV
+from tolerances import rounding
 
 LEVELS = (0.8, 0.95)
 
@@ -72,7 +73,7 @@ def benefits(n_tables, n_rows, n_columns, **options):
     for seed, X, y in noise(n_tables, n_rows, n_columns):
         model = NestedSelectionCV(SelectKBest(), GaussianNB(), random_state=seed, **options).fit(X, y)
         low, high = model.benefit_interval_
-        inside += low <= 1e-12 and high >= -1e-12
+        inside += low <= rounding(n_rows) and high >= -rounding(n_rows)
         found.append([model.estimates_[name].benefit for name in ("outer", "A", "B")])
     return inside / n_tables, np.mean(found, axis=0)
 

@@ -18,6 +18,8 @@ from fewer.extract import (
     plot_projection,
 )
 from fewer.extract.gradients import _dependence, _pair_problem
+from fewer.extract.gradients._gradient_diffusion_map import _nearest_of_each
+from tolerances import rounding
 
 
 def waves(n_rows=120, n_columns=4, seed=0):
@@ -316,6 +318,17 @@ def test_a_map_among_neighbours_is_near_the_whole_one():
     parts = np.vstack([X, X + 100])
     with pytest.warns(UserWarning, match="fall into 2 parts"):
         GradientDiffusionMap(1, sigma2=np.inf, n_neighbors=30).fit(parts)
+
+
+def test_rows_as_near_as_the_last_neighbour_are_neighbours_too():
+    squared_distances = np.array([[2.0, 1.0, 0.0, 1.0, 1.0], [0.0, 3.0, 1.0, 2.0, 4.0]])
+    expected = [[False, True, True, True, True], [True, False, True, False, False]]
+    assert _nearest_of_each(squared_distances, 2).tolist() == expected
+    assert _nearest_of_each(squared_distances, 9).all()
+    repeated = np.repeat([[0.0, 0.0], [1.0, 2.0], [5.0, 3.0], [7.0, 7.0]], 10, axis=0)
+    with pytest.warns(UserWarning, match="fall into 4 parts"):
+        found = GradientDiffusionMap(1, sigma2=np.inf, n_neighbors=2).fit(repeated)
+    np.testing.assert_allclose(np.ptp(found.embedding_.reshape(4, 10), axis=1), 0, atol=rounding(40))
 
 
 def test_iterated_eigenvectors_are_those_of_the_whole_matrix(monkeypatch):

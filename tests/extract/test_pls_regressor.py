@@ -12,6 +12,7 @@ from sklearn.preprocessing import scale
 
 from fewer.extract import PLSRegressor, pls_shrinkage
 from fewer.extract.pls import _leading
+from tolerances import rounding
 
 SHAPES = [(60, 12, 1), (60, 12, 3), (20, 50, 1), (20, 50, 3), (25, 8, 40)]
 SAME_AS_NIPALS = ("nipals", "kernel")
@@ -276,7 +277,8 @@ def test_many_targets_of_noise_have_weights_to_the_last_digit():
     X, Y = rng.normal(size=(60, 520)), rng.normal(size=(60, 510))
     model = PLSRegressor(1).fit(X, Y)
     left = np.linalg.svd((X - X.mean(axis=0)).T @ (Y - Y.mean(axis=0)))[0][:, 0]
-    np.testing.assert_allclose(abs(left @ model.x_weights_[:, 0]), 1, atol=1e-12)
+    # Two unit vectors; an angle a between them, from the distance of the singular values, counts as a^2 / 2 only.
+    np.testing.assert_allclose(abs(left @ model.x_weights_[:, 0]), 1, rtol=rounding(520))
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
@@ -426,8 +428,12 @@ def test_loadings_of_a_wide_table_are_those_of_the_scores(share):
     scores = model.x_scores_.astype(np.longdouble)
     exact = ((X - X.astype(np.longdouble).mean(axis=0)).T @ scores / np.sum(scores**2, axis=0)).astype(float)
     errors = np.linalg.norm(model.x_loadings_ - exact, axis=0) / np.linalg.norm(exact, axis=0)
-    assert errors[0] < 1e-14
-    assert errors[1:].max() < 1e-13 * np.linalg.norm(X) / np.linalg.norm(X @ model.x_weights_[:, 1:], axis=0).min()
+    # A loading is read from its own weight and the next. The rounding of the table, eps |X|, counts more in a weight
+    # the less of the table its score takes, and then in the loading before.
+    condition = np.linalg.norm(X) / np.linalg.norm(X @ model.x_weights_, axis=0).min()
+    assert errors.max() < rounding(X.shape[1], condition=condition)
+    if share < 1:  # the next weight says little about the first loading, which is then a product with the table
+        assert errors[0] < rounding(X.shape[0])
 
 
 @pytest.mark.parametrize("algorithm", ["nipals", "kernel", "simpls", "krylov"])

@@ -15,6 +15,7 @@ from fewer.datasets import make_subspace_clusters
 from fewer.extract import FastProjectiveClustering, SubspaceDistanceFeatures, cluster_coverage
 from fewer.extract.subspace_clusters._boxes import Rule, SortedColumns, logs_up_to
 from fewer.learn import LPBoost
+from tolerances import rounding
 
 
 def one_block(n_rows=400, n_columns=5, seed=0):
@@ -33,7 +34,7 @@ def gain(positions, counts, low, high):
 
 
 def gain_of_all_pairs(x, least):
-    """The search as the paper has it: all pairs of coarse bounds, then all pairs up to their neighbours."""
+    """Gain and width by the paper's search: all pairs of coarse bounds, then all pairs up to their neighbours."""
     values, numbers = np.unique(x, return_counts=True)
     positions = np.r_[values[0], (values[1:] + values[:-1]) / 2, values[-1]]
     counts = np.r_[0, np.cumsum(numbers)]
@@ -48,7 +49,7 @@ def gain_of_all_pairs(x, least):
     lows = range(coarse[max(a - 1, 0)], coarse[min(a + 1, len(coarse) - 1)] + 1)
     highs = range(coarse[max(b - 1, 0)], coarse[min(b + 1, len(coarse) - 1)] + 1)
     fine = [(low, high) for low in lows for high in highs if low < high and (low, high) != (0, last)]
-    return max(gain(positions, counts, low, high) for low, high in fine)
+    return max((gain(positions, counts, low, high), positions[high] - positions[low]) for low, high in fine)
 
 
 @pytest.mark.parametrize("decimals", [1, 2, 12])
@@ -58,7 +59,11 @@ def test_corners_of_hulls_find_what_all_pairs_find(decimals, least):
         rng = np.random.default_rng(seed)
         x = np.r_[rng.normal(size=60), rng.normal(rng.uniform(-2, 2), 0.05, size=30)].round(decimals)
         found = SortedColumns.of(x[:, None]).intervals(Rule(least), logs_up_to(90), n_passes=1)
-        assert found.gains[0] == pytest.approx(gain_of_all_pairs(x, least), rel=1e-12)
+        expected, width = gain_of_all_pairs(x, least)
+        # Logarithms of the widths in and out, each times a number of rows; a width is a difference of two positions.
+        condition = np.abs(x).max() / min(width, np.ptp(x) - width)
+        tolerance = rounding(4, scale=90 * np.log(90), condition=condition)
+        assert found.gains[0] == pytest.approx(expected, abs=tolerance)
 
 
 @pytest.mark.parametrize("n_bounds", [1, 2, 3, 50])

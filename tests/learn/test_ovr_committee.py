@@ -16,6 +16,7 @@ from fewer._kernels._row_products import centred_products
 from fewer.datasets import make_gene_blocks
 from fewer.learn import OVRLinearSVMCommittee
 from fewer.learn._hinge_interior import interior_machine
+from tolerances import rounding
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +52,9 @@ def test_the_optimum_is_the_same_from_any_start(blocks):
     start = np.where(signs > 0, 0.3, -0.15)
     found = [np.zeros(len(signs)), start.copy()]
     for beta in found:
-        _, violation = hinge_dual(products, signs, 1.0, 1e-9, 10**6, beta)
+        _, violation = hinge_dual(products, signs, 1.0, 1e-9, 3000, beta)
         assert violation == 0.0
-        assert abs(beta.sum()) < 1e-12
+        assert abs(beta.sum()) < rounding(3000, np.abs(beta).max())  # every step moves two of them
         assert ((signs * beta >= 0) & (signs * beta <= 1)).all()
     np.testing.assert_allclose(X.T @ found[0], X.T @ found[1], atol=1e-7)
 
@@ -99,7 +100,8 @@ def test_products_lose_no_digits_to_a_large_mean():
     np.testing.assert_allclose(centred_products(X + 1e6), expected[0], atol=1e-7)
     np.testing.assert_allclose(centred_products(X + 1e6, Z + 1e6), expected[1], atol=1e-7)
     thin = centred_products(sparse.csr_array(X), sparse.csr_array(Z))
-    np.testing.assert_allclose(thin, expected[1], atol=1e-12)
+    scale = np.linalg.norm(X, axis=1).max() * np.linalg.norm(Z, axis=1).max()
+    np.testing.assert_allclose(thin, expected[1], rtol=0, atol=rounding(50, scale))
 
 
 @pytest.mark.parametrize("table", ["wine", "breast cancer", "noise"])

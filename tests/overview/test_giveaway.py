@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from fewer.io import read_table
 from fewer.overview import describe
-from fewer.overview._giveaway import category_class_score, class_scores, enough_to_tell, rank_scores
+from fewer.overview._giveaway import _sorted_with, category_class_score, class_scores, enough_to_tell, rank_scores
 
 
 @pytest.fixture
@@ -142,6 +142,15 @@ def test_the_order_of_the_rows_tells_nothing_about_equal_values():
     labels = np.repeat([0, 1], 300)
     X = np.column_stack([np.tile([0.0, 1.0, 2.0], 200), np.tile([0.0, 5.0], 300)])
     assert found_in(X, labels) == {}
+
+
+def test_equal_values_stay_in_the_order_of_the_rows_on_any_processor(rng):
+    values = rng.integers(0, 3, size=(4, 500)).astype(float)
+    values[:, ::7] = np.nan
+    found, rows = _sorted_with(values, np.arange(500))
+    same = (found[:, 1:] == found[:, :-1]) | np.isnan(found[:, 1:]) & np.isnan(found[:, :-1])
+    assert same.sum() == 4 * (499 - 3)
+    assert (np.diff(rows, axis=1)[same] > 0).all()
 
 
 def test_a_target_of_numbers_is_given_away_by_any_smooth_function_of_it(rng):

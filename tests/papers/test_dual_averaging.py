@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits
 
 from fewer.learn import L1LinearClassifier, RDAClassifier, regret_monitor
 from fewer.learn.online._dual_averaging import l1_weights, p_norm_weights, soft_threshold
+from tolerances import rounding
 
 
 def ten_of_200(seed, n_rows=12_000, n_test=5000):
@@ -76,7 +77,7 @@ def test_the_closed_forms_are_minima_of_the_step(figure):
         if largest > 0:
             expected = largest * ((np.abs(shrunk) / largest) ** q).sum() ** (1 / q)
             worst = max(worst, abs((np.abs(w) ** p).sum() ** (1 / p) / expected - 1))
-    assert worst < 1e-12
+    assert worst < rounding(8, condition=1.05 / 0.05)  # the largest power q
     figure(f"2,000 steps; norms agree to {worst:.0e}")
 
 

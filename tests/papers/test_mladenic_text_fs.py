@@ -20,6 +20,7 @@ from fewer.select import (
     occurrence_mutual_info_score,
     odds_ratio_score,
 )
+from tolerances import rounding
 
 SEVEN = [
     info_gain_score,
@@ -48,7 +49,7 @@ def test_information_gain_is_the_mutual_information_of_occurrence_and_class(n_cl
     found = info_gain_score(sparse.csr_array(X), y)
     assert np.abs(found - expected).max() < 1e-10
     halves = cross_entropy_score(X, y) + cross_entropy_score((X == 0).astype(int), y)
-    assert np.abs(found - halves).max() < 1e-12
+    assert np.abs(found - halves).max() < rounding(2 * n_classes, scale=np.log(n_classes), condition=np.log(len(y)))
     figure(f"{n_classes} classes: {np.abs(found - expected).max():.1g} and {np.abs(found - halves).max():.1g}")
 
 
@@ -100,7 +101,7 @@ def test_on_a_rare_topic_the_odds_ratio_recalls_what_information_gain_misses(fig
 def test_the_mean_log_ratio_is_never_positive_and_its_absolute_value_ranks(figure):
     X, y = word_counts(n_rows=2000, n_classes=3)
     raw = occurrence_mutual_info_score(X, y, smoothing=0.0, absolute=False)
-    assert raw.max() <= 1e-12
+    assert raw.max() <= rounding(3, np.abs(raw).max())
     assert raw.min() < -0.1
 
     documents, topic, truth = make_topic_words(random_state=0)

@@ -12,6 +12,7 @@ from fewer.select import CFS, FCBF, MRMR, KollerSahami
 from fewer.select._discretise import discretise
 from fewer.select._information import Information
 from fewer.select.redundancy._cfs import merit
+from tolerances import rounding
 
 VARIANTS = {
     "MID": {},
@@ -95,7 +96,7 @@ def test_merit_is_the_correlation_of_the_sum_with_the_target(figure):
         total = ((X - X.mean(axis=0)) / X.std(axis=0)).sum(axis=1)
         worst = max(worst, abs(merit(r[-1, :-1], r[:-1, :-1]) - np.corrcoef(total, y)[0, 1]))
     figure(f"largest difference {worst:.1g}")
-    assert 0 < worst < 1e-12
+    assert worst < rounding(200 + 20)
 
 
 @pytest.mark.claim("cfs", 2)
@@ -149,7 +150,7 @@ def test_every_dropped_column_has_a_better_one_that_is_closer_than_the_target(fi
         by = select.dropped_by_[column]
         assert by in kept
         assert select.scores_[by] >= select.scores_[column]
-        assert information.symmetric_uncertainty_with_column(by)[column] >= select.scores_[column] - 1e-12
+        assert information.symmetric_uncertainty_with_column(by)[column] >= select.scores_[column] - rounding(len(y))
     for column in kept:
         better = kept[select.scores_[kept] > select.scores_[column]]
         assert (information.symmetric_uncertainty_with_column(column)[better] < select.scores_[column]).all()
@@ -164,7 +165,8 @@ def test_without_conditioning_columns_the_order_is_that_of_mutual_information(fi
         X, y = make_groups(seed)
         select = KollerSahami(5, blanket_size=0).fit(X, y)
         relevance = Information(discretise(X)).with_target(y)
-        assert (np.diff(relevance[np.argsort(select.ranking_)]) < 1e-12).all()  # levels of equal counts tie
+        steps = np.diff(relevance[np.argsort(select.ranking_)])
+        assert (steps < rounding(len(y))).all()  # levels of equal counts tie
     figure("equal in 5 data sets of 100 columns")
 
 

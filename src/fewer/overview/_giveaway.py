@@ -363,6 +363,9 @@ def _column_blocks(values: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _sorted_with(columns: np.ndarray, companion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each row of ``columns`` sorted (missing last), and the companion values in that order."""
-    order = np.argsort(columns, axis=1)
+    """Each row of ``columns`` sorted (missing last), and the companion values in that order.
+
+    Equal values stay in the order of the rows: any other order depends on the instructions that the processor has.
+    """
+    order = np.argsort(columns, axis=1, kind="stable")
     return np.take_along_axis(columns, order, axis=1), companion[order]

@@ -1,5 +1,7 @@
 """Online sparse linear models: penalties, averages, going on, and what is refused."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -19,6 +21,7 @@ from fewer.learn.online._dual_averaging import (
     strongly_convex_weights,
 )
 from fewer.learn.online._gamma_race import SHARES
+from tolerances import rounding
 
 FORMS = {
     "l1": lambda mean, t: l1_weights(mean, t, 0.003, 1.5),
@@ -57,6 +60,11 @@ def by_the_book(X, y, form, slope, batch_size, fit_intercept):
     return w, np.mean(met, axis=0)
 
 
+def after_steps(weights):
+    """Rounding after the 1,500 steps; the powers of the p-norm, 1 / (p - 1) = 3.3, magnify a relative error most."""
+    return rounding(1500, np.abs(weights).max(), condition=1 / (1.3 - 1))
+
+
 @pytest.mark.parametrize("penalty", FORMS)
 @pytest.mark.parametrize(("loss", "batch_size", "fit_intercept"), [("log", 1, True), ("hinge", 7, False)])
 def test_every_penalty_follows_the_algorithm_and_so_does_the_average(rows, penalty, loss, batch_size, fit_intercept):
@@ -70,9 +78,9 @@ def test_every_penalty_follows_the_algorithm_and_so_does_the_average(rows, penal
     for output, expected in (("last", last), ("average", average)):
         for form in (np.asarray, sparse.csr_array):
             fitted = model.set_params(output=output).fit(form(X), y)
-            assert fitted.coef_[0] == pytest.approx(expected[:60], abs=1e-12)
+            assert fitted.coef_[0] == pytest.approx(expected[:60], abs=after_steps(expected))
             if fit_intercept:
-                assert fitted.intercept_[0] == pytest.approx(expected[60], abs=1e-12)
+                assert fitted.intercept_[0] == pytest.approx(expected[60], abs=after_steps(expected))
 
 
 def test_rho_makes_the_average_sparser_steps_and_counts_them_right(rows):
@@ -80,8 +88,9 @@ def test_rho_makes_the_average_sparser_steps_and_counts_them_right(rows):
     form = lambda mean, t: l1_weights(mean, t, 0.001, 1.5, 0.02)  # noqa: E731
     last, average = by_the_book(X, y, form, SLOPES["log"], 1, True)
     model = RDAClassifier(alpha=0.001, gamma=1.5, rho=0.02, shuffle=False)
-    assert model.fit(X, y).coef_[0] == pytest.approx(last[:60], abs=1e-12)
-    assert model.set_params(output="average").fit(X, y).coef_[0] == pytest.approx(average[:60], abs=1e-12)
+    assert model.fit(X, y).coef_[0] == pytest.approx(last[:60], abs=after_steps(last))
+    model.set_params(output="average").fit(X, y)
+    assert model.coef_[0] == pytest.approx(average[:60], abs=after_steps(average))
 
 
 def raced(X, y, share, alpha=0.001):
@@ -104,7 +113,7 @@ def test_the_average_counts_weights_from_before_gamma_grew(rows):
     runs = [raced(X[:300], y[:300], share) for share in SHARES]
     gamma, _, met, _ = min(runs, key=lambda run: run[1].sum())
     assert model.gamma_ == pytest.approx(gamma)
-    assert model.coef_[0] == pytest.approx(met.mean(axis=0), abs=1e-12)
+    assert model.coef_[0] == pytest.approx(met.mean(axis=0), abs=after_steps(met))
 
 
 def test_gamma_is_the_one_that_predicted_new_rows_best_and_the_worst_drop_out_as_steps_double(rows):
@@ -116,7 +125,7 @@ def test_gamma_is_the_one_that_predicted_new_rows_best_and_the_worst_drop_out_as
     gamma, _, _, last = min(left, key=lambda run: run[1].sum())
     assert model.gamma_ == pytest.approx(gamma)
     assert model.gamma_ < raced(X[:100], y[:100], 1)[0]
-    assert model.coef_[0] == pytest.approx(last, abs=1e-12)
+    assert model.coef_[0] == pytest.approx(last, abs=after_steps(last))
     again = RDAClassifier(alpha=0.001, shuffle=False, fit_intercept=False, n_epochs=3).fit(X, y)
     assert again.gamma_ == model.gamma_  # rows that come again judge nothing
 
@@ -152,9 +161,9 @@ def test_weights_that_run_away_are_told_of_and_never_kept_as_nan(model):
     ],
 )
 def test_sums_over_steps_are_right_at_any_length(short, plain):
-    sums = np.cumsum(plain(np.arange(1, 100_001).astype(np.longdouble)))
     for t in (1, 2, 10, 63, 64, 65, 1000, 99_999):
-        assert short(t) == pytest.approx(float(sums[t - 1]), rel=1e-13)
+        # The first 64 terms are summed one by one, and the others by an integral.
+        assert short(t) == pytest.approx(math.fsum(plain(np.arange(1, t + 1))), rel=rounding(64))
     assert short(0) == 0
 
 

@@ -8,6 +8,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from fewer.select import FCBF
 from fewer.select._discretise import discretise
+from fewer.select._information import ROUNDING
 
 
 def predominant(levels, y, threshold):
@@ -15,10 +16,10 @@ def predominant(levels, y, threshold):
     with_target = np.array([normalized_mutual_info_score(column, y) for column in levels])
     kept, dropped_by = [], {}
     for column in np.argsort(-with_target, kind="stable"):
-        if with_target[column] < threshold or with_target[column] < 1e-12:
+        if with_target[column] < threshold or with_target[column] < ROUNDING:
             continue
         for better in kept:
-            if normalized_mutual_info_score(levels[better], levels[column]) >= with_target[column] - 1e-12:
+            if normalized_mutual_info_score(levels[better], levels[column]) >= with_target[column] - ROUNDING:
                 dropped_by[int(column)] = better
                 break
         else:

@@ -14,6 +14,7 @@ from fewer.select import (
     welch_score,
 )
 from fewer.select.scores._class_moments import class_moments
+from tolerances import rounding
 
 
 @pytest.fixture
@@ -99,7 +100,8 @@ def test_an_outlier_in_the_first_row_costs_no_digits():
     y = np.r_[2, rng.integers(0, 2, 999)]
     moments = class_moments(X, y)
     for code in (0, 1):
-        assert moments.squares[code] == pytest.approx(((X[y == code] - X[y == code].mean()) ** 2).sum(), rel=1e-12)
+        expected = ((X[y == code] - X[y == code].mean()) ** 2).sum()
+        assert moments.squares[code] == pytest.approx(expected, rel=rounding(len(X)))
 
 
 def test_constant_columns_have_no_score_and_perfect_ones_an_infinite_one():
@@ -129,7 +131,7 @@ def test_moments_do_not_depend_on_how_the_table_is_stored():
     expected = class_moments(X, y)
     for stored in (np.asfortranarray(X), X[::1, :][:, ::1], sparse.csc_array(X)):
         found = class_moments(stored, y)
-        assert found.means == pytest.approx(expected.means, abs=1e-13)
+        assert found.means == pytest.approx(expected.means, abs=rounding(300, np.abs(X).max()))
         assert found.squares == pytest.approx(expected.squares, rel=1e-10)
 
 

@@ -270,9 +270,6 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
 
 
 def _nearest_of_each(squared_distances: np.ndarray, n_nearest: int) -> np.ndarray:
-    """Mask of the nearest training rows of each row."""
-    n_nearest = min(n_nearest, squared_distances.shape[1])
-    nearest = np.argpartition(squared_distances, n_nearest - 1, axis=1)[:, :n_nearest]
-    mask = np.zeros(squared_distances.shape, dtype=bool)
-    np.put_along_axis(mask, nearest, True, axis=1)
-    return mask
+    """Mask of the nearest training rows of each row, with all that are as far as the last of them."""
+    place = min(n_nearest, squared_distances.shape[1]) - 1
+    return squared_distances <= np.partition(squared_distances, place, axis=1)[:, place, None]
