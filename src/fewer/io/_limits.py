@@ -22,7 +22,7 @@ def refuse_large(source: str, n_bytes: int) -> None:
     """Raise when this many bytes do not fit into the memory of this machine."""
     if n_bytes > physical_memory():
         raise TableError(
-            f"{source}: what it declares would take {n_bytes / 2**30:,.1f} GiB, but this machine has "
+            f"{source}: this would take {n_bytes / 2**30:,.1f} GiB, but this machine has "
             f"{physical_memory() / 2**30:,.1f} GiB of memory. If it is not damaged, read a part of it, or take a "
             "machine with more memory."
         )
