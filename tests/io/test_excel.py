@@ -1,4 +1,4 @@
-import builtins
+import importlib.util
 
 import polars as pl
 import pytest
@@ -64,13 +64,7 @@ def test_words_and_numbers_in_one_column_become_strings(workbook):
 
 def test_without_the_reader_the_extra_is_named(workbook, monkeypatch):
     path = workbook(s=[["a"], [1]])
-    real = builtins.__import__
-
-    def without_fastexcel(name, *args, **kwargs):
-        if name == "fastexcel":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_fastexcel)
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "fastexcel" else real(name))
     with pytest.raises(TableError, match=r"pip install 'fewer\[excel\]'"):
         read_table(path)

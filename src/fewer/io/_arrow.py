@@ -1,10 +1,11 @@
-"""Parquet and Arrow (Feather) files, by polars."""
+"""Parquet and Arrow (Feather) files, by polars; tried in a child process first."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
+from fewer.io._confined import UnreadableError, read_confined
 from fewer.io._errors import TableError
 from fewer.io._formats import Options
 from fewer.io._memory import Table
@@ -12,7 +13,7 @@ from fewer.io._memory import Table
 
 def read_parquet(path: Path, options: Options) -> Table:
     """The table in a Parquet file."""
-    return _read(path, lambda: pl.read_parquet(path), "a Parquet")
+    return _read(path, "parquet", lambda: pl.read_parquet(path, glob=False), "a Parquet")
 
 
 def read_arrow(path: Path, options: Options) -> Table:
@@ -21,15 +22,16 @@ def read_arrow(path: Path, options: Options) -> Table:
         start = file.read(4)
     if start == b"FEA1":
         raise TableError(f"{path}: this is the first version of Feather, which is not read. Write it anew as Parquet.")
-    return _read(path, lambda: pl.read_ipc(path), "an Arrow")
+    return _read(path, "arrow", lambda: pl.read_ipc(path), "an Arrow")
 
 
-def _read(path: Path, read: Callable[[], pl.DataFrame], name: str) -> Table:
+def _read(path: Path, format: str, read: Callable[[], pl.DataFrame], what: str) -> Table:
     try:
+        read_confined(format, path, lambda reply: None)
         frame = read()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UnreadableError as error:
+        raise error.as_error(path, what) from error
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise TableError(
-            f"{path}: this cannot be read as {name} file ({reason}). Was it written completely?"
-        ) from error
+        raise UnreadableError(reason, type(error).__name__).as_error(path, what) from error
     return Table(frame, frame.columns, str(path))

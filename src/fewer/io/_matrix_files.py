@@ -1,40 +1,64 @@
 """MATLAB ``.mat`` and numpy ``.npz`` files: several arrays by name, of which one is the table and one the target."""
 
 import zipfile
-import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 
-from fewer.io._errors import TableError
+from fewer.io._confined import Reply, UnreadableError, read_confined
+from fewer.io._errors import TableError, shortened
 from fewer.io._formats import Options
+from fewer.io._limits import refuse_empty, refuse_large
 from fewer.io._memory import Table, table_from_memory
 
 _TABLE_NAMES = ("x", "data", "fea", "features", "inputs")
 _TARGET_NAMES = ("y", "labels", "label", "gnd", "target", "targets", "class", "classes", "outputs")
 _COLUMN_NAMES = ("columns", "feature_names", "names", "varnames")
 _SPARSE_PARTS = {"format", "shape", "data"}
+_COMPRESSED = ("csr", "csc", "bsr")
 
 
 def read_mat(path: Path, options: Options) -> Table:
     """The table in a MATLAB file of version 4 to 7."""
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
     try:
-        arrays = loadmat(path)
-    except NotImplementedError as error:
-        raise TableError(
-            f"{path}: this MATLAB file is of version 7.3 (HDF5), which is not read. Save it in MATLAB by "
-            "save('name.mat', 'X', 'Y', '-v7'), or turn it into .npz with h5py."
-        ) from error
-    except (MatReadError, ValueError, TypeError, OSError, EOFError, KeyError, zlib.error) as error:
-        raise TableError(
-            f"{path}: this cannot be read as a MATLAB file ({error}). Was it written completely?"
-        ) from error
-    return _table_of({name: array for name, array in arrays.items() if not name.startswith("__")}, path)
+        arrays, others = read_confined("mat", path, received_variables)
+    except UnreadableError as error:
+        if error.cause == "NotImplementedError":
+            raise TableError(
+                f"{path}: this MATLAB file is of version 7.3 (HDF5), which is not read. Save it in MATLAB by "
+                "save('name.mat', 'X', 'Y', '-v7'), or turn it into .npz with h5py."
+            ) from error
+        raise error.as_error(path, "a MATLAB") from error
+    return _table_of(arrays, path, others)
+
+
+def received_variables(reply: Reply) -> tuple[dict[str, Any], list[str]]:
+    """Variables of a MATLAB file by name, and the names of those that hold neither numbers nor text."""
+    arrays: dict[str, Any] = {}
+    others: list[str] = []
+    for about in reply.about["variables"]:
+        name, shape = str(about["name"]), tuple(map(int, about["shape"]))
+        if about["type"] == "array":
+            arrays[name] = reply.array(shape, about["dtype"], about["order"])
+        elif about["type"] == "sparse":
+            arrays[name] = _received_sparse(reply, shape, *about["lengths"], *about["dtypes"])
+        elif about["type"] == "cells":
+            cells = np.empty(len(about["values"]), dtype=object)
+            cells[:] = about["values"]
+            arrays[name] = cells.reshape(shape)
+        else:
+            others.append(name)
+    return arrays, others
+
+
+def _received_sparse(reply: Reply, shape: tuple[int, ...], n_stored: int, n_starts: int, *dtypes: str) -> sp.csc_matrix:
+    lengths = (n_stored, n_stored, n_starts)
+    values, indices, starts = (reply.array((n,), dtype) for n, dtype in zip(lengths, dtypes, strict=True))
+    return _checked(sp.csc_matrix((values, indices, starts), shape=shape))
 
 
 def read_npz(path: Path, options: Options) -> Table:
@@ -42,24 +66,81 @@ def read_npz(path: Path, options: Options) -> Table:
     if not zipfile.is_zipfile(path):
         raise TableError(f"{path}: this is not a numpy archive. Write it by np.savez(path, X=X, y=y).")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = _members(path)
         if arrays.keys() >= _SPARSE_PARTS:
-            arrays["X"] = sp.load_npz(path)
+            arrays["X"] = _sparse_of(arrays, str(path))
             arrays.pop("data")
-    except (ValueError, OSError, EOFError, KeyError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+    except TableError:
+        raise
+    except MemoryError as error:
+        raise TableError(
+            f"{path}: it declares more than fits into memory ({error}). It is damaged, or too large for this machine."
+        ) from error
+    except Exception as error:  # numpy, zipfile and zlib raise errors of many types for damaged bytes
         if "pickle" in str(error):
             raise TableError(
                 f"{path}: the archive holds Python objects, which are not loaded because they could run any code. Save "
                 "numbers as numbers, and names as np.array(names, dtype=str)."
             ) from error
+        reason = str(error) or type(error).__name__
         raise TableError(
-            f"{path}: this cannot be read as a numpy archive ({error}). Was it written completely?"
+            f"{path}: this cannot be read as a numpy archive ({reason[:500]}). Was it written completely?"
         ) from error
     return _table_of(arrays, path)
 
 
-def _table_of(arrays: dict[str, Any], path: Path) -> Table:
+def _members(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an archive by name, without what is none."""
+    with zipfile.ZipFile(path) as archive:
+        refuse_large(str(path), sum(member.file_size for member in archive.infolist()))
+    with np.load(path, allow_pickle=False) as loaded:
+        arrays = {name: loaded[name] for name in loaded.files}
+    for array in arrays.values():
+        # An empty array may declare any number of columns.
+        refuse_empty(str(path), (0, *np.shape(array)), getattr(array, "nbytes", 0))
+    return {name: _readable(array) for name, array in arrays.items() if isinstance(array, np.ndarray)}
+
+
+def _readable(array: np.ndarray) -> np.ndarray:
+    """The array, with bytes as text; raises for text with characters that do not exist."""
+    if array.dtype.kind == "S":
+        return np.char.decode(array, "utf-8")
+    for name in array.dtype.names or ():
+        _readable(array[name])
+    if array.dtype.kind == "U" and array.nbytes:
+        codes = np.ascontiguousarray(array).view(np.dtype("u4").newbyteorder(array.dtype.byteorder))
+        if np.any((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))):
+            raise ValueError("a text holds characters that do not exist")
+    return array
+
+
+def _sparse_of(parts: dict[str, np.ndarray], source: str) -> Any:
+    """The matrix whose parts ``scipy.sparse.save_npz`` has written."""
+    name = parts["format"].item()
+    name = name.decode("ascii") if isinstance(name, bytes) else name
+    shape = tuple(parts["shape"].tolist())
+    data = parts["data"]
+    refuse_empty(source, (0, *shape), sum(part.nbytes for part in parts.values()))
+    if name in _COMPRESSED:
+        whole: Any = (data, parts["indices"], parts["indptr"])
+    elif name == "coo":
+        whole = (data, tuple(parts["coords"]) if "coords" in parts else (parts["row"], parts["col"]))
+    elif name == "dia":
+        whole = (data, parts["offsets"])
+    else:
+        raise ValueError(f"{name!r} is not a format of sparse matrices")
+    family = "array" if parts.get("_is_array", np.False_).item() else "matrix"
+    return _checked(getattr(sp, f"{name}_{family}")(whole, shape=shape))
+
+
+def _checked(matrix: Any) -> Any:
+    """The matrix; raises when its indices lie outside of it, for the loops of scipy trust them."""
+    if matrix.format in _COMPRESSED:
+        matrix.check_format(full_check=True)
+    return matrix
+
+
+def _table_of(arrays: dict[str, Any], path: Path, others: Iterable[str] = ()) -> Table:
     by_lower = {name.lower(): name for name in arrays}
     found = _first(by_lower, _TABLE_NAMES)
     if found is None:
@@ -67,18 +148,29 @@ def _table_of(arrays: dict[str, Any], path: Path) -> Table:
         found = tables[0] if len(tables) == 1 else None
     if found is None:
         shown = ", ".join(f"{name} {'x'.join(map(str, np.shape(array)))}" for name, array in arrays.items())
+        structs = f" Structs and objects are not read: {shortened(others)}." if others else ""
         raise TableError(
-            f"{path}: no array is called X, so it is not clear which is the table. There are: {shown or 'none'}. Name "
-            "the table X and the target y, or load the arrays yourself and give read_table(X, target=y)."
+            f"{path}: no array is called X, so it is not clear which is the table. There are: {shown or 'none'}."
+            f"{structs} Name the table X and the target y, or load the arrays and give read_table(X, target=y)."
         )
-    table = table_from_memory(arrays[found])
+    if sp.issparse(arrays[found]):
+        matrix = arrays[found]
+        refuse_empty(str(path), matrix.shape, 16 * matrix.nnz)
+    try:
+        table = table_from_memory(arrays[found])
+    except (TypeError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if isinstance(error, TableError):
+            raise TableError(f"{path}: {found} is not a table. {error}") from error
+        raise TableError(
+            f"{path}: {found}, of type {arrays[found].dtype}, cannot be made a table ({error})."
+        ) from error
     table.source = str(path)
     names = _first(by_lower, _COLUMN_NAMES)
     if names is not None and found != names and np.size(arrays[names]) == table.data.shape[1]:
-        table.columns = [str(name).rstrip() for name in _flat(arrays[names])]
+        table.columns = [str(name).rstrip() for name in np.ravel(arrays[names])]
     label = _first(by_lower, _TARGET_NAMES)
-    if "target_name" in arrays:
-        table.target = str(_flat(arrays["target_name"])[0])
+    if "target_name" in arrays and np.size(arrays["target_name"]):
+        table.target = str(np.ravel(arrays["target_name"])[0])
     if label is not None and label != found:
         table.y = _target(arrays[label], table, label)
         table.target = table.target or (label if label.lower() != "y" else "target")
@@ -99,13 +191,6 @@ def _target(array: Any, table: Table, name: str) -> np.ndarray:
             f"{table.source}: {name} has {len(values)} values, which is the number of columns of the table, not of its "
             f"{n_rows} rows. The table seems to lie on its side: save its transpose."
         )
-    if values.dtype.kind == "O":
-        return np.array([str(value) for value in _flat(values)], dtype=object)
-    if values.dtype.kind == "U":
-        return np.array([str(value).rstrip() for value in values.ravel()], dtype=object)
+    if values.dtype.kind in "OU":
+        return np.array([None if value is None else str(value).rstrip() for value in values.ravel()], dtype=object)
     return values
-
-
-def _flat(cells: Any) -> list[Any]:
-    """Values of a MATLAB cell array, or of an array."""
-    return [cell.ravel()[0] if isinstance(cell, np.ndarray) and cell.size else cell for cell in np.ravel(cells)]

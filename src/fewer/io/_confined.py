@@ -1,0 +1,239 @@
+"""Binary files from outside are read in a child process that may crash, hang or run out of memory in our place.
+
+The libraries that read MATLAB, Excel, Parquet and Arrow files are written in C, Cython and Rust. A damaged file can end
+the whole process in them: by a segmentation fault, by an allocation that fails, or by a loop that never ends. So each
+file is read in a process of its own, with limits on its time and its memory that grow with the size of the file. The
+child sends numbers, text and Arrow streams through a pipe; nothing is unpickled, and no temporary file is written.
+
+Parquet and Arrow files may be large, and polars fails for the same bytes in the same way each time. So the child only
+tries them, and the parent reads them again when that went well: that costs less than to send all the data.
+"""
+
+import contextlib
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+import polars as pl
+
+from fewer.io._errors import TableError
+from fewer.io._limits import physical_memory
+
+_SCRIPT = Path(__file__).with_name("_reader_process.py")
+# What the interpreter and its libraries take themselves, and what a small file may take beyond that.
+_LEAST_MEMORY = 2 << 30
+# No format packs data more tightly than about 1:1000; a reader holds its data a few times while it works.
+_MEMORY_PER_BYTE = 4096
+_LEAST_SECONDS = 20
+_BYTES_PER_SECOND = 1 << 20
+_MOST_THREADS = 8
+_NONSENSE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    OverflowError,
+    RecursionError,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+)
+
+T = TypeVar("T")
+
+
+class Reply:
+    """What the child has sent for one file.
+
+    Attributes
+    ----------
+    about : dict
+        The first message, which is JSON.
+    """
+
+    def __init__(self, pipe: Any, memory: int) -> None:
+        self._pipe = pipe
+        self._memory = memory
+        self.about: dict[str, Any] = json.loads(self._message())
+
+    def array(self, shape: Sequence[int], dtype: str, order: str = "C") -> np.ndarray:
+        """The next message as an array of numbers."""
+        wanted = np.dtype(dtype)
+        if wanted.kind not in "biufc":
+            raise ValueError(f"an array of type {dtype}")
+        if self._length() != math.prod(shape) * wanted.itemsize:
+            raise ValueError("an array of another size than announced")
+        array = np.empty(shape, dtype=wanted, order="F" if order == "F" else "C")
+        if array.size and self._pipe.readinto(array.ravel(order="K").view(np.uint8)) < array.nbytes:
+            raise EOFError
+        return array
+
+    def frame(self) -> pl.DataFrame:
+        """The next message, an Arrow stream, as a frame."""
+        return pl.read_ipc_stream(self._message())
+
+    def _message(self) -> bytes:
+        length = self._length()
+        content = self._pipe.read(length)
+        if len(content) < length:
+            raise EOFError
+        return content
+
+    def _length(self) -> int:
+        content = self._pipe.read(8)
+        if len(content) < 8:
+            raise EOFError
+        length = int.from_bytes(content, "little")
+        if length > self._memory:
+            raise ValueError(f"a message of {length} bytes")
+        return length
+
+
+class UnreadableError(Exception):
+    """Why the child process could not read a file.
+
+    Attributes
+    ----------
+    cause : str
+        Name of the error in the child process; "crash", "memory" or "time" when it did not get to raise one.
+    """
+
+    def __init__(self, reason: str, cause: str) -> None:
+        super().__init__(reason)
+        self.cause = cause
+
+    def as_error(self, path: Path, what: str, cure: str = "Was it written completely?") -> TableError:
+        """The error for the user; ``what`` is such as "a MATLAB"."""
+        if self.cause == "crash":
+            cure = "It is damaged, or was made to do harm. Write it anew, or take another format, such as CSV."
+        return TableError(f"{path}: this cannot be read as {what} file ({self}). {cure}")
+
+
+def read_confined(
+    format: str, path: Path, receive: Callable[[Reply], T], options: Mapping[str, Any] | None = None
+) -> T:
+    """What ``receive`` makes of the reply of a child process that reads this file."""
+    [outcome] = confined_outcomes(format, [path], receive, options)
+    if isinstance(outcome, UnreadableError):
+        raise outcome
+    return outcome
+
+
+def confined_outcomes(
+    format: str, paths: Sequence[Path], receive: Callable[[Reply], T], options: Mapping[str, Any] | None = None
+) -> Iterator[T | UnreadableError]:
+    """What came of each file, or why it cannot be read.
+
+    The files are read one after another in one child process, which is started again after a file that ended it.
+    """
+    done = 0
+    while done < len(paths):
+        with _Child(format, paths[done:], dict(options or {})) as child:
+            while done < len(paths) and not child.is_lost:
+                yield child.outcome(paths[done], receive)
+                done += 1
+
+
+class _Child:
+    """A process that reads files, one after another, until one of them ends it (``is_lost``)."""
+
+    def __init__(self, format: str, paths: Sequence[Path], options: dict[str, Any]) -> None:
+        self.is_lost = False
+        self._out_of_time = False
+        self._limits = {path: _limits(path.stat().st_size) for path in paths}
+        request = {
+            "format": format,
+            "paths": [str(path.absolute()) for path in paths],
+            "seconds": [self._limits[path].seconds for path in paths],
+            "memory": [self._limits[path].memory for path in paths],
+            "options": options,
+            "sys_path": [os.path.abspath(place) for place in sys.path],
+        }
+        threads = str(min(_MOST_THREADS, os.cpu_count() or 1))
+        settings = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        settings |= {"POLARS_MAX_THREADS": threads, "RUST_BACKTRACE": "0"}
+        # Isolated and without site: the paths of this process are sent along, and start-up is quicker.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_SCRIPT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **settings},
+        )
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it ended at once, which is found when its reply is read
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+    def outcome(self, path: Path, receive: Callable[[Reply], T]) -> T | UnreadableError:
+        """What came of the next file."""
+        limits = self._limits[path]
+        # The child's limit is on its processor time; this one is for a child that waits for ever.
+        timer = threading.Timer(3 * limits.seconds, self._stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            reply = Reply(self._process.stdout, limits.memory)
+            if reply.about.get("type") == "MemoryError":
+                return limits.of_memory()
+            if "error" in reply.about:
+                return UnreadableError(str(reply.about["error"]), str(reply.about["type"]))
+            return receive(reply)
+        except EOFError:
+            self.is_lost = True
+            return self._end(limits)
+        except MemoryError:
+            self.is_lost = True
+            return limits.of_memory()
+        except _NONSENSE as error:
+            self.is_lost = True
+            return UnreadableError(f"what it holds makes no sense: {error}", "crash")
+        finally:
+            timer.cancel()
+
+    def _stop(self) -> None:
+        self._out_of_time = True
+        self._process.kill()
+
+    def _end(self, limits: "_Limits") -> UnreadableError:
+        """Why the child has ended, as far as its exit code tells."""
+        code = self._process.wait()
+        ended_by = signal.Signals(-code).name if code < 0 else ""
+        if self._out_of_time or ended_by == "SIGXCPU":
+            return UnreadableError(f"reading it takes more than {limits.seconds} seconds", "time")
+        if ended_by in ("SIGKILL", "SIGABRT"):  # out of memory: killed, or by the library itself
+            return limits.of_memory()
+        return UnreadableError(f"the process that read it ended by {ended_by or f'exit code {code}'}", "crash")
+
+
+class _Limits(NamedTuple):
+    """Seconds of processor time and bytes of memory that reading a file may take."""
+
+    seconds: int
+    memory: int
+
+    def of_memory(self) -> UnreadableError:
+        return UnreadableError(f"reading it takes more than {self.memory / (1 << 30):.1f} GiB of memory", "memory")
+
+
+def _limits(size: int) -> _Limits:
+    return _Limits(
+        _LEAST_SECONDS + size // _BYTES_PER_SECOND, _LEAST_MEMORY + min(_MEMORY_PER_BYTE * size, physical_memory())
+    )
