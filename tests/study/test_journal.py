@@ -145,7 +145,7 @@ def test_a_full_disk_is_told_and_leaves_the_journal_sound(path):
             journal.add("fold/1", {"words": "x" * 300_000})
     with Journal.open(path) as journal:
         assert journal["fold/0"] == {"score": 1}
-        assert journal._connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert journal._connection.execute("PRAGMA integrity_check").fetchone() == (b"ok",)
         journal.add("after", {})
 
 

@@ -13,6 +13,7 @@ from fewer.study._plan import Plan, make_plan
 from fewer.study._recipes import LEARNERS
 from fewer.study._run import StudyInterruptedError, run_plan
 from fewer.study._study_data import StudyData, study_data
+from fewer.study._temporary import TemporaryFolder
 
 __all__ = [
     "HOME",
@@ -32,6 +33,7 @@ __all__ = [
     "StudyInterruptedError",
     "StudyModel",
     "StudyState",
+    "TemporaryFolder",
     "apply_model",
     "findings_of",
     "fit_model",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
+from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
 from fewer.study._errors import StudyError
 from fewer.study._imputers import IMPUTERS, imputer_named
 
@@ -118,18 +119,24 @@ class Plan:
         }
 
     def to_json(self) -> str:
-        """The plan as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+        """The plan as JSON, with a checksum."""
+        return json.dumps(with_checksum(self.to_dict()), indent=2, ensure_ascii=False)
 
     def save(self, path: "str | Path") -> None:
-        """Write the plan as JSON."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        """Write the plan as JSON, with a checksum."""
+        write_checked(path, self.to_dict())
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Plan":
         """The plan that ``to_dict`` has written."""
         if not isinstance(data, Mapping):
             raise StudyError("This is not a plan of fewer.")
+        if not matches_checksum(data):
+            raise StudyError(
+                "This plan does not match its checksum: it is damaged, or it was changed since it was written. To use "
+                f"a plan that you have changed yourself, remove its entry {CHECKSUM!r}."
+            )
+        data = without_checksum(data)
         if data.get("version") != VERSION:
             raise StudyError(
                 f"This plan has the form {data.get('version')!r}, and this version of fewer reads form {VERSION}; make "
