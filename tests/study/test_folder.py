@@ -38,7 +38,11 @@ def test_what_is_no_study_is_not_removed(tmp_path):
 
 
 def test_a_study_is_run_by_one_process_at_a_time(folder):
-    with folder.locked(), pytest.raises(StudyError, match=rf"is run by process {os.getpid()} on "), StudyFolder(folder.path).locked():
+    with (
+        folder.locked(),
+        pytest.raises(StudyError, match=rf"is run by process {os.getpid()} on "),
+        StudyFolder(folder.path).locked(),
+    ):
         pass
 
 

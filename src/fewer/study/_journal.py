@@ -35,6 +35,8 @@ _TABLES = (
 )
 _ROWS = "SELECT number, key, payload, seconds, finished, checksum FROM work NOT INDEXED"
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT)
+# SQLite's message may quote a damaged name, which Python cannot decode.
+_READING_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _FULL = 2**16  # bytes left on a disk to which nothing can be written any more
 
 
@@ -87,7 +89,7 @@ class Journal:
         try:
             with closing(_connected(path)) as connection:
                 return connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
-        except sqlite3.Error:
+        except _READING_ERRORS:
             return True  # a damaged journal is no reason to begin anew in its place
 
     @classmethod
@@ -169,7 +171,7 @@ class Journal:
             tables = self._connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
             as_made = tuple(_text(sql) for (sql,) in tables) == _TABLES
             checked = [_text(word) for (word,) in self._connection.execute("PRAGMA quick_check")]
-        except sqlite3.DatabaseError as error:
+        except _READING_ERRORS as error:
             if not _tells_of_damage(error):
                 raise
             return False
@@ -179,11 +181,11 @@ class Journal:
         """Read the rows that were added since the last look."""
         try:
             self._take(self._connection.execute(f"{_ROWS} WHERE number > ? ORDER BY number", (self._last,)))
-        except sqlite3.DatabaseError as error:
+        except _READING_ERRORS as error:
             if not _tells_of_damage(error):
                 raise
             self.n_damaged += 1
-            with suppress(sqlite3.DatabaseError):  # the rows behind the damaged page, from the other end
+            with suppress(*_READING_ERRORS):  # the rows behind the damaged page, from the other end
                 self._take(self._connection.execute(f"{_ROWS} ORDER BY number DESC"))
 
     def _take(self, rows: Iterable[tuple[Any, ...]]) -> None:
@@ -340,8 +342,8 @@ def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _tells_of_damage(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+def _tells_of_damage(error: Exception) -> bool:
+    return isinstance(error, UnicodeDecodeError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
 @contextmanager
@@ -349,7 +351,7 @@ def _in_plain_words(path: Path, done: str) -> Iterator[None]:
     """Errors of SQLite and of the disk as a sentence with what to do."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (*_READING_ERRORS, OSError) as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         number = getattr(error, "errno", None)
         cure = "Check that the folder exists and that you may write there, or choose another with --out FOLDER."
@@ -359,7 +361,7 @@ def _in_plain_words(path: Path, done: str) -> Iterator[None]:
             cure = "The folder is read-only: choose another with --out FOLDER."
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             cure = "Another process is writing to it; wait for that, or stop it."
-        elif code in _DAMAGE:
+        elif _tells_of_damage(error):
             cure = f"It is not a journal of fewer, or it is damaged. {_cure(path)}"
         raise StudyError(f"The journal {path} cannot be {done}: {error}. {cure}") from error
 

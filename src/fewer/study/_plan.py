@@ -274,6 +274,7 @@ def make_plan(
         reading=dict(reading or {}),
     )
     _check_plan(plan)
+    _check_folds(plan, data)
     return plan
 
 
@@ -369,6 +370,26 @@ def _check_plan(plan: Plan) -> None:
             f"best, and a test at the level of {1 - plan.confidence:.3g} asks for less. Take {fewest:,} or more, or 0 "
             "for no tests."
         )
+
+
+def _check_folds(plan: Plan, data: "StudyData") -> None:
+    """Whether the rows of this table can be split so."""
+    import numpy as np
+
+    from fewer.study._work import table_folds
+
+    if plan.splitting == "stratified":
+        labels, counts = np.unique(np.asarray(data.dataset.y), return_counts=True)
+        if counts.min() < 2:
+            raise StudyError(
+                f"The class {str(labels[counts.argmin()])!r} of {plan.target!r} has one row, which cannot be in both a "
+                "training set and a test fold. Leave the row out, or join classes."
+            )
+        if plan.n_folds > counts.max():
+            raise StudyError(
+                f"No class of {plan.target!r} has more than {counts.max()} rows, too few for {plan.n_folds} folds."
+            )
+    table_folds(plan, data, n_repeats=1)
 
 
 def fewest_permutations(confidence: float) -> int:

@@ -86,7 +86,7 @@ def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:
     """Scores of all candidates; an error when none of the ways to reduce could be run."""
     ratio = float(np.mean([len(fold.test) / len(fold.train) for folds in bench.repeats for fold in folds]))
     scores = read_scores(journal, plan, ratio)
-    if not scores.reduced or not scores.with_everything:
+    if scores.without_baseline or not scores.reduced or not scores.with_everything:
         if not scores.failures:
             raise StudyError(
                 "In some folds one column varies and no other, so there is nothing to choose among. Give fewer folds, "
