@@ -1,6 +1,11 @@
 """The commands around a study: what a user types, and what comes back."""
 
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -9,7 +14,7 @@ from typer.testing import CliRunner
 
 from fewer.cli import app
 from fewer.io import read_table
-from fewer.study import Journal, make_plan, study_data
+from fewer.study import Journal, StudyModel, make_plan, study_data
 from fewer.study._work import FoldWork
 
 EFFORT = [
@@ -159,14 +164,12 @@ def test_new_rows_are_reduced_and_predicted(finished, table, tmp_path):
 
 
 def test_a_model_from_a_stranger_is_not_loaded(finished, tmp_path):
-    import shutil
-
-    import skops.io
+    from dataclasses import replace
 
     out, _ = finished
     spoilt = tmp_path / "study"
     shutil.copytree(out, spoilt)
-    skops.io.dump({"run": CliRunner}, spoilt / "model.skops")
+    replace(StudyModel.load(out / "model.skops"), pipeline={"run": CliRunner}).save(spoilt / "model.skops")
     refused = fewer("apply", spoilt, spoilt / "nothing.csv", "-o", tmp_path / "x.csv")
     assert refused.exit_code == 2
     assert "not loaded" in refused.stderr
@@ -225,3 +228,68 @@ def test_what_every_fold_warns_of_is_one_note_with_the_name_of_the_column(tmp_pa
     result = fewer("study", tmp_path / "t.csv", "--target", "y", *effort, "--out", tmp_path / "study")
     assert result.exit_code == 0, result.output
     assert [line[:18] for line in result.stderr.splitlines() if "different values" in line] == ["Note: Column 'sex'"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
+def test_sigterm_stops_a_study_as_ctrl_c_does(table, tmp_path, monkeypatch):
+    add = Journal.add
+    before = signal.getsignal(signal.SIGTERM)
+
+    def add_and_be_terminated(journal, *words):
+        add(journal, *words)
+        if len(journal) == 3:
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(Journal, "add", add_and_be_terminated)
+    out = tmp_path / "study"
+    stopped = fewer("study", table, "-t", "state", *EFFORT, "--permutations", 0, "--out", out)
+    assert stopped.exit_code == 143
+    assert "Stopped; 3 pieces of work are finished and kept." in stopped.stderr
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert "not finished: 3 of 15 evaluations" in fewer("show", out).stdout
+
+
+def test_a_damaged_study_is_listed_shown_as_such_and_removed(finished, tmp_path):
+    out, _ = finished
+    for name in ("first", "second"):
+        shutil.copytree(out, tmp_path / name)
+    (tmp_path / "first" / "journal.sqlite").write_text("no database " * 50)
+    listed = fewer("studies", tmp_path)
+    assert listed.exit_code == 0
+    assert "is damaged. Remove the study with `fewer rm" in listed.stdout
+    assert str(tmp_path / "second") in listed.stdout
+    for command in ("show", "resume"):
+        refused = fewer(command, tmp_path / "first")
+        assert refused.exit_code == 2
+        assert "is damaged" in refused.stderr
+    assert fewer("rm", tmp_path / "first", "--yes").exit_code == 0
+    assert not (tmp_path / "first").exists()
+
+
+def test_findings_that_are_damaged_are_shown_from_the_journal(finished, tmp_path):
+    out, _ = finished
+    shutil.copytree(out, tmp_path / "study")
+    (tmp_path / "study" / "findings.json").write_text("{}")
+    assert fewer("show", tmp_path / "study", "--json").stdout == fewer("show", out, "--json").stdout
+    assert "does not match its checksum" in fewer("studies", tmp_path).stdout
+
+
+LISTING = """
+import sys
+from typer.testing import CliRunner
+from fewer.cli import app
+result = CliRunner().invoke(app, ["studies", sys.argv[1]])
+assert result.exit_code == 0, result.output
+print(result.stdout)
+print(*sorted(name.partition(".")[0] for name in sys.modules))
+print(sum(name.startswith("fewer.") for name in sys.modules))
+"""
+
+
+def test_studies_are_listed_by_small_reads(finished, tmp_path):
+    out, _ = finished
+    done = subprocess.run([sys.executable, "-c", LISTING, out.parent], capture_output=True, text=True)
+    assert str(out) in done.stdout, done.stderr
+    *_, modules, ours = done.stdout.splitlines()
+    assert {"numpy", "scipy", "sklearn", "polars", "joblib", "numba"}.isdisjoint(modules.split())
+    assert int(ours) < 30

@@ -3,12 +3,11 @@
 This module stands beside the command line, above all rooms: it puts them together and adds nothing of its own.
 """
 
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fewer._estimators import each_warning_once
+from fewer._estimators import each_warning_once, write_whole
 from fewer.study import (
     Findings,
     Journal,
@@ -17,6 +16,7 @@ from fewer.study import (
     StudyError,
     StudyFolder,
     StudyModel,
+    TemporaryFolder,
     findings_of,
     fit_model,
     make_plan,
@@ -101,7 +101,7 @@ class Study:
         from fewer.report import study_page
 
         path = self.folder.report if path is None else Path(path)
-        path.write_text(study_page(self.findings, self.seconds), encoding="utf-8")
+        write_whole(path, study_page(self.findings, self.seconds))
         return path
 
     def __repr__(self) -> str:
@@ -213,8 +213,8 @@ def run_study(
             impute=impute,
             reading=reading,
         )
-    temporary = tempfile.TemporaryDirectory(prefix="fewer-") if out is None else None
-    folder = StudyFolder(Path(temporary.name if temporary else out))  # type: ignore[arg-type]  # one of them is given
+    temporary = TemporaryFolder() if out is None else None
+    folder = StudyFolder(temporary.path if temporary else Path(out))  # type: ignore[arg-type]  # one of them is given
     study = carry_out(plan, data, folder, engine=engine, n_jobs=n_jobs, progress=progress)
     study._temporary = temporary
     return study
@@ -234,8 +234,7 @@ def carry_out(
     from fewer.engine import Engine
 
     with folder.locked():
-        begun = folder.journal.exists()
-        with Journal.open(folder.journal, plan) if begun else Journal.create(folder.journal, plan) as journal:
+        with Journal.open(folder.journal, plan) if folder.exists else Journal.create(folder.journal, plan) as journal:
             if engine is not None:
                 run_plan(plan, data, journal, engine=engine, progress=progress)
             else:
@@ -250,7 +249,7 @@ def _write(study: Study, data: StudyData) -> None:
     folder, findings = study.folder, study.findings
     try:
         study.plan.save(folder.plan)
-        folder.features.write_text("".join(f"{name}\n" for name in findings.chosen), encoding="utf-8")
+        write_whole(folder.features, "".join(f"{name}\n" for name in findings.chosen))
         fit_model(study.plan, data, findings).save(folder.model)
         study.report()
         # Last, because its presence says that the study is finished.

@@ -28,7 +28,8 @@ def things():
 
 
 def test_everything_survives_the_file(things, tmp_path):
-    write_package(packed(things), tmp_path / "package")
+    with (tmp_path / "package").open("wb") as file:
+        write_package(packed(things), file)
     back = unpacked(mapped_package(tmp_path / "package"))
     for name in ("floats", "fortran", "bytes", "empty"):
         np.testing.assert_array_equal(back[name], things[name])
@@ -38,7 +39,8 @@ def test_everything_survives_the_file(things, tmp_path):
 
 
 def test_arrays_are_mapped_aligned_and_read_only(things, tmp_path):
-    write_package(packed(things), tmp_path / "package")
+    with (tmp_path / "package").open("wb") as file:
+        write_package(packed(things), file)
     back = unpacked(mapped_package(tmp_path / "package"))
     for name in ("floats", "fortran", "bytes"):
         assert isinstance(root_of(back[name]), mmap.mmap)

@@ -59,7 +59,9 @@ def test_why_features_were_not_tested_together_is_told():
 def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
     journal = {NullWork("labels", number, 3).key: {"score": score} for number, score in enumerate([0.2, 0.8, 0.9, 0.3])}
     scores = SimpleNamespace(
-        choice=np.array([0.8, 0.8]), winner=SimpleNamespace(number=3, score=0.9), plan=SimpleNamespace(n_permutations=9)
+        choice=np.array([0.8, 0.8]),
+        winner=SimpleNamespace(number=3, score=0.9),
+        plan=SimpleNamespace(n_permutations=4, classify=False),
     )
     found = _null_evidence(journal, scores, "labels")
     assert found == {"observed": 0.8, "scores": [0.2, 0.8, 0.9, 0.3], "p_value": 3 / 5}

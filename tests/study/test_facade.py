@@ -1,9 +1,12 @@
 """A whole study in one call: what is kept, what is told when it cannot be written, and that nothing is done twice."""
 
+import os
+import signal
+
 import pytest
 
 from fewer.facade import Study, carry_out, run_study
-from fewer.study import StudyError, StudyFolder, study_data
+from fewer.study import StudyError, StudyFolder, TemporaryFolder, study_data
 
 EFFORT = {"preset": "quick", "methods": ["anova"], "learners": ["ridge"], "n_folds": 2, "n_repeats": 1}
 
@@ -44,3 +47,25 @@ def test_another_target_and_columns_to_leave_out_are_taken_from_the_table(make_t
     assert study.plan.target == "x3"
     assert study.plan.task == "regression"
     assert {column.name for column in study.findings.columns} <= {"x1", "x2", "state_ill", "state_well"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="forks")
+def test_the_folder_of_a_killed_process_goes_when_the_next_one_is_made(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    child = os.fork()
+    if not child:
+        try:
+            left = TemporaryFolder()
+            (left.path / "report.html").write_text("x")
+            os.kill(os.getpid(), signal.SIGKILL)
+        finally:
+            os._exit(1)
+    os.waitpid(child, 0)
+    (tmp_path / "fewer-study-of-mine").mkdir()
+    (left,) = tmp_path.glob("*/report.html")
+    first = TemporaryFolder()
+    second = TemporaryFolder()
+    assert not left.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"fewer-study-of-mine", first.path.name, second.path.name}
+    del first, second
+    assert [path.name for path in tmp_path.iterdir()] == ["fewer-study-of-mine"]

@@ -1,8 +1,11 @@
 """The folder of a study: one process at a time, and what is removed is the study's alone."""
 
+import os
+
 import pytest
 
 from fewer.study import Journal, StudyError, StudyFolder, study_data
+from fewer.study._checked_file import write_checked
 from fewer.study._folder import studies_in, study_state
 from fewer.study._work import FoldWork
 
@@ -35,7 +38,11 @@ def test_what_is_no_study_is_not_removed(tmp_path):
 
 
 def test_a_study_is_run_by_one_process_at_a_time(folder):
-    with folder.locked(), pytest.raises(StudyError, match="Another process"), StudyFolder(folder.path).locked():
+    with (
+        folder.locked(),
+        pytest.raises(StudyError, match=rf"is run by process {os.getpid()} on "),
+        StudyFolder(folder.path).locked(),
+    ):
         pass
 
 
@@ -47,7 +54,7 @@ def test_how_far_studies_have_come_is_read_from_their_journals(make_table, quick
         with Journal.create(folder.journal, plan) as journal:
             journal.add(FoldWork(0, 0, 0).key, {"scores": [1.0]}, 0.1)
             journal.add("null/labels/0/0", {"score": 1.0}, 0.1)
-    folder.findings.write_text('{"headline": "All is well."}')
+    write_checked(folder.findings, {"headline": "All is well."})
     (tmp_path / "notes").mkdir()
     first, second = studies_in(tmp_path)
     assert (first.folder.path.name, first.headline) == ("a", "All is well.")

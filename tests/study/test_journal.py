@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from fewer.study import Journal, StudyError, study_data
+from fewer.study import Journal, Plan, StudyError, study_data
+from fewer.study._journal import glance
 
 WRITER = """
 import itertools, sys
@@ -145,7 +146,7 @@ def test_a_full_disk_is_told_and_leaves_the_journal_sound(path):
             journal.add("fold/1", {"words": "x" * 300_000})
     with Journal.open(path) as journal:
         assert journal["fold/0"] == {"score": 1}
-        assert journal._connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert journal._connection.execute("PRAGMA integrity_check").fetchone() == (b"ok",)
         journal.add("after", {})
 
 
@@ -159,3 +160,52 @@ def test_a_journal_that_cannot_be_begun_leaves_nothing_behind(tmp_path, plan, mo
 def test_time_is_that_of_the_start(path):
     with Journal.read(path) as journal:
         assert journal.started[:4] == time.strftime("%Y", time.gmtime())
+
+
+@pytest.mark.parametrize("n_pages", [0, 1], ids=["empty", "without tables"])
+def test_what_a_kill_has_left_of_a_journal_counts_as_none(tmp_path, plan, n_pages):
+    path = tmp_path / "journal.sqlite"
+    path.touch()
+    if n_pages:
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.close()
+        assert path.stat().st_size == 4096
+    assert not Journal.begun(path)
+    with pytest.raises(StudyError, match="There is no study in"):
+        Journal.read(path)
+    with Journal.create(path, plan) as journal:
+        journal.add("fold/0", {"score": 1})
+    with Journal.read(path) as journal:
+        assert journal["fold/0"] == {"score": 1}
+
+
+def test_pages_that_another_journal_has_left_are_not_played_into_a_new_one(tmp_path, plan):
+    path = tmp_path / "journal.sqlite"
+    with Journal.create(path, plan) as journal:
+        journal.add("fold/0", {"score": 1})
+        left = path.with_name("journal.sqlite-wal").read_bytes()
+    path.write_bytes(b"")
+    path.with_name("journal.sqlite-wal").write_bytes(left)
+    with Journal.create(path, plan) as journal:
+        assert len(journal) == 0
+
+
+def test_a_closed_journal_is_one_file_that_can_be_read_where_nothing_can_be_written(path):
+    with Journal.open(path) as journal:
+        journal.add("fold/0", {"score": 1})
+        assert len(list(path.parent.iterdir())) > 1
+    assert [each.name for each in path.parent.iterdir()] == ["journal.sqlite"]
+    with Journal.read(path) as journal:
+        assert journal["fold/0"] == {"score": 1}
+        assert [each.name for each in path.parent.iterdir()] == ["journal.sqlite"]
+
+
+def test_a_glance_reads_no_payload(path, plan):
+    with Journal.open(path) as journal:
+        for key in ("fold/0/0/0", "fold/0/0/1", "final", "null/labels/0/0"):
+            journal.add(key, {})
+    found, started, done = glance(path)
+    assert Plan.from_dict(found) == plan
+    assert started[:2] == "20"
+    assert done == 2

@@ -101,4 +101,4 @@ def test_two_runs_of_one_study_at_once_are_refused(table, tmp_path):
     with StudyFolder(tmp_path / "study").locked():
         refused = run(table, tmp_path / "study")
     assert refused.exit_code == 2
-    assert "Another process is running" in refused.output
+    assert f"is run by process {os.getpid()} on " in refused.output

@@ -1,4 +1,4 @@
-"""What estimators of every room are made of: checked tables, steps that callbacks see, warnings."""
+"""What estimators of every room are made of: checked tables, steps that callbacks see, warnings, whole files."""
 
 from typing import TYPE_CHECKING
 
@@ -11,18 +11,22 @@ if TYPE_CHECKING:
     from fewer._estimators._known_columns import columns_known_as, known_column
     from fewer._estimators._validated import checked_array, refuse_dataset, validated
     from fewer._estimators._warn import each_warning_once, warn_caller
+    from fewer._estimators._whole_file import beside_of, put_in_place, write_whole
 
 __all__ = [
+    "beside_of",
     "checked_array",
     "columns_known_as",
     "each_warning_once",
     "encoded_classes",
     "fit_steps",
     "known_column",
+    "put_in_place",
     "refuse_dataset",
     "refuse_documents",
     "validated",
     "warn_caller",
+    "write_whole",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -7,11 +7,14 @@ only for what is our fault.
 import os
 import re
 import shlex
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -20,6 +23,7 @@ from fewer.cli._reading import ReadingOptions
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+TERMINATED = 143  # as shells count a process that ends by SIGTERM
 PIPE_CLOSED = 141  # as shells count a process that ends by SIGPIPE
 _ARGUMENTS = ("target", "drop", "keep", "task", "groups", "time", *(each.name for each in fields(ReadingOptions)))
 _PYTHON_ARGUMENT = re.compile(
@@ -57,10 +61,12 @@ def main(
 @contextmanager
 def told_plainly() -> Iterator[None]:
     """Turn errors about the user's data into one paragraph and an exit code; end quietly when the user stops us."""
+    terminated: list[int] = []
     try:
-        yield
+        with _sigterm_as_ctrl_c(terminated):
+            yield
     except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(TERMINATED if terminated else INTERRUPTED) from None
     except BrokenPipeError:
         # Python flushes the standard output once more at its end; there must be something to flush to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -74,6 +80,28 @@ def told_plainly() -> Iterator[None]:
             raise
         _complain(str(error))
         raise typer.Exit(BAD_INPUT) from None
+
+
+@contextmanager
+def _sigterm_as_ctrl_c(terminated: list[int]) -> Iterator[None]:
+    """Stop by SIGTERM as by Ctrl-C: workers end, and what is finished is kept. The signal is noted in the list."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        terminated.append(signum)
+        interrupt = signal.getsignal(signal.SIGINT)
+        if not callable(interrupt):  # ignored, as in a job in the background
+            raise KeyboardInterrupt
+        interrupt(signal.SIGINT, frame)
+
+    in_charge = threading.current_thread() is threading.main_thread()
+    if not in_charge or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def write_out(text: str) -> None:

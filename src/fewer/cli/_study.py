@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fewer.cli import _reading
-from fewer.cli._app import INTERRUPTED, app, told_plainly, warnings_as_notes, without_trailing_spaces, write_out
+from fewer.cli._app import app, told_plainly, warnings_as_notes, without_trailing_spaces, write_out
 
 if TYPE_CHECKING:
     from fewer.engine import Engine
@@ -175,13 +175,14 @@ def resume(
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Show the findings of a study again, or how far it has come."""
     with told_plainly():
-        from fewer.facade import Study
         from fewer.study import StudyError, StudyFolder, study_state
 
-        state = study_state(folder)
         if StudyFolder(folder).finished:
+            from fewer.facade import Study
+
             _show(Study(folder), as_json=as_json)
             return
+        state = study_state(folder)
         so_far = f"The study of {state.source} is {_progress(state)}. Go on with: fewer resume {folder}"
         if as_json:
             raise StudyError(so_far)
@@ -200,7 +201,11 @@ def studies(
         if not found:
             write_out(f"There is no study in {home}. Begin with: fewer study TABLE --target COLUMN\n")
         for state in found:
-            progress = state.headline or _progress(state)
+            if state.damage is not None:
+                write_out(f"{state.folder.path}\n  {state.damage}\n")
+                continue
+            running = f"; running: {state.owner}" if state.owner else ""
+            progress = state.headline or f"{_progress(state)}{running}"
             write_out(f"{state.folder.path}  ({state.started[:16].replace('T', ' ')})\n  {progress}\n")
 
 
@@ -208,15 +213,24 @@ def studies(
 def rm(
     folders: Annotated[list[Path], typer.Argument(metavar="STUDY...", help="Folders of studies.", show_default=False)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Stop a study that is running, then remove it.")] = False,
 ) -> None:
     """Remove studies: their journal, findings, report and model."""
     with told_plainly():
-        from fewer.study import StudyFolder, study_state
+        from fewer.study import StudyError, StudyFolder, study_state
 
         for folder in folders:
-            state = study_state(folder)
-            if yes or typer.confirm(f"Remove the study of {state.source} in {folder}?"):
-                StudyFolder(folder).remove()
+            where = StudyFolder(folder)
+            try:
+                what = f"the study of {study_state(folder).source}"
+            except StudyError:
+                what = "the study"  # a damaged one can be removed, too
+            if where.owner is not None and not force:
+                raise StudyError(f"The study in {folder} is run by {where.owner}. Stop it and remove it with --force.")
+            if yes or typer.confirm(f"Remove {what} in {folder}?"):
+                if force:
+                    where.stop()
+                where.remove()
                 write_out(f"Removed {folder}.\n")
             else:
                 write_out(f"Kept {folder}.\n")
@@ -289,7 +303,7 @@ def _carried_out(
             return carry_out(plan, data, folder, engine=where, progress=False if quiet else "auto")
     except StudyInterruptedError as stopped:
         typer.secho(str(stopped), fg="yellow", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise KeyboardInterrupt from None
 
 
 def _engine(name: str, scheduler: str | None, jobs: int | None) -> "Engine":
@@ -322,7 +336,7 @@ def _show(study: "Study", *, as_json: bool) -> None:
     from fewer.report import print_study
 
     if as_json:
-        write_out(study.folder.findings.read_text(encoding="utf-8"))
+        write_out(study.findings.to_json() + "\n")
         return
     console = Console(highlight=False)
     with console.capture() as captured:

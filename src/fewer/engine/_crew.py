@@ -1,19 +1,17 @@
 """The worker processes of an engine, and a run that they share."""
 
 import contextlib
-import tempfile
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from fewer.engine._attempt import report_from
 from fewer.engine._outcome import Outcome
-from fewer.engine._payload import packed, pickled, write_package
+from fewer.engine._payload import SharedPackage, packed, pickled
 from fewer.engine._session import MAX_ATTEMPTS, Session, Ticket
 from fewer.engine._threads import cores
 from fewer.engine._worker import Order, WorkerDiedError, WorkerProcess
@@ -109,11 +107,8 @@ class CrewSession(Session):
     """
 
     def __init__(self, crew: Crew, function: Callable[..., Any], shared: tuple[Any, ...]) -> None:
-        package = packed((function, shared))
         self._crew = crew
-        self._folder = tempfile.TemporaryDirectory(prefix="fewer-", ignore_cleanup_errors=True)
-        self._package = Path(self._folder.name) / "package"
-        write_package(package, self._package)
+        self._package = SharedPackage(packed((function, shared)))
         self._waiting: SimpleQueue[Parcel | None] = SimpleQueue()
         self._outcomes: SimpleQueue[Outcome | BaseException | None] = SimpleQueue()
         self._minders: list[threading.Thread] = []
@@ -162,7 +157,7 @@ class CrewSession(Session):
             if minder is not threading.current_thread():
                 minder.join()
         self.wake()
-        self._folder.cleanup()
+        self._package.close()
 
     def _mind(self) -> None:
         worker: WorkerProcess | None = None
@@ -194,7 +189,7 @@ class CrewSession(Session):
                     return worker
                 self._busy.add(worker)
             try:
-                for answer in worker.answers(Order(str(self._package), [parcel.task_bytes for parcel in batch])):
+                for answer in worker.answers(Order(self._package.place, [parcel.task_bytes for parcel in batch])):
                     report = report_from(answer)
                     parcel = batch.popleft()
                     longest = max(longest, report.seconds)

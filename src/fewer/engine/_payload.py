@@ -8,13 +8,18 @@ Arrays come out read-only: a task that changed them would change what the next t
 
 import functools
 import importlib
+import itertools
 import mmap
+import os
 import pickle
 import struct
+import sys
+import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 
 _ALIGNMENT = 64  # a cache line: what vectorised kernels like best
 _HEADER = struct.Struct("<Q")
@@ -62,15 +67,56 @@ def unpacked(package: Packed) -> Any:
     return pickle.loads(package.pickled, buffers=[memoryview(buffer).toreadonly() for buffer in package.buffers])
 
 
-def write_package(package: Packed, path: Path) -> None:
-    """Write a package to a file that ``mapped_package`` can read."""
+class Place(NamedTuple):
+    """Where workers find a package, and a number that no other package of this process has."""
+
+    path: str
+    number: int
+
+
+class SharedPackage:
+    """A package in a temporary file that the workers of this process map, and that goes with this process.
+
+    On Linux the file has no name, so that nothing is left behind even if this process is killed; workers find it among
+    the open files of this process. Elsewhere, it is in a temporary folder until ``close``.
+    """
+
+    _numbers = itertools.count()
+
+    def __init__(self, package: Packed) -> None:
+        try:
+            with ExitStack() as opened:
+                if sys.platform == "linux":
+                    file = opened.enter_context(tempfile.TemporaryFile(prefix="fewer-"))
+                    path = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+                else:
+                    folder = tempfile.TemporaryDirectory(prefix="fewer-", ignore_cleanup_errors=True)
+                    path = os.path.join(opened.enter_context(folder), "package")
+                    file = opened.enter_context(open(path, "w+b"))
+                write_package(package, file)
+                self._opened = opened.pop_all()
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"{error.strerror}. The data that workers share cannot be written to {tempfile.gettempdir()}; make "
+                "room there, or name another folder by the environment variable TMPDIR",
+            ) from None
+        self.place = Place(path, next(self._numbers))
+
+    def close(self) -> None:
+        """Remove the file; workers that have mapped it keep what they have."""
+        self._opened.close()
+
+
+def write_package(package: Packed, file: IO[bytes]) -> None:
+    """Write a package to an empty file, which ``mapped_package`` can read then."""
     index = pickle.dumps((package.pickled, [memoryview(buffer).nbytes for buffer in package.buffers]))
-    with path.open("wb") as file:
-        file.write(_HEADER.pack(len(index)))
-        file.write(index)
-        for buffer in package.buffers:
-            file.write(bytes(-file.tell() % _ALIGNMENT))
-            file.write(buffer)
+    file.write(_HEADER.pack(len(index)))
+    file.write(index)
+    for buffer in package.buffers:
+        file.write(bytes(-file.tell() % _ALIGNMENT))
+        file.write(buffer)
+    file.flush()
 
 
 def mapped_package(path: Path) -> Packed:

@@ -6,29 +6,29 @@ was busy with is known for certain, and no other worker notices.
 
 import contextlib
 import functools
+import os
 import pickle
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fewer.engine._attempt import attempt_on_bytes, call_from
-from fewer.engine._payload import mapped_package
+from fewer.engine._orphans import end_with, lasting_thread
+from fewer.engine._payload import Place, mapped_package
 from fewer.engine._threads import thread_environment, within
 
 _READY = b"ready"
 _STOP = b""
 _LOST_PIPE = (EOFError, OSError)
 _GRACE_SECONDS = 5.0
-_spawning = threading.Lock()
 
 
 class Order(NamedTuple):
     """Tasks for a worker, and where to find what all tasks of their run need."""
 
-    package: str
+    package: Place
     tasks: list[bytes]
 
 
@@ -43,14 +43,17 @@ class WorkerProcess:
         from joblib.externals.loky.backend import get_context
 
         here, there = get_context("loky").Pipe()
-        with _spawning, _sigint_held_back():
-            self._process = get_context("loky").Process(
-                target=serve, args=(there, budget), env=thread_environment(budget), name="fewer-worker"
-            )
-            self._process.start()
+        self._process = get_context("loky").Process(
+            target=serve, args=(there, budget, os.getpid()), env=thread_environment(budget), name="fewer-worker"
+        )
+        lasting_thread.make(self._start)
         there.close()  # so that the pipe breaks when the process ends
         self._pipe = here
         self._ready = False
+
+    def _start(self) -> None:
+        with _sigint_held_back():
+            self._process.start()
 
     @property
     def name(self) -> str:
@@ -109,20 +112,21 @@ class WorkerProcess:
         return WorkerDiedError(_how_it_ended(self._process.exitcode))
 
 
-def serve(pipe: Connection, budget: int) -> None:
+def serve(pipe: Connection, budget: int, parent: int) -> None:
     """Life of a worker: take an order, do it, answer; until told to stop, or until the other end is gone."""
+    end_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of the terminal; the engine decides
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     call: Callable[[Any], Any] | None = None
-    package = ""
+    package: Place | None = None
     with contextlib.suppress(*_LOST_PIPE):
         pipe.send_bytes(_READY)
         while (message := pipe.recv_bytes()) != _STOP:
             order = Order(*pickle.loads(message))
             if call is None or order.package != package:
                 call, package = None, order.package  # lets go of the previous run's data before the next is mapped
-                call = call_from(functools.partial(mapped_package, Path(package)))
+                call = call_from(functools.partial(mapped_package, Path(package.path)))
             with within(budget):
                 for task_bytes in order.tasks:
                     pipe.send_bytes(attempt_on_bytes(call, task_bytes))

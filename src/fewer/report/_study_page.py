@@ -72,6 +72,8 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
     """
     from markupsafe import Markup
 
+    from fewer.study import Plan
+
     spent = seconds_by_candidate(findings, seconds or {})
     pictures = pictures_of(findings)
     plotly_js, plotly_hash = _plotly_js()
@@ -106,7 +108,7 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         said=_said,
         signed=signed,
         duration=duration,
-        plan_json=Markup(_json_in_html(findings.plan)),
+        plan_json=Markup(_json_in_html(Plan.from_dict(findings.plan).to_json())),
         css=Markup(_text("study.css")),
         script=Markup(script),
         plotly_js=Markup(plotly_js),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fewer.study._recipes import LEARNERS
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
+    from fewer.study._temporary import TemporaryFolder
 
 __all__ = [
     "HOME",
@@ -37,6 +38,7 @@ __all__ = [
     "StudyInterruptedError",
     "StudyModel",
     "StudyState",
+    "TemporaryFolder",
     "apply_model",
     "findings_of",
     "fit_model",

@@ -14,11 +14,11 @@ from fewer.study._findings import Answer, Caution, Findings
 from fewer.study._holes import HOLES
 from fewer.study._journal import Journal
 from fewer.study._plan import Plan
-from fewer.study._run import null_scores, observed_score
+from fewer.study._run import observed_score, tested
 from fewer.study._scores import AllScores, CandidateScores, read_scores
 from fewer.study._verdict import NO_PROOF, NOT_A_FINDING, chosen_by, headline_of, in_short
 from fewer.study._wording import metric_words, p_words, signed
-from fewer.study._work import Null
+from fewer.study._work import FoldWork, Null
 
 
 def findings_of(journal: Journal) -> Findings:
@@ -35,10 +35,14 @@ def findings_of(journal: Journal) -> Findings:
         The answers.
     """
     plan = journal.plan
-    if any(key not in journal for key in (FINAL, CAUTIONS, HOLES)):
-        raise StudyError(
-            f"The study in {journal.path.parent} is not finished; run `fewer resume {journal.path.parent}` first."
-        )
+    folds = [
+        FoldWork(candidate, repeat, fold).key
+        for candidate in range(len(plan.candidates))
+        for repeat in range(plan.n_repeats)
+        for fold in range(plan.n_folds)
+    ]
+    if journal.n_damaged or any(key not in journal for key in (*folds, FINAL, CAUTIONS, HOLES)):
+        raise _unfinished(journal)
     final = journal[FINAL]
     scores = read_scores(journal, plan, final["test_ratio"], final["n_prepared"])
     metric = metric_words(plan.scoring)
@@ -84,8 +88,17 @@ def findings_of(journal: Journal) -> Findings:
     )
 
 
+def _unfinished(journal: Journal) -> StudyError:
+    folder = journal.path.parent
+    why = "has a damaged journal" if journal.n_damaged else "is not finished"
+    return StudyError(f"The study in {folder} {why}; run `fewer resume {folder}` first.")
+
+
 def _null_evidence(journal: Journal, scores: AllScores, null: Null) -> dict[str, Any]:
-    found = null_scores(journal, null, scores.winner.number, scores.plan.n_permutations)
+    asked = null == "labels" or scores.plan.classify
+    found = tested(journal, scores, null) if asked else []
+    if found is None:
+        raise _unfinished(journal)
     observed = observed_score(scores, null)
     p_value = (1 + sum(score >= observed for score in found)) / (1 + len(found)) if found else None
     return {"observed": observed, "scores": found, "p_value": p_value}

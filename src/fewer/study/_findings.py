@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fewer.study._checked_file import write_checked
+
 VERSION = 3
 
 
@@ -210,8 +212,8 @@ class Findings:
         return json.dumps(asdict(self), indent=2, ensure_ascii=False, allow_nan=False)
 
     def save(self, path: "str | Path") -> None:
-        """Write the findings as JSON."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        """Write the findings as JSON, with a checksum."""
+        write_checked(path, self.to_dict())
 
     def __str__(self) -> str:
         lines = [self.headline, *self.verdict[1:], ""]

@@ -1,13 +1,14 @@
 """The folder of a study: its journal, and what the user keeps."""
 
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fewer.study._checked_file import read_checked
 from fewer.study._errors import StudyError
-from fewer.study._journal import Journal
+from fewer.study._journal import Journal, glance, side_files
+from fewer.study._lock import NAME as LOCK
+from fewer.study._lock import Owner, locked, owner_of, stop_owner
 
 HOME = Path("fewer-studies")
 _FILES = ("journal.sqlite", "plan.json", "findings.json", "features.txt", "report.html", "model.skops", "model.json")
@@ -58,45 +59,40 @@ class StudyFolder:
     @property
     def exists(self) -> bool:
         """Whether a study has begun here."""
-        return self.journal.exists()
+        return Journal.begun(self.journal)
 
     @property
     def finished(self) -> bool:
         """Whether it has come to its end."""
         return self.exists and self.findings.exists()
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other processes from running the same study; the lock goes with the process, however it ends."""
-        import fcntl
+    @property
+    def owner(self) -> Owner | None:
+        """The process that runs the study now."""
+        return owner_of(self.path)
 
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            handle = (self.path / ".lock").open("a")
-        except OSError as error:
-            raise StudyError(
-                f"The folder {self.path} cannot be written: {error.strerror}. Choose another with --out FOLDER."
-            ) from None
-        with handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise StudyError(
-                    f"Another process is running the study in {self.path}; wait for it, or stop it."
-                ) from None
-            yield
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep other processes from running the same study; the lock goes with the process, however it ends."""
+        return locked(self.path)
+
+    def stop(self) -> None:
+        """End the process that runs the study, if there is one; what is finished stays in the journal."""
+        stop_owner(self.path)
 
     def remove(self) -> None:
-        """Delete the study. Only its own files go; a folder that holds others stays with them."""
-        if not self.exists:
+        """Delete the study, which must not be running. A folder that holds files of others stays with them."""
+        from fewer._estimators import beside_of
+
+        if not any((self.path / name).exists() for name in _FILES):
             raise StudyError(f"There is no study in {self.path}, so nothing was removed.")
         with self.locked():
             for name in _FILES:
-                for leftover in (name, f"{name}-wal", f"{name}-shm"):
-                    (self.path / leftover).unlink(missing_ok=True)
-            (self.path / ".lock").unlink(missing_ok=True)
+                for path in (self.path / name, beside_of(self.path / name)):
+                    for each in side_files(path):
+                        each.unlink(missing_ok=True)
+            (self.path / LOCK).unlink(missing_ok=True)
         if not any(self.path.iterdir()):
-            shutil.rmtree(self.path)
+            self.path.rmdir()
 
 
 @dataclass(frozen=True)
@@ -117,40 +113,49 @@ class StudyState:
         Evaluations planned, without the permutation tests.
     headline : str or None
         The first line of its findings; None until it is finished.
+    owner : Owner or None
+        The process that runs it now.
+    damage : str or None
+        Why it cannot be read; then all else is empty.
     """
 
     folder: StudyFolder
-    source: str
-    target: str
-    started: str
-    done: int
-    total: int
-    headline: str | None
+    source: str = ""
+    target: str = ""
+    started: str = ""
+    done: int = 0
+    total: int = 0
+    headline: str | None = None
+    owner: Owner | None = None
+    damage: str | None = None
 
 
 def study_state(path: "str | Path") -> StudyState:
     """How far the study in a folder has come; it may be running."""
-    import json
-
     folder = StudyFolder(Path(path))
-    with Journal.read(folder.journal) as journal:
-        headline = None
-        if folder.findings.exists():
-            headline = json.loads(folder.findings.read_text(encoding="utf-8"))["headline"]
-        return StudyState(
-            folder=folder,
-            source=journal.plan.source,
-            target=journal.plan.target,
-            started=journal.started,
-            done=len(journal.keys("fold/")),
-            total=journal.plan.n_evaluations,
-            headline=headline,
-        )
+    plan, started, done = glance(folder.journal)
+    return StudyState(
+        folder=folder,
+        source=plan["source"],
+        target=plan["target"],
+        started=started,
+        done=done,
+        total=len(plan["candidates"]) * plan["n_folds"] * plan["n_repeats"],
+        headline=read_checked(folder.findings)["headline"] if folder.findings.exists() else None,
+        owner=folder.owner,
+    )
 
 
 def studies_in(home: "str | Path" = HOME) -> list[StudyState]:
-    """All studies in a folder of studies, by name."""
+    """All studies in a folder of studies, by name; one that is damaged is there, too, and says what is wrong."""
     home = Path(home)
     if not home.is_dir():
         return []
-    return [study_state(path) for path in sorted(home.iterdir()) if StudyFolder(path).exists]
+    found = []
+    for folder in map(StudyFolder, sorted(home.iterdir())):
+        try:
+            if folder.exists:
+                found.append(study_state(folder.path))
+        except (StudyError, OSError) as error:
+            found.append(StudyState(folder, damage=str(error)))
+    return found

@@ -2,33 +2,55 @@
 
 A SQLite file in WAL mode. Rows are only ever added (triggers refuse anything else), each in a transaction of its own.
 So a process that is killed at any moment loses the work in its hands and nothing else; others can read while it runs.
+
+The file is made complete beside its place and renamed, so a journal is there as a whole or not at all. Every row
+carries a checksum over all that it holds. A row that does not match counts as missing. Opened to go on, a damaged
+journal is made anew from its sound rows, and the rest is computed again: it is a function of plan, table and key.
 """
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from errno import EACCES, EDQUOT, ENOSPC, EPERM, EROFS
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
+from fewer.study._checked_file import digest
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
 
-SCHEMA = 2
+SCHEMA = 3
 
-_TABLES = """
-CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE work (
-    number INTEGER PRIMARY KEY,
-    key TEXT NOT NULL UNIQUE,
-    payload TEXT NOT NULL,
-    seconds REAL NOT NULL,
-    finished TEXT NOT NULL
-);
-CREATE TRIGGER work_is_never_changed BEFORE UPDATE ON work BEGIN SELECT RAISE(ABORT, 'the journal only grows'); END;
-CREATE TRIGGER work_is_never_deleted BEFORE DELETE ON work BEGIN SELECT RAISE(ABORT, 'the journal only grows'); END;
-"""
+_TABLES = (
+    "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE work (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, payload TEXT NOT NULL, "
+    "seconds REAL NOT NULL, finished TEXT NOT NULL, checksum TEXT NOT NULL)",
+    "CREATE TRIGGER work_is_never_changed BEFORE UPDATE ON work "
+    "BEGIN SELECT RAISE(ABORT, 'the journal only grows'); END",
+    "CREATE TRIGGER work_is_never_deleted BEFORE DELETE ON work "
+    "BEGIN SELECT RAISE(ABORT, 'the journal only grows'); END",
+)
+_ROWS = "SELECT number, key, payload, seconds, finished, checksum FROM work NOT INDEXED"
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT)
+# SQLite's message may quote a damaged name, which Python cannot decode.
+_READING_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+_FULL = 2**16  # bytes left on a disk to which nothing can be written any more
+
+
+class _Row(NamedTuple):
+    """One finished piece of work."""
+
+    key: str
+    payload: str
+    seconds: float
+    finished: str
+
+    @property
+    def checksum(self) -> str:
+        return digest(self.key.encode(), self.payload.encode(), struct.pack("<d", self.seconds), self.finished.encode())
 
 
 class Journal:
@@ -42,78 +64,144 @@ class Journal:
         The SQLite file.
     plan : Plan
         The plan that the work belongs to.
+    started : str
+        When the study began, in ISO form and universal time.
+    n_damaged : int
+        Rows that do not match their checksums; they count as missing.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, plan: Plan) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, about: Mapping[str, str], *, grows: bool) -> None:
         self.path = path
-        self.plan = plan
+        self.plan = Plan.from_dict(json.loads(about["plan"]))
+        self.started = about["started"]
+        self.n_damaged = 0
         self._connection = connection
+        self._grows = grows
+        self._work: dict[str, _Row] = {}
+        self._last = -(2**63)
+
+    @staticmethod
+    def begun(path: "str | Path") -> bool:
+        """Whether there is a journal; an empty file, or one without tables, is what a kill has left of none."""
+        path = Path(path)
+        if not path.is_file() or path.stat().st_size == 0:
+            return False
+        try:
+            with closing(_connected(path)) as connection:
+                return connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
+        except _READING_ERRORS:
+            return True  # a damaged journal is no reason to begin anew in its place
 
     @classmethod
     def create(cls, path: "str | Path", plan: Plan) -> "Journal":
-        """A new journal for this plan; there must be no file yet."""
+        """A new journal for this plan; there must be none yet."""
         path = Path(path)
-        if path.exists():
+        if cls.begun(path):
             raise StudyError(f"There is a journal at {path} already; open it, or choose another folder.")
-        with _told_plainly(path, "written"):
+        about = {"schema": str(SCHEMA), "plan": plan.to_json(), "started": _now()}
+        with _in_plain_words(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            connection = _connected(path, "rwc")
-            try:
-                connection.executescript("PRAGMA journal_mode=WAL; BEGIN IMMEDIATE;" + _TABLES)
-                connection.executemany(
-                    "INSERT INTO about VALUES (?, ?)",
-                    [("schema", str(SCHEMA)), ("plan", plan.to_json()), ("started", _now())],
-                )
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.close()
-                for leftover in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
-                    leftover.unlink(missing_ok=True)
-                raise
-        return cls(path, connection, plan)
+            _make(path, about, ())
+        return cls._grown(path, about)
 
     @classmethod
     def open(cls, path: "str | Path", plan: Plan | None = None) -> "Journal":
-        """An existing journal, to go on with; with a plan, it is refused if the journal belongs to another one."""
+        """An existing journal, to go on with; with a plan, it is refused if the journal belongs to another one.
+
+        What is damaged is left out, with a warning, and can be added again.
+        """
         path = Path(path)
-        journal = cls._existing(path, "rw")
-        if plan is not None and plan.identity != journal.plan.identity:
-            differences = journal.plan.differences(plan)
-            journal.close()
-            raise StudyError(
-                f"The study in {path.parent} belongs to another plan; what differs: {', '.join(differences)}. Take "
-                f"another folder for the new study (--out FOLDER), or remove the old one with `fewer rm {path.parent}`."
+        with cls.read(path) as found:
+            if plan is not None and plan.identity != found.plan.identity:
+                differences = found.plan.differences(plan)
+                raise StudyError(
+                    f"The study in {path.parent} belongs to another plan; what differs: {', '.join(differences)}. Take "
+                    "another folder for the new study (--out FOLDER), or remove the old one with "
+                    f"`fewer rm {path.parent}`."
+                )
+            about = {"schema": str(SCHEMA), "plan": found.plan.to_json(), "started": found.started}
+            sound, rows = found._is_sound(), list(found._work.values())
+        if not sound:
+            from fewer._estimators import warn_caller
+
+            with _in_plain_words(path, "written"):
+                _make(path, about, rows)
+            warn_caller(
+                f"The journal {path} was damaged. {len(rows):,} pieces of work match their checksums and are kept; "
+                "the others are computed again."
             )
-        return journal
+        return cls._grown(path, about)
 
     @classmethod
     def read(cls, path: "str | Path") -> "Journal":
         """An existing journal, to read only; the study may be running."""
-        return cls._existing(Path(path), "ro")
-
-    @classmethod
-    def _existing(cls, path: Path, mode: str) -> "Journal":
-        if not path.exists():
+        path = Path(path)
+        if not cls.begun(path):
             raise StudyError(f"There is no study in {path.parent}: it has no {path.name}.")
-        with _told_plainly(path, "read"):
-            connection = _connected(path, mode)
+        with _in_plain_words(path, "read"):
+            connection = _connected(path)
             try:
-                about = dict(connection.execute("SELECT key, value FROM about"))
-            except sqlite3.DatabaseError:
+                connection.execute("PRAGMA query_only=ON")
+                journal = cls(path, connection, _about(connection, path), grows=False)
+                journal._catch_up()
+            except BaseException:
                 connection.close()
                 raise
-        if about.get("schema") != str(SCHEMA):
-            connection.close()
-            raise StudyError(
-                f"{path} was written in form {about.get('schema')}, and this version of fewer reads form {SCHEMA}; run "
-                "the study anew, in another folder."
-            )
-        return cls(path, connection, Plan.from_dict(json.loads(about["plan"])))
+        return journal
 
-    @property
-    def started(self) -> str:
-        """When the study began, in ISO form and universal time."""
-        return self._connection.execute("SELECT value FROM about WHERE key = 'started'").fetchone()[0]
+    @classmethod
+    def _grown(cls, path: Path, about: Mapping[str, str]) -> "Journal":
+        """A sound journal, to be written to."""
+        with _in_plain_words(path, "written"):
+            connection = _connected(path)
+            try:
+                # In this mode a killed process loses nothing, and only a power failure can cost the last rows.
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=NORMAL")
+                journal = cls(path, connection, about, grows=True)
+                journal._catch_up()
+            except BaseException:
+                connection.close()
+                raise
+        return journal
+
+    def _is_sound(self) -> bool:
+        """Whether every row is as it was written, and the file is as SQLite and this module write it."""
+        try:
+            tables = self._connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
+            as_made = tuple(_text(sql) for (sql,) in tables) == _TABLES
+            checked = [_text(word) for (word,) in self._connection.execute("PRAGMA quick_check")]
+        except _READING_ERRORS as error:
+            if not _tells_of_damage(error):
+                raise
+            return False
+        return as_made and checked == ["ok"] and not self.n_damaged
+
+    def _catch_up(self) -> None:
+        """Read the rows that were added since the last look."""
+        try:
+            self._take(self._connection.execute(f"{_ROWS} WHERE number > ? ORDER BY number", (self._last,)))
+        except _READING_ERRORS as error:
+            if not _tells_of_damage(error):
+                raise
+            self.n_damaged += 1
+            with suppress(*_READING_ERRORS):  # the rows behind the damaged page, from the other end
+                self._take(self._connection.execute(f"{_ROWS} ORDER BY number DESC"))
+
+    def _take(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        for number, *cells in rows:
+            self._last = max(self._last, number)
+            row = _sound_row(cells)
+            if row is None:
+                self.n_damaged += 1
+            else:
+                self._work.setdefault(row.key, row)
+
+    def _known(self) -> dict[str, _Row]:
+        if not self._grows:
+            with _in_plain_words(self.path, "read"):
+                self._catch_up()
+        return self._work
 
     def add(self, key: str, payload: Mapping[str, Any], seconds: float = 0.0) -> None:
         """Write one piece of work down; it counts when this returns. A key that is there already stays as it is.
@@ -127,36 +215,35 @@ class Journal:
         seconds : float, default=0.0
             How long it took.
         """
-        row = (key, json.dumps(payload, ensure_ascii=False, separators=(",", ":")), seconds, _now())
-        with _told_plainly(self.path, "written"), self._connection:
-            self._connection.execute(
-                "INSERT INTO work (key, payload, seconds, finished) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
-                row,
-            )
+        if key in self._work:
+            return
+        row = _Row(key, json.dumps(payload, ensure_ascii=False, separators=(",", ":")), float(seconds), _now())
+        with _in_plain_words(self.path, "written"):
+            _insert(self._connection, row)
+        self._work[key] = row
 
     def __contains__(self, key: str) -> bool:
-        return self._connection.execute("SELECT 1 FROM work WHERE key = ?", (key,)).fetchone() is not None
+        return key in self._known()
 
     def __len__(self) -> int:
-        return self._connection.execute("SELECT count(*) FROM work").fetchone()[0]
+        return len(self._known())
 
     def __getitem__(self, key: str) -> dict[str, Any]:
-        found = self._connection.execute("SELECT payload FROM work WHERE key = ?", (key,)).fetchone()
-        if found is None:
-            raise KeyError(key)
-        return json.loads(found[0])
+        return json.loads(self._known()[key].payload)
 
     def keys(self, prefix: str = "") -> list[str]:
         """Keys that begin like this, in the order in which the work was finished."""
-        rows = self._connection.execute("SELECT key FROM work WHERE key >= ? ORDER BY number", (prefix,))
-        return [key for (key,) in rows if key.startswith(prefix)]
+        return [key for key in self._known() if key.startswith(prefix)]
 
     def seconds(self) -> dict[str, float]:
         """Time that each piece of work took, by key."""
-        return dict(self._connection.execute("SELECT key, seconds FROM work"))
+        return {key: row.seconds for key, row in self._known().items()}
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; if nobody reads it, as a single file that can be read from anywhere."""
+        if self._grows:
+            with suppress(sqlite3.Error):
+                self._connection.execute("PRAGMA journal_mode=DELETE")
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -166,32 +253,127 @@ class Journal:
         self.close()
 
 
-def _connected(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None if mode == "rwc" else "DEFERRED")
-    if mode != "ro":
-        # A killed process loses nothing in this mode; only a power failure can cost the last rows, never the file.
-        connection.execute("PRAGMA synchronous=NORMAL")
+def glance(path: "str | Path") -> tuple[dict[str, Any], str, int]:
+    """Plan (as plain data), start and number of scored folds of a journal, by small reads: no row is looked at."""
+    path = Path(path)
+    if not Journal.begun(path):
+        raise StudyError(f"There is no study in {path.parent}: it has no {path.name}.")
+    with _in_plain_words(path, "read"), closing(_connected(path)) as connection:
+        about = _about(connection, path)
+        done = connection.execute("SELECT count(*) FROM work WHERE key >= 'fold/' AND key < 'fold0'").fetchone()[0]
+    return json.loads(about["plan"]), about["started"], done
+
+
+def _about(connection: sqlite3.Connection, path: Path) -> dict[str, str]:
+    """What a journal says about its study; an error if it is damaged, or in another form than is read here."""
+    about = {_text(key): _text(value) for key, value in connection.execute("SELECT key, value FROM about")}
+    if about.get("schema") != str(SCHEMA):
+        raise StudyError(
+            f"{path} was written in form {about.get('schema')}, and this version of fewer reads form {SCHEMA}; run "
+            "the study anew, in another folder."
+        )
+    if about.pop("checksum", None) != _checksum(about) or not {"plan", "started"} <= about.keys():
+        raise StudyError(f"The journal {path} is damaged: its plan does not match its checksum. {_cure(path)}")
+    return about
+
+
+def _checksum(about: Mapping[str, str]) -> str:
+    return digest(*(word.encode() for key in sorted(about) for word in (key, about[key])))
+
+
+def _sound_row(cells: Iterable[Any]) -> _Row | None:
+    """A row of the table, if it matches its checksum."""
+    key, payload, seconds, finished, checksum = cells
+    try:
+        row = _Row(key.decode(), payload.decode(), seconds, finished.decode())
+        return row if checksum == row.checksum.encode() else None
+    except (AttributeError, UnicodeDecodeError, struct.error):  # damaged bytes can be of any type
+        return None
+
+
+def _insert(connection: sqlite3.Connection, row: _Row) -> None:
+    connection.execute(
+        "INSERT INTO work (key, payload, seconds, finished, checksum) VALUES (?, ?, ?, ?, ?)", (*row, row.checksum)
+    )
+
+
+def _make(path: Path, about: Mapping[str, str], rows: Iterable[_Row]) -> None:
+    """Make a journal complete, beside its place, and put it there; what stood there stays until then."""
+    from fewer._estimators import beside_of, put_in_place
+
+    beside = beside_of(path)
+    try:
+        _remove(beside)
+        with closing(_connected(beside, "rwc")) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in _TABLES:
+                connection.execute(statement)
+            with_checksum = {**about, "checksum": _checksum(about)}
+            connection.executemany("INSERT INTO about VALUES (?, ?)", with_checksum.items())
+            for row in rows:
+                _insert(connection, row)
+            connection.execute("COMMIT")  # flushes the file to the disk
+        for side_file in side_files(path)[1:]:  # of what stood there before; SQLite would play it into the new one
+            side_file.unlink(missing_ok=True)
+        put_in_place(beside, path)
+    except BaseException:
+        _remove(beside)
+        raise
+
+
+def side_files(path: Path) -> tuple[Path, ...]:
+    """A database and the files that SQLite may leave beside it."""
+    return path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))
+
+
+def _remove(path: Path) -> None:
+    for each in side_files(path):
+        each.unlink(missing_ok=True)
+
+
+def _connected(path: Path, mode: str = "rw") -> sqlite3.Connection:
+    """A connection in which each statement is a transaction of its own; a file that may not be written can be read."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=30, isolation_level=None)
+    connection.text_factory = bytes  # damaged text need not be UTF-8
     return connection
 
 
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _tells_of_damage(error: Exception) -> bool:
+    return isinstance(error, UnicodeDecodeError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+
+
 @contextmanager
-def _told_plainly(path: Path, done: str) -> Iterator[None]:
-    """Errors of SQLite and of the disk as words for a person."""
+def _in_plain_words(path: Path, done: str) -> Iterator[None]:
+    """Errors of SQLite and of the disk as a sentence with what to do."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
-        words = str(error)
+    except (*_READING_ERRORS, OSError) as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        number = getattr(error, "errno", None)
         cure = "Check that the folder exists and that you may write there, or choose another with --out FOLDER."
-        if "full" in words or "No space" in words:
+        if code == sqlite3.SQLITE_FULL or number in (ENOSPC, EDQUOT) or (code == sqlite3.SQLITE_IOERR and _full(path)):
             cure = "The disk is full: make room and run the same command again; everything finished is kept."
-        elif "readonly" in words or "read-only" in words.lower() or "Permission" in words:
+        elif code == sqlite3.SQLITE_READONLY or number in (EACCES, EPERM, EROFS):
             cure = "The folder is read-only: choose another with --out FOLDER."
-        elif "locked" in words:
+        elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             cure = "Another process is writing to it; wait for that, or stop it."
-        elif "not a database" in words or "malformed" in words or "no such table" in words:
-            cure = "It is not a journal of fewer, or it is damaged: remove it, or choose another folder."
-        raise StudyError(f"The journal {path} cannot be {done}: {words}. {cure}") from error
+        elif _tells_of_damage(error):
+            cure = f"It is not a journal of fewer, or it is damaged. {_cure(path)}"
+        raise StudyError(f"The journal {path} cannot be {done}: {error}. {cure}") from error
+
+
+def _full(path: Path) -> bool:
+    from shutil import disk_usage
+
+    return disk_usage(path.parent).free < _FULL
+
+
+def _cure(path: Path) -> str:
+    return f"Remove the study with `fewer rm {path.parent}`, and run it again."
 
 
 def _now() -> str:

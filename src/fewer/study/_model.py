@@ -4,15 +4,15 @@ Where preparation works column by column, the model is fitted on the chosen colu
 Where holes are filled from what other columns say, all are needed.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewer._estimators import columns_known_as
+from fewer._estimators import columns_known_as, write_whole
 from fewer.extract import with_components
+from fewer.study._checked_file import digest, read_checked, write_checked
 from fewer.study._coded import decoded
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fewer.study._plan import Plan
     from fewer.study._study_data import StudyData
 
-VERSION = 1
+VERSION = 2
 
 # Types inside of the learners of a study that skops does not know by itself; they hold numbers and run nothing.
 _PARTS_OF_LEARNERS = frozenset(
@@ -79,7 +79,8 @@ class StudyModel:
         import skops.io
 
         path = Path(path)
-        skops.io.dump(self.pipeline, path)
+        pipeline = skops.io.dumps(self.pipeline)
+        write_whole(path, pipeline)
         about = {
             "version": VERSION,
             "columns": list(self.columns),
@@ -87,8 +88,9 @@ class StudyModel:
             "form": self.form,
             "target": self.target,
             "task": self.task,
+            "pipeline": digest(pipeline),
         }
-        path.with_suffix(".json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_checked(path.with_suffix(".json"), about)
 
     @classmethod
     def load(cls, path: "str | Path") -> "StudyModel":
@@ -96,23 +98,23 @@ class StudyModel:
         import skops.io
 
         path = Path(path)
+        about = read_checked(path.with_suffix(".json"))
+        if about.pop("version", None) != VERSION:
+            raise StudyError(f"The model {path} was written by another version of fewer; run the study again.")
         try:
-            about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-            asked_for = skops.io.get_untrusted_types(file=path)
+            whole = path.read_bytes()
+            if digest(whole) != about.pop("pipeline"):
+                raise StudyError(f"it is damaged. Run `fewer resume {path.parent}` to write it again.")
+            asked_for = skops.io.get_untrusted_types(data=whole)
         except (OSError, ValueError, KeyError) as error:
             raise StudyError(f"The model {path} cannot be read: {error}") from None
-        if about.get("version") != VERSION:
-            raise StudyError(
-                f"The model {path} has the form {about.get('version')!r}; this version reads form {VERSION}."
-            )
         strangers = [name for name in asked_for if name not in _PARTS_OF_LEARNERS and not _is_own_type(name)]
         if strangers:
             raise StudyError(
                 f"The model {path} holds types that no study writes ({', '.join(strangers[:3])}), so it is not "
                 "loaded: it could run anything."
             )
-        pipeline = skops.io.load(path, trusted=asked_for)
-        about.pop("version")
+        pipeline = skops.io.loads(whole, trusted=asked_for)
         return cls(pipeline, tuple(about.pop("columns")), tuple(about.pop("kinds")), **about)
 
 

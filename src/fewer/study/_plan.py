@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
+from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
 from fewer.study._errors import StudyError
 from fewer.study._imputers import IMPUTERS, imputer_named
 
@@ -118,18 +119,24 @@ class Plan:
         }
 
     def to_json(self) -> str:
-        """The plan as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+        """The plan as JSON, with a checksum."""
+        return json.dumps(with_checksum(self.to_dict()), indent=2, ensure_ascii=False)
 
     def save(self, path: "str | Path") -> None:
-        """Write the plan as JSON."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        """Write the plan as JSON, with a checksum."""
+        write_checked(path, self.to_dict())
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Plan":
         """The plan that ``to_dict`` has written."""
         if not isinstance(data, Mapping):
             raise StudyError("This is not a plan of fewer.")
+        if not matches_checksum(data):
+            raise StudyError(
+                "This plan does not match its checksum: it is damaged, or it was changed since it was written. To use "
+                f"a plan that you have changed yourself, remove its entry {CHECKSUM!r}."
+            )
+        data = without_checksum(data)
         if data.get("version") != VERSION:
             raise StudyError(
                 f"This plan has the form {data.get('version')!r}, and this version of fewer reads form {VERSION}; make "
@@ -267,6 +274,7 @@ def make_plan(
         reading=dict(reading or {}),
     )
     _check_plan(plan)
+    _check_folds(plan, data)
     return plan
 
 
@@ -362,6 +370,26 @@ def _check_plan(plan: Plan) -> None:
             f"best, and a test at the level of {1 - plan.confidence:.3g} asks for less. Take {fewest:,} or more, or 0 "
             "for no tests."
         )
+
+
+def _check_folds(plan: Plan, data: "StudyData") -> None:
+    """Whether the rows of this table can be split so."""
+    import numpy as np
+
+    from fewer.study._work import table_folds
+
+    if plan.splitting == "stratified":
+        labels, counts = np.unique(np.asarray(data.dataset.y), return_counts=True)
+        if counts.min() < 2:
+            raise StudyError(
+                f"The class {str(labels[counts.argmin()])!r} of {plan.target!r} has one row, which cannot be in both a "
+                "training set and a test fold. Leave the row out, or join classes."
+            )
+        if plan.n_folds > counts.max():
+            raise StudyError(
+                f"No class of {plan.target!r} has more than {counts.max()} rows, too few for {plan.n_folds} folds."
+            )
+    table_folds(plan, data, n_repeats=1)
 
 
 def fewest_permutations(confidence: float) -> int:

@@ -89,7 +89,7 @@ def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:
     """Scores of all candidates; an error when none of the ways to reduce could be run."""
     ratio = float(np.mean([len(fold.test) / len(fold.train) for folds in bench.repeats for fold in folds]))
     scores = read_scores(journal, plan, ratio)
-    if not scores.reduced or not scores.with_everything:
+    if scores.without_baseline or not scores.reduced or not scores.with_everything:
         if not scores.failures:
             raise StudyError(
                 "In some folds one column varies and no other, so there is nothing to choose among. Give fewer folds, "
@@ -150,15 +150,36 @@ def _test(
     bench: Bench, journal: "Journal", scores: AllScores, null: Null, *, engine: "Engine", progress: Progress
 ) -> None:
     """Randomised tables, in batches, until enough did as well as the real one or the plan's number is reached."""
-    observed = observed_score(scores, null)
-    candidate = scores.winner.number
     words = {"labels": "Permuting labels", "features_within_class": "Permuting within classes"}[null]
-    for start in range(0, bench.plan.n_permutations, _BATCH):
-        numbers = range(start, min(start + _BATCH, bench.plan.n_permutations))
-        work = [NullWork(null, number, candidate) for number in numbers]
+    candidate, done = scores.winner.number, 0
+    for stop in batch_ends(bench.plan.n_permutations):
+        work = [NullWork(null, number, candidate) for number in range(done, stop)]
         _do(do_null, work, bench, journal, engine=engine, progress=progress, description=words)
-        if sum(score >= observed for score in null_scores(journal, null, candidate, numbers.stop)) >= ENOUGH:
+        if is_decided(null_scores(journal, null, candidate, stop), observed_score(scores, null)):
             return
+        done = stop
+
+
+def tested(journal: "Journal", scores: AllScores, null: Null) -> list[float] | None:
+    """Scores on the randomised tables of a test that is over; None if some of them are not finished."""
+    found: list[float] = []
+    for stop in batch_ends(scores.plan.n_permutations):
+        found = null_scores(journal, null, scores.winner.number, stop)
+        if len(found) < stop:
+            return None
+        if is_decided(found, observed_score(scores, null)):
+            break
+    return found
+
+
+def batch_ends(n_permutations: int) -> list[int]:
+    """Numbers of randomised tables after which a test looks whether it is over."""
+    return [min(start + _BATCH, n_permutations) for start in range(0, n_permutations, _BATCH)]
+
+
+def is_decided(found: list[float], observed: float) -> bool:
+    """Whether so many randomised tables did as well as the real one that a test is over."""
+    return sum(score >= observed for score in found) >= ENOUGH
 
 
 def observed_score(scores: AllScores, null: Null) -> float:

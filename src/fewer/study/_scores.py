@@ -118,6 +118,11 @@ class AllScores:
     candidates: tuple[CandidateScores, ...]
     failures: dict[str, str]
 
+    @property
+    def without_baseline(self) -> bool:
+        """Whether the candidate that does not look at the features could not be run."""
+        return not any(self.plan.candidates[c.number].is_simplest for c in self.candidates)
+
     @cached_property
     def simplest(self) -> CandidateScores:
         """The candidate that does not look at the features."""

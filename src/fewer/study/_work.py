@@ -23,11 +23,13 @@ from fewer.evaluate import (
     score_sizes,
 )
 from fewer.study._candidates import Candidate
+from fewer.study._errors import StudyError
 from fewer.study._notes import Note, each_once, noted
 from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._preparation import fit_prepared, preparation, prepared_names, prepared_rows
 from fewer.study._study_data import StudyData
+from fewer.study._wording import counted
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -83,7 +85,7 @@ class Bench:
     def __init__(self, plan: Plan, data: StudyData, repeats: list[list[Fold]] | None = None) -> None:
         self.plan = plan
         self.data = data
-        self.repeats = study_folds(plan, data, data.dataset.y, plan.seed) if repeats is None else repeats
+        self.repeats = table_folds(plan, data) if repeats is None else repeats
         self._last: tuple[tuple[int, int, bool], PreparedFold] | None = None
 
     def prepared(self, repeat: int, fold: int, *, counts: bool = False) -> "PreparedFold":
@@ -120,6 +122,18 @@ def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: bool = 
     return PreparedFold(X_train, X_test, prepared_names(prepare, dataset), notes)
 
 
+def table_folds(plan: Plan, data: StudyData, *, n_repeats: int | None = None) -> list[list[Fold]]:
+    """Folds of the table itself; an error with what to do if they cannot be made."""
+    try:
+        return study_folds(plan, data, data.dataset.y, plan.seed, n_repeats=n_repeats)
+    except ValueError as error:
+        reason = str(error).partition(". ")[0].rstrip(".")
+        raise StudyError(
+            f"The rows cannot be split into {plan.n_folds} folds ({plan.splitting}): {reason}. Give fewer folds "
+            "(--folds N), or leave out the rows of classes that are too rare for them."
+        ) from None
+
+
 def study_folds(plan: Plan, data: StudyData, y: Any, seed: int, *, n_repeats: int | None = None) -> list[list[Fold]]:
     """Folds of each repeat, as the plan has them, for this target."""
     from sklearn.model_selection import TimeSeriesSplit
@@ -149,6 +163,8 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
         rows = bench.prepared(work.repeat, work.fold, counts=candidate.for_counts)
         with noted() as notes, columns_known_as(rows.names):
             found = scored(candidate, rows, bench.data.dataset.y, fold, bench.plan, seed_of(bench.plan, work.key))
+    if not np.isfinite(found["scores"]).all():
+        raise ValueError(f"{bench.plan.scoring} is not defined on a test fold of {counted(len(fold.test), 'row')}")
     told = each_once([*rows.notes, *notes])
     return found | {"notes": told} if told else found
 

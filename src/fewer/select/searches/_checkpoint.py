@@ -16,6 +16,7 @@ from typing import Any
 import joblib
 import numpy as np
 
+from fewer._estimators import write_whole
 from fewer.select.objectives._objective import Objective, SubsetScorer
 
 _FORMAT = "fewer search checkpoint 1"
@@ -60,7 +61,7 @@ class Checkpoint:
         if path.is_dir():
             raise ValueError(f"checkpoint={str(path)!r} is a folder; it must be a file.")
         if not path.exists() or path.stat().st_size == 0:
-            _write_whole(path, json.dumps(header) + "\n")
+            write_whole(path, json.dumps(header) + "\n")
         with path.open("rb") as file:
             lines = file.read().split(b"\n")
         found = _header(lines[0], path)
@@ -156,10 +157,3 @@ def _header(line: bytes, path: Path) -> dict[str, Any]:
             "alone. Name another file, or delete it."
         )
     return found
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file at one stroke: there is never half of it."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

@@ -1,0 +1,106 @@
+"""Workers end with the process that started them, however it ends, and nothing stays in the temporary folder."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fewer.engine import Engine
+from fewer.engine._payload import SharedPackage, mapped_package, packed, unpacked
+
+SCRIPT = """
+import ctypes, os, sys, time
+from pathlib import Path
+from fewer.engine import Engine
+
+def work(task, places):
+    Path(places, str(os.getpid())).touch()
+    if task == 0:
+        time.sleep(600)
+    else:
+        ctypes.PyDLL(None).sleep(600)  # keeps the interpreter's lock: no Python code runs in the worker meanwhile
+
+with Engine.local(2) as engine:
+    list(engine.run(work, range(2), shared=sys.argv[1]))
+"""
+
+
+def runs(pid):
+    """Whether a process is alive; one that has ended and that nobody has asked about is not."""
+    try:
+        return Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends workers inside of compiled code")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_of_a_killed_process_end_and_leave_no_temporary_file(tmp_path, how):
+    script, places, temporary = tmp_path / "script.py", tmp_path / "places", tmp_path / "tmp"
+    script.write_text(SCRIPT)
+    places.mkdir()
+    temporary.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, script, places], env={**os.environ, "TMPDIR": str(temporary)}, start_new_session=True
+    )
+    try:
+        while len(list(places.iterdir())) < 2:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(how)
+        process.wait(timeout=60)
+        workers = [path.name for path in places.iterdir()]
+        deadline = time.monotonic() + 60  # of the 600 seconds that the tasks take
+        while any(map(runs, workers)):
+            assert time.monotonic() < deadline, "the workers go on without their process"
+            time.sleep(0.02)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert list(temporary.glob("fewer-*")) == []
+
+
+def test_a_worker_outlives_the_run_that_it_was_started_for():
+    with Engine.local(2) as engine:
+        first = {outcome.worker for outcome in engine.run(abs, range(4))}
+        time.sleep(0.1)  # the threads of the first run have ended
+        second = {outcome.worker for outcome in engine.run(abs, range(4))}
+    assert second <= first
+
+
+def test_a_later_package_is_not_taken_for_an_earlier_one_in_the_same_place():
+    first = SharedPackage(packed(1))
+    place = first.place
+    first.close()
+    second = SharedPackage(packed(2))
+    assert place != second.place
+    assert unpacked(mapped_package(Path(second.place.path))) == 2
+    second.close()
+
+
+def test_where_open_files_have_no_path_the_package_is_in_a_folder_until_it_is_closed(monkeypatch, tmp_path):
+    monkeypatch.setattr("fewer.engine._payload.sys.platform", "darwin")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    package = SharedPackage(packed(np.arange(3)))
+    assert list(unpacked(mapped_package(Path(package.place.path)))) == [0, 1, 2]
+    assert len(list(tmp_path.iterdir())) == 1
+    package.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_shared_data_that_finds_no_room_names_the_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def full(package, file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("fewer.engine._payload.write_package", full)
+    with pytest.raises(OSError, match=rf"No space left.*cannot be written to {tmp_path}.*TMPDIR"):
+        SharedPackage(packed(1))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,220 @@
+"""A study whose process ends at a chosen write, or at a random moment, and that is then run again.
+
+Run as a script, because it forks: a process that has imported everything and has no threads. It prints one JSON object
+with what it saw, for the tests beside it.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import sys
+import time
+import traceback
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+import fewer.report
+from fewer.facade import carry_out
+from fewer.io import Dataset
+from fewer.study import Journal, Plan, StudyFolder, make_plan, study_data, study_state
+from fewer.study import _journal as journal_module
+
+DIED = 77
+
+
+def small_study(n_permutations=0):
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(24) % 2)
+    X = rng.normal(size=(24, 4)) + 1.5 * y[:, None] * (np.arange(4) < 2)
+    columns = {f"x{place}": column for place, column in enumerate(X.T)}
+    data = study_data(Dataset.from_frame(columns | {"state": np.array(["ill", "well"])[y]}, target="state"))
+    effort = {"n_folds": 2, "n_repeats": 1, "n_permutations": n_permutations}
+    return make_plan(data, preset="quick", methods=["anova"], learners=["ridge"], **effort), data
+
+
+class Deadline:
+    """Counts what is about to be written in a folder, and ends the process before the write of a given number."""
+
+    def __init__(self, folder, last):
+        self.folder, self.last, self.seen = str(folder), last, []
+        sys.addaudithook(self.audited)
+        whole_fsync, connected = os.fsync, journal_module._connected
+
+        def fsync(file):
+            if os.readlink(f"/proc/self/fd/{file}").endswith(".new"):
+                self.count("fsync", lambda: os.ftruncate(file, os.fstat(file).st_size // 2))
+            whole_fsync(file)
+
+        def traced(*arguments):
+            connection = connected(*arguments)
+            connection.set_trace_callback(self.stated)
+            return connection
+
+        os.fsync, journal_module._connected = fsync, traced
+
+    def audited(self, event, arguments):
+        if event in ("open", "os.rename", "os.remove", "os.mkdir") and arguments:
+            path, *more = map(str, arguments)
+            reads = event == "open" and not int(arguments[2]) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            if self.folder in path and not reads:
+                self.count(f"{event} {Path(path).name} {Path(more[0]).name if event == 'os.rename' else ''}".strip())
+
+    def stated(self, sql):
+        if not sql.startswith(("SELECT", "PRAGMA query_only", "PRAGMA quick_check", "PRAGMA synchronous")):
+            self.count(" ".join(sql.split()[:3]))
+
+    def count(self, what, before_the_end=lambda: None):
+        self.seen.append(what)
+        if len(self.seen) == self.last:
+            before_the_end()
+            os._exit(DIED)
+
+
+def in_a_fork(call):
+    """Process id of a fork that makes a call and ends."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        call()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def ended(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def kept(folder):
+    """All that a user keeps of a study and that does not depend on the clock."""
+    return {path.name: path.read_text() for path in (folder.findings, folder.plan, folder.features)}
+
+
+def check_whole(folder, truth):
+    """Whatever a study has under its name is whole, and as it should be."""
+    for name, text in truth.items():
+        path = folder.path / name
+        assert not path.exists() or path.read_text() == text, f"{name} is not whole"
+    assert not folder.model.exists() or zipfile.is_zipfile(folder.model)
+    assert not folder.report.exists() or folder.report.read_text() == PAGE
+    if folder.exists:
+        state = study_state(folder.path)
+        assert state.owner is None, "the lock of a process that has ended is held"
+        with Journal.read(folder.journal) as journal:
+            assert journal.n_damaged == 0
+            assert isinstance(journal.plan, Plan)
+    if folder.journal.exists():
+        assert sqlite3.connect(folder.journal).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+PAGE = "<p>A report</p>\n" * 500
+
+
+class Studies:
+    """Runs of one small study in folders of a root."""
+
+    def __init__(self, root, n_permutations=0, n_jobs=1):
+        self.root, self.n_jobs = root, n_jobs
+        self.plan, self.data = small_study(n_permutations)
+        fewer.report.study_page = lambda *_: PAGE  # the real one takes longer than the study
+        folder = self.folder("truth")
+        self.run(folder)
+        self.truth = kept(folder)
+
+    def folder(self, name):
+        shutil.rmtree(self.root / name, ignore_errors=True)
+        return StudyFolder(self.root / name)
+
+    def run(self, folder):
+        carry_out(self.plan, self.data, folder, n_jobs=self.n_jobs)
+
+    def run_until(self, folder, last):
+        def call():
+            deadline = Deadline(folder.path, last)
+            self.run(folder)
+            (self.root / "writes.json").write_text(json.dumps(deadline.seen))
+
+        return ended(in_a_fork(call))
+
+    def finished_in(self, folder):
+        assert ended(in_a_fork(lambda: self.run(folder))) == 0, "it cannot be run again"
+        check_whole(folder, self.truth)
+        return kept(folder) == self.truth
+
+    def writes(self):
+        """What is written in an undisturbed run, in order."""
+        assert self.run_until(self.folder("writes"), 0) == 0
+        return json.loads((self.root / "writes.json").read_text())
+
+    def ended_at_each_write_in_a_chain(self):
+        """Run r of one folder ends at its r-th write, until one comes to its end."""
+        folder, runs = self.folder("chain"), 0
+        while True:
+            runs += 1
+            code = self.run_until(folder, runs)
+            check_whole(folder, self.truth)
+            if code != DIED:
+                return {"runs": runs, "equal": code == 0 and kept(folder) == self.truth}
+
+    def ended_at_each_write(self):
+        """A fresh study for every write: ended there, and run again."""
+        n, equal = len(self.writes()), 0
+        for last in range(1, n + 1):
+            folder = self.folder("fresh")
+            assert self.run_until(folder, last) == DIED
+            check_whole(folder, self.truth)
+            equal += self.finished_in(folder)
+        return {"writes": n, "equal": equal}
+
+    def killed(self, n, seed):
+        """Killed at random moments, in one folder until it is finished, then in the next."""
+        chance, kills, studies, equal = random.Random(seed), 0, 0, 0
+        started = time.monotonic()
+        assert ended(in_a_fork(lambda: self.run(self.folder("timed")))) == 0
+        takes = time.monotonic() - started
+        while kills < n:
+            folder = self.folder("killed")
+            studies += 1
+            for _ in range(min(3, n - kills)):
+                child = in_a_fork(lambda where=folder: self.run(where))
+                time.sleep(chance.uniform(0, takes))
+                os.kill(child, signal.SIGKILL)
+                kills += ended(child) == -signal.SIGKILL
+                check_whole(folder, self.truth)
+            equal += self.finished_in(folder)
+        return {"kills": kills, "studies": studies, "equal": equal}
+
+
+def main():
+    words = argparse.ArgumentParser()
+    words.add_argument("root", type=Path)
+    words.add_argument("--chain", action="store_true")
+    words.add_argument("--writes", action="store_true")
+    words.add_argument("--kills", type=int, default=0)
+    words.add_argument("--seed", type=int, default=0)
+    words.add_argument("--permutations", type=int, default=0)
+    words.add_argument("--jobs", type=int, default=1)
+    asked = words.parse_args()
+    studies = Studies(asked.root, asked.permutations, asked.jobs)
+    seen = {"n_writes": len(studies.writes()), "written": sorted(set(studies.writes()))}
+    if asked.chain:
+        seen["chain"] = studies.ended_at_each_write_in_a_chain()
+    if asked.writes:
+        seen["each"] = studies.ended_at_each_write()
+    if asked.kills:
+        seen["killed"] = studies.killed(asked.kills, asked.seed)
+    print(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main()
