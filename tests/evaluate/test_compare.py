@@ -214,7 +214,7 @@ def test_pairs_compared_by_wilcoxon_are_not_told_a_critical_difference():
     assert "critical difference" not in repr(compare_methods(scores, test="wilcoxon"))
 
 
-@pytest.mark.parametrize("n_sets", [3, 6, 10, 13])
+@pytest.mark.parametrize("n_sets", [3, 6, 9])
 def test_exact_p_values_of_the_signed_rank_test_are_those_of_scipy(n_sets):
     rng = np.random.default_rng(n_sets)
     for digits in (0, 1, 8):  # zeros and ties, ties, neither

@@ -63,6 +63,7 @@ def test_probabilistic_pca_of_a_complete_table_has_its_closed_form(figure):
 
 
 @pytest.mark.claim("pca-missing", 2)
+@pytest.mark.slow
 def test_the_methods_rank_as_in_the_paper_where_rows_are_many(figure):
     found = {name: mean_errors(SMALL_30, range(5), method=name)[0] for name in ("vb", "ppca", "map", "ls-imputation")}
     figure(", ".join(f"{name} {error:.2f}" for name, error in found.items()))

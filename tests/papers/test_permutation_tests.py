@@ -103,6 +103,7 @@ def check_easy_set(X, y, figure, **options):
 
 
 @pytest.mark.claim("permutation-tests", 2)
+@pytest.mark.slow
 def test_iris_has_classes_but_no_use_for_interactions(figure):
     check_easy_set(*load_iris(return_X_y=True), figure, cv=3, n_permutations=19, n_repeats=2)
 
@@ -121,6 +122,7 @@ def correlated_gaussians(rho, seed):
 
 
 @pytest.mark.claim("permutation-tests", 3)
+@pytest.mark.slow
 def test_strong_correlation_is_used_by_all_but_naive_bayes(figure):
     X, y = correlated_gaussians(0.8, seed=0)
     options = {"null": "features_within_class", "n_permutations": 19, "n_repeats": 2, "cv": 4, "random_state": 0}
@@ -164,6 +166,7 @@ def null_rejection_rates(n_sets, n_permutations=99):
 
 
 @pytest.mark.claim("permutation-tests", 4)
+@pytest.mark.slow
 def test_both_tests_hold_their_level_on_some_sets():
     labels, features = null_rejection_rates(25, n_permutations=39)
     assert labels <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 25)
@@ -255,6 +258,7 @@ def check_balance(figure, **options):
 
 
 @pytest.mark.claim("permutation-tests", 8)
+@pytest.mark.slow
 def test_balance_needs_its_columns_together(figure):
     check_balance(figure, cv=4, n_permutations=19, n_repeats=1)
 

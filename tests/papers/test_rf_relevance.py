@@ -43,6 +43,7 @@ def mean_best_gain(n_rows, n_minority):
 
 
 @pytest.mark.claim("rf-relevance", 1)
+@pytest.mark.slow
 def test_lower_bound_and_exact_level_equal_enumeration(figure):
     even = np.arange(2, 41, 2)
     lower = chance_gain_bounds(even)[0]

@@ -127,6 +127,7 @@ def test_the_best_of_a_grid_looks_good_on_pure_noise_and_is_not(figure):
 
 
 @pytest.mark.claim("selection-bias", 5)
+@pytest.mark.slow
 def test_the_best_of_a_small_grid_is_optimistic_on_pure_noise(figure):
     grid = {"C": [0.1, 1000.0], "gamma": [0.01, 0.1, 1.0]}
     flat, nested = np.mean([flat_and_nested_error(seed, grid) for seed in range(3)], axis=0)
@@ -186,6 +187,7 @@ def test_a_criterion_of_less_variance_chooses_steadier_and_better(figure):
 
 
 @pytest.mark.claim("selection-bias", 7)
+@pytest.mark.slow
 def test_many_splits_choose_steadier_and_better_than_one(figure):
     grid = {"reg": np.exp(np.arange(-8, 6.1, 2.0)), "gamma": np.exp(np.arange(-3, 4.1, 1.0))}
     spread, errors = choices_by_splits(10, (1, 12), grid)

@@ -13,6 +13,7 @@ from fewer.select import IndependentRanking, NearestNeighbourObjective, Sequenti
 
 
 @pytest.mark.claim("slides", 1)
+@pytest.mark.slow
 def test_the_worst_single_column_belongs_to_the_best_pair(figure):
     learner = LinearDiscriminantAnalysis()
     found, fooled, last, errors, naive_errors = 0, 0, 0, [], []
