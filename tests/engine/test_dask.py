@@ -3,6 +3,7 @@ import pickle
 import signal
 import threading
 import time
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -16,20 +17,34 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed: 
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    ) as cluster:
-        yield cluster
+def clusters():
+    """The clusters of this module, the one in use last: on a busy machine, Dask may give up a worker for good."""
+    with ExitStack() as stack:
+        started = []
+
+        def start():
+            options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "silence_logs": 50}
+            started.append(stack.enter_context(distributed.LocalCluster(n_workers=2, **options)))
+
+        start()
+        yield started, start
+
+
+@pytest.fixture
+def cluster(clusters):
+    """A cluster with two workers; one may still be on its way back from the test before."""
+    started, start = clusters
+    with distributed.Client(started[-1], set_as_default=False) as client:
+        try:
+            client.wait_for_workers(2, timeout=30)
+        except TimeoutError:
+            start()
+    return started[-1]
 
 
 @pytest.fixture
 def engine(cluster):
     with Engine.dask(cluster.scheduler_address) as engine:
-        patience = time.monotonic() + 60
-        while engine.n_workers < 2:  # one may still be on its way back from the test before
-            assert time.monotonic() < patience, "a worker of the cluster has not come back"
-            time.sleep(0.05)
         yield engine
 
 

@@ -237,3 +237,22 @@ def test_an_engine_inside_a_task_works():
 
     with Engine.local(2) as engine:
         assert [outcome.unwrap() for outcome in engine.run(nested, range(2)).collect()] == [3, 3]
+
+
+def test_short_tasks_run_in_this_process():
+    with Engine.local(2) as engine:
+        outcomes = engine.run(abs, range(-20, 0), short_tasks=True).collect()
+    assert [outcome.value for outcome in outcomes] == list(range(20, 0, -1))
+    assert {outcome.worker for outcome in outcomes} == {"this process"}
+
+
+def test_tasks_that_are_not_short_after_all_go_on_in_workers(monkeypatch):
+    monkeypatch.setattr("fewer.engine._local._START_SECONDS", 0.0)
+    with Engine.local(2) as engine:
+        outcomes = engine.run(abs, range(-20, 0), short_tasks=True).collect()
+        again = engine.run(abs, [-1], short_tasks=True).collect()
+    assert [outcome.value for outcome in outcomes] == list(range(20, 0, -1))
+    workers = [outcome.worker for outcome in outcomes]
+    assert workers[0] == "this process"
+    assert "this process" not in workers[5:]
+    assert again[0].worker != "this process"  # workers that have started serve the next run

@@ -9,7 +9,14 @@ import pytest
 from scipy import stats
 
 from fewer.evaluate import compare_methods
-from fewer.evaluate._compare import _rank_tests, critical_difference, holm_adjusted, maximal_cliques, ranks_of
+from fewer.evaluate._compare import (
+    _rank_tests,
+    critical_difference,
+    exact_signed_rank_p_value,
+    holm_adjusted,
+    maximal_cliques,
+    ranks_of,
+)
 
 # Table 6 of Demšar (2006): AUC of C4.5 with its parameters m and cf left alone or tuned, on 14 data sets.
 DEMSAR = pd.DataFrame(
@@ -205,3 +212,12 @@ def test_pairs_compared_by_wilcoxon_are_not_told_a_critical_difference():
     assert "critical difference" in repr(compare_methods(scores))
     assert "pairs by Wilcoxon's test" in repr(compare_methods(scores, test="wilcoxon"))
     assert "critical difference" not in repr(compare_methods(scores, test="wilcoxon"))
+
+
+@pytest.mark.parametrize("n_sets", [3, 6, 10, 13])
+def test_exact_p_values_of_the_signed_rank_test_are_those_of_scipy(n_sets):
+    rng = np.random.default_rng(n_sets)
+    for digits in (0, 1, 8):  # zeros and ties, ties, neither
+        differences = np.round(rng.normal(0.4, 1.0, size=n_sets), digits)
+        expected = stats.wilcoxon(differences, zero_method="zsplit", method=stats.PermutationMethod(n_resamples=10_000))
+        assert exact_signed_rank_p_value(differences) == pytest.approx(expected.pvalue)

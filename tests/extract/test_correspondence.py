@@ -309,6 +309,12 @@ def test_a_perfect_fit_is_told():
     np.testing.assert_allclose(sparse_model.transform(sparse.csr_array(X)), dense_model.transform(X), atol=1e-8)
 
 
+def test_classes_with_one_mean_have_the_priors_as_probabilities():
+    X = np.array([[1.0, 2], [3, 4], [1, 2], [3, 4], [1, 2], [3, 4]])
+    found = OptimalScoringLDA().fit(X, [0, 0, 1, 1, 1, 1]).predict_proba(X)
+    np.testing.assert_allclose(found, np.tile([1 / 3, 2 / 3], (6, 1)), rtol=1e-6)
+
+
 def test_optimal_scoring_refuses_what_does_not_fit():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="not both"):

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from sklearn.datasets import load_wine
 
 from fewer.datasets import make_independent_sources
 from fewer.extract import KurtosisICA
@@ -22,6 +23,14 @@ def test_kurtosis_is_that_of_the_distributions():
     np.testing.assert_allclose(ica.kurtosis_, [3, 0, -1.2], atol=0.35)
     np.testing.assert_allclose(ica.kurtosis_, stats.kurtosis(ica.transform(X)), atol=0.1)
     assert ica.distinct_.all()
+
+
+def test_kurtosis_is_that_of_the_components_where_the_columns_are_no_mixture_of_sources():
+    X = load_wine().data
+    with pytest.warns(UserWarning, match="equal kurtosis"):
+        ica = KurtosisICA().fit(X)
+    np.testing.assert_allclose(ica.kurtosis_, stats.kurtosis(ica.transform(X)), rtol=1e-6, atol=1e-6)
+    assert ica.kurtosis_.min() >= -2  # no distribution has less
 
 
 def test_components_are_uncorrelated_with_unit_variance():

@@ -14,7 +14,13 @@ from sklearn.model_selection import LeaveOneOut, ShuffleSplit, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.preprocessing import scale
 
-from fewer.extract import RegularizedFisher, RegularizedFisherCV, discriminant_scores_matrix, with_components
+from fewer.extract import (
+    KernelRegularizedFisher,
+    RegularizedFisher,
+    RegularizedFisherCV,
+    discriminant_scores_matrix,
+    with_components,
+)
 
 
 def table(n_rows=90, n_columns=20, n_classes=3, seed=0):
@@ -78,8 +84,18 @@ def test_other_classifiers_are_scikit_learns_along_the_directions(classifier, pe
     X, y = load_digits(return_X_y=True)
     model = RegularizedFisher(alpha=100, classifier=classifier).fit(X[:300], y[:300])
     peer.fit(model.transform(X[:300]), y[:300])
-    agreement = np.mean(model.predict(X[300:]) == peer.predict(model.transform(X[300:])))
-    assert agreement == 1 if classifier == "neighbour" else agreement > 0.99  # priors differ a little between classes
+    assert (model.predict(X[300:]) == peer.predict(model.transform(X[300:]))).all()
+
+
+@pytest.mark.parametrize("model", [RegularizedFisher, RegularizedFisherCV, KernelRegularizedFisher])
+def test_the_nearest_centre_does_not_depend_on_the_sizes_of_the_classes(model):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [450, 50])
+    X = rng.normal(size=(500, 6)) + 0.6 * y[:, None]
+    found = model(classifier="centroid").fit(X, y)
+    nearest = NearestCentroid().fit(found.transform(X), y).predict(found.transform(X))
+    assert (found.predict(X) == nearest).all()
+    assert (nearest == 1).sum() > 50
 
 
 def test_auto_takes_singular_values_only_where_products_lose_digits(monkeypatch):

@@ -48,6 +48,41 @@ def test_a_candidate_that_fails_is_named_and_the_others_are_timed(plan, data, mo
         time_estimate(plan, data)
 
 
+class Clock:
+    """Time passes by what a fold is said to cost, and not otherwise."""
+
+    def __init__(self, monkeypatch, cost):
+        self.now, self.folds = 0.0, []
+        monkeypatch.setattr(estimate.time, "perf_counter", lambda: self.now)
+
+        def do_fold(work, bench):
+            self.folds.append(bench.data.dataset.shape)
+            self.now += cost(*bench.data.dataset.shape)
+
+        monkeypatch.setattr(estimate, "do_fold", do_fold)
+
+
+@pytest.mark.parametrize(("unit", "largest"), [(1e-9, 400), (1e-7, 200), (1e-5, 50)])
+def test_a_slow_candidate_is_timed_on_parts_of_the_table(unit, largest, make_table, monkeypatch):
+    data = study_data(make_table(n_rows=800, n_columns=400))
+    parts = estimate._parts(estimate.Bench(make_plan(data, preset="quick"), data))
+    clock = Clock(monkeypatch, lambda n, p: unit * (n * p) ** 1.2)
+    seconds = estimate._seconds_of_a_fold(estimate.FoldWork(1, 0, 0), parts, limit=0.2, warm=set())
+    assert max(p for _, p in clock.folds) == largest
+    assert seconds == pytest.approx(unit * (800 * 400) ** 1.2)
+
+
+def test_parts_of_the_table_have_all_classes_in_their_proportions(make_table):
+    data = study_data(make_table(n_rows=400, n_columns=12))
+    *parts, whole = estimate._parts(estimate.Bench(make_plan(data, preset="quick"), data))
+    assert whole.data is data
+    train = parts[-1].repeats[0][0].train
+    assert len(train) == 160
+    y = parts[-1].data.dataset.y[train]
+    for label in data.dataset.classes:
+        assert (y == label).mean() == pytest.approx((data.dataset.y == label).mean(), abs=0.03)
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(0.2, "1 second"), (89.4, "89 seconds"), (90, "2 minutes"), (5399, "90 minutes"), (5400, "1.5 hours")],

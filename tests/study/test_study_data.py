@@ -46,7 +46,7 @@ def test_time_puts_the_rows_in_order(frame):
     data = study_data(Dataset.from_frame(frame, target="ill"), time="day")
     order = np.argsort(frame["day"].to_numpy())
     assert data.in_order_of_time
-    assert np.allclose(data.dataset.X["dose"].to_numpy(), frame["dose"].to_numpy()[order])
+    assert np.allclose(data.dataset.keep(["dose"]).X.ravel(), frame["dose"].to_numpy()[order])
     assert (data.dataset.y == frame["ill"].to_numpy()[order]).all()
 
 

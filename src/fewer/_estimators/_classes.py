@@ -1,5 +1,6 @@
 """The classes of a target, and each row's as a number."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,10 @@ class EncodedClasses(NamedTuple):
     codes: np.ndarray
 
 
-def encoded_classes(y: np.ndarray, who: str, otherwise: str = "") -> EncodedClasses:
+def encoded_classes(y: np.ndarray, who: str, otherwise: Callable[[], str] = str) -> EncodedClasses:
     """Two classes or more, and the code of each row; anything else is refused in the name of ``who``.
+
+    ``otherwise`` gives what else can be done where y holds numbers with fractions.
 
     Examples
     --------
@@ -31,7 +34,7 @@ def encoded_classes(y: np.ndarray, who: str, otherwise: str = "") -> EncodedClas
     if kind == "continuous":
         raise ValueError(
             f"Unknown label type: continuous. {who} tells classes apart, and y holds numbers with fractions; put them "
-            f"into bins first{otherwise}."
+            f"into bins first{otherwise()}."
         )
     if kind not in ("binary", "multiclass"):
         raise ValueError(

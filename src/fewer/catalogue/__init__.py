@@ -1,8 +1,13 @@
 """Every method once: what it does, when to use it, what it costs, whose it is."""
 
-from fewer.catalogue._discover import find, methods, public_objects, undeclared_estimators
-from fewer.catalogue._method import ROOMS, TASKS, TRAITS, CatalogueError, Method, card_of, method
-from fewer.catalogue._suitable import UnsuitableDataError, check_takes
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.catalogue._discover import find, methods, public_objects, undeclared_estimators
+    from fewer.catalogue._method import ROOMS, TASKS, TRAITS, CatalogueError, Method, card_of, method
+    from fewer.catalogue._suitable import UnsuitableDataError, check_takes
 
 __all__ = [
     "ROOMS",
@@ -19,3 +24,5 @@ __all__ = [
     "public_objects",
     "undeclared_estimators",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from fewer._lazy import module_of_name
 from fewer.catalogue._method import CARD, ROOMS, TASKS, TRAITS, CatalogueError, Method, card_of
 
 GROUP = "fewer.methods"
@@ -78,11 +79,13 @@ def find(name: str) -> Method:
     >>> find("kurtosisica").room
     'extract'
     """
-    # Our own come first: a study asks for them thousands of times, and a look at all installed packages is slow.
-    for catalogue in (_own, _catalogue):
-        cards = {card.name.lower(): card for card in catalogue().values()}
-        if name.lower() in cards:
-            return cards[name.lower()]
+    # Our own come first, and only the one asked for is imported: a study asks for them thousands of times.
+    own = _own_card(name.lower())
+    if own is not None:
+        return own
+    cards = {card.name.lower(): card for card in _catalogue().values()}
+    if name.lower() in cards:
+        return cards[name.lower()]
     begin = sorted(key for key in cards if key.startswith(name.lower()))[:5]
     close = [cards[key].name for key in begin or difflib.get_close_matches(name.lower(), cards, n=3, cutoff=0.5)]
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
@@ -108,6 +111,17 @@ def undeclared_estimators() -> list[str]:
         for dotted, found in public_objects()
         if inspect.isclass(found) and issubclass(found, BaseEstimator) and CARD not in vars(found)
     ]
+
+
+@cache
+def _own_card(lower_name: str) -> Method | None:
+    """The card of our own method of this name in lower case, without a look at the others."""
+    for room in ROOMS:
+        for public_name in module_of_name(f"fewer.{room}"):
+            if public_name.lower() == lower_name:
+                found = getattr(importlib.import_module(f"fewer.{room}"), public_name)
+                return card_of(found) if inspect.isclass(found) or inspect.isfunction(found) else None
+    return None
 
 
 @cache

@@ -64,24 +64,25 @@ def traits_of(dataset: "Dataset") -> dict[Trait, str]:
         more = len(holes) - 1
         others = f", as {'has' if more == 1 else 'have'} {more} other column{'' if more == 1 else 's'}" if more else ""
         traits["missing"] = f"no missing values, and {first} has {count}{others}"
-    words = [
-        name
-        for name, kind in zip(dataset.columns, dataset.kinds, strict=True)
-        if kind in ("categorical", "text", "date", "identifier")
-        and not dataset.is_sparse
-        and _holds_words(dataset, name)
-    ]
+    words = [] if dataset.is_sparse else _words_of(dataset)
     if words:
         verb = f" and {len(words) - 1} more are not" if len(words) > 1 else " is not"
         traits["categorical"] = f"numbers only, and {words[0]}{verb}"
     return traits
 
 
-def _holds_words(dataset: "Dataset", name: str) -> bool:
-    """An integer identifier is a number all the same; a string is not."""
+def _words_of(dataset: "Dataset") -> list[str]:
+    """Columns of strings, categories or dates; an integer identifier is a number all the same."""
     import polars as pl
 
-    return isinstance(dataset.X, pl.DataFrame) and not dataset.X.schema[name].is_numeric()
+    if not isinstance(dataset.X, pl.DataFrame):
+        return []
+    unusual = {
+        name
+        for name, kind in zip(dataset.columns, dataset.kinds, strict=True)
+        if kind in ("categorical", "text", "date", "identifier")
+    }
+    return [name for name, dtype in dataset.X.schema.items() if name in unusual and not dtype.is_numeric()]
 
 
 def _check_task(card: Method, dataset: "Dataset") -> None:

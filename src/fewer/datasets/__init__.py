@@ -16,26 +16,31 @@ made in one style:
   for it and in the shape in which our estimators give theirs, so that a test compares the two directly.
 """
 
-from fewer.datasets._errors import DatasetError, PackageMissingError
-from fewer.datasets._factor_classes import simulate_factor_classes
-from fewer.datasets._five_classes import make_five_classes
-from fewer.datasets._four_gaussians import make_four_gaussians
-from fewer.datasets._friedman_classes import make_friedman_classes
-from fewer.datasets._gaussian import make_gaussian
-from fewer.datasets._gaussian_design import make_gaussian_design
-from fewer.datasets._gene_blocks import make_gene_blocks
-from fewer.datasets._independent_sources import make_independent_sources
-from fewer.datasets._load import available, load
-from fewer.datasets._permuted_clusters import make_permuted_clusters
-from fewer.datasets._problem import Problem
-from fewer.datasets._record import Record
-from fewer.datasets._simple_relevance import make_simple_relevance
-from fewer.datasets._sparsified_gaussian import make_sparsified_gaussian
-from fewer.datasets._subspace_clusters import make_subspace_clusters
-from fewer.datasets._topic_words import make_topic_words
-from fewer.datasets._two_gaussians import make_two_gaussians
-from fewer.datasets._twonorm import make_twonorm
-from fewer.datasets._waveform import make_waveform
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.datasets._errors import DatasetError, PackageMissingError
+    from fewer.datasets._factor_classes import simulate_factor_classes
+    from fewer.datasets._five_classes import make_five_classes
+    from fewer.datasets._four_gaussians import make_four_gaussians
+    from fewer.datasets._friedman_classes import make_friedman_classes
+    from fewer.datasets._gaussian import make_gaussian
+    from fewer.datasets._gaussian_design import make_gaussian_design
+    from fewer.datasets._gene_blocks import make_gene_blocks
+    from fewer.datasets._independent_sources import make_independent_sources
+    from fewer.datasets._load import available, load
+    from fewer.datasets._permuted_clusters import make_permuted_clusters
+    from fewer.datasets._problem import Problem
+    from fewer.datasets._record import Record
+    from fewer.datasets._simple_relevance import make_simple_relevance
+    from fewer.datasets._sparsified_gaussian import make_sparsified_gaussian
+    from fewer.datasets._subspace_clusters import make_subspace_clusters
+    from fewer.datasets._topic_words import make_topic_words
+    from fewer.datasets._two_gaussians import make_two_gaussians
+    from fewer.datasets._twonorm import make_twonorm
+    from fewer.datasets._waveform import make_waveform
 
 __all__ = [
     "DatasetError",
@@ -61,3 +66,5 @@ __all__ = [
     "make_waveform",
     "simulate_factor_classes",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

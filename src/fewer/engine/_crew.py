@@ -35,6 +35,11 @@ class Crew:
     def size(self) -> int:
         return self._size
 
+    @property
+    def has_workers(self) -> bool:
+        """Whether worker processes have been started and wait for the next run."""
+        return bool(self._idle)
+
     def worker(self) -> WorkerProcess:
         """A worker that is ready for orders, idle or new."""
         with self._lock:

@@ -42,7 +42,9 @@ class DaskEngine(Engine):
     def n_workers(self) -> int:
         return sum(self._client.nthreads().values())
 
-    def _session(self, function: Callable[..., Any], shared: tuple[Any, ...]) -> Session:
+    def _session(
+        self, function: Callable[..., Any], shared: tuple[Any, ...], *, n_short_tasks: int | None = None
+    ) -> Session:
         package = packed((function, shared))
         try:
             self._client.wait_for_workers(1, timeout=_WAIT_FOR_WORKERS_SECONDS)

@@ -97,8 +97,13 @@ class Engine(ABC):
         """How many tasks run side by side."""
 
     @abstractmethod
-    def _session(self, function: Callable[..., Any], shared: tuple[Any, ...]) -> Session:
-        """A place for one run of ``function``; ``shared`` holds nothing, or the one thing that all tasks share."""
+    def _session(
+        self, function: Callable[..., Any], shared: tuple[Any, ...], *, n_short_tasks: int | None = None
+    ) -> Session:
+        """A place for one run of ``function``; ``shared`` holds nothing, or the one thing that all tasks share.
+
+        Where tasks are expected to be short, and their number is known, it is ``n_short_tasks``.
+        """
 
     @abstractmethod
     def _release(self) -> None:
@@ -118,6 +123,7 @@ class Engine(ABC):
         labels: Callable[[Any], str] | Iterable[str] | None = None,
         progress: bool | str | Observer = False,
         description: str = "Running",
+        short_tasks: bool = False,
     ) -> Run:
         """Run a function on many tasks.
 
@@ -139,6 +145,9 @@ class Engine(ABC):
             with the number of tasks done, their total (None when unknown) and the latest outcome.
         description : str, default="Running"
             Words beside the bar.
+        short_tasks : bool, default=False
+            Tasks are expected to take fractions of a second. On this machine they then run in this process, until those
+            left are expected to take longer than worker processes take to start.
 
         Returns
         -------
@@ -165,7 +174,9 @@ class Engine(ABC):
         if not callable(function):
             raise TypeError(f"function must be something to call with each task, not {function!r}.")
         total = len(tasks) if isinstance(tasks, Sized) else None
-        session = self._session(function, () if shared is None else (shared,))
+        session = self._session(
+            function, () if shared is None else (shared,), n_short_tasks=total if short_tasks else None
+        )
         run = Run(session, tasks, _labels_by_index(labels), lambda: display(progress, description, total))
         self._runs.add(run)
         return run

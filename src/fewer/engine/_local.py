@@ -4,7 +4,9 @@ import atexit
 import weakref
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import current_process
+from statistics import median
 from typing import Any
 
 from fewer.engine._attempt import attempt, bound
@@ -14,6 +16,10 @@ from fewer.engine._outcome import Outcome
 from fewer.engine._payload import packed, unpacked
 from fewer.engine._session import Session, Ticket
 from fewer.engine._threads import cores
+
+# Workers import what their tasks need, which takes about this long.
+_START_SECONDS = 3.0
+_TASKS_TO_JUDGE_BY = 5
 
 
 class LocalEngine(Engine):
@@ -33,9 +39,15 @@ class LocalEngine(Engine):
     def n_workers(self) -> int:
         return self._n_workers
 
-    def _session(self, function: Callable[..., Any], shared: tuple[Any, ...]) -> Session:
+    def _session(
+        self, function: Callable[..., Any], shared: tuple[Any, ...], *, n_short_tasks: int | None = None
+    ) -> Session:
         if self._n_workers == 1:
             return InlineSession(function, shared)
+        if n_short_tasks is not None and not self._crew.has_workers:
+            return PatientSession(
+                InlineSession(function, shared), partial(CrewSession, self._crew, function, shared), n_short_tasks
+            )
         return CrewSession(self._crew, function, shared)
 
     def _release(self) -> None:
@@ -81,6 +93,48 @@ class InlineSession(Session):
 
     def close(self) -> None:
         self._waiting.clear()
+
+
+class PatientSession(Session):
+    """Runs tasks in this process, and in workers from when the tasks left would take longer than workers to start."""
+
+    def __init__(self, here: InlineSession, crew: Callable[[], Session], n_tasks: int) -> None:
+        self._session: Session = here
+        self._crew: Callable[[], Session] | None = crew
+        self._left = n_tasks
+        self._seconds: list[float] = []
+
+    @property
+    def capacity(self) -> int:
+        return self._session.capacity
+
+    def submit(self, ticket: Ticket) -> None:
+        self._session.submit(ticket)
+
+    def next_outcome(self, *, wait: bool) -> Outcome | None:
+        outcome = self._session.next_outcome(wait=wait)
+        if outcome is not None and self._crew is not None:
+            self._left -= 1
+            self._seconds.append(outcome.seconds)
+            if self._workers_pay():
+                self._session, self._crew = self._crew(), None
+        return outcome
+
+    def _workers_pay(self) -> bool:
+        """Whether the tasks left are expected to take longer than workers to start.
+
+        The first tasks import and compile, so the latest ones are believed, unless the first take that long already.
+        """
+        if len(self._seconds) < _TASKS_TO_JUDGE_BY and sum(self._seconds) < _START_SECONDS:
+            return False
+        return median(self._seconds[-_TASKS_TO_JUDGE_BY:]) * self._left > _START_SECONDS
+
+    def wake(self) -> None:
+        self._session.wake()
+
+    def close(self) -> None:
+        self._crew = None
+        self._session.close()
 
 
 def _worker_count(n_jobs: int | None) -> int:

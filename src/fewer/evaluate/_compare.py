@@ -23,6 +23,8 @@ from fewer.catalogue import method
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+_MOST_SETS_WITH_ALL_SIGNS = 13  # 8,192 of them
+
 
 def ranks_of(scores: np.ndarray) -> np.ndarray:
     """Ranks of the methods on each data set, 1 for the largest score, ties shared."""
@@ -48,17 +50,39 @@ def critical_difference(k: int, n_sets: int, alpha: float) -> float:
 
 
 def wilcoxon_p_values(scores: np.ndarray) -> np.ndarray:
-    """Two-sided Wilcoxon signed-rank p-value for each pair; differences of zero count half for either side."""
+    """Two-sided Wilcoxon signed-rank p-value for each pair; differences of zero count half for either side.
+
+    Of few data sets the p-values are exact, with ties as well: all signs of the differences are gone through.
+    """
     from scipy.stats import wilcoxon
 
-    k = scores.shape[1]
+    n_sets, k = scores.shape
+    exact = exact_signed_rank_p_value if n_sets <= _MOST_SETS_WITH_ALL_SIGNS else None
     p_values = np.ones((k, k))
     for first in range(k):
         for second in range(first):
             apart = scores[:, first] - scores[:, second]
             if apart.any():
-                p_values[first, second] = p_values[second, first] = wilcoxon(apart, zero_method="zsplit").pvalue
+                p_value = exact(apart) if exact else wilcoxon(apart, zero_method="zsplit").pvalue
+                p_values[first, second] = p_values[second, first] = p_value
     return p_values
+
+
+def exact_signed_rank_p_value(differences: np.ndarray) -> float:
+    """Two-sided p-value of Wilcoxon's signed-rank test from the sums of ranks under all signs.
+
+    Examples
+    --------
+    >>> exact_signed_rank_p_value(np.array([0.1, 0.2, 0.3, 0.4]))
+    0.125
+    """
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.abs(differences))[differences != 0]
+    signs = np.arange(2 ** len(ranks))[:, None] >> np.arange(len(ranks)) & 1
+    sums = signs @ ranks  # multiples of 1/2, so that they compare without rounding
+    observed = ranks[differences[differences != 0] > 0].sum()
+    return float(min(1.0, 2 * min(np.mean(sums >= observed), np.mean(sums <= observed))))
 
 
 def holm_adjusted(p_values: np.ndarray) -> np.ndarray:

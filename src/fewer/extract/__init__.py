@@ -1,73 +1,78 @@
 """Fewer, new columns: linear, discriminant, kernel, deep."""
 
-from fewer.extract._extractor import with_components
-from fewer.extract._kurtosis_ica import KurtosisICA
-from fewer.extract._loadings import loadings
-from fewer.extract._plot_correlation_circle import plot_correlation_circle
-from fewer.extract._plot_loadings import plot_loadings
-from fewer.extract._plot_projection import plot_projection
-from fewer.extract._reconstruction_pca import ReconstructionPCA
-from fewer.extract._sparsified_random_projection import SparsifiedRandomProjection
-from fewer.extract.correspondence import (
-    CanonicalCorrespondenceAnalysis,
-    CorrespondenceAnalysis,
-    GaussianResponseModel,
-    OptimalScoringLDA,
-    cooccurrence_to_labeled,
-    plot_biplot,
-)
-from fewer.extract.fisher import (
-    GeneralizedEigenProjector,
-    KernelRegularizedFisher,
-    PenalizedKernelCCA,
-    RegularizedFisher,
-    RegularizedFisherCV,
-    discriminant_scores_matrix,
-)
-from fewer.extract.gaussian_directions import (
-    PHD,
-    SAVE,
-    SIR,
-    CPCDiscriminant,
-    CriterionCurve,
-    GaussianLRDiscriminant,
-    criterion_curve,
-)
-from fewer.extract.gradients import GradientDiffusionMap, GradientGraph, GradientLearner, GradientOuterProduct
-from fewer.extract.hdda import HDDA, HDDC
-from fewer.extract.hyperbolic import HyperbolicPCA, normalized_rbf, one_shot_nn
-from fewer.extract.information import PCAComparison, VariationalInfoMax, compare_to_pca, im_bound
-from fewer.extract.pls import (
-    PLSSB,
-    CanonicalRidge,
-    KernelPLS,
-    PLSCanonical,
-    PLSDiscriminant,
-    PLSRegressor,
-    PLSShrinkage,
-    PolynomialPLSRegressor,
-    VIPSelector,
-    pls_shrinkage,
-)
-from fewer.extract.projection_pursuit import (
-    BackwardProjectionPursuitDensity,
-    ExploratoryProjectionPursuit,
-    ForwardProjectionPursuitDensity,
-    LikelihoodRatioDiscriminant,
-    ProjectionPursuitDiscriminant,
-)
-from fewer.extract.random_projection import (
-    LandmarkFeatures,
-    MarginReport,
-    RandomProjection,
-    RandomSeparatorClassifier,
-    distortion_dim,
-    landmark_dim,
-    margin_dim,
-    margin_report,
-    perceptron_mistake_bound,
-)
-from fewer.extract.subspace_clusters import FastProjectiveClustering, SubspaceDistanceFeatures, cluster_coverage
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.extract._extractor import with_components
+    from fewer.extract._kurtosis_ica import KurtosisICA
+    from fewer.extract._loadings import loadings
+    from fewer.extract._plot_correlation_circle import plot_correlation_circle
+    from fewer.extract._plot_loadings import plot_loadings
+    from fewer.extract._plot_projection import plot_projection
+    from fewer.extract._reconstruction_pca import ReconstructionPCA
+    from fewer.extract._sparsified_random_projection import SparsifiedRandomProjection
+    from fewer.extract.correspondence import (
+        CanonicalCorrespondenceAnalysis,
+        CorrespondenceAnalysis,
+        GaussianResponseModel,
+        OptimalScoringLDA,
+        cooccurrence_to_labeled,
+        plot_biplot,
+    )
+    from fewer.extract.fisher import (
+        GeneralizedEigenProjector,
+        KernelRegularizedFisher,
+        PenalizedKernelCCA,
+        RegularizedFisher,
+        RegularizedFisherCV,
+        discriminant_scores_matrix,
+    )
+    from fewer.extract.gaussian_directions import (
+        PHD,
+        SAVE,
+        SIR,
+        CPCDiscriminant,
+        CriterionCurve,
+        GaussianLRDiscriminant,
+        criterion_curve,
+    )
+    from fewer.extract.gradients import GradientDiffusionMap, GradientGraph, GradientLearner, GradientOuterProduct
+    from fewer.extract.hdda import HDDA, HDDC
+    from fewer.extract.hyperbolic import HyperbolicPCA, normalized_rbf, one_shot_nn
+    from fewer.extract.information import PCAComparison, VariationalInfoMax, compare_to_pca, im_bound
+    from fewer.extract.pls import (
+        PLSSB,
+        CanonicalRidge,
+        KernelPLS,
+        PLSCanonical,
+        PLSDiscriminant,
+        PLSRegressor,
+        PLSShrinkage,
+        PolynomialPLSRegressor,
+        VIPSelector,
+        pls_shrinkage,
+    )
+    from fewer.extract.projection_pursuit import (
+        BackwardProjectionPursuitDensity,
+        ExploratoryProjectionPursuit,
+        ForwardProjectionPursuitDensity,
+        LikelihoodRatioDiscriminant,
+        ProjectionPursuitDiscriminant,
+    )
+    from fewer.extract.random_projection import (
+        LandmarkFeatures,
+        MarginReport,
+        RandomProjection,
+        RandomSeparatorClassifier,
+        distortion_dim,
+        landmark_dim,
+        margin_dim,
+        margin_report,
+        perceptron_mistake_bound,
+    )
+    from fewer.extract.subspace_clusters import FastProjectiveClustering, SubspaceDistanceFeatures, cluster_coverage
 
 __all__ = [
     "HDDA",
@@ -138,3 +143,5 @@ __all__ = [
     "pls_shrinkage",
     "with_components",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -125,7 +125,8 @@ class KurtosisICA(LinearExtractor):
     mixing_ : ndarray of shape (n_features, n_components)
         How much of each source every column holds.
     kurtosis_ : ndarray of shape (n_components,)
-        Excess kurtosis of each component, decreasing.
+        Excess kurtosis of each component in the training table. Where the sources are independent it decreases, as the
+        eigenvalues of F do.
     distinct_ : ndarray of bool of shape (n_components,)
         Whether the component differs in kurtosis from all others. Of those that do not, only their span is found.
     mean_ : ndarray of shape (n_features,)
@@ -217,8 +218,9 @@ class KurtosisICA(LinearExtractor):
         self.mean_ = white.mean
         self.components_ = (white.to_white @ axes).T
         self.mixing_ = mixing * signs
-        self.kurtosis_ = rotation.eigenvalues - self.n_components_ - 2
-        indistinct = indistinct_pairs(Z @ axes, rotation.eigenvalues, self.alpha)
+        sources = Z @ axes
+        self.kurtosis_ = np.mean(sources**4, axis=0) / np.mean(sources**2, axis=0) ** 2 - 3
+        indistinct = indistinct_pairs(sources, rotation.eigenvalues, self.alpha)
         self.distinct_ = ~(np.append(indistinct, False) | np.append(False, indistinct))
         self._warn_of_equal_kurtosis()
         return self

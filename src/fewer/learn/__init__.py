@@ -1,89 +1,94 @@
 """The learners that the papers bring along: sparse linear, discriminants, boosting, Gaussian processes."""
 
-from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO
-from fewer.learn._lp_boost import LPBoost
-from fewer.learn._naive_bayes_text import NaiveBayesText
-from fewer.learn._ovr_committee import OVRLinearSVMCommittee
-from fewer.learn._random_column_forest import RandomColumnForestClassifier
-from fewer.learn._threshold_stump import ThresholdStump
-from fewer.learn.boosting import (
-    AdaExpFamily,
-    AicCurve,
-    BaseLearner,
-    BinomialFamily,
-    CategoricalLearner,
-    ComponentwiseBoostingClassifier,
-    ComponentwiseBoostingRegressor,
-    CoxFamily,
-    ExpectileFamily,
-    Family,
-    GaussianFamily,
-    HuberFamily,
-    LaplaceFamily,
-    LinearLearner,
-    LogLogisticFamily,
-    LogNormalFamily,
-    NegativeBinomialFamily,
-    PartialEffect,
-    PoissonFamily,
-    ProportionalOddsFamily,
-    QuantileFamily,
-    RiskCurve,
-    SpatialLearner,
-    SplineLearner,
-    TreeLearner,
-    WeibullFamily,
-    aic_stop,
-    cv_risk,
-)
-from fewer.learn.dantzig import (
-    BasisPursuit,
-    ConeInvertibility,
-    DantzigPath,
-    DantzigSelector,
-    DantzigSolution,
-    DesignReport,
-    ErrorBound,
-    RecoveryConditions,
-    RecoveryCurve,
-    RestrictedEigenvalue,
-    RestrictedNullspace,
-    SelectionCertificate,
-    SupportCertificate,
-    TheoremCheck,
-    check_theorem1,
-    cone_invertibility,
-    dantzig_path,
-    density_schedule,
-    design_report,
-    irrepresentability,
-    lasso_sample_size,
-    lasso_support_certificate,
-    lq_error_bound,
-    minimax_lq,
-    penalty_level,
-    re_sample_size,
-    recovery_conditions,
-    restricted_eigenvalue,
-    restricted_nullspace,
-    rho_schedule,
-    selection_certificate,
-    solve_dantzig,
-    support_recovery_curve,
-    theorem1_lower_bound,
-)
-from fewer.learn.online import RDAClassifier, RDARegressor, RegretCurve, regret_monitor
-from fewer.learn.sparse import (
-    L1History,
-    L1LinearClassifier,
-    L1LinearRegressor,
-    L1Path,
-    L1PathClassifierCV,
-    L1PathRegressorCV,
-    SolverComparison,
-    compare_l1_solvers,
-    l1_path,
-)
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO
+    from fewer.learn._lp_boost import LPBoost
+    from fewer.learn._naive_bayes_text import NaiveBayesText
+    from fewer.learn._ovr_committee import OVRLinearSVMCommittee
+    from fewer.learn._random_column_forest import RandomColumnForestClassifier
+    from fewer.learn._threshold_stump import ThresholdStump
+    from fewer.learn.boosting import (
+        AdaExpFamily,
+        AicCurve,
+        BaseLearner,
+        BinomialFamily,
+        CategoricalLearner,
+        ComponentwiseBoostingClassifier,
+        ComponentwiseBoostingRegressor,
+        CoxFamily,
+        ExpectileFamily,
+        Family,
+        GaussianFamily,
+        HuberFamily,
+        LaplaceFamily,
+        LinearLearner,
+        LogLogisticFamily,
+        LogNormalFamily,
+        NegativeBinomialFamily,
+        PartialEffect,
+        PoissonFamily,
+        ProportionalOddsFamily,
+        QuantileFamily,
+        RiskCurve,
+        SpatialLearner,
+        SplineLearner,
+        TreeLearner,
+        WeibullFamily,
+        aic_stop,
+        cv_risk,
+    )
+    from fewer.learn.dantzig import (
+        BasisPursuit,
+        ConeInvertibility,
+        DantzigPath,
+        DantzigSelector,
+        DantzigSolution,
+        DesignReport,
+        ErrorBound,
+        RecoveryConditions,
+        RecoveryCurve,
+        RestrictedEigenvalue,
+        RestrictedNullspace,
+        SelectionCertificate,
+        SupportCertificate,
+        TheoremCheck,
+        check_theorem1,
+        cone_invertibility,
+        dantzig_path,
+        density_schedule,
+        design_report,
+        irrepresentability,
+        lasso_sample_size,
+        lasso_support_certificate,
+        lq_error_bound,
+        minimax_lq,
+        penalty_level,
+        re_sample_size,
+        recovery_conditions,
+        restricted_eigenvalue,
+        restricted_nullspace,
+        rho_schedule,
+        selection_certificate,
+        solve_dantzig,
+        support_recovery_curve,
+        theorem1_lower_bound,
+    )
+    from fewer.learn.online import RDAClassifier, RDARegressor, RegretCurve, regret_monitor
+    from fewer.learn.sparse import (
+        L1History,
+        L1LinearClassifier,
+        L1LinearRegressor,
+        L1Path,
+        L1PathClassifierCV,
+        L1PathRegressorCV,
+        SolverComparison,
+        compare_l1_solvers,
+        l1_path,
+    )
 
 __all__ = [
     "AdaExpFamily",
@@ -168,3 +173,5 @@ __all__ = [
     "support_recovery_curve",
     "theorem1_lower_bound",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

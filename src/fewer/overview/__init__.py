@@ -1,6 +1,13 @@
 """A first look at a table: what it holds, what is wrong with it, what to do next."""
 
-from fewer.overview._describe import describe
-from fewer.overview._description import Description
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.overview._describe import describe
+    from fewer.overview._description import Description
 
 __all__ = ["Description", "describe"]
+
+__getattr__, __dir__ = lazy_names(__name__)

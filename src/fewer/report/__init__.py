@@ -1,9 +1,14 @@
 """Findings as HTML and in the terminal."""
 
-from fewer.report._describe import print_description
-from fewer.report._methods import print_method, print_methods
-from fewer.report._study_page import study_page, study_summary_html
-from fewer.report._study_terminal import print_study
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.report._describe import print_description
+    from fewer.report._methods import print_method, print_methods
+    from fewer.report._study_page import study_page, study_summary_html
+    from fewer.report._study_terminal import print_study
 
 __all__ = [
     "print_description",
@@ -13,3 +18,5 @@ __all__ = [
     "study_page",
     "study_summary_html",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

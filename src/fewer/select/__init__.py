@@ -5,92 +5,97 @@ score of any estimator, an objective that is updated column by column, such as :
 function. A new objective is one small class; see :class:`Objective`.
 """
 
-from fewer.select._embedded_selector import EmbeddedSelector
-from fewer.select._independent_ranking import IndependentRanking
-from fewer.select._likelihood_ratio_selector import LikelihoodRatioSelector
-from fewer.select._metric_based_selection import MetricBasedSelection
-from fewer.select._relief_selector import Relief
-from fewer.select._score_agreement import ScoreAgreement, score_agreement
-from fewer.select._select_top import SelectTop
-from fewer.select._text_feature_scorer import TextFeatureScorer
-from fewer.select._word_clusters import WordClusters
-from fewer.select.objectives._class_entropy import ClassEntropyObjective
-from fewer.select.objectives._conflicts import ConflictsObjective
-from fewer.select.objectives._cross_validated_score import CrossValidatedScore
-from fewer.select.objectives._description_length import DescriptionLengthObjective
-from fewer.select.objectives._discriminant import DiscriminantObjective
-from fewer.select.objectives._inconsistency import InconsistencyObjective
-from fewer.select.objectives._mahalanobis import MahalanobisObjective
-from fewer.select.objectives._naive_bayes import NaiveBayesObjective
-from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
-from fewer.select.objectives._objective import Objective, PlainScorer, SubsetScorer
-from fewer.select.objectives._ridge import RidgeObjective
-from fewer.select.per_class._bw_ratio import BWRatioSelector
-from fewer.select.per_class._ove_fold_change import OVEFoldChangeSelector
-from fewer.select.per_class._ovr_svm_rfe import OVRSVMRFESelector
-from fewer.select.per_class._ovr_two_means import OVRSNRSelector, OVRTStatSelector
-from fewer.select.per_class._pug_ovr_svm import PUGOVRSVM
-from fewer.select.redundancy import (
-    CFS,
-    FCBF,
-    MRMR,
-    KollerSahami,
-    RedundancyGroup,
-    RedundancyGroups,
-    redundancy_groups,
-)
-from fewer.select.relevance._chance_gain import chance_gain_bounds, exact_chance_gain, midpoint_chance_gain
-from fewer.select.relevance._forest_relevance import ForestRelevanceSelector
-from fewer.select.relevance._irrelevant_feature_curve import IrrelevantFeatureCurve, irrelevant_feature_curve
-from fewer.select.relevance._majority_vote import majority_vote_convergence
-from fewer.select.relevance._shadow_relevance import ShadowRelevanceSelector
-from fewer.select.scores import (
-    ColumnScores,
-    anova_score,
-    bns_score,
-    bw_ratio_score,
-    chi2_score,
-    column_score,
-    cross_entropy_score,
-    fisher_score,
-    fold_change_score,
-    frequency_score,
-    info_gain_score,
-    knn_mutual_information_score,
-    kolmogorov_smirnov_score,
-    laplacian_score,
-    likelihood_ratio_feature_score,
-    mutual_information_score,
-    occurrence_fisher_score,
-    occurrence_mutual_info_score,
-    odds_ratio_score,
-    pearson_score,
-    random_score,
-    relief_score,
-    relieff_score,
-    score_names,
-    signal_to_noise_score,
-    single_column_score,
-    spearman_score,
-    svm_weight_score,
-    variance_score,
-    welch_score,
-)
-from fewer.select.searches._branch_and_bound import BranchAndBoundSearch
-from fewer.select.searches._exhaustive_search import ExhaustiveSearch
-from fewer.select.searches._path import SearchStep
-from fewer.select.searches._random_mutation import RandomMutationSearch
-from fewer.select.searches._random_subsets import RandomSubsetSearch
-from fewer.select.searches._sequential_search import SequentialSearch
-from fewer.select.searches._subset_search import SubsetSearch
-from fewer.select.sparse import SparsePathSelector, StabilitySelection
-from fewer.select.weights import (
-    FisherWeightSelector,
-    HaarFeatures,
-    VarianceWeightSelector,
-    WeightedFisher,
-    WeightedPCA,
-)
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.select._embedded_selector import EmbeddedSelector
+    from fewer.select._independent_ranking import IndependentRanking
+    from fewer.select._likelihood_ratio_selector import LikelihoodRatioSelector
+    from fewer.select._metric_based_selection import MetricBasedSelection
+    from fewer.select._relief_selector import Relief
+    from fewer.select._score_agreement import ScoreAgreement, score_agreement
+    from fewer.select._select_top import SelectTop
+    from fewer.select._text_feature_scorer import TextFeatureScorer
+    from fewer.select._word_clusters import WordClusters
+    from fewer.select.objectives._class_entropy import ClassEntropyObjective
+    from fewer.select.objectives._conflicts import ConflictsObjective
+    from fewer.select.objectives._cross_validated_score import CrossValidatedScore
+    from fewer.select.objectives._description_length import DescriptionLengthObjective
+    from fewer.select.objectives._discriminant import DiscriminantObjective
+    from fewer.select.objectives._inconsistency import InconsistencyObjective
+    from fewer.select.objectives._mahalanobis import MahalanobisObjective
+    from fewer.select.objectives._naive_bayes import NaiveBayesObjective
+    from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
+    from fewer.select.objectives._objective import Objective, PlainScorer, SubsetScorer
+    from fewer.select.objectives._ridge import RidgeObjective
+    from fewer.select.per_class._bw_ratio import BWRatioSelector
+    from fewer.select.per_class._ove_fold_change import OVEFoldChangeSelector
+    from fewer.select.per_class._ovr_svm_rfe import OVRSVMRFESelector
+    from fewer.select.per_class._ovr_two_means import OVRSNRSelector, OVRTStatSelector
+    from fewer.select.per_class._pug_ovr_svm import PUGOVRSVM
+    from fewer.select.redundancy import (
+        CFS,
+        FCBF,
+        MRMR,
+        KollerSahami,
+        RedundancyGroup,
+        RedundancyGroups,
+        redundancy_groups,
+    )
+    from fewer.select.relevance._chance_gain import chance_gain_bounds, exact_chance_gain, midpoint_chance_gain
+    from fewer.select.relevance._forest_relevance import ForestRelevanceSelector
+    from fewer.select.relevance._irrelevant_feature_curve import IrrelevantFeatureCurve, irrelevant_feature_curve
+    from fewer.select.relevance._majority_vote import majority_vote_convergence
+    from fewer.select.relevance._shadow_relevance import ShadowRelevanceSelector
+    from fewer.select.scores import (
+        ColumnScores,
+        anova_score,
+        bns_score,
+        bw_ratio_score,
+        chi2_score,
+        column_score,
+        cross_entropy_score,
+        fisher_score,
+        fold_change_score,
+        frequency_score,
+        info_gain_score,
+        knn_mutual_information_score,
+        kolmogorov_smirnov_score,
+        laplacian_score,
+        likelihood_ratio_feature_score,
+        mutual_information_score,
+        occurrence_fisher_score,
+        occurrence_mutual_info_score,
+        odds_ratio_score,
+        pearson_score,
+        random_score,
+        relief_score,
+        relieff_score,
+        score_names,
+        signal_to_noise_score,
+        single_column_score,
+        spearman_score,
+        svm_weight_score,
+        variance_score,
+        welch_score,
+    )
+    from fewer.select.searches._branch_and_bound import BranchAndBoundSearch
+    from fewer.select.searches._exhaustive_search import ExhaustiveSearch
+    from fewer.select.searches._path import SearchStep
+    from fewer.select.searches._random_mutation import RandomMutationSearch
+    from fewer.select.searches._random_subsets import RandomSubsetSearch
+    from fewer.select.searches._sequential_search import SequentialSearch
+    from fewer.select.searches._subset_search import SubsetSearch
+    from fewer.select.sparse import SparsePathSelector, StabilitySelection
+    from fewer.select.weights import (
+        FisherWeightSelector,
+        HaarFeatures,
+        VarianceWeightSelector,
+        WeightedFisher,
+        WeightedPCA,
+    )
 
 __all__ = [
     "CFS",
@@ -182,3 +187,5 @@ __all__ = [
     "variance_score",
     "welch_score",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

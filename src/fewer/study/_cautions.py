@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.study._coded import decoded, words_of
 from fewer.study._imputers import IMPUTERS
-from fewer.study._preparation import holds_words, preparation
+from fewer.study._preparation import preparation
 from fewer.study._scores import AllScores
 from fewer.study._wording import listed
 from fewer.study._work import Bench
@@ -29,7 +30,7 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
     from fewer.overview import describe
 
     dataset = bench.data.dataset
-    description = describe(dataset)
+    description = describe(decoded(dataset))
     found = [
         *_giveaways(description),
         *_failures(scores),
@@ -175,7 +176,8 @@ def _holes(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
     counts = np.asarray(dataset.missing_by_column)
     share = counts.sum() / (dataset.n_rows * dataset.n_columns)
     numbers, categories = f"numbers were filled by {IMPUTERS[impute].says}", "categories{} by one of their own"
-    of_words = {holds_words(dataset, name) for name, count in zip(dataset.columns, counts, strict=True) if count}
+    words = set(words_of(dataset))
+    of_words = {name in words for name, count in zip(dataset.columns, counts, strict=True) if count}
     if of_words == {True}:
         filled = categories.format(" were filled")
     else:

@@ -1,19 +1,38 @@
-"""About how long a plan will take: one fold of every candidate, timed."""
+"""About how long a plan will take, from folds of growing parts of the table that are timed.
 
+One fold of a candidate can take minutes, and an estimate should not. So a candidate is timed on parts of the rows and
+columns, from a small one to the whole table, as long as it stays within its share of the time for the estimate. What
+was not reached follows from the last two parts, with c1 < c2 cells that took t1 and t2 seconds: the whole table with c
+cells takes t2 (c / c2)**b, where b = log(t2 / t1) / log(c2 / c1).
+"""
+
+import math
 import time
 import warnings
+from dataclasses import replace
 
 import joblib
+import numpy as np
 
+from fewer.evaluate import Fold
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
 from fewer.study._study_data import StudyData
 from fewer.study._wording import counted
 from fewer.study._work import Bench, FoldWork, do_fold
 
+_SHARES = (0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+# No part is smaller.
+_FEWEST_ROWS = 60
+_FEWEST_COLUMNS = 50
+# Time grows about as the cells do. Less is overhead, which will not last; a product of rows and a square of columns, or
+# of columns and a square of rows, is their power of 1.5.
+_GROWTH = (0.7, 1.5)
+_SECONDS = 8.0
+
 
 def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) -> str:
-    """A sentence on the number of fits and the time that they will take, from one timed fold of each candidate.
+    """A sentence on the number of fits and the time that they will take; it takes some seconds at most.
 
     Parameters
     ----------
@@ -29,20 +48,21 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
     sentence : str
         With the slowest candidate named.
     """
-    bench = Bench(plan, data)
+    whole = Bench(plan, data)
+    parts = _parts(whole)
     seconds, failed = {}, []
+    left = _SECONDS
+    warm: set[str] = set()
     for number, candidate in enumerate(plan.candidates):
-        work = FoldWork(number, 0, 0)
+        started = time.perf_counter()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what a fold has to say is said when the study runs
-                do_fold(work, bench)  # the first time includes compilation, which happens once
-                started = time.perf_counter()
-                do_fold(work, bench)
+                limit = left / (len(plan.candidates) - number)
+                seconds[candidate.name] = _seconds_of_a_fold(FoldWork(number, 0, 0), parts, limit, warm)
         except Exception as error:  # whatever a candidate does wrong, the others can still be timed
             failed.append(f"{candidate.name}: {error}")
-            continue
-        seconds[candidate.name] = time.perf_counter() - started
+        left = max(left - (time.perf_counter() - started), 0.0)
     if not seconds:
         raise StudyError(f"No candidate can be run. {failed[0]}")
     workers = joblib.effective_n_jobs(n_workers or -1)
@@ -62,6 +82,63 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
         *(f"  fails         {each}" for each in failed),
     ]
     return "\n".join(lines)
+
+
+def _seconds_of_a_fold(work: FoldWork, parts: list[Bench], limit: float, warm: set[str]) -> float:
+    """Seconds that one fold of a candidate takes on the last part, the whole table: measured or extrapolated."""
+    candidate = parts[0].plan.candidates[work.candidate]
+    used = {repr(candidate.reducer), repr(candidate.learner)}
+    if not used <= warm:
+        do_fold(work, parts[0])  # the first time includes imports and compilation, which happen once
+        warm |= used
+    seconds, cells, spent, growth = 0.0, 0, 0.0, _GROWTH[1]
+    for place, part in enumerate(parts):
+        before, cells_before = seconds, cells
+        cells = math.prod(part.data.dataset.shape)
+        if place > 1 and spent + before * (cells / cells_before) ** growth > limit:
+            break
+        started = time.perf_counter()
+        do_fold(work, part)
+        seconds = time.perf_counter() - started
+        spent += seconds
+        if place:
+            growth = math.log(max(seconds, 1e-9) / max(before, 1e-9)) / math.log(cells / cells_before)
+            growth = min(max(growth, _GROWTH[0]), _GROWTH[1])
+    else:
+        return seconds
+    return before * (math.prod(parts[-1].data.dataset.shape) / cells_before) ** growth
+
+
+def _parts(whole: Bench) -> list[Bench]:
+    """The first fold with growing shares of its rows, of all classes alike, and of the columns; last the whole."""
+    dataset, fold = whole.data.dataset, whole.repeats[0][0]
+    y = np.asarray(dataset.y)
+    parts: list[Bench] = []
+    for share in _SHARES[:-1]:
+        n_columns = max(min(dataset.n_columns, _FEWEST_COLUMNS), round(share * dataset.n_columns))
+        # Spread over the table, because neighbouring columns are often of one kind.
+        columns = np.linspace(0, dataset.n_columns - 1, n_columns).astype(int)
+        train, test = (_some(rows, y, share, classify=whole.plan.classify) for rows in fold)
+        rows = np.concatenate([train, test])
+        shape = len(rows), n_columns
+        if shape == dataset.shape or (parts and shape == parts[-1].data.dataset.shape):
+            continue
+        data = replace(whole.data, dataset=dataset.take(rows).keep(dataset.columns[j] for j in columns))
+        parts.append(Bench(whole.plan, data, [[Fold(np.arange(len(train)), np.arange(len(train), len(rows)))]]))
+    return [*parts, whole]
+
+
+def _some(rows: np.ndarray, y: np.ndarray, share: float, *, classify: bool) -> np.ndarray:
+    """A share of the rows, but not of very few; the first of each class in turn, so that all classes are there."""
+    n = max(min(len(rows), _FEWEST_ROWS), round(share * len(rows)))
+    if not classify:
+        return rows[:n]
+    codes = np.unique(y[rows], return_inverse=True)[1]
+    turn = np.empty(len(rows), dtype=int)
+    for code in range(codes.max() + 1):
+        of_class = np.flatnonzero(codes == code)
+        turn[of_class] = np.arange(len(of_class)) * len(rows) // len(of_class)
+    return rows[np.sort(np.argsort(turn, kind="stable")[:n])]
 
 
 def _words(seconds: float) -> str:

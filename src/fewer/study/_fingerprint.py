@@ -4,8 +4,9 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 import scipy.sparse as sp
+
+from fewer.study._coded import CodedDataset, coded
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -36,8 +37,10 @@ def fingerprint(dataset: "Dataset", *more: np.ndarray | None) -> str:
     >>> len(fingerprint(table)), fingerprint(table) == fingerprint(table.take([0, 2, 1]))
     (32, False)
     """
+    dataset = coded(dataset)
     digest = hashlib.blake2b(digest_size=16)
-    for words in (dataset.columns, dataset.kinds, (str(dataset.target), dataset.task)):
+    categories = dataset.categories.values() if isinstance(dataset, CodedDataset) else ()
+    for words in (dataset.columns, dataset.kinds, (str(dataset.target), dataset.task), *categories):
         for word in words:
             digest.update(word.encode("utf-8", "surrogatepass") + b"\0")
     _add_table(digest, dataset.X)
@@ -48,23 +51,12 @@ def fingerprint(dataset: "Dataset", *more: np.ndarray | None) -> str:
 
 
 def _add_table(digest: Any, X: Any) -> None:
-    if isinstance(X, pl.DataFrame):
-        for column in X.iter_columns():
-            digest.update(str(column.dtype).encode())
-            _add_array(digest, column.is_null().to_numpy())
-            _add_array(
-                digest, np.asarray(column.to_list(), dtype=object) if _holds_words(column) else column.to_numpy()
-            )
-    elif sp.issparse(X):
+    if sp.issparse(X):
         digest.update(X.format.encode())
         for part in (np.array(X.shape), X.indptr, X.indices, X.data):
             _add_array(digest, part)
     else:
         _add_array(digest, X)
-
-
-def _holds_words(column: pl.Series) -> bool:
-    return not (column.dtype.is_numeric() or column.dtype.is_temporal() or column.dtype == pl.Boolean)
 
 
 def _add_array(digest: Any, array: np.ndarray) -> None:

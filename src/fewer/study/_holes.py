@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.study._coded import words_of
 from fewer.study._imputers import IMPUTERS
 from fewer.study._work import Bench
 
@@ -61,14 +62,11 @@ def do_holes(bench: Bench, scores: "AllScores") -> dict[str, Any]:
 
 def _numbers(dataset: "Dataset") -> tuple[np.ndarray, list[str]]:
     """Columns of numbers as an array with NaN for holes, and their names; none of a sparse table."""
-    import polars as pl
-
     if dataset.is_sparse:
         return np.empty((dataset.n_rows, 0)), []
-    if not isinstance(dataset.X, pl.DataFrame):
-        return np.asarray(dataset.X, dtype=float), list(dataset.columns)
-    names = [name for name in dataset.columns if dataset.X.schema[name].is_numeric()]
-    return dataset.X.select(names).to_numpy().astype(float), names
+    words = set(words_of(dataset))
+    names = [name for name in dataset.columns if name not in words]
+    return np.asarray(dataset.keep(names).X, dtype=float), names
 
 
 def _filled_in(table: np.ndarray, bench: Bench) -> list[dict[str, Any]]:

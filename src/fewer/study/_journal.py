@@ -18,6 +18,7 @@ from errno import EACCES, EDQUOT, ENOSPC, EPERM, EROFS
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from fewer._estimators import beside_of, put_in_place, warn_caller
 from fewer.study._checked_file import digest
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
@@ -122,8 +123,6 @@ class Journal:
             about = {"schema": str(SCHEMA), "plan": found.plan.to_json(), "started": found.started}
             sound, rows = found._is_sound(), list(found._work.values())
         if not sound:
-            from fewer._estimators import warn_caller
-
             with _in_plain_words(path, "written"):
                 _make(path, about, rows)
             warn_caller(
@@ -299,8 +298,6 @@ def _insert(connection: sqlite3.Connection, row: _Row) -> None:
 
 def _make(path: Path, about: Mapping[str, str], rows: Iterable[_Row]) -> None:
     """Make a journal complete, beside its place, and put it there; what stood there stays until then."""
-    from fewer._estimators import beside_of, put_in_place
-
     beside = beside_of(path)
     try:
         _remove(beside)

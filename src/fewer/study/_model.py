@@ -13,6 +13,7 @@ import numpy as np
 from fewer._estimators import columns_known_as, write_whole
 from fewer.extract import with_components
 from fewer.study._checked_file import digest, read_checked, write_checked
+from fewer.study._coded import decoded
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._imputers import IMPUTERS
@@ -107,8 +108,7 @@ class StudyModel:
             asked_for = skops.io.get_untrusted_types(data=whole)
         except (OSError, ValueError, KeyError) as error:
             raise StudyError(f"The model {path} cannot be read: {error}") from None
-        known = _PARTS_OF_LEARNERS | _own_types()
-        strangers = [name for name in asked_for if name not in known]
+        strangers = [name for name in asked_for if name not in _PARTS_OF_LEARNERS and not _is_own_type(name)]
         if strangers:
             raise StudyError(
                 f"The model {path} holds types that no study writes ({', '.join(strangers[:3])}), so it is not "
@@ -118,13 +118,18 @@ class StudyModel:
         return cls(pipeline, tuple(about.pop("columns")), tuple(about.pop("kinds")), **about)
 
 
-def _own_types() -> frozenset[str]:
-    """Types of the house that fill holes or make new columns."""
-    from fewer.catalogue import methods
+def _is_own_type(name: str) -> bool:
+    """Whether a type, by its dotted name, is one of our estimators that impute missing values or make new columns."""
+    from fewer.catalogue import CatalogueError, find
 
-    cards = [card for room in ("complete", "extract") for card in methods(room=room, package="fewer")]
-    types = [card.implementation for card in cards if card.is_estimator]
-    return frozenset(f"{each.__module__}.{each.__qualname__}" for each in types)
+    if not name.startswith(("fewer.complete.", "fewer.extract.")):
+        return False
+    try:
+        card = find(name.rpartition(".")[2])
+    except CatalogueError:
+        return False
+    own = card.implementation
+    return card.room in ("complete", "extract") and card.is_estimator and name == f"{own.__module__}.{own.__qualname__}"
 
 
 def chosen_sources(dataset: "Dataset", chosen: list[str]) -> list[str]:
@@ -165,7 +170,7 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     else:
         impute = plan.impute
     sources = list(data.dataset.columns) if from_others else chosen_sources(data.dataset, findings.chosen)
-    dataset = data.dataset.keep(sources)
+    dataset = decoded(data.dataset.keep(sources))
     winner = plan.candidates[findings.winner]
     prepare = preparation(dataset, impute, holes=True, seed=plan.seed, counts=winner.for_counts)
     learner = winner.learner.learner(classify=plan.classify, seed=seed_of(plan, "model"))

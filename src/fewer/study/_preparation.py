@@ -4,11 +4,13 @@ It is a pipeline of scikit-learn, fitted on the rows held in like everything els
 """
 
 import warnings
-from dataclasses import replace
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.study._coded import CodedDataset, positions, words_of
 from fewer.study._imputers import IMPUTERS
 
 if TYPE_CHECKING:
@@ -18,17 +20,6 @@ _MOST_CATEGORIES = 20
 
 # So many cells are looked at together where the whole table would be copied.
 _CELLS = 4_000_000
-
-
-def learnable(dataset: "Dataset") -> "Dataset":
-    """The table with every column either a number or a word: booleans and integers as floats, categories as strings."""
-    import polars as pl
-
-    if not isinstance(dataset.X, pl.DataFrame):
-        return dataset
-    numbers = [pl.col(name).cast(pl.Float64) for name in dataset.columns if not holds_words(dataset, name)]
-    words = [pl.col(name).cast(pl.String) for name in dataset.columns if holds_words(dataset, name)]
-    return replace(dataset, X=dataset.X.with_columns(*numbers, *words))
 
 
 def preparation(
@@ -59,15 +50,14 @@ def preparation(
     pipeline : sklearn.pipeline.Pipeline
         Takes ``dataset.X``, or a table with the same columns.
     """
-    import polars as pl
     from sklearn.feature_selection import VarianceThreshold
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
     steps: list[tuple[str, Any]] = []
     holes = dataset.has_missing if holes is None else holes
-    if isinstance(dataset.X, pl.DataFrame):
-        steps.append(("numbers", _numbers(dataset, _filled(impute, seed))))
+    if words_of(dataset):
+        steps.append(("numbers", _numbers(dataset, _filled(impute, seed) if holes else "passthrough")))
     elif holes:
         steps.append(("fill", _filled(impute, seed)))
     scaler = MaxAbsScaler if dataset.is_sparse or counts else StandardScaler
@@ -121,23 +111,33 @@ def _filled(impute: str, seed: int) -> Any:
 
 
 def _numbers(dataset: "Dataset", fill: Any) -> Any:
-    """Columns of words as columns of zeros and ones, holes filled."""
+    """Columns of words as columns of zeros and ones, after the columns of numbers, whose missing values are imputed.
+
+    Columns are found by name in a frame, by position in a matrix with codes. Both give the same columns and names.
+    """
     from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import OneHotEncoder
 
-    words = [name for name in dataset.columns if holds_words(dataset, name)]
-    numbers = [name for name in dataset.columns if name not in set(words)]
+    words = words_of(dataset)
+    known_words = set(words)
+    numbers = [name for name in dataset.columns if name not in known_words]
+    by_code = isinstance(dataset, CodedDataset)
+    categories = dataset.categories if isinstance(dataset, CodedDataset) else {}
     encoder = OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False, drop="if_binary"
+        handle_unknown="infrequent_if_exist",
+        max_categories=_MOST_CATEGORIES,
+        sparse_output=False,
+        drop="if_binary",
+        feature_name_combiner=partial(_category_name, categories) if by_code else "concat",
     )
-    return ColumnTransformer([("numbers", fill, numbers), ("words", encoder, words)], verbose_feature_names_out=False)
+    places = [positions(dataset, names) if by_code else names for names in (numbers, words)]
+    return ColumnTransformer(
+        [("numbers", fill, places[0]), ("words", encoder, places[1])], verbose_feature_names_out=False
+    )
 
 
-def holds_words(dataset: "Dataset", name: str) -> bool:
-    """Whether a column holds words, which become zeros and ones, rather than numbers or truth values."""
-    import polars as pl
-
-    if not isinstance(dataset.X, pl.DataFrame):
-        return False
-    dtype = dataset.X.schema[name]
-    return not (dtype.is_numeric() or dtype == pl.Boolean)
+def _category_name(categories: Mapping[str, tuple[str, ...]], column: str, code: Any) -> str:
+    """Name of the column of one category: as scikit-learn has it for the word that the code stands for."""
+    if isinstance(code, str):  # rare categories together
+        return f"{column}_{code}"
+    return f"{column}_{None if np.isnan(code) else categories[column][int(code)]}"

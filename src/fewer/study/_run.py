@@ -1,5 +1,6 @@
 """Running a plan: what the journal lacks is done, piece by piece, and written down as it finishes."""
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,8 @@ Progress = bool | str | Callable[..., Any]
 # A test is over when this many randomised tables did as well as the real one: its p-value will not be small any more.
 ENOUGH = 10
 _BATCH = 25
+# A piece of work on so many cells takes fractions of a second.
+_CELLS_OF_A_SMALL_TABLE = 2_000_000
 
 
 class StudyInterruptedError(StudyError):
@@ -119,6 +122,7 @@ def _do(
         labels=[piece.key for piece in lacking],
         progress=progress,
         description=description,
+        short_tasks=math.prod(bench.data.dataset.shape) <= _CELLS_OF_A_SMALL_TABLE,
     )
     lost: list[Failure] = []
     for outcome in run:

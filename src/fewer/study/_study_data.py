@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.study._coded import coded
 from fewer.study._errors import StudyError
 from fewer.study._fingerprint import fingerprint
-from fewer.study._preparation import learnable
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -32,7 +32,7 @@ class StudyData:
     Attributes
     ----------
     dataset : Dataset
-        Columns to learn from and the target; in the order of time where there is one.
+        Columns to learn from and the target, words as codes; in the order of time where there is one.
     groups : ndarray of shape (n_rows,) or None
         Rows of one group are never parted by a fold.
     in_order_of_time : bool
@@ -57,11 +57,7 @@ class StudyData:
     @cached_property
     def holds_counts(self) -> bool:
         """Whether there is no negative number."""
-        import polars as pl
-
         X = self.dataset.X
-        if isinstance(X, pl.DataFrame):
-            return not any((column < 0).any() for column in X.iter_columns() if column.dtype.is_numeric())
         return not bool(((X.data if self.dataset.is_sparse else X) < 0).any())
 
     @cached_property
@@ -122,7 +118,7 @@ def study_data(
             f"No column is left to learn from ({reasons}{more}). To learn from a column all the same, name it by keep=."
         )
     return StudyData(
-        dataset=learnable(dataset if len(kept) == dataset.n_columns else dataset.keep(kept)),
+        dataset=coded(dataset if len(kept) == dataset.n_columns else dataset.keep(kept)),
         groups=group_of,
         in_order_of_time=time is not None,
         left_out=tuple(left_out),

@@ -78,12 +78,14 @@ class Bench:
         What to do.
     data : StudyData
         The table.
+    repeats : list of list of Fold, default=None
+        The folds of each repeat; by default those of the plan.
     """
 
-    def __init__(self, plan: Plan, data: StudyData) -> None:
+    def __init__(self, plan: Plan, data: StudyData, repeats: list[list[Fold]] | None = None) -> None:
         self.plan = plan
         self.data = data
-        self.repeats = table_folds(plan, data)
+        self.repeats = table_folds(plan, data) if repeats is None else repeats
         self._last: tuple[tuple[int, int, bool], PreparedFold] | None = None
 
     def prepared(self, repeat: int, fold: int, *, counts: bool = False) -> "PreparedFold":

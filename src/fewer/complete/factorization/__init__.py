@@ -1,7 +1,14 @@
 """Factorisation by EM: entries weighed by their noise, rows smooth in time, columns in one of several subspaces."""
 
-from fewer.complete.factorization._metric_upgrade import MetricUpgrade, metric_upgrade
-from fewer.complete.factorization._subspace_segmentation import SubspaceSegmentation
-from fewer.complete.factorization._weighted_factorization import WeightedFactorization
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.complete.factorization._metric_upgrade import MetricUpgrade, metric_upgrade
+    from fewer.complete.factorization._subspace_segmentation import SubspaceSegmentation
+    from fewer.complete.factorization._weighted_factorization import WeightedFactorization
 
 __all__ = ["MetricUpgrade", "SubspaceSegmentation", "WeightedFactorization", "metric_upgrade"]
+
+__getattr__, __dir__ = lazy_names(__name__)

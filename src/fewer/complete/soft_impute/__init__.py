@@ -1,10 +1,17 @@
 """Completion by shrinking singular values: nuclear norm, rank, and what lies between."""
 
-from fewer.complete.soft_impute._hard_impute import HardImpute
-from fewer.complete.soft_impute._mmmf import MMMF
-from fewer.complete.soft_impute._soft_impute import SoftImpute
-from fewer.complete.soft_impute._soft_impute_cv import SoftImputeCV
-from fewer.complete.soft_impute._spectral_impute import SpectralImpute
-from fewer.complete.soft_impute._thresholds import soft_threshold_svd
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.complete.soft_impute._hard_impute import HardImpute
+    from fewer.complete.soft_impute._mmmf import MMMF
+    from fewer.complete.soft_impute._soft_impute import SoftImpute
+    from fewer.complete.soft_impute._soft_impute_cv import SoftImputeCV
+    from fewer.complete.soft_impute._spectral_impute import SpectralImpute
+    from fewer.complete.soft_impute._thresholds import soft_threshold_svd
 
 __all__ = ["MMMF", "HardImpute", "SoftImpute", "SoftImputeCV", "SpectralImpute", "soft_threshold_svd"]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -26,7 +26,11 @@ class NormalClasses(NamedTuple):
 
 
 def normal_classes(priors: np.ndarray, centroids: np.ndarray, within: np.ndarray) -> NormalClasses:
-    """Normal classes of one covariance; where it is flat, as when a fit was perfect, a little is added."""
+    """Normal classes of one covariance; where it is flat, as when a fit was perfect, a little is added.
+
+    Where all scores are the same, as when the classes have one mean, the probabilities are the priors.
+    """
     variances, axes = linalg.eigh(within, check_finite=False)
     spread = np.trace(within) + np.sum(priors @ centroids**2)
-    return NormalClasses(priors, centroids, axes / np.sqrt(np.maximum(variances, 1e-10 * spread)))
+    least = 1e-10 * spread if spread > 0 else 1.0
+    return NormalClasses(priors, centroids, axes / np.sqrt(np.maximum(variances, least)))

@@ -46,12 +46,17 @@ class ClassGeometry:
         self.variances = np.maximum(self.variances, lengths**2 * np.finfo(np.float64).eps / sizes.sum())
 
     def log_posteriors(self, Z: np.ndarray, spherical: bool) -> np.ndarray:
-        """Of (rows, classes), up to a constant for each row; ``spherical``: with one variance for all directions."""
+        """Of (rows, classes), up to a constant for each row.
+
+        ``spherical``: with one variance for all directions, and all classes equally probable beforehand, so that the
+        nearest centre has the largest.
+        """
         variances = np.full_like(self.variances, self.variances.mean()) if spherical else self.variances
         to_unit = 1 / np.sqrt(variances)
         rows, centres = Z * to_unit, self.centres * to_unit
         # Each row's own squared length is the same for all classes.
-        return rows @ centres.T - np.einsum("jk,jk->j", centres, centres) / 2 + np.log(self.priors)
+        likelihoods = rows @ centres.T - np.einsum("jk,jk->j", centres, centres) / 2
+        return likelihoods if spherical else likelihoods + np.log(self.priors)
 
 
 class ProjectedClassifier(ClassifierMixin):

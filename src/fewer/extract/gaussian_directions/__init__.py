@@ -1,10 +1,17 @@
 """Directions along which classes, or slices of a numeric target, differ in mean, spread and correlation."""
 
-from fewer.extract.gaussian_directions._cpc import CPCDiscriminant
-from fewer.extract.gaussian_directions._criterion_curve import CriterionCurve, criterion_curve
-from fewer.extract.gaussian_directions._gaussian_lr import GaussianLRDiscriminant
-from fewer.extract.gaussian_directions._phd import PHD
-from fewer.extract.gaussian_directions._save import SAVE
-from fewer.extract.gaussian_directions._sir import SIR
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.extract.gaussian_directions._cpc import CPCDiscriminant
+    from fewer.extract.gaussian_directions._criterion_curve import CriterionCurve, criterion_curve
+    from fewer.extract.gaussian_directions._gaussian_lr import GaussianLRDiscriminant
+    from fewer.extract.gaussian_directions._phd import PHD
+    from fewer.extract.gaussian_directions._save import SAVE
+    from fewer.extract.gaussian_directions._sir import SIR
 
 __all__ = ["PHD", "SAVE", "SIR", "CPCDiscriminant", "CriterionCurve", "GaussianLRDiscriminant", "criterion_curve"]
+
+__getattr__, __dir__ = lazy_names(__name__)

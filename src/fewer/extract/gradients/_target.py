@@ -30,7 +30,7 @@ def targets_of(y: np.ndarray, loss: str, who: str = "GradientLearner") -> Target
     if loss == "squared" and holds_numbers(y):
         numbers = y.astype(float)
         return Targets((numbers - numbers.mean())[None], None, float(numbers.mean()))
-    classes, codes = encoded_classes(y, who, otherwise=", or let loss='squared'")
+    classes, codes = encoded_classes(y, who, otherwise=lambda: ", or let loss='squared'")
     told = classes[1:] if len(classes) == 2 else classes
     signs = np.where(classes[codes] == told[:, None], 1.0, -1.0)
     return Targets(signs, classes, 0.0)

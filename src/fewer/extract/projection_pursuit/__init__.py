@@ -1,10 +1,15 @@
 """Projection pursuit: directions of structure, densities and a classifier built along them."""
 
-from fewer.extract.projection_pursuit._backward_density import BackwardProjectionPursuitDensity
-from fewer.extract.projection_pursuit._exploratory_projection_pursuit import ExploratoryProjectionPursuit
-from fewer.extract.projection_pursuit._forward_density import ForwardProjectionPursuitDensity
-from fewer.extract.projection_pursuit._likelihood_ratio_discriminant import LikelihoodRatioDiscriminant
-from fewer.extract.projection_pursuit._projection_pursuit_discriminant import ProjectionPursuitDiscriminant
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.extract.projection_pursuit._backward_density import BackwardProjectionPursuitDensity
+    from fewer.extract.projection_pursuit._exploratory_projection_pursuit import ExploratoryProjectionPursuit
+    from fewer.extract.projection_pursuit._forward_density import ForwardProjectionPursuitDensity
+    from fewer.extract.projection_pursuit._likelihood_ratio_discriminant import LikelihoodRatioDiscriminant
+    from fewer.extract.projection_pursuit._projection_pursuit_discriminant import ProjectionPursuitDiscriminant
 
 __all__ = [
     "BackwardProjectionPursuitDensity",
@@ -13,3 +18,5 @@ __all__ = [
     "LikelihoodRatioDiscriminant",
     "ProjectionPursuitDiscriminant",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

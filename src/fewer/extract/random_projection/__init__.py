@@ -1,11 +1,16 @@
 """Random projections: fewer columns that keep distances and margins, of a table or in the space of a kernel."""
 
-from fewer.extract.random_projection._dimensions import distortion_dim, landmark_dim, margin_dim
-from fewer.extract.random_projection._landmark_features import LandmarkFeatures
-from fewer.extract.random_projection._margin_report import MarginReport, margin_report
-from fewer.extract.random_projection._margins import perceptron_mistake_bound
-from fewer.extract.random_projection._random_projection import RandomProjection
-from fewer.extract.random_projection._random_separator import RandomSeparatorClassifier
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.extract.random_projection._dimensions import distortion_dim, landmark_dim, margin_dim
+    from fewer.extract.random_projection._landmark_features import LandmarkFeatures
+    from fewer.extract.random_projection._margin_report import MarginReport, margin_report
+    from fewer.extract.random_projection._margins import perceptron_mistake_bound
+    from fewer.extract.random_projection._random_projection import RandomProjection
+    from fewer.extract.random_projection._random_separator import RandomSeparatorClassifier
 
 __all__ = [
     "LandmarkFeatures",
@@ -18,3 +23,5 @@ __all__ = [
     "margin_report",
     "perceptron_mistake_bound",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -1,7 +1,14 @@
 """Sparse linear models that learn online, from rows as they come, by regularised dual averaging."""
 
-from fewer.learn.online._rda_classifier import RDAClassifier
-from fewer.learn.online._rda_regressor import RDARegressor
-from fewer.learn.online._regret import RegretCurve, regret_monitor
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.learn.online._rda_classifier import RDAClassifier
+    from fewer.learn.online._rda_regressor import RDARegressor
+    from fewer.learn.online._regret import RegretCurve, regret_monitor
 
 __all__ = ["RDAClassifier", "RDARegressor", "RegretCurve", "regret_monitor"]
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -6,6 +6,7 @@ whatever a user has (frames, sparse matrices, strings as labels), and puts it on
 """
 
 import difflib
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -17,6 +18,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from fewer._estimators import checked_array, encoded_classes, warn_caller
+from fewer._lazy import module_of_name
 
 Task = Literal["classification", "regression", "unsupervised"]
 
@@ -98,8 +100,9 @@ class Score:
             if "regression" in self.tasks:
                 return encoded_classes(y, f"The score {self.name!r}").codes
             _warn_of_counts(y, self.name)
-            otherwise = f", or take a score for numbers ({_for_numbers()})"
-            return encoded_classes(y, f"The score {self.name!r}", otherwise).codes
+            return encoded_classes(
+                y, f"The score {self.name!r}", lambda: f", or take a score for numbers ({_for_numbers()})"
+            ).codes
         return _numbers(y, f"The score {self.name!r}")
 
     def clean_table(self, X: Any) -> Any:
@@ -217,7 +220,7 @@ def column_score(
     """
 
     def write_card(function: Callable[..., Any]) -> Callable[..., Any]:
-        name = function.__name__.removesuffix("_score").removesuffix("_feature")
+        name = _name_of(function.__name__)
         card = Score(name, tuple(tasks), sparse, p_values, for_each_class, not_negative, function)
 
         @wraps(function)
@@ -255,6 +258,7 @@ def score_names(*, task: Task | None = None, p_values: bool | None = None) -> li
     >>> "fisher" in score_names(task="classification")
     True
     """
+    _import_scores()
     cards = {name: getattr(function, CARD) for name, function in _NAMED.items()}
     return sorted(
         name
@@ -265,9 +269,22 @@ def score_names(*, task: Task | None = None, p_values: bool | None = None) -> li
 
 def named_score(name: str) -> Callable[..., Any]:
     """The score of this name."""
+    _import_scores(name)
     if name not in _NAMED:
         raise ValueError(f"There is no score {name!r}{_nearest(name)}; there are {', '.join(score_names())}.")
     return _NAMED[name]
+
+
+def _name_of(function_name: str) -> str:
+    """What selectors call the score with a function of this name."""
+    return function_name.removesuffix("_score").removesuffix("_feature")
+
+
+def _import_scores(name: str | None = None) -> None:
+    """Import the module of our score of this name, all of them by default: scores are listed when they are imported."""
+    for public_name, module in module_of_name(__package__).items():
+        if public_name.endswith("_score") and (name is None or name == _name_of(public_name)):
+            importlib.import_module(module)
 
 
 def _nearest(name: str) -> str:
