@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 from fewer.engine import Engine
+from fewer.engine._crew import Crew, CrewSession
 from fewer.engine._payload import SharedPackage, mapped_package, packed, unpacked
+from fewer.engine._session import Ticket
+from fewer.engine._worker import WorkerDiedError, WorkerProcess
 
 SCRIPT = """
 import ctypes, os, sys, time
@@ -104,3 +107,22 @@ def test_shared_data_that_finds_no_room_names_the_folder(monkeypatch, tmp_path):
     with pytest.raises(OSError, match=rf"No space left.*cannot be written to {tmp_path}.*TMPDIR"):
         SharedPackage(packed(1))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_is_closed_does_not_wait_for_workers_to_start(monkeypatch):
+    starting = []
+
+    def never_ready(worker):
+        starting.append(worker)
+        while worker.alive():
+            time.sleep(0.01)
+        raise WorkerDiedError("it was ended")
+
+    monkeypatch.setattr(WorkerProcess, "wait_until_ready", never_ready)
+    session = CrewSession(Crew(1), abs, ())
+    session.submit(Ticket(0, -1, "task 0"))
+    while not starting:
+        time.sleep(0.01)
+    session.close()  # would wait for ever
+    assert not any(worker.alive() for worker in starting)
+    assert session.finished() == []

@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -39,7 +40,7 @@ def small_study(n_permutations=0):
 
 
 class Deadline:
-    """Counts what is about to be written in a folder, and ends the process before the write of a given number."""
+    """Names what is about to be written in a folder, and ends the process before the write of a given name."""
 
     def __init__(self, folder, last):
         self.folder, self.last, self.seen = str(folder), last, []
@@ -47,8 +48,9 @@ class Deadline:
         whole_fsync, connected = os.fsync, journal_module._connected
 
         def fsync(file):
-            if os.readlink(f"/proc/self/fd/{file}").endswith(".new"):
-                self.count("fsync", lambda: os.ftruncate(file, os.fstat(file).st_size // 2))
+            name = Path(os.readlink(f"/proc/self/fd/{file}")).name
+            if name.endswith(".new"):
+                self.meet(f"fsync {name}", lambda: os.ftruncate(file, os.fstat(file).st_size // 2))
             whole_fsync(file)
 
         def traced(*arguments):
@@ -63,15 +65,16 @@ class Deadline:
             path, *more = map(str, arguments)
             reads = event == "open" and not int(arguments[2]) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
             if self.folder in path and not reads:
-                self.count(f"{event} {Path(path).name} {Path(more[0]).name if event == 'os.rename' else ''}".strip())
+                self.meet(f"{event} {Path(path).name} {Path(more[0]).name if event == 'os.rename' else ''}".strip())
 
     def stated(self, sql):
         if not sql.startswith(("SELECT", "PRAGMA query_only", "PRAGMA quick_check", "PRAGMA synchronous")):
-            self.count(" ".join(sql.split()[:3]))
+            key = re.search(r"VALUES \('([^']*)'", sql)
+            self.meet(" ".join(sql.split()[:3]) + (f" {key[1]}" if key else ""))
 
-    def count(self, what, before_the_end=lambda: None):
+    def meet(self, what, before_the_end=lambda: None):
         self.seen.append(what)
-        if len(self.seen) == self.last:
+        if what == self.last:
             before_the_end()
             os._exit(DIED)
 
@@ -152,38 +155,36 @@ class Studies:
         return kept(folder) == self.truth
 
     def writes(self):
-        """What is written in an undisturbed run, in order."""
-        assert self.run_until(self.folder("writes"), 0) == 0
-        return json.loads((self.root / "writes.json").read_text())
+        """What is written in an undisturbed run, in order, each once."""
+        assert self.run_until(self.folder("study"), None) == 0
+        return list(dict.fromkeys(json.loads((self.root / "writes.json").read_text())))
 
-    def ended_at_each_write_in_a_chain(self):
-        """Run r of one folder ends at its r-th write, until one comes to its end."""
-        folder, runs = self.folder("chain"), 0
-        while True:
-            runs += 1
-            code = self.run_until(folder, runs)
+    def ended_at_each_write_in_turn(self):
+        """One study that ends at its first write, is run again and ends at its second one, and so on."""
+        writes, folder = self.writes(), self.folder("study")
+        for last in writes:
+            assert self.run_until(folder, last) == DIED, last
             check_whole(folder, self.truth)
-            if code != DIED:
-                return {"runs": runs, "equal": code == 0 and kept(folder) == self.truth}
+        return {"writes": len(writes), "equal": self.finished_in(folder)}
 
     def ended_at_each_write(self):
         """A fresh study for every write: ended there, and run again."""
-        n, equal = len(self.writes()), 0
-        for last in range(1, n + 1):
-            folder = self.folder("fresh")
-            assert self.run_until(folder, last) == DIED
+        writes, equal = self.writes(), 0
+        for last in writes:
+            folder = self.folder("study")
+            assert self.run_until(folder, last) == DIED, last
             check_whole(folder, self.truth)
             equal += self.finished_in(folder)
-        return {"writes": n, "equal": equal}
+        return {"writes": len(writes), "equal": equal}
 
     def killed(self, n, seed):
         """Killed at random moments, in one folder until it is finished, then in the next."""
         chance, kills, studies, equal = random.Random(seed), 0, 0, 0
         started = time.monotonic()
-        assert ended(in_a_fork(lambda: self.run(self.folder("timed")))) == 0
+        assert ended(in_a_fork(lambda: self.run(self.folder("study")))) == 0
         takes = time.monotonic() - started
         while kills < n:
-            folder = self.folder("killed")
+            folder = self.folder("study")
             studies += 1
             for _ in range(min(3, n - kills)):
                 child = in_a_fork(lambda where=folder: self.run(where))
@@ -198,7 +199,7 @@ class Studies:
 def main():
     words = argparse.ArgumentParser()
     words.add_argument("root", type=Path)
-    words.add_argument("--chain", action="store_true")
+    words.add_argument("--in-turn", action="store_true")
     words.add_argument("--writes", action="store_true")
     words.add_argument("--kills", type=int, default=0)
     words.add_argument("--seed", type=int, default=0)
@@ -206,9 +207,9 @@ def main():
     words.add_argument("--jobs", type=int, default=1)
     asked = words.parse_args()
     studies = Studies(asked.root, asked.permutations, asked.jobs)
-    seen = {"n_writes": len(studies.writes()), "written": sorted(set(studies.writes()))}
-    if asked.chain:
-        seen["chain"] = studies.ended_at_each_write_in_a_chain()
+    seen = {"written": studies.writes()}
+    if asked.in_turn:
+        seen["in_turn"] = studies.ended_at_each_write_in_turn()
     if asked.writes:
         seen["each"] = studies.ended_at_each_write()
     if asked.kills:

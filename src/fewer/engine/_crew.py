@@ -40,16 +40,17 @@ class Crew:
         """Whether worker processes have been started and wait for the next run."""
         return bool(self._idle)
 
-    def worker(self) -> WorkerProcess:
-        """A worker that is ready for orders, idle or new."""
+    def worker(self, hired: Callable[[WorkerProcess], None]) -> WorkerProcess:
+        """A worker that is ready for orders, idle or new; ``hired`` gets it first, while it may still be starting."""
         with self._lock:
             while self._idle:
                 worker = self._idle.pop()
                 if worker.alive():
+                    hired(worker)
                     return worker
-        return self.fresh_worker()
+        return self.fresh_worker(hired)
 
-    def fresh_worker(self) -> WorkerProcess:
+    def fresh_worker(self, hired: Callable[[WorkerProcess], None] = lambda _: None) -> WorkerProcess:
         """A new worker; the machine may be short of breath, so a few of them may die at birth."""
         for _ in range(MAX_ATTEMPTS):
             with self._lock:
@@ -58,6 +59,7 @@ class Crew:
                 worker = WorkerProcess(budget=max(1, cores() // self._size))
                 self._all.add(worker)
             try:
+                hired(worker)
                 worker.wait_until_ready()
             except WorkerDiedError as death:
                 cause = death
@@ -97,6 +99,10 @@ class Parcel:
     ticket: Ticket
     task_bytes: bytes
     deaths: int = 0
+
+
+class _ClosedError(Exception):
+    """The session was closed while a worker started for it."""
 
 
 class CrewSession(Session):
@@ -163,9 +169,10 @@ class CrewSession(Session):
         worker: WorkerProcess | None = None
         try:
             while batch := self._next_batch():
-                worker = self._settle(batch, worker or self._crew.worker())
+                worker = self._settle(batch, worker or self._crew.worker(self._hired))
         except BaseException as error:
-            self._outcomes.put(error)
+            if not self._closed:
+                self._outcomes.put(error)
         if worker is not None:
             self._crew.take_back(worker)
 
@@ -203,11 +210,19 @@ class CrewSession(Session):
                 self._forget(worker)
                 if not batch:
                     return None
-                worker = self._crew.worker()
+                worker = self._crew.worker(self._hired)
             finally:
                 self._forget(worker)
         self._batch_size = min(2 * self._batch_size, _MAX_BATCH) if longest < _SHORT_SECONDS else 1
         return worker
+
+    def _hired(self, worker: WorkerProcess) -> None:
+        """Count a worker as busy from its start on, so that closing the session ends it at once."""
+        with self._lock:
+            if self._closed:
+                worker.kill()
+                raise _ClosedError
+            self._busy.add(worker)
 
     def _forget(self, worker: WorkerProcess) -> None:
         with self._lock:

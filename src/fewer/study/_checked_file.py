@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fewer._estimators import write_whole
 from fewer.study._errors import StudyError
 
 CHECKSUM = "checksum"
@@ -37,8 +38,6 @@ def matches_checksum(document: Mapping[str, Any]) -> bool:
 
 def write_checked(path: "str | Path", document: Mapping[str, Any]) -> None:
     """Write a document with its checksum as JSON, whole or not at all."""
-    from fewer._estimators import write_whole
-
     write_whole(path, json.dumps(with_checksum(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 

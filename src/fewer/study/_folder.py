@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fewer._estimators import beside_of
 from fewer.study._checked_file import read_checked
 from fewer.study._errors import StudyError
 from fewer.study._journal import Journal, glance, side_files
@@ -81,8 +82,6 @@ class StudyFolder:
 
     def remove(self) -> None:
         """Delete the study, which must not be running. A folder that holds files of others stays with them."""
-        from fewer._estimators import beside_of
-
         if not any((self.path / name).exists() for name in _FILES):
             raise StudyError(f"There is no study in {self.path}, so nothing was removed.")
         with self.locked():

@@ -18,6 +18,7 @@ from errno import EACCES, EDQUOT, ENOSPC, EPERM, EROFS
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from fewer._estimators import beside_of, put_in_place, warn_caller
 from fewer.study._checked_file import digest
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
@@ -37,6 +38,7 @@ _ROWS = "SELECT number, key, payload, seconds, finished, checksum FROM work NOT 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT)
 # SQLite's message may quote a damaged name, which Python cannot decode.
 _READING_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+_PAGE = 4096  # bytes; a journal has more than one page
 _FULL = 2**16  # bytes left on a disk to which nothing can be written any more
 
 
@@ -84,8 +86,9 @@ class Journal:
     def begun(path: "str | Path") -> bool:
         """Whether there is a journal; an empty file, or one without tables, is what a kill has left of none."""
         path = Path(path)
-        if not path.is_file() or path.stat().st_size == 0:
-            return False
+        size = path.stat().st_size if path.is_file() else 0
+        if size == 0 or size > _PAGE:
+            return size > 0
         try:
             with closing(_connected(path)) as connection:
                 return connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
@@ -120,10 +123,9 @@ class Journal:
                     f"`fewer rm {path.parent}`."
                 )
             about = {"schema": str(SCHEMA), "plan": found.plan.to_json(), "started": found.started}
-            sound, rows = found._is_sound(), list(found._work.values())
+            with _in_plain_words(path, "read"):
+                sound, rows = found._is_sound(), list(found._work.values())
         if not sound:
-            from fewer._estimators import warn_caller
-
             with _in_plain_words(path, "written"):
                 _make(path, about, rows)
             warn_caller(
@@ -299,12 +301,11 @@ def _insert(connection: sqlite3.Connection, row: _Row) -> None:
 
 def _make(path: Path, about: Mapping[str, str], rows: Iterable[_Row]) -> None:
     """Make a journal complete, beside its place, and put it there; what stood there stays until then."""
-    from fewer._estimators import beside_of, put_in_place
-
     beside = beside_of(path)
     try:
         _remove(beside)
         with closing(_connected(beside, "rwc")) as connection:
+            connection.execute(f"PRAGMA page_size={_PAGE}")
             connection.execute("BEGIN IMMEDIATE")
             for statement in _TABLES:
                 connection.execute(statement)
