@@ -16,7 +16,7 @@ from fewer.io._formats import Options
 from fewer.io._memory import Table
 
 _FIELD = re.compile(r"\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,'\"][^,]*|)\s*(,|$)")
-_PAIR = re.compile(r"\s*(\d+)\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,'\"\s][^,]*?)\s*(,|$)")
+_PAIR = re.compile(r"\s*(\d{1,18})\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,'\"\s][^,]*)\s*(,|$)")
 
 
 class _Rows(NamedTuple):
@@ -141,32 +141,41 @@ def _typed(column: pl.Series, attribute: Attribute, numbers: list[int], source: 
 
 
 def _sparse_table(attributes: list[Attribute], rows: _Rows, source: str) -> Table:
-    cells = [np.array(part) for part in zip(*_sparse_cells(attributes, rows, source), strict=True)] or [np.zeros(0)] * 3
-    row_of, column_of, text = cells[0].astype(int), cells[1].astype(int), cells[2]
+    cells = list(_sparse_cells(attributes, rows, source))
+    row_of = np.array([row for row, _, _ in cells], dtype=np.int64)
+    column_of = np.array([column for _, column, _ in cells], dtype=np.int64)
+    text = pl.Series([cell for _, _, cell in cells], dtype=pl.String)
     others = [j for j, attribute in enumerate(attributes) if not _is_numeric(attribute)]
     if len(others) > 1:
         raise TableError(
             f"{source}: the rows are sparse, but these attributes are not numbers: "
             f"{shortened([attributes[j].name for j in others])}. A sparse table holds numbers, and one target."
         )
-    values = np.zeros(len(text))
-    for j in np.unique(column_of):
-        if j in others:
-            continue
-        where = np.flatnonzero(column_of == j)
-        column = pl.Series([None if cell == "?" else cell for cell in text[where].tolist()], dtype=pl.String)
-        attribute = Attribute(attributes[j].name, "numeric")
-        typed = _typed(column, attribute, [rows.numbers[i] for i in row_of[where]], source)
-        values[where] = typed.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    numeric = np.flatnonzero(~np.isin(column_of, others))
+    values = np.zeros(len(cells))
+    values[numeric] = _sparse_numbers(text[numeric], attributes, column_of[numeric], row_of[numeric], rows, source)
     kept = [j for j in range(len(attributes)) if j not in others]
     matrix = sp.csr_array((values, (row_of, column_of)), shape=(len(rows.lines), len(attributes)))
     y, target = None, None
     if others:
         target = attributes[others[0]].name
         where = np.flatnonzero(column_of == others[0])
-        y = _sparse_target(attributes[others[0]], row_of[where], text[where].tolist(), rows, source)
+        y = _sparse_target(attributes[others[0]], row_of[where], text[where].to_list(), rows, source)
         matrix = matrix[:, kept]
     return Table(matrix, [attributes[j].name for j in kept], source, y=y, target=target)
+
+
+def _sparse_numbers(
+    text: pl.Series, attributes: list[Attribute], column_of: np.ndarray, row_of: np.ndarray, rows: _Rows, source: str
+) -> np.ndarray:
+    missing = (text == "?").to_numpy()
+    numbers = text.str.strip_prefix("+").cast(pl.Float64, strict=False)
+    wrong = np.flatnonzero(numbers.is_null().to_numpy() & ~missing)
+    if len(wrong):
+        first = int(wrong[0])
+        line, name = rows.numbers[row_of[first]], attributes[column_of[first]].name
+        raise TableError(f"{source}, line {line}: {text[first]!r} in the attribute {name!r} is not a number.")
+    return numbers.fill_null(np.nan).to_numpy()
 
 
 def _is_numeric(attribute: Attribute) -> bool:
@@ -199,4 +208,4 @@ def _sparse_cells(attributes: list[Attribute], rows: _Rows, source: str) -> Iter
                     f"that grows from 0 to {len(attributes) - 1}."
                 )
             last, position = int(match[1]), match.end()
-            yield row, last, match[2]
+            yield row, last, match[2].strip()

@@ -1,13 +1,14 @@
 """The header of an ARFF file: the name of each attribute, and what it may hold."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from fewer.io._errors import TableError
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{}},]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
-_VALUE = re.compile(rf"\s*({_QUOTED}|[^,]*?)\s*(?:,|$)", re.DOTALL)
+_VALUE = re.compile(rf"\s*({_QUOTED}|[^,]*)\s*(?:,|$)", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _NUMERIC = ("numeric", "real", "integer")
 _DATE_FORMAT = "yyyy-MM-dd'T'HH:mm:ss"
@@ -75,9 +76,9 @@ def nominal_values(text: str, name: str, where: str) -> tuple[str, ...]:
             raise TableError(f"{where}: a quote in the values of the attribute {name!r} is never closed.")
         values.append(unquoted(match[1]))
         position = match.end()
-    repeats = sorted({value for value in values if values.count(value) > 1}) if len(set(values)) < len(values) else []
+    repeats = [value for value, count in Counter(values).items() if count > 1]
     if repeats or not values:
-        fault = f"repeat {repeats[0]!r}" if repeats else "are missing"
+        fault = f"repeat {min(repeats)!r}" if repeats else "are missing"
         raise TableError(f"{where}: the values of the attribute {name!r} {fault}. List each once.")
     return tuple(values)
 

@@ -11,15 +11,16 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from fewer.io._csv_scan import blank_records, first_records
+from fewer.io._csv_scan import blank_records, first_records, n_fields
 from fewer.io._encoding import check_encoding, decoded, is_packed, unpacked
 from fewer.io._errors import TableError
 from fewer.io._formats import Options
-from fewer.io._frame import split_markers
+from fewer.io._frame import columns_where, match_counts, n_values, split_markers
+from fewer.io._limits import MOST_COLUMNS
 from fewer.io._memory import Table, default_names, header_names
 
 _SEPARATORS = (",", ";", "\t", "|")
-_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 _COMMA_NUMBER = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
 _INNER_COMMA = r"\d,\d"
 _SAMPLE = 200
@@ -39,7 +40,9 @@ def read_csv(path: Path, options: Options) -> Table:
         raise TableError(f"separator={separator!r} must be a single character, such as ',', ';', '\\t' or '|'.")
     if options.decimal not in (".", ",") or options.decimal == separator:
         raise TableError(f"decimal={options.decimal!r} does not go with the separator {separator!r} of {source}.")
-    cells = _cells(header, separator, f"{source}, line {records.lines[0]}")
+    where = f"{source}, line {records.lines[0]}"
+    _refuse_many_columns(n_fields(records.texts[0], separator), separator, where)
+    cells = _cells(header, separator, where)
     names = _names(cells, source, records.lines[0]) if options.header else default_names(len(cells))
     if options.header and len(records.texts) == 1:
         raise TableError(f"{source}: there is a header with {len(cells)} names, but no row below it.")
@@ -85,6 +88,15 @@ def _sniffed_separator(header: str) -> str:
     return max(_SEPARATORS, key=unquoted.count)
 
 
+def _refuse_many_columns(n_columns: int, separator: str, where: str) -> None:
+    if n_columns > MOST_COLUMNS:
+        raise TableError(
+            f"{where}: the first line has {n_columns:,} fields, and a table of more than {MOST_COLUMNS:,} columns is "
+            f"not read from text. Check that {separator!r} is the separator; write rows as columns if the table lies "
+            "on its side; and take svmlight or .npz for a sparse table."
+        )
+
+
 def _cells(header: str, separator: str, where: str) -> list[str]:
     try:
         return next(csv.reader(io.StringIO(header, newline=""), delimiter=separator))
@@ -105,8 +117,8 @@ def _names(cells: list[str], source: str, line: int) -> list[str]:
 
 
 def _check_for_spaces(cells: list[str], row: bytes, source: str) -> None:
-    fields = row.decode().split()
-    if len(cells) == 1 and len(fields) > 1 and all(_NUMBER.fullmatch(field) for field in fields):
+    fields = row.decode().split() if len(cells) == 1 else []
+    if len(fields) > 1 and all(_NUMBER.fullmatch(field) for field in fields):
         raise TableError(
             f"{source}: the columns seem to be separated by spaces. Use separator=' ' if it is one space each time; "
             "otherwise replace the spaces by commas."
@@ -124,11 +136,11 @@ def _parsed(text: Any, separator: str, n_columns: int, options: Options, source:
     # polars says so. Types from all rows fail only for such as a whole number too long for any integer: then all is
     # read as text.
     first_rows = max(20, min(1000, 500_000 // n_columns))
-    failure: Exception | None = None
+    failure: BaseException | None = None
     for inference in ({"infer_schema_length": first_rows}, {"infer_schema_length": None}, {"infer_schema": False}):
         try:
             return pl.read_csv(text, **inference, **settings)
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             failure = error
     raise TableError(f"{source}: the text cannot be parsed: {str(failure).splitlines()[0]}") from failure
 
@@ -158,12 +170,12 @@ def _with_decimal_points(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _warn_of_commas(frame: pl.DataFrame, separator: str, source: str) -> None:
     """Tell of columns that are strings only because their numbers hold commas."""
-    strings = frame.head(_SAMPLE).select(cs.string())
+    strings = frame.select(cs.string()).head(_SAMPLE)
     if not strings.width:
         return
-    are_numbers = strings.select(pl.all().str.contains(_COMMA_NUMBER).mean() >= _NUMBER_SHARE).row(0)
-    with_comma = strings.select(pl.all().str.contains(_INNER_COMMA).any()).row(0)
-    names = [name for name, *both in zip(strings.columns, are_numbers, with_comma, strict=True) if all(both)]
+    are_numbers, with_comma = match_counts(strings, _COMMA_NUMBER, _INNER_COMMA)
+    found = (with_comma > 0) & (are_numbers >= _NUMBER_SHARE * n_values(strings))
+    names = columns_where(strings, found)
     if names:
         example = next(value for value in strings[names[0]] if value is not None and "," in value)
         cure = "use decimal=','" if separator != "," else "write it as a point"

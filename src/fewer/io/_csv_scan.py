@@ -29,18 +29,30 @@ def first_records(data: np.ndarray) -> Records:
     size = 1 << 16
     while True:
         head = data[:size]
-        records, start = Records(), 0
-        for end in [*_record_ends(head, 0).tolist(), *([len(data)] if size >= len(data) else [])]:
-            text = head[start:end].tobytes()
+        ends = _record_ends(head, 0)
+        if size >= len(data):
+            ends = np.append(ends, len(data))
+        starts = np.concatenate(([0], ends[:-1] + 1))
+        records = Records()
+        for where in np.flatnonzero(~_are_blank(head, starts, ends)).tolist():
+            text = head[starts[where] : ends[where]].tobytes()
             if text.strip(b"\r\n"):
                 records.texts.append(text.rstrip(b"\r"))
-                records.lines.append(1 + int(np.count_nonzero(head[:start] == NEWLINE)))
-            start = end + 1
+                records.lines.append(1 + int(np.count_nonzero(head[: starts[where]] == NEWLINE)))
             if len(records.texts) == 2:
                 return records
         if size >= len(data):
             return records
         size *= 4
+
+
+def n_fields(record: bytes, separator: str) -> int:
+    """Number of fields of a record; a separator inside quotes does not count."""
+    if b'"' not in record:
+        return 1 + record.count(separator.encode())
+    data = np.frombuffer(record, dtype=np.uint8)
+    separators = np.flatnonzero(data == ord(separator))
+    return 1 + int(np.count_nonzero(~_inside(separators, np.flatnonzero(data == _QUOTE), 0)))
 
 
 def blank_records(data: np.ndarray, separator: str, expected: int, source: str) -> np.ndarray:

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,14 @@ import polars as pl
 
 from fewer.io._errors import TableError, did_you_mean, refuse_repeated_names, shortened
 from fewer.io._formats import Options
+from fewer.io._limits import refuse_large
 from fewer.io._memory import Table
 
-_BATCH = 50_000
+_BATCH = 5_000
+_LONGEST_VALUE = 1 << 16
+_SECONDS = 60
+_BYTES_PER_SECOND = 1 << 20
+_STEPS = 100_000
 _POSTGRESQL_TABLES = (
     "SELECT table_schema || '.' || table_name AS name FROM information_schema.tables "
     "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
@@ -25,12 +31,28 @@ def read_sqlite(path: Path, options: Options) -> Table:
     """The result of a query on a SQLite file, or one of its tables; the file is opened for reading only."""
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)) as connection:
+            if options.query is None:
+                _limit(connection, path.stat().st_size)
+            else:
+                connection.set_progress_handler(lambda: False, _STEPS)  # lets Ctrl-C through while the query runs
             query = options.query or f"SELECT * FROM {_quoted(_sqlite_table(connection, options.table, path))}"
             frame = _fetched(connection.execute(query), str(path))
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError, MemoryError, OverflowError) as error:
         asked = f" in the query {options.query!r}" if options.query else ""
-        raise TableError(f"{path}: SQLite reports an error{asked}: {error}.") from error
+        reason = (
+            "it takes too long (give query= if it may)"
+            if "interrupted" in str(error)
+            else str(error) or "out of memory"
+        )
+        raise TableError(f"{path}: SQLite reports an error{asked}: {reason}.") from error
     return Table(frame, frame.columns, f"{path}: {options.query}" if options.query else str(path))
+
+
+def _limit(connection: sqlite3.Connection, size: int) -> None:
+    """Keep a damaged file, or a view that never ends, from taking all time and memory."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(_LONGEST_VALUE + size, 1_000_000_000))
+    deadline = time.monotonic() + _SECONDS + size / _BYTES_PER_SECOND
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
 
 
 def read_uri(uri: str, options: Options) -> Table:
@@ -123,8 +145,11 @@ def _fetched(cursor: sqlite3.Cursor, source: str) -> pl.DataFrame:
         raise TableError(f"{source}: the query gives no table. Use a SELECT.")
     names = [column[0] for column in cursor.description]
     batches: list[list[pl.Series]] = []
+    n_bytes = 0.0
     while rows := cursor.fetchmany(_BATCH):
         batches.append([_series(list(values)) for values in zip(*rows, strict=True)])
+        n_bytes += sum(series.estimated_size() for series in batches[-1])
+        refuse_large(source, int(2 * n_bytes))  # the batches are joined
     if not batches:
         raise TableError(f"{source}: the query gave no rows.")
     columns = [_joined([batch[j] for batch in batches]) for j in range(len(names))]

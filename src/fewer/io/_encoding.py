@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from fewer.io._errors import TableError
+from fewer.io._limits import physical_memory
 
 NEWLINE = 10
 CHUNK = 1 << 24
+_MEMORY_SHARE = 4  # a table takes several times the memory of its text
 
 
 def is_packed(path: Path) -> bool:
@@ -20,12 +22,23 @@ def is_packed(path: Path) -> bool:
 
 def unpacked(path: Path) -> bytes:
     """What is in a file that is compressed by gzip."""
+    most = physical_memory() // _MEMORY_SHARE
+    chunks, length = [], 0
     try:
-        return gzip.decompress(path.read_bytes())
+        with gzip.open(path) as file:
+            while length <= most and (chunk := file.read(CHUNK)):
+                chunks.append(chunk)
+                length += len(chunk)
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(
             f"{path}: the file cannot be unpacked by gzip ({error}). Was it written completely?"
         ) from error
+    if length > most:
+        raise TableError(
+            f"{path}: unpacked, this is more than {most / 2**30:.1f} GiB of text, which is too much for the memory of "
+            "this machine. Unpack it and read a part of it."
+        )
+    return b"".join(chunks)
 
 
 def check_encoding(data: np.ndarray, source: str) -> None:

@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable, Sequence
 
+_LONGEST = 100
+
 
 class TableError(ValueError):
     """A table cannot be read, written or used as asked; the message says where, why and what to do.
@@ -24,10 +26,14 @@ def shortened(items: Iterable[object], limit: int = 8) -> str:
     >>> shortened(["a", "b", "c"], limit=2)
     "'a', 'b' and 1 more"
     """
-    shown = [repr(item) for item in items]
-    if len(shown) <= limit:
-        return ", ".join(shown)
-    return ", ".join(shown[:limit]) + f" and {len(shown) - limit} more"
+    items = list(items)
+    shown = ", ".join(repr(_cut(item)) for item in items[:limit])
+    return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
+
+
+def _cut(item: object) -> object:
+    """The item; of a long text, how it begins."""
+    return f"{item[:_LONGEST]}..." if isinstance(item, str) and len(item) > _LONGEST else item
 
 
 def did_you_mean(wanted: str, names: Sequence[str]) -> str:
@@ -71,14 +77,14 @@ def unknown_column(source: str, wanted: str, names: Sequence[str], asked_by: str
 
 def refuse_repeated_names(source: str, names: Sequence[str]) -> None:
     """Raise for names that occur more than once, with their positions."""
+    if len(set(names)) == len(names):
+        return
     positions: dict[str, list[int]] = {}
     for position, name in enumerate(names, start=1):
         positions.setdefault(name, []).append(position)
     repeats = {name: where for name, where in positions.items() if len(where) > 1}
-    if not repeats:
-        return
     shown = "; ".join(
-        f"{name!r} is the name of columns {', '.join(map(str, where))}" for name, where in list(repeats.items())[:5]
+        f"{_cut(name)!r} is the name of columns {shortened(where)}" for name, where in list(repeats.items())[:5]
     )
     more = f" (and {len(repeats) - 5} more repeated names)" if len(repeats) > 5 else ""
     raise TableError(

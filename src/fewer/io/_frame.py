@@ -1,7 +1,8 @@
 """One shape for polars frames from anywhere: plain types, nulls for what is missing, numbers as numbers."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ _ISO_MOMENT_IN_ZONE = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?(Z|[+
 _NUMBER = r"^\s*[+-]?(\d+[.]?\d*|[.]\d+)([eE][+-]?\d+)?\s*$|^\s*[+-]?(?i:inf|infinity)\s*$"
 _OTHER_DATE = r"^\s*(\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})|\d{4}[./]\d{1,2}[./]\d{1,2})(\s+\d{1,2}:\d{2}.*)?\s*$"
 _SAMPLE = 200
+_SHORT = 1000
 _BAND_ROWS = 1024
 _BATCH_CELLS = 10_000_000
 _MOST = 0.9
@@ -25,9 +27,12 @@ _MOST = 0.9
 def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: str) -> pl.DataFrame:
     """The frame with missing markers as null, and strings that are numbers or ISO dates as such."""
     words, numbers = split_markers(missing_values)
-    frame = _with_tidy_strings(pl.DataFrame([_plain(series, source) for series in frame]), words)
-    _warn_of_stray_words(frame, source)
-    _warn_of_other_dates(frame, source)
+    if not all(_is_plain(dtype) for dtype in set(frame.dtypes)):
+        frame = pl.DataFrame([_plain(series, source) for series in frame])
+    frame = _with_tidy_strings(frame, words)
+    numbers_mostly, dates_mostly = _mostly(frame, _NUMBER, _OTHER_DATE)
+    _warn_of_stray_words(frame.select(numbers_mostly), source)
+    _warn_of_other_dates(frame.select(dates_mostly), frame.width, source)
     if numbers:
         frame = frame.with_columns(
             pl.when(~cs.numeric().cast(pl.Float64).is_in(numbers)).then(cs.numeric()).name.keep()
@@ -37,7 +42,7 @@ def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: st
 
 def _warn_of_stray_words(frame: pl.DataFrame, source: str) -> None:
     """Tell of columns that are strings only for a word or two among numbers: these often stand for missing values."""
-    strays = {name: words for name in _mostly(frame, _NUMBER) if (words := _stray_words(frame[name]))}
+    strays = {series.name: words for series in frame if (words := _stray_words(series))}
     if not strays:
         return
     shown = "; ".join(f"{name!r} for {shortened(words)}" for name, words in list(strays.items())[:3])
@@ -51,27 +56,60 @@ def _warn_of_stray_words(frame: pl.DataFrame, source: str) -> None:
     )
 
 
-def _warn_of_other_dates(frame: pl.DataFrame, source: str) -> None:
+def _warn_of_other_dates(frame: pl.DataFrame, n_columns: int, source: str) -> None:
     """Tell of dates in an order that cannot be known for sure: 03/04/2024 is two different days."""
-    candidates = [frame[name].drop_nulls() for name in _mostly(frame, _OTHER_DATE)]
+    candidates = [series.drop_nulls() for series in frame]
     dates = [series for series in candidates if series.str.contains(_OTHER_DATE).sum() >= _MOST * series.len() > 0]
     if dates:
         first = dates[0]
         warnings.warn(
             f"{source}: dates such as {first[0].strip()!r} (column {first.name!r}) are read as strings, in "
-            f"{len(dates)} of {frame.width} columns. Write dates as 2024-05-31: day and month cannot be mixed up then.",
+            f"{len(dates)} of {n_columns} columns. Write dates as 2024-05-31: day and month cannot be mixed up then.",
             UserWarning,
             stacklevel=5,  # the caller of read_table
         )
 
 
-def _mostly(frame: pl.DataFrame, pattern: str) -> list[str]:
+def _mostly(frame: pl.DataFrame, *patterns: str) -> list[list[str]]:
     """Columns of strings of which most match in the first rows, or of which nothing is there yet to judge by."""
-    strings = frame.head(_SAMPLE).select(cs.string())
-    if not strings.width:
-        return []
-    shares = strings.select(pl.all().str.contains(pattern).mean()).row(0)
-    return [name for name, share in zip(strings.columns, shares, strict=True) if share is None or share >= _MOST]
+    strings = frame.select(cs.string()).head(_SAMPLE)
+    enough = _MOST * n_values(strings)
+    return [columns_where(strings, counts >= enough) for counts in match_counts(strings, *patterns)]
+
+
+def match_counts(strings: pl.DataFrame, *patterns: str) -> list[np.ndarray]:
+    """For each pattern, how many values of each column match."""
+    return _counts(strings, *[lambda cells, pattern=pattern: cells.str.contains(pattern) for pattern in patterns])
+
+
+def _counts(frame: pl.DataFrame, *conditions: Callable[[Any], Any]) -> list[np.ndarray]:
+    """For each condition, in how many cells of each column it holds; all columns have one type.
+
+    A query costs some 30 microseconds for each column, which is much for short columns: these are asked end to end, as
+    one long column.
+    """
+    if frame.height > _SHORT:
+        return [np.array(frame.select(holds(pl.all()).sum()).row(0), dtype=np.int64) for holds in conditions]
+    width = max(1, _BATCH_CELLS // max(1, frame.height))
+    columns = frame.get_columns()
+    counts = [np.zeros(frame.width, dtype=np.int64) for _ in conditions]
+    for start in range(0, frame.width, width):
+        batch = columns[start : start + width]
+        cells = pl.concat(batch)
+        for found, holds in zip(counts, conditions, strict=True):
+            matrix = holds(cells).fill_null(False).to_numpy().reshape(len(batch), frame.height)
+            found[start : start + width] = matrix.sum(axis=1)
+    return counts
+
+
+def columns_where(frame: pl.DataFrame, mask: np.ndarray) -> list[str]:
+    """Names of the columns for which the mask holds."""
+    return [name for name, holds in zip(frame.columns, mask.tolist(), strict=True) if holds]
+
+
+def n_values(frame: pl.DataFrame) -> np.ndarray:
+    """Number of cells of each column that are not missing."""
+    return frame.height - np.array(frame.null_count().row(0), dtype=np.int64) if frame.width else np.zeros(0, np.int64)
 
 
 def _stray_words(series: pl.Series) -> list[str]:
@@ -113,6 +151,11 @@ def numeric_array(frame: pl.DataFrame) -> np.ndarray:
     nothing is missing, float64 otherwise.
     """
     dtype = _common_type(frame)
+    if frame.height <= _SHORT:
+        number = pl.Float64 if dtype.kind == "f" else pl.UInt8
+        others = frame.select(cs.boolean() | cs.by_dtype(pl.Null)).cast(number)  # numpy has neither with nulls
+        whole = frame.with_columns(others.get_columns()) if others.width else frame
+        return np.ascontiguousarray(whole.to_numpy(order="c"), dtype=dtype)
     array = np.empty((frame.height, frame.width), dtype=dtype)
     # Some columns at a time, and a band of rows of them, so that the cells written stay in the processor's cache.
     width = min(64, max(16, 16_000_000 // max(1, frame.height)))
@@ -165,6 +208,11 @@ _NUMPY_TYPE: dict[pl.DataType | type[pl.DataType], type] = {
 }
 
 
+def _is_plain(dtype: pl.DataType) -> bool:
+    """Whether columns of this type stay as they are."""
+    return dtype in _NUMPY_TYPE or dtype in (pl.Float32, pl.Float64, pl.String, pl.Null)
+
+
 def _plain(series: pl.Series, source: str) -> pl.Series:
     if hasattr(series.dtype, "ext_storage"):  # such as PostgreSQL's numeric, whose values are strings underneath
         series = series.ext.storage()
@@ -181,33 +229,49 @@ def _plain(series: pl.Series, source: str) -> pl.Series:
 
 def _with_tidy_strings(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
     """The frame with its strings tidied, many columns in one query where they are short and few where they are long."""
-    strings = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    strings = frame.select(cs.string())
     width = max(1, _BATCH_CELLS // max(1, frame.height))
-    tidied: dict[str, pl.Series] = {}
-    for start in range(0, len(strings), width):
-        batch = frame.select(strings[start : start + width])
-        tidied |= {series.name: series for series in _tidy_strings(batch, missing)}
-    return pl.DataFrame([tidied.get(series.name, series) for series in frame])
+    tidied: list[pl.Series] = []
+    for start in range(0, strings.width, width):
+        tidied += _tidy_strings(strings[:, start : start + width] if strings.width > width else strings, missing)
+    return frame.with_columns(tidied) if tidied else frame
 
 
-def _tidy_strings(strings: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
-    marked = pl.all().str.strip_chars().is_in(missing)
-    strings = strings.select(pl.when(~marked).then(pl.all()).name.keep())
-    words = [series.name for series in strings if series.null_count() < series.len()]
-    empty = strings.drop(words).cast(pl.Null)
-    numbers = _numbers_from(strings.select(_matching(strings, words, _NUMBER)))
-    moments = {*_matching(strings, words, _ISO_MOMENT), *_matching(strings, words, _ISO_MOMENT_IN_ZONE)}
-    dates = [_dates_from(strings[name]) for name in words if name in moments]
-    return strings.with_columns([*empty, *numbers, *dates])
+def _tidy_strings(strings: pl.DataFrame, missing: list[str]) -> list[pl.Series]:
+    """Those columns that are not what they were: without the marks of missing values, as numbers or as dates."""
+
+    def marked(cells: Any) -> Any:
+        return cells.str.strip_chars().is_in(missing)
+
+    with_marks = columns_where(strings, _counts(strings, marked)[0] > 0)
+    if with_marks:
+        strings = strings.with_columns(pl.when(~marked(pl.col(with_marks))).then(pl.col(with_marks)).name.keep())
+    empty = set(columns_where(strings, n_values(strings) == 0))
+    numbers, moments, moments_in_zone = (
+        [name for name in names if name not in empty]
+        for names in _matching(strings, _NUMBER, _ISO_MOMENT, _ISO_MOMENT_IN_ZONE)
+    )
+    changed = {name: strings[name] for name in with_marks}
+    changed |= {name: strings[name].cast(pl.Null) for name in empty}
+    changed |= {series.name: series for series in _numbers_from(strings.select(numbers))}
+    changed |= {name: _dates_from(strings[name]) for name in (*moments, *moments_in_zone)}
+    return list(changed.values())
 
 
-def _matching(strings: pl.DataFrame, names: list[str], pattern: str) -> list[str]:
-    """Those columns of which every value matches; nulls do not count."""
-    for rows in (strings.head(_SAMPLE), strings):  # the first rows rule out most
-        if names:
-            verdicts = rows.select(pl.col(names).str.contains(pattern).all()).row(0)
-            names = [name for name, verdict in zip(names, verdicts, strict=True) if verdict]
-    return names
+def _matching(strings: pl.DataFrame, *patterns: str) -> list[list[str]]:
+    """For each pattern, those columns of which every value matches; nulls do not count."""
+    first_rows = strings.head(_SAMPLE)  # these rule out most
+    wanted = n_values(first_rows)
+    found = [columns_where(first_rows, counts == wanted) for counts in match_counts(first_rows, *patterns)]
+    if strings.height == first_rows.height:
+        return found
+    return [
+        _matching_throughout(strings.select(names), pattern) for names, pattern in zip(found, patterns, strict=True)
+    ]
+
+
+def _matching_throughout(strings: pl.DataFrame, pattern: str) -> list[str]:
+    return columns_where(strings, match_counts(strings, pattern)[0] == n_values(strings))
 
 
 def _numbers_from(strings: pl.DataFrame) -> list[pl.Series]:

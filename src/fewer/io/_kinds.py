@@ -38,6 +38,7 @@ _FEWEST_IDENTIFIERS = 10
 _DISTINCT_SHARE = 0.95
 _PROSE_WORDS = 3
 _LONG_STRING = 50
+_SHORT_COLUMN = 1000
 _BAND_CELLS = 1_000_000
 _MOST_SPELLINGS = 80  # of a pair of words such as yes and no; a longer list of values is none
 
@@ -174,14 +175,23 @@ def _kind_of_strings(series: pl.Series, n_distinct: int) -> str:
     n_values = series.len() - series.null_count()
     share = n_distinct / n_values
     if share > 0.5:
-        distinct = series.drop_nulls().unique()
-        words = float(np.mean(distinct.str.strip_chars().str.count_matches(r"\s+").to_numpy())) + 1
-        length = float(np.mean(distinct.str.len_chars().to_numpy()))
+        words, length = _mean_words_and_length(series)
         if words >= _PROSE_WORDS or length > _LONG_STRING:
             return "text"
         if share >= _DISTINCT_SHARE and n_values >= _FEWEST_IDENTIFIERS:
             return "identifier"
     return "categorical"
+
+
+def _mean_words_and_length(series: pl.Series) -> tuple[float, float]:
+    """Of the different values; those of short columns are looked at without polars, whose queries cost more."""
+    if series.len() <= _SHORT_COLUMN:
+        values = {value for value in series.to_list() if value is not None}
+        n_words = sum(max(1, len(value.split())) for value in values)
+        return n_words / len(values), sum(map(len, values)) / len(values)
+    distinct = series.drop_nulls().unique()
+    words = float(np.mean(distinct.str.strip_chars().str.count_matches(r"\s+").to_numpy())) + 1
+    return words, float(np.mean(distinct.str.len_chars().to_numpy()))
 
 
 def _are_yes_and_no(spellings: Sequence[str] | None) -> bool:

@@ -7,7 +7,7 @@ from fewer.io._errors import TableError
 
 # A dense table takes some KB for each column in each of several places.
 MOST_COLUMNS = 1_000_000
-_MOST_EMPTY = 1 << 22
+_MOST_EMPTY = 1 << 20  # as many columns as hashed features commonly have
 
 
 def physical_memory() -> int:
@@ -22,7 +22,7 @@ def refuse_large(source: str, n_bytes: int) -> None:
     """Raise when this many bytes do not fit into the memory of this machine."""
     if n_bytes > physical_memory():
         raise TableError(
-            f"{source}: what it declares would take {n_bytes / 2**30:,.1f} GiB, but this machine has "
+            f"{source}: this would take {n_bytes / 2**30:,.1f} GiB, but this machine has "
             f"{physical_memory() / 2**30:,.1f} GiB of memory. If it is not damaged, read a part of it, or take a "
             "machine with more memory."
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 
 from fewer.io._confined import Reply, UnreadableError, read_confined
@@ -71,6 +72,10 @@ def read_npz(path: Path, options: Options) -> Table:
             arrays.pop("data")
     except TableError:
         raise
+    except MemoryError as error:
+        raise TableError(
+            f"{path}: it declares more than fits into memory ({error}). It is damaged, or too large for this machine."
+        ) from error
     except Exception as error:  # numpy, zipfile and zlib raise errors of many types for damaged bytes
         if "pickle" in str(error):
             raise TableError(
@@ -97,9 +102,15 @@ def _members(path: Path) -> dict[str, np.ndarray]:
 
 
 def _readable(array: np.ndarray) -> np.ndarray:
-    """The array; raises for text that is none."""
-    if array.dtype.kind == "U" and array.size:
-        "".join(array.ravel().tolist()).encode()
+    """The array, with bytes as text; raises for text with characters that do not exist."""
+    if array.dtype.kind == "S":
+        return np.char.decode(array, "utf-8")
+    for name in array.dtype.names or ():
+        _readable(array[name])
+    if array.dtype.kind == "U" and array.nbytes:
+        codes = np.ascontiguousarray(array).view(np.dtype("u4").newbyteorder(array.dtype.byteorder))
+        if np.any((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))):
+            raise ValueError("a text holds characters that do not exist")
     return array
 
 
@@ -123,9 +134,19 @@ def _sparse_of(parts: dict[str, np.ndarray], source: str) -> Any:
 
 
 def _checked(matrix: Any) -> Any:
-    """The matrix; raises when its indices lie outside of it, for the loops of scipy trust them."""
+    """The matrix; raises when its indices lie outside of it, for the loops of scipy trust them.
+
+    Its own ``check_format`` looks at nothing else when the last of ``indptr`` is zero.
+    """
     if matrix.format in _COMPRESSED:
         matrix.check_format(full_check=True)
+        starts, indices = matrix.indptr, matrix.indices
+        n_places = (
+            matrix.shape[0] if matrix.format == "csc" else matrix.shape[1] // getattr(matrix, "blocksize", (1, 1))[1]
+        )
+        ordered = starts[0] == 0 and np.all(starts[1:] >= starts[:-1]) and starts[-1] <= len(indices)
+        if not ordered or (len(indices) and not 0 <= indices.min() <= indices.max() < n_places):
+            raise ValueError("the indices of the sparse matrix are damaged")
     return matrix
 
 
@@ -145,7 +166,14 @@ def _table_of(arrays: dict[str, Any], path: Path, others: Iterable[str] = ()) ->
     if sp.issparse(arrays[found]):
         matrix = arrays[found]
         refuse_empty(str(path), matrix.shape, 16 * matrix.nnz)
-    table = table_from_memory(arrays[found])
+    try:
+        table = table_from_memory(arrays[found])
+    except (TypeError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if isinstance(error, TableError):
+            raise TableError(f"{path}: {found} is not a table. {error}") from error
+        raise TableError(
+            f"{path}: {found}, of type {arrays[found].dtype}, cannot be made a table ({error})."
+        ) from error
     table.source = str(path)
     names = _first(by_lower, _COLUMN_NAMES)
     if names is not None and found != names and np.size(arrays[names]) == table.data.shape[1]:

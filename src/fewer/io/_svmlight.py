@@ -1,32 +1,38 @@
 """svmlight (libsvm) files: ``label index:value index:value ...``, one row a line, zeros left out."""
 
-import gzip
+import io
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import scipy.sparse as sp
 
+from fewer.io._encoding import is_packed, unpacked
 from fewer.io._errors import TableError
 from fewer.io._formats import Options
+from fewer.io._limits import refuse_empty
 from fewer.io._memory import Table, default_names
 
-_LINE = re.compile(r"\s*[^\s:]+(\s+qid:\d+)?(\s+\d+:[^\s:]+)*\s*(#.*)?|\s*(#.*)?")
-_WIDTH = re.compile(rb"# (\d+) columns\b")
+_LINE = re.compile(r"\s*[^\s:]+(\s+qid:\d+)?(\s+\d{1,18}:[^\s:]+)*\s*(#.*)?|\s*(#.*)?")
+_WIDTH = re.compile(rb"# (\d{1,18}) columns\b")
 
 
 def read_svmlight(path: Path, options: Options) -> Table:
     """Sparse rows with their labels as the target."""
     from sklearn.datasets import load_svmlight_file
 
-    try:
-        X, y = load_svmlight_file(str(path), n_features=_written_width(path))
-    except (ValueError, OSError, EOFError) as error:
-        raise _bad_line(path, error) from error
+    with _open(path) as file:
+        width = _WIDTH.match(file.readline(1000))
+        file.seek(0)
+        try:
+            X, y = load_svmlight_file(file, n_features=int(width[1]) if width else None)
+        except (ValueError, OverflowError, MemoryError, OSError) as error:
+            raise _bad_line(path, error) from error
     if X.shape[0] == 0:
         raise TableError(f"{path}: the file has no rows.")
+    refuse_empty(str(path), X.shape, 16 * X.nnz)
     return Table(X, default_names(X.shape[1]), str(path), y=y, target="target")
 
 
@@ -47,29 +53,17 @@ def write_svmlight(path: Path, X: Any, y: np.ndarray) -> None:
             file.write(" ".join([repr(label), *pairs]) + "\n")
 
 
-def _open(path: Path) -> Any:
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
-
-
-def _written_width(path: Path) -> int | None:
-    try:
-        with _open(path) as file:
-            found = _WIDTH.match(file.readline(1000))
-    except (OSError, EOFError):
-        return None  # the reader reports it
-    return int(found[1]) if found else None
+def _open(path: Path) -> BinaryIO:
+    return io.BytesIO(unpacked(path)) if is_packed(path) else path.open("rb")
 
 
 def _bad_line(path: Path, error: Exception) -> TableError:
     cure = "A line is a label followed by index:value pairs with growing indices."
-    try:
-        with _open(path) as file:
-            for number, line in enumerate(file, start=1):
-                if not _is_sound(line.decode("utf-8", errors="replace")):
-                    shown = line[:60].decode("utf-8", errors="replace").strip()
-                    return TableError(f"{path}, line {number}: {shown!r} is not svmlight. {cure}")
-    except (OSError, EOFError):
-        pass
+    with _open(path) as file:
+        for number, line in enumerate(file, start=1):
+            if not _is_sound(line.decode("utf-8", errors="replace")):
+                shown = line[:60].decode("utf-8", errors="replace").strip()
+                return TableError(f"{path}, line {number}: {shown!r} is not svmlight. {cure}")
     return TableError(f"{path}: this cannot be read as an svmlight file ({error}). {cure}")
 
 
