@@ -16,6 +16,7 @@ from fewer.extract import with_components
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._imputers import IMPUTERS
+from fewer.study._model_file import checked_about, pipeline_from
 from fewer.study._one_thread import one_thread
 from fewer.study._preparation import preparation, prepared_names
 from fewer.study._work import seed_of
@@ -27,23 +28,6 @@ if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
 VERSION = 1
-
-# Types inside of the learners of a study that skops does not know by itself; they hold numbers and run nothing.
-_PARTS_OF_LEARNERS = frozenset(
-    [
-        "numpy.dtype",
-        "sklearn.metrics._dist_metrics.EuclideanDistance",
-        "sklearn.metrics._dist_metrics.EuclideanDistance32",
-        "sklearn.metrics._dist_metrics.EuclideanDistance64",
-        "sklearn.neighbors._ball_tree.BallTree",
-        "sklearn.neighbors._ball_tree.BallTree32",
-        "sklearn.neighbors._ball_tree.BallTree64",
-        "sklearn.neighbors._kd_tree.KDTree",
-        "sklearn.neighbors._kd_tree.KDTree32",
-        "sklearn.neighbors._kd_tree.KDTree64",
-        "sklearn.tree._tree.Tree",
-    ]
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,37 +76,16 @@ class StudyModel:
     @classmethod
     def load(cls, path: "str | Path") -> "StudyModel":
         """A model from its files. Only types that a study writes are loaded; no code is run."""
-        import skops.io
-
         path = Path(path)
         try:
             about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-            asked_for = skops.io.get_untrusted_types(file=path)
-        except (OSError, ValueError, KeyError) as error:
+            content = path.read_bytes()
+        except (OSError, ValueError, RecursionError) as error:
             raise StudyError(f"The model {path} cannot be read: {error}") from None
-        if about.get("version") != VERSION:
-            raise StudyError(
-                f"The model {path} has the form {about.get('version')!r}; this version reads form {VERSION}."
-            )
-        known = _PARTS_OF_LEARNERS | _own_types()
-        strangers = [name for name in asked_for if name not in known]
-        if strangers:
-            raise StudyError(
-                f"The model {path} holds types that no study writes ({', '.join(strangers[:3])}), so it is not "
-                "loaded: it could run anything."
-            )
-        pipeline = skops.io.load(path, trusted=asked_for)
-        about.pop("version")
-        return cls(pipeline, tuple(about.pop("columns")), tuple(about.pop("kinds")), **about)
-
-
-def _own_types() -> frozenset[str]:
-    """Types of the house that fill holes or make new columns."""
-    from fewer.catalogue import methods
-
-    cards = [card for room in ("complete", "extract") for card in methods(room=room, package="fewer")]
-    types = [card.implementation for card in cards if card.is_estimator]
-    return frozenset(f"{each.__module__}.{each.__qualname__}" for each in types)
+        version = about.pop("version", None) if isinstance(about, dict) else None
+        if version != VERSION:
+            raise StudyError(f"The model {path} has the form {version!r}; this version reads form {VERSION}.")
+        return cls(pipeline_from(content, path), **checked_about(about, path))
 
 
 def chosen_sources(dataset: "Dataset", chosen: list[str]) -> list[str]:
