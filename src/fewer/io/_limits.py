@@ -7,7 +7,7 @@ from fewer.io._errors import TableError
 
 # A dense table takes some KB for each column in each of several places.
 MOST_COLUMNS = 1_000_000
-_MOST_EMPTY = 1 << 22
+_MOST_EMPTY = 1 << 20  # as many columns as hashed features commonly have
 
 
 def physical_memory() -> int:

@@ -134,9 +134,19 @@ def _sparse_of(parts: dict[str, np.ndarray], source: str) -> Any:
 
 
 def _checked(matrix: Any) -> Any:
-    """The matrix; raises when its indices lie outside of it, for the loops of scipy trust them."""
+    """The matrix; raises when its indices lie outside of it, for the loops of scipy trust them.
+
+    Its own ``check_format`` looks at nothing else when the last of ``indptr`` is zero.
+    """
     if matrix.format in _COMPRESSED:
         matrix.check_format(full_check=True)
+        starts, indices = matrix.indptr, matrix.indices
+        n_places = (
+            matrix.shape[0] if matrix.format == "csc" else matrix.shape[1] // getattr(matrix, "blocksize", (1, 1))[1]
+        )
+        ordered = starts[0] == 0 and np.all(starts[1:] >= starts[:-1]) and starts[-1] <= len(indices)
+        if not ordered or (len(indices) and not 0 <= indices.min() <= indices.max() < n_places):
+            raise ValueError("the indices of the sparse matrix are damaged")
     return matrix
 
 

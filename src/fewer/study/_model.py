@@ -17,6 +17,7 @@ from fewer.study._coded import decoded
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._imputers import IMPUTERS
+from fewer.study._model_file import checked_about, pipeline_from
 from fewer.study._one_thread import one_thread
 from fewer.study._preparation import preparation, prepared_names
 from fewer.study._work import seed_of
@@ -28,23 +29,6 @@ if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
 VERSION = 2
-
-# Types inside of the learners of a study that skops does not know by itself; they hold numbers and run nothing.
-_PARTS_OF_LEARNERS = frozenset(
-    [
-        "numpy.dtype",
-        "sklearn.metrics._dist_metrics.EuclideanDistance",
-        "sklearn.metrics._dist_metrics.EuclideanDistance32",
-        "sklearn.metrics._dist_metrics.EuclideanDistance64",
-        "sklearn.neighbors._ball_tree.BallTree",
-        "sklearn.neighbors._ball_tree.BallTree32",
-        "sklearn.neighbors._ball_tree.BallTree64",
-        "sklearn.neighbors._kd_tree.KDTree",
-        "sklearn.neighbors._kd_tree.KDTree32",
-        "sklearn.neighbors._kd_tree.KDTree64",
-        "sklearn.tree._tree.Tree",
-    ]
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,41 +79,20 @@ class StudyModel:
     @classmethod
     def load(cls, path: "str | Path") -> "StudyModel":
         """A model from its files. Only types that a study writes are loaded; no code is run."""
-        import skops.io
-
         path = Path(path)
         about = read_checked(path.with_suffix(".json"))
         if about.pop("version", None) != VERSION:
             raise StudyError(f"The model {path} was written by another version of fewer; run the study again.")
         try:
-            whole = path.read_bytes()
-            if digest(whole) != about.pop("pipeline"):
-                raise StudyError(f"it is damaged. Run `fewer resume {path.parent}` to write it again.")
-            asked_for = skops.io.get_untrusted_types(data=whole)
-        except (OSError, ValueError, KeyError) as error:
-            raise StudyError(f"The model {path} cannot be read: {error}") from None
-        strangers = [name for name in asked_for if name not in _PARTS_OF_LEARNERS and not _is_own_type(name)]
-        if strangers:
+            content = path.read_bytes()
+        except OSError as error:
+            raise StudyError(f"The model {path} cannot be read: {error.strerror}.") from None
+        if digest(content) != about.pop("pipeline", None):
             raise StudyError(
-                f"The model {path} holds types that no study writes ({', '.join(strangers[:3])}), so it is not "
-                "loaded: it could run anything."
+                f"The model {path} does not match its checksum, so it is damaged. Run `fewer resume {path.parent}` to "
+                "write it again."
             )
-        pipeline = skops.io.loads(whole, trusted=asked_for)
-        return cls(pipeline, tuple(about.pop("columns")), tuple(about.pop("kinds")), **about)
-
-
-def _is_own_type(name: str) -> bool:
-    """Whether a type, by its dotted name, is one of our estimators that impute missing values or make new columns."""
-    from fewer.catalogue import CatalogueError, find
-
-    if not name.startswith(("fewer.complete.", "fewer.extract.")):
-        return False
-    try:
-        card = find(name.rpartition(".")[2])
-    except CatalogueError:
-        return False
-    own = card.implementation
-    return card.room in ("complete", "extract") and card.is_estimator and name == f"{own.__module__}.{own.__qualname__}"
+        return cls(pipeline_from(content, path), **checked_about(about, path))
 
 
 def chosen_sources(dataset: "Dataset", chosen: list[str]) -> list[str]:

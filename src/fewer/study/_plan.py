@@ -10,12 +10,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
 from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
 from fewer.study._errors import StudyError
 from fewer.study._imputers import IMPUTERS, imputer_named
+from fewer.study._plan_entries import check_entries
 
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
@@ -147,8 +148,11 @@ class Plan:
             raise StudyError(
                 f"This is not a plan of fewer: {', '.join(wrong)} should {'not ' * (wrong[0] not in known)}be there."
             )
+        check_entries(data, get_args(Splitting))
         candidates = tuple(Candidate.from_dict(candidate) for candidate in data["candidates"])
-        return cls(**{**data, "candidates": candidates})
+        plan = cls(**{**data, "candidates": candidates})
+        _check_plan(plan)
+        return plan
 
     @classmethod
     def load(cls, path: "str | Path") -> "Plan":
@@ -157,9 +161,13 @@ class Plan:
 
         try:
             data = json.loads(plan_text(Path(path)))
-        except json.JSONDecodeError:
+        except StudyError:
+            raise
+        except (ValueError, RecursionError):  # not JSON, or nested deeper than any plan
             raise StudyError(f"{path} holds no plan; give the report.html or the plan.json of a study.") from None
-        return cls.from_dict(data)
+        plan = cls.from_dict(data)
+        _check_recipes(plan)
+        return plan
 
     def differences(self, other: "Plan") -> list[str]:
         """What another plan does differently, in words."""
@@ -390,6 +398,23 @@ def _check_folds(plan: Plan, data: "StudyData") -> None:
                 f"No class of {plan.target!r} has more than {counts.max()} rows, too few for {plan.n_folds} folds."
             )
     table_folds(plan, data, n_repeats=1)
+
+
+def _check_recipes(plan: Plan) -> None:
+    """Raise for a score, a method or a parameter that does not exist here."""
+    from sklearn.metrics import get_scorer_names
+
+    if plan.scoring not in get_scorer_names():
+        raise StudyError(f"There is no score {plan.scoring!r} in scikit-learn, and the plan asks for it.")
+    for candidate in plan.candidates:
+        try:
+            candidate.learner.learner(classify=plan.classify, seed=plan.seed)
+            if candidate.reducer is not None:
+                candidate.reducer.reducer(seed=plan.seed)
+        except (TypeError, ValueError, AttributeError) as error:
+            if type(error).__module__.startswith("fewer."):
+                raise
+            raise StudyError(f"The candidate {candidate.name!r} of the plan cannot be made: {error}") from error
 
 
 def fewest_permutations(confidence: float) -> int:

@@ -1,0 +1,156 @@
+"""The files of a model, read without trust: no code is run, and what would crash when it is used is refused.
+
+skops builds objects of known types only. Their content is not checked by scikit-learn: compiled loops search trees and
+neighbours, and follow the indices that they find there.
+"""
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fewer.io import KINDS
+from fewer.study._errors import StudyError
+
+# Types inside of the learners of a study that skops does not know by itself; they hold numbers and run nothing.
+_PARTS_OF_LEARNERS = frozenset(
+    [
+        "numpy.dtype",
+        "sklearn.metrics._dist_metrics.EuclideanDistance",
+        "sklearn.metrics._dist_metrics.EuclideanDistance32",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.neighbors._ball_tree.BallTree",
+        "sklearn.neighbors._ball_tree.BallTree32",
+        "sklearn.neighbors._ball_tree.BallTree64",
+        "sklearn.neighbors._kd_tree.KDTree",
+        "sklearn.neighbors._kd_tree.KDTree32",
+        "sklearn.neighbors._kd_tree.KDTree64",
+        "sklearn.tree._tree.Tree",
+    ]
+)
+_NO_CHILD = -1
+
+
+def checked_about(about: Any, path: Path) -> dict[str, Any]:
+    """What a model wants, from ``model.json``, if it is of the types that a study writes there."""
+    texts, lists = ("form", "target", "task"), ("columns", "kinds")
+    sound = (
+        isinstance(about, Mapping)
+        and about.keys() == {*texts, *lists}
+        and all(isinstance(about[name], str) for name in texts)
+        and all(isinstance(about[name], list) and all(isinstance(each, str) for each in about[name]) for name in lists)
+        and len(about["columns"]) == len(about["kinds"])
+        and set(about["kinds"]) <= set(KINDS)
+        and about["form"] in ("array", "frame", "sparse")
+        and about["task"] in ("binary", "multiclass", "regression")
+    )
+    if not sound:
+        raise StudyError(
+            f"The model {path} cannot be read: {path.with_suffix('.json').name} does not describe a model."
+        )
+    return {**about, **{name: tuple(about[name]) for name in lists}}
+
+
+def pipeline_from(content: bytes, path: Path) -> Any:
+    """The pipeline in the bytes of ``model.skops``. Only types that a study writes are loaded; no code is run."""
+    import skops.io
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if sum(member.file_size for member in archive.infolist()) > len(content):
+                raise ValueError("its parts are larger than the file")
+        asked_for = skops.io.get_untrusted_types(data=content)
+        strangers = [name for name in asked_for if name not in _PARTS_OF_LEARNERS and not _is_own_type(name)]
+        if not strangers:
+            pipeline = skops.io.loads(content, trusted=asked_for)
+            _check_pipeline(pipeline)
+            return pipeline
+    except Exception as error:  # skops raises whatever numpy, zipfile and the types themselves raise for damaged bytes
+        reason = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise StudyError(f"The model {path} cannot be read: {reason}") from error
+    raise StudyError(
+        f"The model {path} holds types that no study writes ({', '.join(strangers[:3])}), so it is not loaded: it "
+        "could run anything."
+    )
+
+
+def _is_own_type(name: str) -> bool:
+    """Whether a type, by its dotted name, is one of our estimators that impute missing values or make new columns."""
+    from fewer.catalogue import CatalogueError, find
+
+    if not name.startswith(("fewer.complete.", "fewer.extract.")):
+        return False
+    try:
+        card = find(name.rpartition(".")[2])
+    except CatalogueError:
+        return False
+    own = card.implementation
+    return card.room in ("complete", "extract") and card.is_estimator and name == f"{own.__module__}.{own.__qualname__}"
+
+
+def _check_pipeline(pipeline: Any) -> None:
+    """Raise for what is no pipeline, and for trees whose indices lead out of them or out of a row."""
+    from sklearn.pipeline import Pipeline
+
+    if not isinstance(pipeline, Pipeline):
+        raise ValueError("it is not a pipeline")
+    for _, step in pipeline.steps:
+        for part in _parts(step):
+            where = type(part).__module__
+            if where == "sklearn.tree._tree":
+                _check_tree(part, step.n_features_in_)
+            elif where in ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tree"):
+                _check_neighbours(part)
+
+
+def _parts(thing: Any) -> Iterator[Any]:
+    """Everything that an estimator holds, and that this holds in turn."""
+    todo, seen = [thing], set()
+    while todo:
+        part = todo.pop()
+        if id(part) in seen or isinstance(part, (str, bytes, int, float)):
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, Mapping):
+            todo += part.values()
+        elif isinstance(part, (list, tuple, set)):
+            todo += part
+        elif isinstance(part, np.ndarray):
+            todo += part.ravel().tolist() if part.dtype.kind == "O" else []
+        else:
+            todo += getattr(part, "__dict__", {}).values()
+
+
+def _check_tree(tree: Any, n_features: int) -> None:
+    """Children come after their parent, so that each walk from the root ends in a leaf."""
+    own = np.arange(tree.node_count)
+    left, right, feature = tree.children_left, tree.children_right, tree.feature
+    inner = (left > own) & (right > own) & (left < len(own)) & (right < len(own))
+    uses = (feature >= 0) & (feature < n_features)
+    if not len(own) or not np.all((left == _NO_CHILD) | (inner & uses)):
+        raise ValueError("a tree in it is damaged")
+
+
+def _check_neighbours(tree: Any) -> None:
+    """The nodes are a complete binary tree over the rows, each for a part of those of its parent."""
+    data, order, nodes, bounds, leaf_size, n_levels, n_nodes, *_ = tree.__getstate__()
+    n_rows = len(data)
+    start, end = nodes["idx_start"], nodes["idx_end"]
+    inner = np.flatnonzero(nodes["is_leaf"] == 0)
+    sound = (
+        data.ndim == 2
+        and n_rows > 0
+        and leaf_size > 0
+        and 0 < n_levels < 64
+        and n_nodes == len(nodes) == 2**n_levels - 1
+        and bounds.shape[1:] == (n_nodes, data.shape[1])
+        and np.array_equal(np.sort(order), np.arange(n_rows))
+        and np.all((start >= 0) & (start <= end) & (end <= n_rows))
+        and np.all(2 * inner + 2 < n_nodes)
+    )
+    if not sound:
+        raise ValueError("a tree of neighbours in it is damaged")

@@ -1,0 +1,114 @@
+"""What the entries of a plan must be, so that a plan from a file is sound before it is run."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fewer.study._errors import StudyError
+from fewer.study._imputers import IMPUTERS
+from fewer.study._recipes import LEARNERS
+
+_LARGEST = 2**63
+_Rule = tuple[Callable[[Any], bool], str]
+
+
+def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
+    """Raise for the first entry that is of another type than a plan has there, with what it should be."""
+    rules: dict[str, _Rule] = {
+        **dict.fromkeys(("source", "fingerprint", "target", "scoring", "preset"), (_is_text, "a text")),
+        **dict.fromkeys(
+            ("n_rows", "n_columns", "n_folds", "n_repeats", "n_permutations", "seed"), (_is_count, "a whole number")
+        ),
+        "task": _one_of("binary", "multiclass", "regression"),
+        "splitting": _one_of(*splittings),
+        "impute": _one_of(*IMPUTERS),
+        "confidence": (_is_number, "a number"),
+        "candidates": (lambda value: isinstance(value, list) and bool(value), "a list of candidates"),
+        "reading": (_is_reading, "how the table is read"),
+    }
+    _check(data, rules, "")
+    for number, candidate in enumerate(data["candidates"], start=1):
+        _check_candidate(candidate, f" of candidate {number}")
+    if all(candidate["learner"]["name"] != "simplest" for candidate in data["candidates"]):
+        raise StudyError("This is not a plan of fewer: the baseline ('simplest') is not among its candidates.")
+
+
+def _check_candidate(candidate: Any, where: str) -> None:
+    rules: dict[str, _Rule] = {
+        "name": (_is_text, "a text"),
+        "reducer": (lambda value: value is None or _is_recipe(value), "a name with params, or null"),
+        "learner": (lambda value: _is_recipe(value) and value["name"] in LEARNERS, f"one of {', '.join(LEARNERS)}"),
+        "sizes": (
+            lambda value: isinstance(value, list) and all(_is_count(each) for each in value),
+            "a list of numbers",
+        ),
+    }
+    if not isinstance(candidate, dict) or candidate.keys() != rules.keys():
+        raise StudyError(f"This is not a plan of fewer: the entries{where} should be {', '.join(rules)}.")
+    _check(candidate, rules, where)
+
+
+def _check(data: Mapping[str, Any], rules: Mapping[str, _Rule], where: str) -> None:
+    for name, (holds, wanted) in rules.items():
+        value = data[name]
+        if not holds(value):
+            shown = repr(value)[:60] if _is_plain(value) else f"a {type(value).__name__}"
+            raise StudyError(f"This is not a plan of fewer: {name!r}{where} should be {wanted}, and is {shown}.")
+
+
+def _one_of(*words: str) -> _Rule:
+    return lambda value: isinstance(value, str) and value in words, f"one of {', '.join(words)}"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float) or _is_count(value)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is a number, a word, a truth value or None."""
+    return value is None or isinstance(value, (str, bool, float)) or (isinstance(value, int) and abs(value) < _LARGEST)
+
+
+def _is_plain_or_list(value: Any) -> bool:
+    return _is_plain(value) or (isinstance(value, list) and all(map(_is_plain, value)))
+
+
+def _is_recipe(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"name", "params"}
+        and isinstance(value["name"], str)
+        and isinstance(value["params"], dict)
+        and all(map(_is_plain_or_list, value["params"].values()))
+    )
+
+
+def _is_reading(value: Any) -> bool:
+    """The words of the command line: texts, lists of texts, and the options of ``read_table``."""
+    if not isinstance(value, dict):
+        return False
+    texts = [value.get(name) for name in ("table", "target", "task", "groups", "time")]
+    lists = [value.get(name, []) for name in ("drop", "keep")]
+    options = value.get("options", {})
+    return (
+        all(each is None or _is_text(each) for each in texts)
+        and all(isinstance(names, list) and all(map(_is_text, names)) for names in lists)
+        and all(_is_plain_or_list(each) for name, each in value.items() if name != "options")
+        and (not options or _are_options(options))
+    )
+
+
+def _are_options(value: Any) -> bool:
+    from inspect import signature
+
+    from fewer.io import read_table
+
+    known = signature(read_table).parameters.keys() - {"source", "target", "drop", "task"}
+    return isinstance(value, dict) and value.keys() <= known and all(map(_is_plain_or_list, value.values()))
