@@ -1,6 +1,7 @@
 """Work on this machine: in this process, or in a crew of worker processes."""
 
 import atexit
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from fewer.engine._payload import packed, unpacked
 from fewer.engine._session import Session, Ticket
 from fewer.engine._threads import cores
 
-# Workers import what their tasks need, which takes about this long.
+# Seconds of CPU time that the imports of a worker take, about.
 _START_SECONDS = 3.0
 _TASKS_TO_JUDGE_BY = 5
 
@@ -112,10 +113,11 @@ class PatientSession(Session):
         self._session.submit(ticket)
 
     def next_outcome(self, *, wait: bool) -> Outcome | None:
+        started = time.process_time()  # and not the clock: on a busy machine workers would wait as this process does
         outcome = self._session.next_outcome(wait=wait)
         if outcome is not None and self._crew is not None:
             self._left -= 1
-            self._seconds.append(outcome.seconds)
+            self._seconds.append(time.process_time() - started)
             if self._workers_pay():
                 self._session, self._crew = self._crew(), None
         return outcome
