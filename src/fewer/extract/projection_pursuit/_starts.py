@@ -18,11 +18,11 @@ def separating_starts(Z: np.ndarray, begins: np.ndarray) -> list[np.ndarray]:
     the smallest eigenvalues, the latter those of ``sum_k pi_k (T - S_k)^2`` with the largest, T the total covariance
     and S_k that of a class.
     """
-    total = np.cov(Z, rowvar=False, bias=True).reshape(Z.shape[1], -1)
+    total = _covariance(Z)
     within, unequal = np.zeros_like(total), np.zeros_like(total)
     for begin, end in pairwise(begins):
         share = (end - begin) / len(Z)
-        own = np.cov(Z[begin:end], rowvar=False, bias=True).reshape(total.shape)
+        own = _covariance(Z[begin:end])
         within += share * own
         unequal += share * (total - own) @ (total - own)
     # Along directions without any variance nothing can be told apart.
@@ -45,6 +45,12 @@ def axis_starts(Z: np.ndarray, index: Index) -> list[np.ndarray]:
 def random_starts(n: int, dim: int, rng: np.random.RandomState) -> list[np.ndarray]:
     """Directions of no preference."""
     return list(rng.normal(size=(n, dim)))
+
+
+def _covariance(Z: np.ndarray) -> np.ndarray:
+    """Of any number of rows: before 2.2, NumPy's takes a single row for a column."""
+    centred = Z - Z.mean(axis=0)
+    return centred.T @ centred / len(Z)
 
 
 def _leading(symmetric: np.ndarray, metric: np.ndarray | None, n: int) -> list[np.ndarray]:
