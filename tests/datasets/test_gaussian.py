@@ -28,9 +28,15 @@ def test_the_seed_alone_decides_the_draw():
 
 def test_a_covariance_without_full_rank_is_allowed():
     X, _, truth = make_gaussian(500, mean=[0, 0], covariance=[[1, 1], [1, 1]], random_state=0)
-    # The root of an eigenvalue of 0 that rounding takes for one of eps.
     np.testing.assert_allclose(X[:, 0], X[:, 1], rtol=0, atol=rounding(2, np.abs(X).max()))
     assert truth["eigenvalues"].min() == 0
+    rng = np.random.default_rng(0)
+    for _ in range(10):  # of two directions in four columns, whose other eigenvalues rounding puts on either side of 0
+        spread = rng.normal(size=(4, 2))
+        X, _, truth = make_gaussian(20, mean=np.zeros(4), covariance=spread @ spread.T, random_state=0)
+        assert np.count_nonzero(truth["eigenvalues"]) == 2
+        beside = X - X @ np.linalg.pinv(spread).T @ spread.T
+        np.testing.assert_allclose(beside, 0, atol=rounding(4, np.abs(X).max(), np.linalg.cond(spread) ** 2))
 
 
 def test_an_eigenvalue_that_is_negative_by_rounding_alone_is_allowed():

@@ -63,7 +63,8 @@ def make_gaussian(
     rounding = len(mean) * np.finfo(float).eps * max(eigenvalues[0], 0.0)
     if eigenvalues[-1] < -rounding:
         raise ValueError(f"covariance has the negative eigenvalue {eigenvalues[-1]:.3g}, so no distribution has it.")
-    eigenvalues = np.maximum(eigenvalues, 0.0)
+    # Rounding leaves an eigenvalue of 0 on either side of it, and the root of 1e-16 is 1e-8.
+    eigenvalues = np.where(eigenvalues > rounding, eigenvalues, 0.0)
     standard = check_random_state(random_state).normal(size=(n_samples, len(mean)))
     truth = {"mean": mean, "covariance": covariance, "eigenvalues": eigenvalues, "directions": directions}
     return Problem(mean + (standard * np.sqrt(eigenvalues)) @ directions, None, truth)
