@@ -139,7 +139,7 @@ class Journal:
         """An existing journal, to read only; the study may be running."""
         path = Path(path)
         if not cls.begun(path):
-            raise StudyError(f"There is no study in {path.parent}: it has no {path.name}.")
+            raise StudyError(f"There is no study in {path.parent}: {path.name} is missing or empty.")
         with _in_plain_words(path, "read"):
             connection = _connected(path)
             try:
@@ -259,7 +259,7 @@ def glance(path: "str | Path") -> tuple[dict[str, Any], str, int]:
     """Plan (as plain data), start and number of scored folds of a journal, by small reads: no row is looked at."""
     path = Path(path)
     if not Journal.begun(path):
-        raise StudyError(f"There is no study in {path.parent}: it has no {path.name}.")
+        raise StudyError(f"There is no study in {path.parent}: {path.name} is missing or empty.")
     with _in_plain_words(path, "read"), closing(_connected(path)) as connection:
         about = _about(connection, path)
         done = connection.execute("SELECT count(*) FROM work WHERE key >= 'fold/' AND key < 'fold0'").fetchone()[0]
