@@ -168,7 +168,7 @@ class _Child:
         )
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it ended at once, which is found when its reply is read
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.write(json.dumps(request, default=str).encode() + b"\n")
             self._process.stdin.flush()
 
     def __enter__(self) -> Self:
