@@ -6,7 +6,6 @@ that are archives check their members' checksums, so members are mutated as well
 
 import io
 import os
-import resource
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +37,10 @@ _TOKENS = [
 _NUMBERS = [0, 1, 2, 127, 128, 255, 256, 2**15, 2**16 - 1, 2**24, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63, 2**64 - 1]
 
 
+# Seeded by hypothesis, and even over the whole file.
+_CHANCES = st.randoms(use_true_random=True)
+
+
 def fuzzed(max_examples: int) -> settings:
     """Settings of a fuzz test: the same inputs each time, without a database and without shrinking."""
     return settings(
@@ -50,22 +53,35 @@ def fuzzed(max_examples: int) -> settings:
     )
 
 
-@st.composite
-def mutated(draw: Any, contents: Sequence[bytes]) -> bytes:
+def mutated(contents: Sequence[bytes]) -> st.SearchStrategy[bytes]:
     """One of these files with some mutations."""
-    chance = draw(st.randoms(use_true_random=True))  # seeded by hypothesis, and even over the whole file
+    return _CHANCES.map(lambda chance: damaged(chance, contents))
+
+
+def mutated_archive(archives: Sequence[bytes]) -> st.SearchStrategy[bytes]:
+    """One of these zip archives: mutated itself, or packed anew with a mutated member."""
+    return _CHANCES.map(lambda chance: damaged_archive(chance, archives))
+
+
+def batches(
+    damage: Callable[[Random, Sequence[bytes]], bytes], contents: Sequence[bytes], size: int
+) -> st.SearchStrategy[list[bytes]]:
+    """Several such files at once."""
+    return _CHANCES.map(lambda chance: [damage(chance, contents) for _ in range(size)])
+
+
+def damaged(chance: Random, contents: Sequence[bytes]) -> bytes:
+    """One of these files with some mutations."""
     content = bytearray(chance.choice(contents))
     for _ in range(chance.choice([1, 1, 1, 2, 4, 8])):
         _mutate(chance, content, contents)
     return bytes(content)
 
 
-@st.composite
-def mutated_archive(draw: Any, archives: Sequence[bytes]) -> bytes:
+def damaged_archive(chance: Random, archives: Sequence[bytes]) -> bytes:
     """One of these zip archives: mutated itself, or packed anew with a mutated member."""
-    chance = draw(st.randoms(use_true_random=True))
     if chance.random() < 0.25:
-        return draw(mutated(archives))
+        return damaged(chance, archives)
     members = members_of(chance.choice(archives))
     contents = list(members.values())
     for name in chance.choices(sorted(members), k=chance.choice([1, 1, 2])):
@@ -138,6 +154,8 @@ def limited_memory(more: int = 3 << 30) -> Iterator[None]:
     if not sys.platform.startswith("linux"):
         yield
         return
+    import resource
+
     with open("/proc/self/statm", encoding="ascii") as file:
         size = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)

@@ -11,11 +11,21 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
-from hypothesis import strategies as st
 from scipy.io import savemat
 
 from fewer.io import _arrow, _confined, _excel, _formats, _matrix_files, read_table
-from mutated import QUICK, SLOW, fuzzed, limited_memory, mutated, mutated_archive, refused_or_read
+from mutated import (
+    QUICK,
+    SLOW,
+    batches,
+    damaged,
+    damaged_archive,
+    fuzzed,
+    limited_memory,
+    mutated,
+    mutated_archive,
+    refused_or_read,
+)
 
 _RNG = np.random.default_rng(0)
 X = _RNG.normal(size=(12, 4)).round(2)
@@ -168,20 +178,20 @@ def test_databases_are_read_or_refused(tmp_path, max_examples):
     assert check(tmp_path, ".db", mutated(databases(tmp_path)), max_examples)
 
 
-BATCH = 25
+BATCH = 50
 
 
 @pytest.mark.parametrize("max_examples", EFFORT)
 @pytest.mark.parametrize(
-    ("format", "contents"),
+    ("format", "damage", "valid"),
     [
-        ("mat", lambda: mutated(matlab_files())),
-        ("parquet", lambda: mutated(parquet_files())),
-        ("arrow", lambda: mutated(arrow_files())),
-        ("excel", lambda: mutated_archive(workbooks())),
+        ("mat", damaged, matlab_files),
+        ("parquet", damaged, parquet_files),
+        ("arrow", damaged, arrow_files),
+        ("excel", damaged_archive, workbooks),
     ],
 )
-def test_binary_files_are_read_or_refused(tmp_path, monkeypatch, format, contents, max_examples):
+def test_binary_files_are_read_or_refused(tmp_path, monkeypatch, format, damage, valid, max_examples):
     """One child process for many files, else most of the time would be its start."""
     known = _formats.FORMATS[format]
     n_read = 0
@@ -197,8 +207,8 @@ def test_binary_files_are_read_or_refused(tmp_path, monkeypatch, format, content
     receive = {"mat": _matrix_files.received_variables, "excel": _excel._received}.get(format, lambda reply: None)
     paths = [tmp_path / f"t{place}{known.suffixes[0]}" for place in range(BATCH)]
 
-    @fuzzed(-(-max_examples // BATCH) + 1)  # the first is the simplest, with the same content throughout
-    @given(st.lists(contents(), min_size=BATCH, max_size=BATCH))
+    @fuzzed(max_examples // BATCH)
+    @given(batches(damage, valid(), BATCH))
     def read(batch):
         nonlocal n_read
         for path, content in zip(paths, batch, strict=True):

@@ -44,6 +44,19 @@ def test_string_labels_are_classes(tmp_path):
         assert read_table(tmp_path / name).y.tolist() == ["no", "yes", "no", "yes"]
 
 
+def test_cells_of_numbers_and_words_are_columns(tmp_path):
+    cells = np.array([[1.5, "red", ""], [2.5, "blue", "x"], [np.array([]), "red", np.eye(2)]], dtype=object)
+    savemat(tmp_path / "t.mat", {"X": cells, "about": {"year": 2024}})
+    frame = read_table(tmp_path / "t.mat").X
+    assert frame.rows() == [(1.5, "red", None), (2.5, "blue", "x"), (None, "red", "[2x2]")]
+
+
+def test_structs_are_named_where_no_table_is_found(tmp_path):
+    savemat(tmp_path / "t.mat", {"X": {"a": 1}, "Y": [1, 2, 3]})
+    with pytest.raises(TableError, match=r"no array is called X.*Structs and objects are not read: 'X'"):
+        read_table(tmp_path / "t.mat")
+
+
 def test_sparse_matrices_stay_sparse(tmp_path):
     matrix = sp.random(6, 5, density=0.4, format="csc", random_state=0)
     savemat(tmp_path / "t.mat", {"X": matrix})

@@ -168,7 +168,7 @@ class _Child:
         )
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it ended at once, which is found when its reply is read
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.write(json.dumps(request, default=str).encode() + b"\n")
             self._process.stdin.flush()
 
     def __enter__(self) -> Self:
@@ -218,8 +218,10 @@ class _Child:
         ended_by = signal.Signals(-code).name if code < 0 else ""
         if self._out_of_time or ended_by == "SIGXCPU":
             return UnreadableError(f"reading it takes more than {limits.seconds} seconds", "time")
-        if ended_by in ("SIGKILL", "SIGABRT"):  # out of memory: killed, or by the library itself
+        if ended_by == "SIGKILL":
             return limits.of_memory()
+        if ended_by == "SIGABRT":  # libraries end in this way when they get no memory, or find theirs overwritten
+            return UnreadableError(f"{limits.of_memory()}, or it is damaged", "memory")
         return UnreadableError(f"the process that read it ended by {ended_by or f'exit code {code}'}", "crash")
 
 

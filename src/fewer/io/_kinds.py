@@ -20,7 +20,7 @@ categorical
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -127,26 +127,37 @@ def _kinds_of_frame(frame: pl.DataFrame) -> list[str]:
     numeric = frame.select(cs.numeric())
     lowest = _row_of(numeric.select(pl.all().min()))
     highest = _row_of(numeric.select(pl.all().max()))
-    n_distinct = _row_of(frame.select((~cs.numeric()).drop_nulls().n_unique()))
-    spellings = _spellings(frame, n_distinct)
+    words = _words_of_short(frame)
+    others = frame.select(~cs.numeric() if not words else ~(cs.numeric() | cs.string()))
+    n_distinct = _row_of(others.select(pl.all().drop_nulls().n_unique()))
+    n_distinct |= {name: len(values) for name, values in words.items()}
+    spellings = _spellings(others, n_distinct) | words
     kinds = []
     for series in frame:
-        if series.dtype.is_numeric():
-            kinds.append(_kind_of_numbers(series, lowest[series.name], highest[series.name]))
-        elif n_distinct[series.name] <= 1:
+        name, dtype = series.name, series.dtype
+        if dtype.is_numeric():
+            kinds.append(_kind_of_numbers(series, lowest[name], highest[name]))
+        elif n_distinct[name] <= 1:
             kinds.append("constant")
-        elif series.dtype == pl.Boolean or _are_yes_and_no(spellings.get(series.name)):
+        elif dtype == pl.Boolean or _are_yes_and_no(spellings.get(name)):
             kinds.append("boolean")
-        elif series.dtype.is_temporal():
+        elif dtype.is_temporal():
             kinds.append("date")
-        elif series.dtype == pl.String:
-            kinds.append(_kind_of_strings(series, n_distinct[series.name]))
+        elif dtype == pl.String:
+            kinds.append(_kind_of_strings(series, n_distinct[name], words.get(name)))
         else:
             kinds.append("categorical")
     return kinds
 
 
-def _spellings(frame: pl.DataFrame, n_distinct: dict[str, int]) -> dict[str, list[str]]:
+def _words_of_short(frame: pl.DataFrame) -> dict[str, set[str]]:
+    """The different values of each column of strings, if the columns are short: a query for each would cost more."""
+    if frame.height > _SHORT_COLUMN:
+        return {}
+    return {series.name: set(series.to_list()) - {None} for series in frame.select(cs.string())}
+
+
+def _spellings(frame: pl.DataFrame, n_distinct: dict[str, int]) -> dict[str, Collection[str]]:
     """The different values of each column of words that has few enough to be a pair such as yes and no."""
     words = frame.select(cs.string() | cs.categorical() | cs.enum())
     few = [name for name in words.columns if n_distinct[name] <= _MOST_SPELLINGS]
@@ -171,11 +182,11 @@ def _kind_of_numbers(series: pl.Series, lowest: Any, highest: Any) -> str:
     return "numeric"
 
 
-def _kind_of_strings(series: pl.Series, n_distinct: int) -> str:
+def _kind_of_strings(series: pl.Series, n_distinct: int, values: Collection[str] | None) -> str:
     n_values = series.len() - series.null_count()
     share = n_distinct / n_values
     if share > 0.5:
-        words, length = _mean_words_and_length(series)
+        words, length = _mean_words_and_length(series, values)
         if words >= _PROSE_WORDS or length > _LONG_STRING:
             return "text"
         if share >= _DISTINCT_SHARE and n_values >= _FEWEST_IDENTIFIERS:
@@ -183,10 +194,9 @@ def _kind_of_strings(series: pl.Series, n_distinct: int) -> str:
     return "categorical"
 
 
-def _mean_words_and_length(series: pl.Series) -> tuple[float, float]:
-    """Of the different values; those of short columns are looked at without polars, whose queries cost more."""
-    if series.len() <= _SHORT_COLUMN:
-        values = {value for value in series.to_list() if value is not None}
+def _mean_words_and_length(series: pl.Series, values: Collection[str] | None) -> tuple[float, float]:
+    """Of the different values, which are known already for a short column."""
+    if values is not None:
         n_words = sum(max(1, len(value.split())) for value in values)
         return n_words / len(values), sum(map(len, values)) / len(values)
     distinct = series.drop_nulls().unique()
@@ -194,5 +204,9 @@ def _mean_words_and_length(series: pl.Series) -> tuple[float, float]:
     return words, float(np.mean(distinct.str.len_chars().to_numpy()))
 
 
-def _are_yes_and_no(spellings: Sequence[str] | None) -> bool:
-    return spellings is not None and {word.strip().lower() for word in spellings} in _WORD_PAIRS
+def _are_yes_and_no(spellings: Collection[str] | None) -> bool:
+    return (
+        spellings is not None
+        and len(spellings) <= _MOST_SPELLINGS
+        and {word.strip().lower() for word in spellings} in _WORD_PAIRS
+    )

@@ -91,6 +91,9 @@ def read_table(
     Strings that are all numbers become numbers, and strings that are all ISO dates become dates. When all columns are
     numbers they share one array, so that whole numbers beyond 2**53 lose digits beside columns with fractions.
 
+    MATLAB, Excel, Parquet and Arrow files are read in a child process with limits on its time and memory, because
+    damaged ones can crash the libraries that read them. This takes about half a second for each file.
+
     Examples
     --------
     >>> import pathlib, tempfile
