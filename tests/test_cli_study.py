@@ -230,7 +230,16 @@ def test_what_every_fold_warns_of_is_one_note_with_the_name_of_the_column(tmp_pa
     assert [line[:18] for line in result.stderr.splitlines() if "different values" in line] == ["Note: Column 'sex'"]
 
 
+@pytest.fixture
+def sigint_as_in_a_terminal():
+    """Python's own handler: a job in the background starts with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
+@pytest.mark.usefixtures("sigint_as_in_a_terminal")
 def test_sigterm_stops_a_study_as_ctrl_c_does(table, tmp_path, monkeypatch):
     add = Journal.add
     before = signal.getsignal(signal.SIGTERM)
