@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from fewer.datasets import make_gaussian_design, make_sparsified_gaussian
+from tolerances import rounding
 
 
 def test_a_sparsified_design_is_csr_with_rows_in_order():
@@ -39,6 +40,9 @@ def test_the_covariance_has_the_smallest_eigenvalue_of_its_formula(cov, smallest
 def test_a_degenerate_design_has_the_rank_of_its_first_sample():
     problem = make_gaussian_design(15, 40, degenerate=True, random_state=0)
     assert np.linalg.matrix_rank(problem.truth["covariance"]) == 15
+    _, values, vectors = np.linalg.svd(problem.truth["covariance"])
+    tolerance = rounding(40, np.linalg.norm(problem.X, axis=1).max(), condition=values[0] / values[14])
+    np.testing.assert_allclose(problem.X @ vectors[15:].T, 0, atol=tolerance)
 
 
 @pytest.mark.parametrize(

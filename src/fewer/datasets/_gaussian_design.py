@@ -97,5 +97,7 @@ def _rows(covariance: np.ndarray, n_samples: int, draws) -> np.ndarray:
     eigenvalues, vectors = np.linalg.eigh(covariance)
     if eigenvalues[0] < -1e-10 * max(eigenvalues[-1], 0.0):
         raise ValueError(f"cov has the negative eigenvalue {eigenvalues[0]:.3g}, so no distribution has it.")
-    root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+    # Rounding leaves an eigenvalue of 0 on either side of it, and the root of 1e-16 is 1e-8.
+    rounding = len(covariance) * np.finfo(float).eps * eigenvalues[-1]
+    root = vectors * np.sqrt(np.where(eigenvalues > rounding, eigenvalues, 0.0))
     return draws.normal(size=(n_samples, len(covariance))) @ root.T
