@@ -64,7 +64,7 @@ def test_columns_are_divided_chosen_and_described(table):
 def test_many_rows_are_grouped_as_by_comparing_them_whole():
     rng = np.random.default_rng(0)
     X = np.where(rng.random((500, 6)) < 0.4, np.nan, 1.0)
-    expected = np.unique(~np.isnan(X), axis=0, return_inverse=True)[1]
+    expected = np.unique(~np.isnan(X), axis=0, return_inverse=True)[1].ravel()  # a column in NumPy 2.0
     labels = Observed(X).row_patterns.labels
     assert len(set(zip(expected, labels, strict=True))) == len(set(expected)) == len(set(labels))
 
