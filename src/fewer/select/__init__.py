@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fewer.select._likelihood_ratio_selector import LikelihoodRatioSelector
     from fewer.select._metric_based_selection import MetricBasedSelection
     from fewer.select._relief_selector import Relief
+    from fewer.select._ridge_rfe import RidgeRFE
     from fewer.select._score_agreement import ScoreAgreement, score_agreement
     from fewer.select._select_top import SelectTop
     from fewer.select._text_feature_scorer import TextFeatureScorer
@@ -136,6 +137,7 @@ __all__ = [
     "RedundancyGroups",
     "Relief",
     "RidgeObjective",
+    "RidgeRFE",
     "ScoreAgreement",
     "SearchStep",
     "SelectTop",

@@ -1,4 +1,4 @@
-"""Recursive elimination for each class against all others; the elimination itself is in ``_elimination.py``."""
+"""Recursive elimination for each class against all others; the elimination itself is in ``select/_elimination.py``."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -12,8 +12,9 @@ from sklearn.utils._param_validation import Interval
 from fewer._estimators import fit_steps, warn_caller
 from fewer._kernels._row_products import centred_products
 from fewer.catalogue import method
-from fewer.select.per_class._elimination import Elimination, ProductWeights, elimination, refitted_weights
+from fewer.select._elimination import Elimination, elimination
 from fewer.select.per_class._per_class_selector import ClassRanking, PerClassSelector
+from fewer.select.per_class._svm_weights import ProductWeights, refitted_weights
 
 # Up to this many rows, the products of all pairs are at most 200 MB.
 _MOST_ROWS_IN_PAIRS = 5_000

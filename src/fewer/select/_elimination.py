@@ -1,8 +1,8 @@
-"""Recursive elimination by a linear support vector machine: train, drop the columns with the smallest weights, repeat.
+"""Recursive elimination: fit a model, drop the columns with the smallest weights, repeat on those left.
 
-With products ``K = X X'`` of the rows, the machine is ``w = X' beta`` for the beta that solves its dual. Dropping
-columns takes their products away from K, and the next machine starts from the last beta, which is nearly right. So the
-work of all rounds is about that of two passes over the table, and a few steps in n variables for each round.
+The loop is the same for every model; a model is a function that gives weights of the columns left. With products
+``K = X X'`` of the rows, dropping columns takes their products away from K, so that the work of all rounds is about
+that of two passes over the table.
 
 Guyon, I., Weston, J., Barnhill, S. and Vapnik, V. (2002). Gene selection for cancer classification using support vector
 machines. Machine Learning 46, 389-422.
@@ -13,46 +13,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewer._kernels._hinge_dual import hinge_dual
 from fewer._kernels._row_products import centred_products
-from fewer.learn import OVRLinearSVMCommittee
-
-_MOST_STEPS = 20_000_000
 
 Weights = Callable[[np.ndarray], np.ndarray]
 
 
 class Elimination(NamedTuple):
-    """Columns from the last one left to the first one dropped, and |w| of each in the last machine that had it."""
+    """Columns from the last one left to the first one dropped, and |w| of each in the last model that had it."""
 
     order: np.ndarray
     weights: np.ndarray
     n_rounds: int
 
 
-class ProductWeights:
-    """Weights of machines on fewer and fewer columns, from products of rows that are kept up to date.
+class RowProducts:
+    """Products of centred rows over fewer and fewer columns, kept up to date.
 
-    Calling it with the columns that are left (a subset of those of the call before, ascending) gives their weights.
+    Calling it with the columns that are left (a subset of those of the call before, ascending) gives their products;
+    ``weights(beta)`` gives ``X' beta`` of these columns.
     """
 
-    def __init__(self, X: Any, products: np.ndarray, signs: np.ndarray, *, C: float, tol: float) -> None:
-        self.signs, self.C, self.tol = signs, C, tol
-        self.X, self.products = X, products
+    def __init__(self, X: Any, products: np.ndarray | None = None) -> None:
+        self.X, self.products = X, centred_products(X) if products is None else products
         self.columns = self.left = np.arange(X.shape[1])
-        self.beta = np.zeros(len(signs))
-        self.violation = 0.0
 
     def __call__(self, left: np.ndarray) -> np.ndarray:
-        self._drop_all_but(left)
-        _, violation = hinge_dual(self.products, self.signs, self.C, self.tol, _MOST_STEPS, self.beta)
-        self.violation = max(self.violation, violation)
-        weights = np.asarray(self.X.T @ self.beta).ravel()
-        return weights[np.searchsorted(self.columns, left)]
-
-    def _drop_all_but(self, left: np.ndarray) -> None:
         if len(left) == len(self.left):
-            return
+            return self.products
         if 2 * len(left) <= len(self.columns):
             # From scratch, so that what was taken away leaves no rounding behind that outweighs the rest.
             self.X = self.X[:, np.searchsorted(self.columns, left)]
@@ -61,15 +48,11 @@ class ProductWeights:
             dropped = np.setdiff1d(self.left, left, assume_unique=True)
             self.products = self.products - centred_products(self.X[:, np.searchsorted(self.columns, dropped)])
         self.left = left
+        return self.products
 
-
-def refitted_weights(X: Any, signs: np.ndarray, *, C: float, tol: float) -> Weights:
-    """The same for so many rows that their products would not fit: a machine trained anew for each call."""
-
-    def weights(left: np.ndarray) -> np.ndarray:
-        return OVRLinearSVMCommittee(C, tol).fit(X[:, left], signs).coef_[0]
-
-    return weights
+    def weights(self, beta: np.ndarray) -> np.ndarray:
+        """One row of weights for each column left."""
+        return np.asarray(self.X.T @ beta)[np.searchsorted(self.columns, self.left)]
 
 
 def n_dropped(n_left: int, step: float) -> int:
