@@ -24,6 +24,7 @@ from fewer.select import (
     CFS,
     FCBF,
     MRMR,
+    ForestImportanceSelector,
     ForestRelevanceSelector,
     NearestNeighbourObjective,
     RidgeObjective,
@@ -71,6 +72,8 @@ families = {
     "backward search, neighbours": SequentialSearch(
         NearestNeighbourObjective(5), direction="backward", n_features_to_select=8
     ),
+    "forest importance": ForestImportanceSelector(n_features_to_select=8, random_state=0),
+    "forest elimination": ForestImportanceSelector(n_features_to_select=8, step=0.5, random_state=0),
     "forest relevance": ForestRelevanceSelector(1000, random_state=0),
     "shadow columns": ShadowRelevanceSelector(random_state=0),
     "variance weights (no target)": VarianceWeightSelector(n_features_to_select=8),
@@ -127,6 +130,8 @@ for name, value in sorted(seconds.items(), key=lambda pair: pair[1]):
 #   others, thousands of columns in a fraction of a second. It sees neither the pair nor the spread.
 # - **Columns that work together**: ReliefF, as long as noise columns are not too many, or the forests. A forward search
 #   cannot find a pair of which neither half helps by itself; a backward search can, because it starts with both.
+#   :class:`~fewer.select.ForestImportanceSelector` is the quickest of the forests and ranks all columns; with
+#   ``step=0.5`` it grows a new forest on the better half again and again.
 # - **All columns that matter, copies included**: :class:`~fewer.select.ForestRelevanceSelector` with its p-values, or
 #   :class:`~fewer.select.ShadowRelevanceSelector`.
 # - **No target at all**: :class:`~fewer.select.VarianceWeightSelector` finds columns that vary together: here those

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         redundancy_groups,
     )
     from fewer.select.relevance._chance_gain import chance_gain_bounds, exact_chance_gain, midpoint_chance_gain
+    from fewer.select.relevance._forest_importance import ForestImportanceSelector
     from fewer.select.relevance._forest_relevance import ForestRelevanceSelector
     from fewer.select.relevance._irrelevant_feature_curve import IrrelevantFeatureCurve, irrelevant_feature_curve
     from fewer.select.relevance._majority_vote import majority_vote_convergence
@@ -114,6 +115,7 @@ __all__ = [
     "EmbeddedSelector",
     "ExhaustiveSearch",
     "FisherWeightSelector",
+    "ForestImportanceSelector",
     "ForestRelevanceSelector",
     "HaarFeatures",
     "InconsistencyObjective",

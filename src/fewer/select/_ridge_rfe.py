@@ -201,6 +201,7 @@ class RidgeRFE(CallbackSupportMixin, Selector):
     See Also
     --------
     OVRSVMRFESelector : By support vector machines, with a list for each class.
+    ForestImportanceSelector : By trees, with or without elimination.
     sklearn.feature_selection.RFE : For any estimator with coefficients; its ``step`` is a share of all columns.
 
     Notes
