@@ -131,6 +131,8 @@ def run_study(
     scoring: str | None = None,
     n_permutations: int | None = None,
     confidence: float = 0.95,
+    margin: float = 0.1,
+    parsimony: float = 0.05,
     seed: int = 0,
     impute: str = "median",
     plan: Plan | None = None,
@@ -165,9 +167,13 @@ def run_study(
     scoring : str, default=None
         A score of scikit-learn; by default the accuracy (balanced where a class is rare), or R2.
     confidence : float, default=0.95
-        Level of intervals and tests.
+        Confidence level of intervals; one minus it is the significance level of tests.
+    margin : float, default=0.1
+        Share of what all columns gain over the baseline that fewer columns may lose and still count as not worse.
+    parsimony : float, default=0.05
+        Share of what the best candidate gains over the baseline that may be given up for fewer columns.
     seed : int, default=0
-        From which all chance comes.
+        Random seed.
     impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"
         How holes are filled, inside of the folds: column by column, or from what the other columns say.
     plan : Plan, default=None
@@ -209,6 +215,8 @@ def run_study(
             scoring=scoring,
             n_permutations=n_permutations,
             confidence=confidence,
+            margin=margin,
+            parsimony=parsimony,
             seed=seed,
             impute=impute,
             reading=reading,

@@ -7,47 +7,64 @@ import pytest
 
 from fewer.study._answers import _fewer_help, _how_few, _interacting, _learnable, _null_evidence
 from fewer.study._columns import _effect, _stability
+from fewer.study._decision import Cells, Choice, claim
 from fewer.study._work import NullWork
 
-PLAN = SimpleNamespace(confidence=0.95, level=0.05, classify=True, n_permutations=19)
+PLAN = SimpleNamespace(
+    confidence=0.95, level=0.05, margin=0.1, parsimony=0.05, classify=True, n_permutations=19, n_rows=50
+)
 
 
-def scores_of(fewer, everything):
+def scores_of(fewer, everything=0.7, baseline=0.3):
+    few = np.atleast_2d(fewer)
+    everything, baseline = np.full(few.shape, everything), np.full(few.shape, baseline)
+    compared = claim(few, everything, baseline, margin=0.1, confidence=0.95, test_ratio=0.25, n_rows=50)
     return SimpleNamespace(
-        choice=np.array(fewer), choice_with_everything=np.array(everything), test_ratio=0.25, reduced=[]
+        choice=Choice(0, np.zeros(few.shape, int), few),
+        fold_scores_with_everything=everything,
+        simplest=SimpleNamespace(score=0.3),
+        claim=compared,
+        winner=SimpleNamespace(reduces=True),
+        reduced=[],
     )
 
 
 @pytest.mark.parametrize(
-    ("gain", "verdict", "beginning"),
+    ("few", "verdict", "says"),
     [
-        ([0.20, 0.21, 0.19, 0.20], "yes", "Yes: 0.700 with fewer features, 0.500 with all: +0.200 in accuracy"),
-        ([-0.20, -0.21, -0.19, -0.20], "no", "No, they cost something: 0.300 with fewer"),
-        ([0.20, -0.20, 0.10, -0.10], "not shown", "Not shown: 0.500 with fewer"),
+        ([0.90, 0.91, 0.89, 0.90], "better", "0.900 with fewer columns, 0.700 with all: +0.200 in accuracy"),
+        ([0.70, 0.70, 0.69, 0.70], "not worse", "margin of 10%: 0.698 with fewer"),
+        ([0.75, 0.60, 0.75, 0.68], "not shown", "rows would be needed"),
+        ([0.50, 0.51, 0.49, 0.50], "not shown", "lose more than the margin of 10%"),
     ],
 )
-def test_fewer_features_help_cost_or_show_nothing_by_the_interval_of_the_difference(gain, verdict, beginning):
-    answer = _fewer_help(PLAN, scores_of(0.5 + np.array(gain), [0.5] * 4), "accuracy")
-    assert answer.verdict == verdict
-    assert answer.sentence.startswith(beginning)
+def test_the_answer_is_the_claim_in_words(few, verdict, says):
+    scores = scores_of(few)
+    answer = _fewer_help(PLAN, scores, "accuracy")
+    assert answer.verdict == verdict == scores.claim.outcome
+    assert says in answer.sentence
     low, high = answer.interval
-    assert low < np.mean(gain) < high
-    assert answer.number == pytest.approx(np.mean(gain))
-    assert answer.evidence["with_all"] == 0.5
+    assert low <= np.mean(few) - 0.7 <= high
+    assert answer.number == pytest.approx(np.mean(few) - 0.7)
+    assert answer.evidence["with_all"] == pytest.approx(0.7)
+    if scores.claim.rows_needed:
+        assert f"About {scores.claim.rows_needed:,} rows" in answer.sentence
 
 
 @pytest.mark.parametrize(("p_value", "verdict"), [(0.05, "yes"), (0.051, "no"), (None, "not tested")])
 def test_there_is_something_to_learn_when_p_is_at_most_the_level(p_value, verdict):
-    scores = SimpleNamespace(choice=np.array([0.7, 0.9]), simplest=SimpleNamespace(score=0.5))
-    answer = _learnable(PLAN, scores, {"p_value": p_value, "scores": [0.4, 0.6]}, "accuracy")
+    null = {"p_value": p_value, "scores": [0.4, 0.6], "observed": 0.75}
+    answer = _learnable(PLAN, scores_of([0.7, 0.9]), null, "accuracy")
     assert answer.verdict == verdict
-    assert "accuracy 0.800" in answer.sentence
-    assert answer.evidence == {"score": pytest.approx(0.8), "simplest": 0.5, "n_tables": 2}
+    assert "accuracy 0.800 on held-out rows" in answer.sentence
+    assert answer.evidence == {"score": pytest.approx(0.8), "simplest": 0.3, "n_tables": 2}
 
 
-@pytest.mark.parametrize(("p_value", "verdict"), [(0.05, "yes"), (0.051, "not shown"), (None, "not tested")])
-def test_features_work_together_when_p_is_at_most_the_level(p_value, verdict):
-    assert _interacting(PLAN, {"p_value": p_value}).verdict == verdict
+@pytest.mark.parametrize(
+    ("p_value", "verdict"), [(0.05, "yes"), (0.051, "not shown"), (0.95, "no"), (1.0, "no"), (None, "not tested")]
+)
+def test_features_work_together_when_p_is_at_most_the_level_and_are_redundant_when_it_is_near_one(p_value, verdict):
+    assert _interacting(PLAN, {"p_value": p_value, "scores": [0.5] * 19}).verdict == verdict
 
 
 def test_why_features_were_not_tested_together_is_told():
@@ -57,33 +74,37 @@ def test_why_features_were_not_tested_together_is_told():
 
 
 def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
-    journal = {NullWork("labels", number, 3).key: {"score": score} for number, score in enumerate([0.2, 0.8, 0.9, 0.3])}
-    scores = SimpleNamespace(
-        choice=np.array([0.8, 0.8]),
-        winner=SimpleNamespace(number=3, score=0.9),
-        plan=SimpleNamespace(n_permutations=4, classify=False),
-    )
-    found = _null_evidence(journal, scores, "labels")
+    journal = {NullWork("labels", number).key: {"score": score} for number, score in enumerate([0.2, 0.8, 0.9, 0.3])}
+    journal[NullWork("labels", None).key] = {"score": 0.8}
+    plan = SimpleNamespace(n_permutations=4, classify=False)
+    found = _null_evidence(journal, plan, "labels")
     assert found == {"observed": 0.8, "scores": [0.2, 0.8, 0.9, 0.3], "p_value": 3 / 5}
-    assert _null_evidence({}, scores, "features_within_class") == {"observed": 0.9, "scores": [], "p_value": None}
+    assert _null_evidence({}, plan, "features_within_class")["p_value"] is None
 
 
 @pytest.mark.parametrize(
-    ("fold_sizes", "final", "sentence"),
+    ("by_fold", "final", "sentence"),
     [
-        ([4, 4], {"size": 4, "smallest_size": 4}, "4 of 30. Every fold chose 4."),
-        ([2, 8], {"size": 4, "smallest_size": 1}, "4 of 30; 1 is still within one standard error of the best. The"),
-        ([2, 8], {"size": 4, "smallest_size": 2}, "4 of 30; 2 are still within one standard error of the best. The"),
-        ([2, 8], {"size": 4, "smallest_size": 4}, "4 of 30. The folds chose between 2 and 8."),
-        ([2, 2], {"size": 30, "n_made": 3, "smallest_size": 3}, "3 new, made of all 30. Every fold chose 2."),
+        ([2, 2], {"size": 4}, "4 of 30. Every fold chose 4."),
+        ([1, 3], {"size": 4}, "4 of 30. The folds chose between 2 and 8."),
+        ([1, 1], {"size": 30, "n_made": 3}, "3 new, made of all 30. Every fold chose 2."),
     ],
 )
-def test_how_few_is_told_with_the_spread_of_the_folds(fold_sizes, final, sentence):
-    winner = SimpleNamespace(indexed=SimpleNamespace(fold_sizes=np.array(fold_sizes)), sizes=np.array([1, 2, 4, 8, 30]))
-    answer = _how_few(winner, {"n_made": None} | final)
-    assert answer.sentence.startswith(sentence)
+def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
+    sizes = np.array([1, 2, 4, 8, 30])
+    choice = Choice(2, np.array([by_fold]), np.array([[0.7, 0.8]]))
+    scores = SimpleNamespace(
+        cells=Cells(np.arange(5), sizes, sizes, np.zeros((1, 2, 5))),
+        choice=choice,
+        choice_at=lambda parsimony: choice,
+    )
+    plan = SimpleNamespace(parsimony=0.04, candidates=[SimpleNamespace(name="it")] * 5)
+    answer = _how_few(plan, scores, {"n_made": None, "n_prepared": 30} | final)
+    assert answer.sentence == sentence
     assert answer.number == final.get("n_made", final["size"])
-    assert answer.interval == tuple(np.quantile(fold_sizes, [0.1, 0.9]))
+    shown = answer.evidence["by_parsimony"]
+    assert [each["parsimony"] for each in shown] == [0.0, 0.03, 0.04, 0.05, 0.1]
+    assert shown[0] == {"parsimony": 0.0, "size": 4, "score": pytest.approx(0.75), "candidate": "it"}
 
 
 def test_effects_are_told_by_sign_and_by_class():

@@ -60,8 +60,8 @@ def test_codes_are_prepared_as_the_words_that_they_stand_for(impute):
         found.append((held_in, prepared_rows(prepare, form.take(test).X), prepared_names(prepare, form)))
     (train_codes, test_codes, names_codes), (train_words, test_words, names_words) = found
     assert names_codes == names_words
-    assert "site_None" in names_codes
-    assert "many_infrequent_sklearn" in names_codes
+    assert "site = (missing)" in names_codes
+    assert "many = (rare)" in names_codes
     assert np.array_equal(train_codes, train_words)
     assert np.array_equal(test_codes, test_words)
 

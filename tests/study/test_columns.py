@@ -11,7 +11,8 @@ PLAN = SimpleNamespace(task="binary", level=0.05)
 
 def final_of(size, names, n_made=None, n_prepared=40, groups=()):
     columns = [
-        {"name": name, "score": 1.0, "highest_in": "ill", "lowest_in": "well", "difference": 2} for name in names
+        {"name": name, "source": name, "score": 1.0, "highest_in": "ill", "lowest_in": "well", "difference": 2}
+        for name in names
     ]
     return {"size": size, "n_made": n_made, "n_prepared": n_prepared, "groups": list(groups), "columns": columns}
 

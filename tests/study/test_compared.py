@@ -9,7 +9,10 @@ from fewer.study._compared import compared_with, rivals_of, size_curves
 from fewer.study._scores import AllScores, CandidateScores
 
 PLAN = SimpleNamespace(
-    candidates=[SimpleNamespace(is_simplest=True)] + 3 * [SimpleNamespace(is_simplest=False)], n_folds=3, level=0.05
+    candidates=[SimpleNamespace(is_simplest=True)] + 3 * [SimpleNamespace(is_simplest=False)],
+    n_folds=3,
+    level=0.05,
+    parsimony=0.05,
 )
 
 
@@ -44,23 +47,28 @@ def test_rivals_stand_in_order_of_their_scores_with_what_they_lack(scores):
     assert rivals[3].benefit is rivals[3].benefit_interval is None
 
 
-def test_ranks_are_those_of_the_first_repeat(scores):
-    found, answer = compared_with(scores, "accuracy", PLAN)
-    assert found["mean_ranks"] == [4, 3, 1, 2]
-    assert found["n_folds"] == 3
+def test_the_winner_stands_beside_the_best_with_all_columns_and_the_baseline(scores):
+    answer = compared_with(scores, "accuracy")
     assert answer.sentence == (
-        "Best of 2 ways to reduce: anova, ridge (accuracy 0.900); best with all features: ridge (0.700); a coin: 0.500."
+        "Chosen from 2 ways to reduce: anova, ridge with 1 columns (mean accuracy 0.900); best with all columns: ridge "
+        "(0.700); a coin: 0.500."
     )
     assert answer.number == pytest.approx(0.9)
-    one = AllScores(PLAN, scores.candidates[:3], {})
-    assert compared_with(one, "accuracy", PLAN)[1].sentence.startswith("The one way to reduce: anova, ridge")
 
 
-def test_the_curve_has_the_standard_error_of_folds_that_share_training_rows(scores):
+def test_the_frontier_is_the_best_candidate_at_each_size(scores):
     curves = size_curves(scores)
-    winner = curves["winner"]
-    assert winner["mean"] == pytest.approx([0.9, 0.5])
-    spread = np.std([0.9, 0.8, 1.0, 0.9, 0.9, 0.9], ddof=1)
-    assert winner["standard_error"] == pytest.approx([spread * np.sqrt(1 / 6 + 0.5), 0])
-    assert [curve["name"] for curve in curves["others"]] == ["relief, ridge"]
+    frontier = curves["frontier"]
+    assert frontier["sizes"] == [1, 9]
+    assert frontier["candidates"] == ["anova, ridge", "all features, ridge"]
+    assert frontier["mean"] == pytest.approx([0.9, 0.7])
+    assert curves["chosen"] == {"size": 1, "mean": pytest.approx(0.9)}
     assert curves["simplest"] == pytest.approx(0.5)
+
+
+def test_curves_have_the_standard_error_of_folds_that_share_training_rows(scores):
+    first, second = size_curves(scores)["candidates"]
+    assert (first["name"], second["name"]) == ("anova, ridge", "relief, ridge")
+    assert first["mean"] == pytest.approx([0.9, 0.5])
+    deviation = np.std([0.9, 0.8, 1.0, 0.9, 0.9, 0.9], ddof=1)
+    assert first["standard_error"] == pytest.approx([deviation * np.sqrt(1 / 6 + 0.5), 0])

@@ -140,7 +140,7 @@ def change(path, key, column, value):
     ],
 )
 def test_a_row_that_does_not_match_its_checksum_is_computed_again_with_a_warning(kept, copy, column, value):
-    change(copy.journal, "null/labels/2/5", column, value)
+    change(copy.journal, "null/labels/5", column, value)
     with pytest.raises(StudyError, match=r"has a damaged journal; run `fewer resume .*` first"):
         kept.read(copy)
     with pytest.warns(UserWarning, match=r"was damaged. \d+ pieces of work match their checksums and are kept"):
@@ -152,14 +152,14 @@ def test_a_row_that_does_not_match_its_checksum_is_computed_again_with_a_warning
 
 
 def test_a_row_under_another_key_is_not_taken_for_it(kept, copy):
-    change(copy.journal, "null/labels/2/5", "key", "null/labels/2/95")
+    change(copy.journal, "null/labels/5", "key", "null/labels/95")
     with pytest.raises(StudyError):
         kept.read(copy)
     with pytest.warns(UserWarning, match="was damaged"):
         assert kept.go_on(copy) == kept.findings
 
 
-@pytest.mark.parametrize("lost", ["null/labels/2/18", "null/labels/2/0", "fold/0/0/1", "final"])
+@pytest.mark.parametrize("lost", ["null/labels/18", "null/labels/0", "fold/0/0/1", "final"])
 def test_findings_are_not_made_from_a_journal_that_has_lost_rows(kept, copy, lost):
     with sqlite3.connect(copy.journal) as connection:
         connection.execute("DROP TRIGGER work_is_never_deleted")

@@ -1,11 +1,11 @@
-"""The winner on all rows: how few columns nearly suffice."""
+"""The winner on all rows: what its columns are like."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from fewer.study._final import _order, _redundancy, direction, smallest_good_size
+from fewer.study._final import _order, _redundancy, _spreads, direction
 from fewer.study._scores import CandidateScores
 
 
@@ -14,17 +14,16 @@ def winner(scores, *, makes_columns=False):
     return CandidateScores(1, "it", sizes, scores[None], (), 0.25, 0.95, makes_columns=makes_columns)
 
 
-def test_the_smallest_good_size_is_within_one_standard_error_of_the_difference():
-    """Errors are sd * sqrt(1/4 + 1/4): 0.082 where 0.1 is lacking, and 0.071 where 0.05 is."""
-    behind = np.array([[0, 0, 0], [0.2, 0.2, 0], [0, 0, 0], [0.2, 0, 0]])
-    assert smallest_good_size(winner(0.9 - behind)) == 2
-    assert smallest_good_size(winner(0.9 + behind)) == 1
-
-
-def test_new_columns_are_not_compared_with_those_of_the_table():
-    scores = np.array([[0.5, 0.6, 0.9], [0.5, 0.6, 0.9], [0.4, 0.6, 0.9]])
-    assert smallest_good_size(winner(scores)) == 8
-    assert smallest_good_size(winner(scores, makes_columns=True)) == 2
+def test_quartiles_are_those_of_each_class_or_third():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.repeat(["a", "b"], 30)
+    found = _spreads(X, ["p", "q", "r"], [2, 0], y, classify=True)
+    assert found["columns"] == ["r", "p"]
+    assert found["groups"] == ["a", "b"]
+    np.testing.assert_allclose(found["quartiles"][1][0], np.quantile(X[30:, 2], [0.25, 0.5, 0.75]))
+    thirds = _spreads(X, ["p", "q", "r"], [1], np.arange(60.0), classify=False)
+    assert thirds["groups"] == ["low target", "middle target", "high target"]
+    np.testing.assert_allclose(thirds["quartiles"][2][0], np.quantile(X[40:, 1], [0.25, 0.5, 0.75]))
 
 
 def test_a_column_goes_with_a_number_as_far_as_it_correlates_with_it():

@@ -46,21 +46,22 @@ def test_all_features_are_kept_where_each_counts(studied):
     X = rng.normal(size=(200, 30))
     table = Dataset.from_frame(X, target=X.sum(axis=1) + 0.1 * rng.normal(size=200))
     findings = studied(table, learners=["ridge"], sizes=[1, 2, 5])
-    assert findings.fewer_help.verdict in ("no", "not shown")
+    assert findings.fewer_help.verdict == "not shown"
+    assert findings.headline.startswith("Keep all 30 features")
     assert not findings.claims_benefit
     assert findings.columns[0].effect == "rises with the target"
 
 
 def test_the_benefit_is_that_of_choosing_and_not_of_the_best(of_signal):
     """The honest score of the choice cannot be above the best mean of any candidate at any size."""
-    best = max(max(curve["mean"]) for curve in [of_signal.curve["winner"], *of_signal.curve["others"]])
+    best = max(of_signal.curve["frontier"]["mean"])
     assert of_signal.fewer_help.evidence["with_fewer"] <= best + rounding(100)
 
 
 def test_sizes_are_those_that_were_tried(of_signal):
-    sizes = of_signal.curve["winner"]["sizes"]
+    sizes = of_signal.curve["frontier"]["sizes"]
     assert of_signal.how_few.number in sizes
-    assert of_signal.how_few.evidence["smallest"] in sizes
+    assert set(of_signal.how_few.evidence["by_fold"]) <= set(sizes)
     assert len(of_signal.chosen) == of_signal.how_few.number
 
 
@@ -77,7 +78,6 @@ def test_candidates_stand_side_by_side(of_signal):
     assert scores == sorted(scores, reverse=True)
     winner = next(rival for rival in of_signal.rivals if rival.behind == 0 and rival.size is not None)
     assert winner.behind_interval == (0.0, 0.0)
-    assert of_signal.comparison["n_folds"] == 4
 
 
 def test_findings_are_plain_data(of_signal):
@@ -113,7 +113,6 @@ def test_a_give_away_comes_first_among_the_cautions(studied, make_table):
     findings = studied(spoilt, n_permutations=0)
     assert findings.cautions[0].topic == "give-away"
     assert "outcome" in findings.cautions[0].sentence
-    assert findings.verdict[2] == findings.cautions[0].sentence
 
 
 @pytest.mark.filterwarnings("error:Found unknown categories")
@@ -135,7 +134,7 @@ def test_holes_categories_and_identifiers_are_handled(studied):
     )
     findings = studied(Dataset.from_frame(frame, target="state"), learners=["ridge"], n_repeats=1)
     assert findings.learnable.verdict == "yes"
-    assert {"dose", "colour_red"} <= {column.name for column in findings.columns[:3]}
+    assert {"dose", "colour = red"} <= {column.name for column in findings.columns[:3]}
     topics = {caution.topic for caution in findings.cautions}
     assert {"holes", "left out", "categories"} <= topics
     said = next(caution.sentence for caution in findings.cautions if caution.topic == "categories")
@@ -161,10 +160,10 @@ def test_of_a_rare_class_the_advice_is_one_that_is_not_followed_yet(studied, mak
     assert advice in next(caution.sentence for caution in findings.cautions if caution.topic == "imbalance")
 
 
-def test_repeated_rows_are_a_grave_matter(studied, make_table):
+def test_repeated_rows_are_critical(studied, make_table):
     table = make_table(n_rows=40)
     findings = studied(table.take(np.r_[np.arange(40), np.arange(10)]), n_permutations=0)
-    assert any(caution.topic == "repeated rows" and caution.level == "grave" for caution in findings.cautions)
+    assert any(caution.topic == "repeated rows" and caution.level == "critical" for caution in findings.cautions)
 
 
 def test_sparse_tables_stay_sparse_and_are_studied(studied):
@@ -188,10 +187,10 @@ def test_all_columns_are_as_many_in_every_answer_as_on_all_rows(studied, make_ta
     X = np.column_stack([table.X, np.eye(60)[:, :12]])
     rare = Dataset.from_frame(sp.csr_array(X), target=table.y)
     findings = studied(rare, learners=["ridge"], sizes=[1], n_permutations=0)
-    assert findings.curve["winner"]["sizes"] == [1, 32]
+    assert findings.curve["frontier"]["sizes"] == [1, 32]
     assert findings.how_few.number == 32
     assert findings.how_few.sentence.startswith("32 of 32.")
-    assert findings.headline.startswith("Keep all features: the best number of columns is all 32 ")
+    assert findings.headline.startswith("Keep all 32 features: ")
 
 
 def test_where_all_of_many_columns_are_best_all_are_kept(studied, make_table):
@@ -206,7 +205,7 @@ def test_where_all_of_many_columns_are_best_all_are_kept(studied, make_table):
 
 def test_the_only_scores_at_the_top_are_those_of_the_first_line(of_signal):
     assert not re.search(r"\d\.\d{3}", " ".join(of_signal.verdict[1:]))
-    assert of_signal.verdict[2] == "Columns were chosen by anova with ridge, the best of 2 ways to reduce."
+    assert of_signal.verdict[2] == "Columns were chosen by anova with ridge, from 2 ways to reduce."
     assert f"{of_signal.fewer_help.evidence['with_fewer']:.3f}" in of_signal.headline
 
 
@@ -215,7 +214,8 @@ def test_few_rows_are_not_said_to_do_as_well(studied, make_table):
     low, high = findings.fewer_help.interval
     assert low < -0.2
     assert high > 0.2
-    assert findings.headline.startswith("Too few rows to tell whether fewer features help: ")
+    assert findings.fewer_help.verdict == "not shown"
+    assert not findings.claims_benefit
 
 
 def test_numbers_are_studied_too(studied):

@@ -21,7 +21,7 @@ class Chosen:
     n_made = None
 
     def __init__(self, names, winner):
-        self.chosen = names
+        self.chosen = self.chosen_features = names
         self.winner = winner
 
 
@@ -123,7 +123,7 @@ def test_an_entry_of_another_type_is_named(plan, place):
             else:
                 assert again.to_dict() == data
     assert len(refused) > 10
-    out_of_range = ("folds", "repeat", "permutations", "confidence", "baseline", "form")
+    out_of_range = ("folds", "repeat", "permutations", "confidence", "is a share", "baseline", "form")
     unnamed = [told for name, told in refused if not any(word in told for word in (f"'{name}'", place, *out_of_range))]
     assert unnamed == []
 

@@ -6,7 +6,6 @@ import pytest
 
 from fewer.io import Dataset
 from fewer.study import LEARNERS, StudyError, StudyModel, apply_model, make_plan, study_data
-from fewer.study._findings import Column
 from fewer.study._model import fit_model
 
 
@@ -16,9 +15,9 @@ class Chosen:
     n_made = None
 
     def __init__(self, names, winner):
-        self.chosen = names
+        self.chosen = [name.partition(" = ")[0] for name in names]
+        self.chosen_features = names
         self.winner = winner
-        self.columns = [Column(rank, name, None, 1.0, True, "", 0.0) for rank, name in enumerate(names, 1)]
 
 
 def fitted(dataset, names, learner):
@@ -66,7 +65,7 @@ def mixed():
 
 
 def test_a_chosen_category_needs_its_column_alone(mixed, tmp_path):
-    model = fitted(mixed, ["colour_red"], "ridge")
+    model = fitted(mixed, ["colour = red"], "ridge")
     model.save(tmp_path / "model.skops")
     model = StudyModel.load(tmp_path / "model.skops")
     assert model.columns == ("colour",)
@@ -75,7 +74,7 @@ def test_a_chosen_category_needs_its_column_alone(mixed, tmp_path):
 
 
 def test_new_rows_may_have_holes_and_categories_never_seen(mixed):
-    model = fitted(mixed, ["colour_red", "dose"], "ridge")
+    model = fitted(mixed, ["colour = red", "dose"], "ridge")
     new = Dataset.from_frame(
         pl.DataFrame({"colour": ["red", None, "mauve"], "dose": [0.5, 0.1, None], "other": [1, 2, 3]})
     )
@@ -83,17 +82,17 @@ def test_new_rows_may_have_holes_and_categories_never_seen(mixed):
 
 
 def test_words_where_numbers_were_are_named(mixed):
-    model = fitted(mixed, ["dose", "colour_red"], "ridge")
+    model = fitted(mixed, ["dose", "colour = red"], "ridge")
     with pytest.raises(StudyError, match="'dose' held numbers in the study"):
         apply_model(model, Dataset.from_frame(pl.DataFrame({"colour": ["red", "blue"], "dose": ["much", "little"]})))
 
 
 def test_columns_that_are_not_there_are_named(mixed):
-    model = fitted(mixed, ["dose", "colour_red"], "ridge")
+    model = fitted(mixed, ["dose", "colour = red"], "ridge")
     with pytest.raises(StudyError, match="lacks 1 of the 2 columns that the model needs: 'dose'"):
         apply_model(model, Dataset.from_frame(pl.DataFrame({"colour": ["red", "blue"], "x": [1.5, 2.5]})))
 
 
 def test_without_predictions_only_columns_come_out(mixed):
-    model = fitted(mixed, ["colour_red"], "ridge")
+    model = fitted(mixed, ["colour = red"], "ridge")
     assert apply_model(model, mixed, predict=False).columns == ["colour"]

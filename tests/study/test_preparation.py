@@ -55,4 +55,4 @@ def test_of_many_categories_the_rarest_share_a_column():
         fitted = preparation(dataset).fit(dataset.X)
         names = [name for name in prepared_names(fitted, dataset) if name != "a"]
         assert len(names) == n_columns
-        assert ("b_infrequent_sklearn" in names) == (n_words > 20)
+        assert ("b = (rare)" in names) == (n_words > 20)

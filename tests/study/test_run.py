@@ -9,8 +9,9 @@ import pytest
 from fewer.engine import Engine, Failure, Outcome
 from fewer.io import Dataset
 from fewer.study import Journal, StudyError, findings_of, make_plan, run_plan, study_data
+from fewer.study._reference import do_null, randomised, randomised_with_folds
 from fewer.study._run import StudyInterruptedError
-from fewer.study._work import Bench, FoldWork, NullWork, do_fold, do_null, randomised, randomised_with_folds
+from fewer.study._work import Bench, FoldWork, NullWork, do_fold
 
 
 class Outcomes(list):
@@ -66,7 +67,7 @@ def undisturbed(data, quick_plan, tmp_path_factory):
         return plan, findings_of(journal), {key: journal[key] for key in journal.keys()}  # noqa: SIM118 - not a dict
 
 
-@pytest.mark.parametrize("after", [0, 30])
+@pytest.mark.parametrize("after", [0, 20])
 def test_a_stopped_run_goes_on_and_finds_the_same(data, undisturbed, tmp_path, after):
     plan, findings, work = undisturbed
     path = tmp_path / "journal.sqlite"
@@ -74,7 +75,7 @@ def test_a_stopped_run_goes_on_and_finds_the_same(data, undisturbed, tmp_path, a
         run_plan(plan, data, journal, engine=StoppingEngine(after))
     with Journal.open(path, plan) as journal:
         done = set(journal.keys())
-        assert len(done) == after
+        assert len(done) >= after  # a task may do several pieces
         with Engine.local(1) as engine:
             run_plan(plan, data, journal, engine=engine)
         assert findings_of(journal).to_json() == findings.to_json()
@@ -86,7 +87,7 @@ def test_a_piece_that_no_worker_survives_is_no_failure_of_its_candidate(data, un
     plan, findings, _ = undisturbed
 
     with Journal.create(tmp_path / "journal.sqlite", plan) as journal:
-        with pytest.raises(StudyError, match=r"^40 pieces of work .* died 3 times\..*--jobs 1"):
+        with pytest.raises(StudyError, match=r"^32 pieces of work .* died 3 times\..*--jobs 1"):
             run_plan(plan, data, journal, engine=DeadlyEngine())
         assert len(journal) == 0
         with Engine.local(1) as engine:
@@ -152,9 +153,9 @@ def test_held_out_rows_have_no_say(data, quick_plan):
 
 def test_every_piece_of_work_has_chance_of_its_own(data, quick_plan):
     bench = Bench(quick_plan(data), data)
-    scores = {do_null(NullWork("labels", number, 3), bench)["score"] for number in range(6)}
+    scores = {do_null(NullWork("labels", number), bench)["score"] for number in range(6)}
     assert len(scores) > 2
-    assert do_null(NullWork("labels", 0, 3), bench) == do_null(NullWork("labels", 0, 3), bench)
+    assert do_null(NullWork("labels", 0), bench) == do_null(NullWork("labels", 0), bench)
 
 
 def test_labels_of_whole_groups_move_together():
@@ -244,7 +245,7 @@ def test_a_rare_class_that_is_shuffled_to_the_end_of_time_is_drawn_again():
     timed = study_data(Dataset.from_frame(pl.DataFrame(frame), target="y"), time="day")
     bench = Bench(make_plan(timed, preset="quick", n_folds=5, methods=["anova"], learners=["knn"]), timed)
     for number in range(10):
-        _, y, folds = randomised_with_folds(bench, "labels", number)
+        _, y, folds = randomised_with_folds(timed, bench.plan, "labels", number)
         assert sorted(y) == sorted(timed.dataset.y)
         assert all(set(y[fold.train]) == {"a", "b"} for fold in folds)
-        assert np.isfinite(do_null(NullWork("labels", number, 2), bench)["score"])
+        assert np.isfinite(do_null(NullWork("labels", number), bench)["score"])

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fewer.study._scores import AllScores, CandidateScores, chosen_elsewhere, read_scores
+from fewer.study._scores import AllScores, CandidateScores, read_scores
 from fewer.study._work import FoldWork
 
 
@@ -16,32 +16,56 @@ def candidate(number, scores, sizes=(1, 5), **others):
 
 
 def all_scores(*candidates):
-    plan = SimpleNamespace(candidates=[SimpleNamespace(is_simplest=number == 0) for number in range(len(candidates))])
+    plan = SimpleNamespace(
+        candidates=[SimpleNamespace(is_simplest=number == 0) for number in range(len(candidates))],
+        parsimony=0.05,
+        margin=0.1,
+        confidence=0.9,
+        n_rows=30,
+    )
     return AllScores(plan, candidates, {})
 
 
-def test_the_winner_is_the_best_way_to_reduce_and_of_equals_the_first():
+def test_the_winner_is_the_cell_with_the_fewest_columns_that_is_good_enough():
     scores = all_scores(
         candidate(0, [[0.5], [0.5], [0.5]], sizes=(5,)),
-        candidate(1, [[0.9], [0.9], [0.9]], sizes=(5,)),
+        candidate(1, [[0.81], [0.81], [0.81]], sizes=(5,)),
         candidate(2, [[0.7, 0.6]] * 3),
         candidate(3, [[0.8, 0.6]] * 3),
         candidate(4, [[0.8 + 1e-13, 0.6]] * 3),
-        candidate(5, [[0.9 + 1e-13], [0.9], [0.9]], sizes=(5,)),
+        candidate(5, [[0.81 + 1e-13], [0.81], [0.81]], sizes=(5,)),
     )
     assert scores.winner.number == 3
+    assert scores.size == 1
+    assert scores.ranker.number == 3
     assert scores.best_with_everything.number == 1
     assert scores.simplest.number == 0
     assert [each.number for each in scores.with_everything] == [1, 5]
     assert [each.number for each in scores.reduced] == [2, 3, 4]
+    assert scores.claim.outcome == "not worse"
     assert scores.test_ratio == 0.5
 
 
-def test_each_fold_is_scored_by_what_the_others_chose():
-    first, second = np.array([[[1.0], [0.0], [0.0]]]), np.array([[[0.0], [0.6], [0.7]]])
-    # Without the first fold the second table is best; without another, the first (0.5 and 0.35, 0.5 and 0.3).
-    np.testing.assert_array_equal(chosen_elsewhere([first, second]), [[0.0, 0.0, 0.0]])
-    np.testing.assert_array_equal(chosen_elsewhere([first]), [[1.0, 0.0, 0.0]])
+def test_where_all_columns_win_the_best_way_to_reduce_ranks_them():
+    scores = all_scores(
+        candidate(0, [[0.5]] * 3, sizes=(5,)),
+        candidate(1, [[0.9]] * 3, sizes=(5,)),
+        candidate(2, [[0.6, 0.9]] * 3),
+        candidate(3, [[0.7, 0.8]] * 3),
+    )
+    assert (scores.winner.number, scores.size) == (1, 5)
+    assert scores.ranker.number == 2
+
+
+def test_the_learner_with_all_columns_is_chosen_on_the_other_folds():
+    scores = all_scores(
+        candidate(0, [[0.1]] * 3, sizes=(5,)),
+        candidate(1, [[1.0], [0.0], [0.0]], sizes=(5,)),
+        candidate(2, [[0.0], [0.6], [0.7]], sizes=(5,)),
+        candidate(3, [[0.5, 0.5]] * 3),
+    )
+    # Without the first fold the second learner is best; without another, the first (0.5 and 0.35, 0.5 and 0.3).
+    np.testing.assert_array_equal(scores.fold_scores_with_everything, [[0.0, 0.0, 0.0]])
 
 
 def test_what_makes_columns_chooses_among_numbers_of_new_columns_alone():
@@ -53,9 +77,7 @@ def test_what_makes_columns_chooses_among_numbers_of_new_columns_alone():
     assert made.indexed.benefit == pytest.approx(-0.2)
     chosen = candidate(2, scores, sizes=(1, 2, 5))
     assert chosen.indexed.fold_sizes.tolist() == [[5, 5, 5]]
-    simplest = candidate(0, [[0.1]] * 3, sizes=(5,))
-    np.testing.assert_allclose(all_scores(simplest, made).choice, [[0.6, 0.7, 0.8]])
-    np.testing.assert_allclose(all_scores(simplest, chosen).choice, [[0.9, 0.9, 0.9]])
+    assert all_scores(candidate(0, [[0.1]] * 3, sizes=(5,)), made).cells.needed.tolist() == [5, 5]
 
 
 def test_an_interval_ends_at_the_best_score_there_is():

@@ -2,44 +2,61 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from fewer.study._verdict import _degree, chosen_by, headline_of, in_short
+from fewer.study._decision import Choice, Claim
+from fewer.study._findings import Caution
+from fewer.study._verdict import NO_PROOF, _degree, chosen_by, first_lines, headline_of, in_short
 
-PLAN = SimpleNamespace(target="state", n_columns=20, confidence=0.95)
-FINAL = {"size": 3, "n_made": None, "n_prepared": 20}
+PLAN = SimpleNamespace(target="state", n_columns=20, confidence=0.95, margin=0.1, parsimony=0.05)
+FINAL = {"size": 3, "n_made": None, "n_prepared": 20, "n_sources": 3}
 
 
-def answer(verdict="yes", interval=(0.1, 0.3), number=0.01, **evidence):
-    evidence = {"with_fewer": 0.9, "with_all": 0.7, "simplest": 0.5} | evidence
-    return SimpleNamespace(verdict=verdict, interval=interval, number=number, evidence=evidence)
+def answer(verdict="yes", number=0.01, n_tables=99):
+    return SimpleNamespace(verdict=verdict, number=number, evidence={"n_tables": n_tables})
+
+
+def scores(outcome="better", interval=(0.1, 0.3), rows_needed=None, reduces=True):
+    few = np.full((1, 4), 0.9)
+    return SimpleNamespace(
+        claim=Claim(outcome, 0.2, interval, 0.1, interval, rows_needed),
+        choice=Choice(0, np.zeros((1, 4), int), few),
+        fold_scores_with_everything=few - 0.2,
+        simplest=SimpleNamespace(score=0.5),
+        winner=SimpleNamespace(name="best of a, b, ridge", reduces=reduces),
+        reduced=[1, 2],
+        candidates=[1, 2, 3, 4],
+    )
 
 
 @pytest.mark.parametrize(
-    ("learnable", "help_", "final", "beginning", "claims"),
+    ("learnable", "found", "final", "beginning"),
     [
-        (answer("no"), answer(), {}, "There is no sign that state can be predicted from these 20 columns", False),
-        (answer(), answer("yes"), {"size": 20}, "Keep all features: the best number of columns is all 20", False),
-        (answer(), answer("yes"), {}, "Fewer features help: 3 of 20 columns reach accuracy 0.900, all of them", True),
-        (answer(), answer("yes"), {"size": 1}, "Fewer features help: 1 of 20 columns reaches accuracy", True),
-        (answer(), answer("no", (-0.3, -0.1)), {}, "Keep all features: 3 of 20 columns reach", False),
-        (answer(), answer("not shown", (-0.2, 0.2)), {}, "Fewer features do about as well: ", False),
-        (answer(), answer("not shown", (-0.1, 0.21)), {}, "Too few rows to tell", False),
-        (answer(), answer("not shown", (-0.21, 0.1)), {}, "Too few rows to tell", False),
-        (answer(), answer("yes"), {"size": 20, "n_made": 2}, "Fewer features help: 2 new columns reach", True),
-        (answer(), answer("yes"), {"size": 20, "n_made": 1}, "Fewer features help: 1 new column reaches", True),
+        (answer("no"), scores(), {}, "There is no sign that state can be predicted from these 20 columns"),
+        (answer(), scores(), {"size": 20}, "Keep all 20 features: no smaller number comes within 5% of the best"),
+        (answer(), scores(), {}, "Fewer features help: 3 of 20 columns reach accuracy 0.900, all of them 0.700 (95%"),
+        (answer(), scores(), {"n_sources": 1}, "Fewer features help: 1 of 20 columns reaches accuracy"),
+        (answer(), scores("not worse"), {}, "Fewer features do as well, within a margin of 10%: 3 of 20"),
+        (answer(), scores("not shown"), {}, "Fewer features lose more than the margin of 10%: 3 of 20"),
+        (answer(), scores("not shown", rows_needed=400), {}, "Too few rows to show that fewer features do as well"),
+        (answer(), scores(), {"size": 20, "n_made": 2}, "Fewer features help: 2 new columns reach"),
+        (answer(), scores(), {"size": 20, "n_made": 1}, "Fewer features help: 1 new column reaches"),
     ],
 )
-def test_the_headline_follows_the_answers(learnable, help_, final, beginning, claims):
-    line, says_so = headline_of(PLAN, learnable, help_, FINAL | final, "accuracy")
-    assert line.startswith(beginning)
-    assert says_so == claims
+def test_the_headline_follows_the_claim(learnable, found, final, beginning):
+    assert headline_of(PLAN, found, learnable, FINAL | final, "accuracy").startswith(beginning)
+
+
+def test_the_rows_that_are_needed_end_the_line():
+    line = headline_of(PLAN, scores("not shown", rows_needed=4000), answer(), FINAL, "accuracy")
+    assert line.endswith("; about 4,000 are needed.")
 
 
 def test_no_difference_on_any_fold_is_told_as_that():
-    line, _ = headline_of(PLAN, answer(), answer("not shown", (0.0, 0.0)), FINAL, "accuracy")
+    line = headline_of(PLAN, scores("not worse", (0.0, 0.0)), answer(), FINAL, "accuracy")
     assert "(no difference on any fold)" in line
-    line, _ = headline_of(PLAN, answer(), answer("not shown", (-0.1, 0.2)), FINAL, "accuracy")
+    line = headline_of(PLAN, scores("not worse", (-0.1, 0.2)), answer(), FINAL, "accuracy")
     assert "(95% interval of the difference -0.100 to +0.200)" in line
 
 
@@ -47,34 +64,45 @@ def columns(*names):
     return tuple(SimpleNamespace(name=name, chosen=name != "x") for name in names)
 
 
+def test_a_critical_caution_comes_before_the_claim():
+    cautions = [
+        Caution("critical", "leak", "y2 alone predicts the target: leave it out.", {}, "y2 gives the target away."),
+        Caution("warning", "wide", "There are many columns.", {}),
+    ]
+    found = first_lines(PLAN, scores(), answer(), answer(), columns(*"ab"), FINAL, cautions, "accuracy")
+    assert found[:2] == ("y2 gives the target away.", "y2 alone predicts the target: leave it out.")
+    assert found[2].startswith("Fewer features help")
+    plain = first_lines(PLAN, scores(), answer(), answer(), columns(*"ab"), FINAL, cautions[1:], "accuracy")
+    assert plain[0].startswith("Fewer features help")
+    nothing = first_lines(PLAN, scores(), answer("no"), answer(), columns(*"ab"), FINAL, [], "accuracy")
+    assert nothing[1] == NO_PROOF
+
+
 @pytest.mark.parametrize(
-    ("names", "smallest", "stability", "sentence"),
+    ("names", "stability", "sentence"),
     [
-        ("a", 1, None, "The column is a."),
-        ("abx", 2, 0.8, "The columns are a, b; the folds agree on the list well (stability 0.80 of 1)."),
-        ("abcd", 2, None, "The columns are a, b, c, d; the first 2 nearly suffice."),
-        ("abcde", 5, None, "First come a, b, c, d."),
+        ("a", None, "The column is a."),
+        ("abx", 0.8, "The columns are a, b; the folds agree on the list well (stability 0.80 of 1)."),
+        ("abcde", None, "First come a, b, c, d."),
     ],
 )
-def test_the_columns_are_told_in_short(names, smallest, stability, sentence):
-    which, how_few = answer(number=stability), answer(smallest=smallest)
-    assert in_short(which, how_few, columns(*names), FINAL) == sentence
+def test_the_columns_are_told_in_short(names, stability, sentence):
+    assert in_short(answer(number=stability), columns(*names), FINAL) == sentence
 
 
-def test_new_columns_are_told_by_what_they_hold():
+def test_new_columns_are_told_by_what_they_are_made_of():
     for n_made, said in (
-        (1, "The new column holds most of a, b, and needs all columns."),
-        (2, "The 2 new columns hold most of a, b, and need all columns."),
+        (1, "The new column is made mostly of a, b, and needs all columns."),
+        (2, "The 2 new columns are made mostly of a, b, and need all columns."),
     ):
-        assert in_short(answer(), answer(), columns(*"ab"), FINAL | {"n_made": n_made}) == said
+        assert in_short(answer(), columns(*"ab"), FINAL | {"n_made": n_made}) == said
 
 
 def test_what_chose_the_columns_is_named():
-    scores = SimpleNamespace(winner=SimpleNamespace(name="best of a, b, ridge"), reduced=[1, 2])
-    assert chosen_by(scores, FINAL) == "Columns were chosen by best of a, b with ridge, the best of 2 ways to reduce."
-    scores.reduced = [1]
-    assert chosen_by(scores, FINAL | {"size": 20}) == "Columns were put in order by best of a, b with ridge."
-    assert chosen_by(scores, FINAL | {"n_made": 2}) == "Columns were combined by best of a, b with ridge."
+    assert chosen_by(scores(), FINAL) == "Columns were chosen by best of a, b with ridge, from 2 ways to reduce."
+    assert chosen_by(scores(), FINAL | {"n_made": 2}).startswith("Columns were combined by best of a, b with ridge")
+    everything = chosen_by(scores(reduces=False), FINAL | {"size": 20})
+    assert everything == "The model is ridge with all columns, chosen from 3 candidates."
 
 
 def test_degrees_of_agreement():

@@ -65,7 +65,9 @@ def study(
     ] = None,
     learners: Annotated[
         list[str] | None,
-        typer.Option("--learners", metavar="A,B", help="ridge, knn, naive_bayes, lda, svm, forest."),
+        typer.Option(
+            "--learners", metavar="A,B", help="ridge, svm, svm10, extra_trees, boosting, forest, knn, naive_bayes, lda."
+        ),
     ] = None,
     sizes: Annotated[
         list[str] | None, typer.Option("--sizes", metavar="N,M", help="Numbers of columns to try.")
@@ -78,11 +80,21 @@ def study(
     permutations: Annotated[
         int | None, typer.Option("--permutations", metavar="N", help="Permutations of each test; 0 for no tests.")
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Level of intervals and tests.")] = 0.95,
+    confidence: Annotated[float, typer.Option("--confidence", help="Confidence level of intervals and tests.")] = 0.95,
+    margin: Annotated[
+        float,
+        typer.Option("--margin", help="Share of the gain of all columns that fewer may lose and still be 'not worse'."),
+    ] = 0.1,
+    parsimony: Annotated[
+        float,
+        typer.Option(
+            "--parsimony", help="Share of the best gain to give up for fewer columns; 0 takes the best score."
+        ),
+    ] = 0.05,
     impute: Annotated[
         str, typer.Option("--impute", help="How holes are filled: median, mean, knn, PCAMissing or SoftImputeCV.")
     ] = "median",
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="From which all chance comes.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the study.", show_default=False)
     ] = None,
@@ -137,6 +149,8 @@ def study(
                 scoring=scoring,
                 n_permutations=permutations,
                 confidence=confidence,
+                margin=margin,
+                parsimony=parsimony,
                 seed=seed,
                 impute=impute,
                 reading=reading,

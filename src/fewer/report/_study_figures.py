@@ -18,14 +18,16 @@ NULL_WORDS = {"labels": "a shuffled target", "features_within_class": "columns s
 _MOST_BINS = 24
 # So few sizes are all named on the axis.
 _FEW_SIZES = 9
+# Counts are written into the cells of so many classes.
+_MOST_CLASSES_WRITTEN = 15
 
 
 def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figure":
-    """Held-out score over the number of columns, with its uncertainty and what it is compared with.
+    """The frontier: best held-out score of all candidates at each number of columns, with its standard error.
 
     With the others come the curves of all ways to reduce, the sizes that the folds chose, and scores in the legend.
     """
-    curve = findings.curve["winner"]
+    curve = findings.curve["frontier"]
     sizes, mean = np.array(curve["sizes"]), np.array(curve["mean"])
     error = np.array(curve["standard_error"])
     x_title = "number of columns" if findings.n_made is None else "number of new columns"
@@ -44,11 +46,11 @@ def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figu
         label = f"{name}: {height:.3f}" if with_others else name
         line = _figures.line(label, ends, [height] * 2, colour, line_dash=dash, legendrank=rank)
         figure.add_trace(line.update(hovertemplate=f"{name}: %{{y:.3f}}<extra></extra>"))
-    name = plotly_text(curve["name"])
-    winner = _figures.line(name, sizes, mean, _figures.BLUE, legendrank=1)
-    winner.update(mode="lines+markers", line={"width": 2.5}, marker={"size": 5})
-    figure.add_trace(winner.update(hovertemplate="%{x:,} columns: %{y:.3f}<extra></extra>"))
-    _add_marks(figure, findings)
+    best = _figures.line(curve["name"], sizes, mean, _figures.BLUE, legendrank=1)
+    best.update(mode="lines+markers", line={"width": 2.5}, marker={"size": 5})
+    best.update(customdata=[plotly_text(name) for name in curve["candidates"]])
+    figure.add_trace(best.update(hovertemplate="%{x:,} columns: %{y:.3f} (%{customdata})<extra></extra>"))
+    _add_mark(figure, findings)
     if with_others:
         _add_fold_sizes(figure, findings)
     _set_curve_axes(figure, findings, curve["sizes"])
@@ -56,40 +58,29 @@ def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figu
 
 
 def _add_others(figure: "go.Figure", findings: "Findings") -> None:
-    for place, other in enumerate(findings.curve["others"]):
+    for place, other in enumerate(findings.curve["candidates"]):
         name = plotly_text(other["name"])
-        line = _figures.line("other ways to reduce", other["sizes"], other["mean"], _figures.GREY, legendrank=3)
+        line = _figures.line("each candidate", other["sizes"], other["mean"], _figures.GREY, legendrank=3)
         line.update(line={"width": 1}, opacity=0.7, showlegend=place == 0, legendgroup="others")
         figure.add_trace(line.update(hovertemplate=f"{name}<br>%{{x:,}} columns: %{{y:.3f}}<extra></extra>"))
 
 
-def _add_marks(figure: "go.Figure", findings: "Findings") -> None:
-    """The chosen size and the smallest good one, on the curve."""
+def _add_mark(figure: "go.Figure", findings: "Findings") -> None:
+    """The chosen size."""
     import plotly.graph_objects as go
 
-    curve = findings.curve["winner"]
-    at = dict(zip(curve["sizes"], curve["mean"], strict=True))
-    chosen, smallest = int(findings.how_few.number or 1), findings.how_few.evidence["smallest"]
-    marks = [(chosen, "chosen", "circle")]
-    if smallest < chosen:
-        marks.append((smallest, "smallest good", "circle-open"))
-    for size, name, symbol in marks:
-        figure.add_trace(
-            go.Scatter(
-                x=[size],
-                y=[at[size]],
-                name=f"{name}: {size:,}",
-                mode="markers",
-                marker={
-                    "color": _figures.RED,
-                    "size": 12,
-                    "symbol": symbol,
-                    "line": {"width": 2.5, "color": _figures.RED},
-                },
-                legendrank=4,
-                hovertemplate=f"{name}: %{{x:,}} columns, %{{y:.3f}}<extra></extra>",
-            )
+    chosen = findings.curve["chosen"]
+    figure.add_trace(
+        go.Scatter(
+            x=[chosen["size"]],
+            y=[chosen["mean"]],
+            name=f"chosen: {chosen['size']:,}",
+            mode="markers",
+            marker={"color": _figures.RED, "size": 12, "line": {"width": 2.5, "color": _figures.RED}},
+            legendrank=4,
+            hovertemplate="chosen: %{x:,} columns, %{y:.3f}<extra></extra>",
         )
+    )
 
 
 def _add_fold_sizes(figure: "go.Figure", findings: "Findings") -> None:
@@ -120,7 +111,7 @@ def _add_fold_sizes(figure: "go.Figure", findings: "Findings") -> None:
 
 def _heights(findings: "Findings") -> tuple[float, float]:
     """Lowest and highest score to show. A curve that falls far below having no features is cut there."""
-    curve = findings.curve["winner"]
+    curve = findings.curve["frontier"]
     mean, error = np.array(curve["mean"]), np.array(curve["standard_error"])
     simplest = findings.curve["simplest"]
     with_all = findings.fewer_help.evidence["with_all"]
@@ -232,3 +223,55 @@ def _bins(scores: np.ndarray, observed: float) -> tuple[np.ndarray, float]:
     places = np.arange(-below, above + 1)
     # A hair to the left, so that rounding never moves a score over an edge; but the observed score stands as it is.
     return observed + width * (places - 1e-6 * (places != 0)), step
+
+
+def confusion_figure(findings: "Findings") -> "go.Figure":
+    """True against predicted classes of held-out rows, shaded by their share of the true class."""
+    import plotly.graph_objects as go
+
+    evidence = findings.wrong.evidence
+    counts = np.array(evidence["confusion"])
+    labels = [plotly_text(label, 18) for label in evidence["labels"]]
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    height = max(220, 110 + 30 * len(labels))
+    figure = _figures.new_figure(x="predicted class", y="true class", height=height)
+    places = list(range(len(labels)))
+    figure.add_trace(
+        go.Heatmap(
+            z=shares,
+            x=places,
+            y=places,
+            zmin=0,
+            zmax=1,
+            text=counts if len(labels) <= _MOST_CLASSES_WRITTEN else None,
+            texttemplate="%{text:,}" if len(labels) <= _MOST_CLASSES_WRITTEN else None,
+            colorscale=[[0, _figures.translucent(_figures.BLUE, 0.04)], [1, _figures.BLUE]],
+            showscale=False,
+            customdata=counts,
+            hovertemplate="true %{y}, predicted %{x}: %{customdata:,} rows (%{z:.0%})<extra></extra>",
+        )
+    )
+    figure.update_xaxes(tickvals=places, ticktext=labels, showgrid=False)
+    figure.update_yaxes(tickvals=places, ticktext=labels, showgrid=False, range=[len(labels) - 0.5, -0.5])
+    return figure
+
+
+def predicted_figure(findings: "Findings") -> "go.Figure":
+    """Predicted over true values of held-out rows."""
+    import plotly.graph_objects as go
+
+    evidence = findings.wrong.evidence
+    figure = _figures.new_figure(x="true value", y="predicted value", height=350)
+    ends = [min(evidence["truth"]), max(evidence["truth"])]
+    figure.add_trace(_figures.line("right", ends, ends, _figures.GREY, line_dash="dot"))
+    figure.add_trace(
+        go.Scatter(
+            x=evidence["truth"],
+            y=evidence["predicted"],
+            mode="markers",
+            name="held-out rows",
+            marker={"color": _figures.BLUE, "size": 6, "opacity": 0.6},
+            hovertemplate="true %{x:.4g}, predicted %{y:.4g}<extra></extra>",
+        )
+    )
+    return figure

@@ -39,6 +39,7 @@ def shown_numbers(findings: "Findings") -> dict[str, Shown]:
         "help": _of(findings, findings.fewer_help, "Benefit", signed),
         "how-few": _size(findings.how_few),
         "which": _of(findings, findings.which, "Stability", lambda value: f"{value:.2f}"),
+        "wrong": _wrong(findings.wrong),
         "compared": _of(
             findings,
             findings.compared,
@@ -47,6 +48,14 @@ def shown_numbers(findings: "Findings") -> dict[str, Shown]:
         ),
     }
     return {section: number for section, number in numbers.items() if number is not None}
+
+
+def _wrong(answer: "Answer") -> Shown | None:
+    if answer.number is None:
+        return None
+    if "confusion" in answer.evidence:
+        return Shown("Wrong rows", f"{answer.number:,.0f}")
+    return Shown("Median absolute error", f"{answer.number:.4g}")
 
 
 def _p_value(answer: "Answer") -> Shown | None:

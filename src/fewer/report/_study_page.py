@@ -23,13 +23,14 @@ from fewer.report._study_time import duration, seconds_by_candidate, seconds_by_
 if TYPE_CHECKING:
     from fewer.study import Findings
 
-_LEVELS = {"grave": "Grave.", "mind": "Mind.", "note": "Note."}
+_LEVELS = {"critical": "Critical.", "warning": "Warning.", "note": "Note."}
 _SECTIONS = (
     ("learn", "Anything to learn?"),
     ("together", "Together?"),
     ("help", "Do fewer help?"),
     ("how-few", "How few?"),
     ("which", "Which ones?"),
+    ("wrong", "Which rows are wrong?"),
     ("compared", "Compared"),
     ("careful", "Careful"),
     ("holes", "Holes"),
@@ -37,7 +38,7 @@ _SECTIONS = (
 )
 _COLUMN_HEADINGS = (
     ("Rank", "number", "Place in the order of the winner, fitted on all rows"),
-    ("Column", "text", "Name of the column; of a category, column_value"),
+    ("Column", "text", "Name of the column; of a category, column = value"),
     ("Listed", "text", "Whether it is among the chosen"),
     ("In folds", "number", "Share of the folds in which it was chosen without the held-out rows"),
     ("Score", "number", "What the winner's selector gave it on all rows"),
@@ -83,7 +84,7 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         findings=findings,
         plan=findings.plan,
         nothing=findings.learnable.verdict == "no",
-        mood="gain" if findings.claims_benefit else "nothing" if findings.learnable.verdict == "no" else "",
+        mood=_mood(findings),
         verdict=_verdict(findings),
         sections=[section for section in _SECTIONS if section[0] != "holes" or findings.holes],
         levels=_LEVELS,
@@ -172,15 +173,20 @@ def _json_in_html(data: Any) -> str:
 
 def _verdict(findings: "Findings") -> list[tuple[str, str]]:
     """The sentences of the verdict, each with the section that says how its figures were obtained."""
-    told_in = {answer.sentence: section for answer, (section, _) in zip(findings.answers, _SECTIONS, strict=False)}
-    told_in |= {caution.sentence: "careful" for caution in findings.cautions}
-    first, second, third = findings.verdict
     nothing = findings.learnable.verdict == "no"
-    return [
-        (first, "learn" if nothing else "help"),
-        (second, told_in.get(second, "which")),
-        (third, told_in.get(third, "learn" if nothing else "compared")),
-    ]
+    sections = ("learn", "learn", "learn") if nothing else ("help", "which", "compared")
+    if _mood(findings) == "critical":
+        sections = ("careful", "careful", "learn" if nothing else "help")
+    return list(zip(findings.verdict, sections, strict=True))
+
+
+def _mood(findings: "Findings") -> str:
+    """How the first line is shown: as a critical warning, as a claim, as nothing found, or plainly."""
+    if any(caution.headline for caution in findings.cautions):
+        return "critical"
+    if findings.learnable.verdict == "no":
+        return "nothing"
+    return "gain" if findings.claims_benefit else ""
 
 
 def _short_source(plan: Mapping[str, Any]) -> str:

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fewer.report._study_figures import NULL_WORDS, curve_figure, null_figure
+from fewer.report._study_figures import NULL_WORDS, confusion_figure, curve_figure, null_figure, predicted_figure
 from fewer.report._study_numbers import metric_of
 from fewer.report._study_row_figures import (
     benefit_figure,
-    comparison_figure,
     frequency_figure,
     holes_figure,
     made_figure,
+    spreads_figure,
 )
 
 if TYPE_CHECKING:
@@ -33,14 +33,15 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
     found = {
         "curve": Picture(
             curve_figure(findings, with_others=True),
-            "Scores on held-out rows over the number of columns, on a logarithmic axis. Triangles at the bottom: the "
-            "numbers that the folds chose.",
+            "Scores on held-out rows over the number of columns, on a logarithmic axis: each candidate in grey, the "
+            "best of all candidates at each number in blue. Triangles at the bottom: the numbers that the folds chose.",
             _curve_in_words(findings),
         ),
         "benefit": Picture(
             benefit_figure(findings),
-            "What each way to reduce gains over all features with the same learner, with its interval; in red, what "
-            "one can expect who chooses among all of them. Left of the dotted line, fewer features cost something.",
+            "What each way to reduce gains over all columns with the same learner, with its interval; in red, the rule "
+            "that chose the shipped columns against the best learner with all columns. Left of the dotted line, fewer "
+            "columns lose.",
             _benefit_in_words(findings),
         ),
         "frequency": Picture(
@@ -48,12 +49,6 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
             f"How often the first columns were {'chosen' if findings.n_made is None else 'among the first ten'} when a "
             "fold was held out. Long bars come back whatever rows are left out.",
             findings.which.sentence,
-        ),
-        "comparison": Picture(
-            comparison_figure(findings),
-            "Mean ranks of all candidates over the folds of the first repeat. Upright bars join candidates that the "
-            "test cannot tell apart; shaded, what is within one critical difference of the first.",
-            _ranks_in_words(findings),
         ),
     }
     for null, words in NULL_WORDS.items():
@@ -66,6 +61,18 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
             "the new column, red goes down."
         )
         found["made"] = Picture(made_figure(findings), caption, findings.which.sentence)
+    if "confusion" in findings.wrong.evidence:
+        caption = "Held-out rows by true and predicted class; each row of the picture adds up to the rows of a class."
+        found["wrong"] = Picture(confusion_figure(findings), caption, findings.wrong.sentence)
+    elif "predicted" in findings.wrong.evidence:
+        caption = "Predicted over true values of held-out rows; on the dotted line, predictions are right."
+        found["wrong"] = Picture(predicted_figure(findings), caption, findings.wrong.sentence)
+    if findings.spreads:
+        caption = (
+            "The first chosen columns by class, or by thirds of the target: median and middle half of the rows, in "
+            "standard deviations from the mean."
+        )
+        found["spreads"] = Picture(spreads_figure(findings), caption, findings.which.sentence)
     if findings.holes:
         caption = "How much of each column is missing, the emptiest first."
         found["holes"] = Picture(holes_figure(findings), caption, findings.holes["sentence"])
@@ -73,24 +80,22 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
         found["first"] = replace(found["labels"], figure=null_figure(findings, "labels", height=350))
     else:
         caption = (
-            "Score of the winner on held-out rows over the number of columns, on a logarithmic axis. The scores above "
-            "also pay for picking the winner, so they may be a little lower."
+            "Best mean score on held-out rows of all candidates at each number of columns, on a logarithmic axis. The "
+            "scores above are lower where picking the best of many is a matter of luck."
         )
         found["first"] = Picture(curve_figure(findings), caption, _curve_in_words(findings))
     return found
 
 
 def _curve_in_words(findings: "Findings") -> str:
-    curve = findings.curve["winner"]
+    curve, chosen = findings.curve["frontier"], findings.curve["chosen"]
     at = dict(zip(curve["sizes"], curve["mean"], strict=True))
-    chosen = int(findings.how_few.number or 1)
-    smallest = findings.how_few.evidence["smallest"]
-    sizes = sorted({curve["sizes"][0], smallest, chosen, curve["sizes"][-1]})
+    sizes = sorted({curve["sizes"][0], chosen["size"], curve["sizes"][-1]})
     reached = ", ".join(f"{at[size]:.3f} with {size:,} column{'s' * (size > 1)}" for size in sizes)
     return (
-        f"{curve['name']} reaches {metric_of(findings)} {reached}. With all features it is "
-        f"{findings.fewer_help.evidence['with_all']:.3f}, and {findings.curve['simplest']:.3f} without any. The chosen "
-        f"number is {chosen:,}, the smallest good one {smallest:,}."
+        f"The best candidate reaches {metric_of(findings)} {reached}. The best learner with all columns reaches "
+        f"{findings.fewer_help.evidence['with_all']:.3f}, the baseline {findings.curve['simplest']:.3f}. The chosen "
+        f"number is {chosen['size']:,}."
     )
 
 
@@ -98,15 +103,6 @@ def _benefit_in_words(findings: "Findings") -> str:
     gains = [rival for rival in findings.rivals if rival.benefit is not None and rival.benefit_interval is not None]
     sure = sum(rival.benefit_interval[0] > 0 for rival in gains if rival.benefit_interval is not None)
     return f"{findings.fewer_help.sentence} Of {len(gains)} ways to reduce, {sure} have an interval above zero."
-
-
-def _ranks_in_words(findings: "Findings") -> str:
-    ranks = dict(zip(findings.comparison["methods"], findings.comparison["mean_ranks"], strict=True))
-    best = min(ranks, key=lambda name: ranks[name])
-    like_it = next((clique for clique in findings.comparison["cliques"] if best in clique), [best])
-    others = [name for name in like_it if name != best]
-    apart = f"the test cannot tell it from {', '.join(others)}" if others else "the test tells it from all others"
-    return f"{best} has the best mean rank, {ranks[best]:.2f} of {len(ranks)}; {apart}."
 
 
 def _null_in_words(findings: "Findings", null: str) -> str:

@@ -159,56 +159,34 @@ def holes_figure(findings: "Findings") -> "go.Figure":
     return figure
 
 
-def comparison_figure(findings: "Findings") -> "go.Figure":
-    """The critical-difference picture of all candidates, turned on its side.
-
-    One row for each candidate with its mean rank, best first; upright bars at the right join those that the test cannot
-    tell apart.
-    """
+def spreads_figure(findings: "Findings") -> "go.Figure":
+    """Median and middle half of the first chosen columns in each class, or in thirds of the target."""
     import plotly.graph_objects as go
 
-    comparison = findings.comparison
-    order = np.argsort(comparison["mean_ranks"], kind="stable")
-    names = [comparison["methods"][column] for column in order]
-    ranks = [comparison["mean_ranks"][column] for column in order]
-    figure = _rows_figure(names, "mean rank (1 is best)")
-    place_of = {name: place for place, name in enumerate(names)}
-    gap = 0.035 * max(len(names) - 1, 2)
-    right = len(names) + 2 * gap
-    for number, clique in enumerate(comparison["cliques"]):
-        places = [place_of[name] for name in clique]
+    columns, groups = findings.spreads["columns"], findings.spreads["groups"]
+    figure = _rows_figure(columns, "standard deviations from the mean", row=22 + 10 * len(groups))
+    for number, group in enumerate(groups):
+        colour = _figures.PALETTE[number % len(_figures.PALETTE)]
+        quartiles = np.array(findings.spreads["quartiles"][number])
+        places = np.arange(len(columns)) + 0.6 * ((number + 0.5) / len(groups) - 0.5)
         figure.add_trace(
             go.Scatter(
-                x=[right + gap * number] * 2,
-                y=[min(places) - 0.25, max(places) + 0.25],
-                mode="lines",
-                line={"color": _figures.RED, "width": 5},
-                name="cannot be told apart",
-                legendgroup="cliques",
-                showlegend=number == 0,
-                hoverinfo="skip",
+                x=quartiles[:, 1],
+                y=places,
+                mode="markers",
+                name=plotly_text(group, _NARROW),
+                marker={"color": colour, "size": 9},
+                error_x={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": quartiles[:, 2] - quartiles[:, 1],
+                    "arrayminus": quartiles[:, 1] - quartiles[:, 0],
+                    "color": colour,
+                    "thickness": 2,
+                    "width": 0,
+                },
+                hovertemplate=f"{plotly_text(group, 60)}: median %{{x:.2f}}<extra></extra>",
             )
         )
-    if comparison["critical_difference"] is not None:
-        figure.add_vrect(
-            x0=ranks[0],
-            x1=min(ranks[0] + comparison["critical_difference"], len(names)),
-            fillcolor=_figures.BLUE,
-            opacity=0.1,
-            line_width=0,
-            layer="below",
-        )
-    figure.add_trace(
-        go.Scatter(
-            x=ranks,
-            y=list(range(len(names))),
-            mode="markers",
-            marker={"color": _figures.BLUE, "size": 10},
-            name="mean rank",
-            hovertemplate="mean rank %{x:.2f}<extra></extra>",
-        )
-    )
-    figure.update_xaxes(range=[1 - gap, right + gap * max(len(comparison["cliques"]), 1)])
-    figure.update_xaxes(tick0=1, dtick=1 + len(names) // 8, tickangle=0)
     figure.update_layout(showlegend=True)
     return figure

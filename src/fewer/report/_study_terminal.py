@@ -23,7 +23,7 @@ _LONGEST_BAR = 30
 _MOST_REDUCED = 12
 # Narrower terminals go without the time of each candidate, so that names stay on one line.
 _WIDE = 100
-_LEVELS = {"grave": ("Grave", "bold red"), "mind": ("Mind", "yellow"), "note": ("Note", "dim")}
+_LEVELS = {"critical": ("Critical", "bold red"), "warning": ("Warning", "yellow"), "note": ("Note", "dim")}
 
 
 def print_study(
@@ -48,7 +48,7 @@ def print_study(
     ...     fewer.datasets.load("iris"), preset="quick", n_repeats=1, n_permutations=0, n_jobs=1
     ... )
     >>> print_study(study.findings)  # doctest: +ELLIPSIS
-    Fewer features ...
+    Too few rows ...
     """
     _Printer(findings, console or Console(file=sys.stdout, highlight=False), seconds or {}).print_all()
 
@@ -69,7 +69,7 @@ class _Printer:
             self.console.print(self._text(sentence))
         for answer in findings.answers:
             self._print_section(answer.question, self._text(answer.sentence))
-        self._print_section("Score of the winner by number of columns", self._curve())
+        self._print_section("Best score by number of columns", self._curve())
         self._print_section("Columns", self._columns())
         self._print_section("Candidates", self._candidates())
         if findings.holes:
@@ -98,13 +98,11 @@ class _Printer:
         return Text(text.encode(encoding, errors="replace").decode(encoding), style=style)
 
     def _curve(self) -> Table:
-        """A bar for each size, from the score of the simplest candidate, or the lowest, to the best."""
-        curve, how_few = self.findings.curve["winner"], self.findings.how_few
+        """A bar for each size, from the score of the baseline, or the lowest, to the best."""
+        curve = self.findings.curve["frontier"]
         low = min(self.findings.curve["simplest"], *curve["mean"])
         high = max(curve["mean"])
-        marks = {how_few.evidence["smallest"]: "smallest good", int(how_few.number or 0): "chosen"}
-        if self.findings.n_made is None:
-            marks = {self.findings.n_columns: "all"} | marks
+        marks = {self.findings.n_columns: "all", self.findings.curve["chosen"]["size"]: "chosen"}
         table = _table(("columns", "right"), ("score", "right"), ("", "left"))
         for size, mean in zip(curve["sizes"], curve["mean"], strict=True):
             filled = round(_LONGEST_BAR * (mean - low) / (high - low)) if high > low else _LONGEST_BAR

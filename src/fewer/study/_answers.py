@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from fewer.evaluate import corrected_interval
 from fewer.study._cautions import CAUTIONS
 from fewer.study._columns import categories, chosen_columns, instability
 from fewer.study._compared import compared_with, rivals_of, size_curves
@@ -14,11 +13,16 @@ from fewer.study._findings import Answer, Caution, Findings
 from fewer.study._holes import HOLES
 from fewer.study._journal import Journal
 from fewer.study._plan import Plan
-from fewer.study._run import observed_score, tested
-from fewer.study._scores import AllScores, CandidateScores, read_scores
-from fewer.study._verdict import NO_PROOF, NOT_A_FINDING, chosen_by, headline_of, in_short
-from fewer.study._wording import metric_words, p_words, signed
-from fewer.study._work import FoldWork, Null
+from fewer.study._predictions import prediction_works, which_rows
+from fewer.study._run import fold_keys, nulls_of, observed_score, tested
+from fewer.study._scores import AllScores, read_scores
+from fewer.study._verdict import first_lines
+from fewer.study._wording import counted, metric_words, p_words, signed
+from fewer.study._work import Null
+
+# Shares of the gain given up for fewer columns, for which the report shows score and columns.
+_PARSIMONIES = (0.0, 0.03, 0.05, 0.1)
+_LEVELS = ("critical", "warning", "note")
 
 
 def findings_of(journal: Journal) -> Findings:
@@ -35,53 +39,47 @@ def findings_of(journal: Journal) -> Findings:
         The answers.
     """
     plan = journal.plan
-    folds = [
-        FoldWork(candidate, repeat, fold).key
-        for candidate in range(len(plan.candidates))
-        for repeat in range(plan.n_repeats)
-        for fold in range(plan.n_folds)
-    ]
-    if journal.n_damaged or any(key not in journal for key in (*folds, FINAL, CAUTIONS, HOLES)):
+    if journal.n_damaged or any(key not in journal for key in (*fold_keys(plan), FINAL, CAUTIONS, HOLES)):
         raise _unfinished(journal)
     final = journal[FINAL]
     scores = read_scores(journal, plan, final["test_ratio"], final["n_prepared"])
+    predicted = prediction_works(plan, scores)
+    if any(work.key not in journal for work in predicted):
+        raise _unfinished(journal)
     metric = metric_words(plan.scoring)
-    nulls = {null: _null_evidence(journal, scores, null) for null in ("labels", "features_within_class")}
+    nulls = {null: _null_evidence(journal, plan, null) for null in ("labels", "features_within_class")}
     learnable = _learnable(plan, scores, nulls["labels"], metric)
-    interacting = _interacting(plan, nulls["features_within_class"])
     fewer_help = _fewer_help(plan, scores, metric)
-    how_few = _how_few(scores.winner, final)
-    columns, which = chosen_columns(scores.winner, final, plan)
-    comparison, compared = compared_with(scores, metric, plan)
-    headline, claims = headline_of(plan, learnable, fewer_help, final, metric)
-    cautions = (
-        *(Caution(**each) for each in journal[CAUTIONS]["cautions"]),
-        *instability(which),
-        *categories(plan, final),
-    )
-    grave = next((each.sentence for each in cautions if each.level == "grave"), None)
-    return Findings(
-        headline=headline,
-        verdict=(
-            headline,
-            NO_PROOF if learnable.verdict == "no" else in_short(which, how_few, columns, final),
-            grave or (NOT_A_FINDING if learnable.verdict == "no" else chosen_by(scores, final)),
+    columns, which = chosen_columns(scores.ranker, final, plan)
+    cautions = sorted(
+        (
+            *(Caution(**each) for each in journal[CAUTIONS]["cautions"]),
+            *instability(which),
+            *categories(plan, final),
         ),
-        claims_benefit=claims,
+        key=lambda each: _LEVELS.index(each.level),
+    )
+    verdict = first_lines(plan, scores, learnable, which, columns, final, cautions, metric)
+    return Findings(
+        headline=verdict[0],
+        verdict=verdict,
+        claims_benefit=learnable.verdict != "no" and fewer_help.verdict != "not shown",
         winner=scores.winner.number,
         n_made=final["n_made"],
+        n_columns=final["n_prepared"],
+        spreads=final["spreads"],
         made=final["made"],
         learnable=learnable,
-        interacting=interacting,
+        interacting=_interacting(plan, nulls["features_within_class"]),
         fewer_help=fewer_help,
-        how_few=how_few,
+        how_few=_how_few(plan, scores, final),
         which=which,
-        compared=compared,
+        wrong=which_rows(plan, [journal[work.key] for work in predicted]),
+        compared=compared_with(scores, metric),
         columns=columns,
         rivals=rivals_of(scores),
-        cautions=tuple(sorted(cautions, key=lambda each: ("grave", "mind", "note").index(each.level))),
+        cautions=tuple(cautions),
         curve=size_curves(scores),
-        comparison=comparison,
         nulls=nulls,
         holes=journal[HOLES],
         plan=plan.to_dict(),
@@ -94,105 +92,133 @@ def _unfinished(journal: Journal) -> StudyError:
     return StudyError(f"The study in {folder} {why}; run `fewer resume {folder}` first.")
 
 
-def _null_evidence(journal: Journal, scores: AllScores, null: Null) -> dict[str, Any]:
-    asked = null == "labels" or scores.plan.classify
-    found = tested(journal, scores, null) if asked else []
+def _null_evidence(journal: Journal, plan: Plan, null: Null) -> dict[str, Any]:
+    if null not in nulls_of(plan):
+        return {"observed": None, "scores": [], "p_value": None}
+    found = tested(journal, plan, null)
     if found is None:
         raise _unfinished(journal)
-    observed = observed_score(scores, null)
-    p_value = (1 + sum(score >= observed for score in found)) / (1 + len(found)) if found else None
+    observed = observed_score(journal, null)
+    p_value = (1 + sum(score >= observed for score in found)) / (1 + len(found))
     return {"observed": observed, "scores": found, "p_value": p_value}
 
 
 def _learnable(plan: Plan, scores: AllScores, null: dict[str, Any], metric: str) -> Answer:
     question = "Is there anything to learn?"
-    score, by_chance = float(scores.choice.mean()), scores.simplest.score
+    score, baseline = float(scores.choice.fold_scores.mean()), scores.simplest.score
     how = (
-        "The whole procedure (choosing columns, their number, and the way to choose them) was scored on held-out "
-        f"rows, and the winner's procedure again on up to {plan.n_permutations} tables with a shuffled target. p is "
-        "the share that did as well."
+        "A permutation test whose statistic is fixed in advance, whichever candidate wins: the cross-indexed score of "
+        "the best of ridge, naive Bayes and nearest neighbours behind a filter. It was computed on this table and on "
+        f"up to {plan.n_permutations} tables with a shuffled target; p is the share of all of them that did as well."
     )
-    evidence = {"score": score, "simplest": by_chance, "n_tables": len(null["scores"])}
+    evidence = {"score": score, "simplest": baseline, "n_tables": len(null["scores"])}
     if null["p_value"] is None:
-        sentence = f"Not tested: {metric} {score:.3f}, and {by_chance:.3f} without looking at the features."
+        sentence = f"Not tested: {metric} {score:.3f} on held-out rows, and {baseline:.3f} for the baseline."
         return Answer(question, "not tested", sentence, None, None, how, evidence)
+    p = p_words(null["p_value"], len(null["scores"]))
+    test = f"the test statistic is {null['observed']:.3f} here and {np.mean(null['scores']):.3f} with a shuffled target"
     if null["p_value"] <= plan.level:
-        sentence = (
-            f"Yes: {metric} {score:.3f} on held-out rows, where a shuffled target gives {np.mean(null['scores']):.3f} "
-            f"({p_words(null['p_value'])})."
-        )
+        sentence = f"Yes: {metric} {score:.3f} on held-out rows, {baseline:.3f} for the baseline; {test} ({p})."
         return Answer(question, "yes", sentence, null["p_value"], None, how, evidence)
-    sentence = (
-        f"Nothing that these methods can find: {metric} {score:.3f} on held-out rows, and a shuffled target gives "
-        f"{np.mean(null['scores']):.3f} ({p_words(null['p_value'])})."
-    )
+    sentence = f"Not shown: {metric} {score:.3f} on held-out rows, {baseline:.3f} for the baseline; {test} ({p})."
     return Answer(question, "no", sentence, null["p_value"], None, how, evidence)
 
 
 def _interacting(plan: Plan, null: dict[str, Any]) -> Answer:
     question = "Do features work together?"
     how = (
-        "The winner's procedure was scored again on tables whose columns were shuffled within each class: each column "
-        "still tells the classes apart as before, but no two go together any more. p is the share of such tables that "
-        "did as well."
+        "The best of ridge and nearest neighbours behind a filter was scored on this table and on tables whose columns "
+        "were shuffled within each class: each column still separates the classes as before, but columns no longer "
+        "depend on one another. p is the share of such tables that did as well."
     )
     if null["p_value"] is None:
         why = "the test is for classes" if not plan.classify else "no permutations were asked for"
         return Answer(question, "not tested", f"Not tested: {why}.", None, None, how)
+    p = p_words(null["p_value"], len(null["scores"]))
     if null["p_value"] <= plan.level:
-        sentence = f"Yes: the winner uses how features go together within a class ({p_words(null['p_value'])})."
+        sentence = f"Yes: scores use how columns depend on one another within a class ({p})."
         return Answer(question, "yes", sentence, null["p_value"], None, how)
-    sentence = f"Not shown: the winner does as well when features are made independent ({p_words(null['p_value'])})."
+    if null["p_value"] >= 1 - plan.level:
+        sentence = f"No: scores rise where columns are made independent within a class, so columns are redundant ({p})."
+        return Answer(question, "no", sentence, null["p_value"], None, how)
+    sentence = f"Not shown: scores are no lower where columns are independent within a class ({p})."
     return Answer(question, "not shown", sentence, null["p_value"], None, how)
 
 
 def _fewer_help(plan: Plan, scores: AllScores, metric: str) -> Answer:
-    differences = scores.choice - scores.choice_with_everything
-    benefit = float(differences.mean())
-    low, high = corrected_interval(differences, plan.confidence, scores.test_ratio)
-    all_score = float(scores.choice_with_everything.mean())
-    figures = f"{signed(benefit)} in {metric} ({plan.confidence:.0%} interval {signed(low)} to {signed(high)})"
-    base = f"{scores.choice.mean():.3f} with fewer features, {all_score:.3f} with all: {figures}."
-    if low > 0:
-        verdict, sentence = "yes", f"Yes: {base}"
-    elif high < 0:
-        verdict, sentence = "no", f"No, they cost something: {base}"
-    else:
-        verdict, sentence = "not shown", f"Not shown: {base}"
+    claim = scores.claim
+    with_fewer = float(scores.choice.fold_scores.mean())
+    with_all = float(scores.fold_scores_with_everything.mean())
+    low, high = claim.interval
+    figures = (
+        f"{with_fewer:.3f} with fewer columns, {with_all:.3f} with all: {signed(claim.difference)} in {metric} "
+        f"({plan.confidence:.0%} interval {signed(low)} to {signed(high)})"
+    )
+    sentence = {
+        "better": f"Yes, fewer columns are better: {figures}.",
+        "not worse": f"Fewer columns are not worse by more than the margin of {plan.margin:.0%}: {figures}.",
+        "not shown": f"Not shown: {figures}. {_rows_needed(plan, scores)}",
+    }[claim.outcome]
     how = (
-        "Cross-indexing: on each fold, the way to choose columns and their number were decided on the other folds, "
-        "and so was the learner to compare with that uses all features; so these scores differ a little from those of "
-        "single candidates below. The interval accounts for training sets that overlap."
+        "Cross-indexing: on each fold, the way to reduce, the number of columns and the learner were decided on the "
+        "other folds by the rule that also made the shipped choice; so was the learner that uses all columns. Better: "
+        "the interval of the difference is above zero. Not worse: so is that of the difference plus the margin, which "
+        f"is {plan.margin:.0%} of what all columns gain over the baseline. Intervals account for overlapping training "
+        "sets."
     )
     evidence = {
-        "with_fewer": float(scores.choice.mean()),
-        "with_all": all_score,
+        "with_fewer": with_fewer,
+        "with_all": with_all,
+        "margin": plan.margin,
+        "above_margin": claim.above_margin,
+        "above_margin_interval": claim.above_margin_interval,
+        "rows_needed": claim.rows_needed,
         "by_candidate": {
             each.name: {"benefit": each.indexed.benefit, "interval": each.indexed.interval}
             for each in scores.reduced
             if each.indexed is not None
         },
     }
-    return Answer("Does using fewer features help?", verdict, sentence, benefit, (low, high), how, evidence)
+    return Answer(
+        "Does using fewer features help?", claim.outcome, sentence, claim.difference, claim.interval, how, evidence
+    )
 
 
-def _how_few(winner: CandidateScores, final: dict[str, Any]) -> Answer:
-    assert winner.indexed is not None
-    chosen = np.atleast_2d(winner.indexed.fold_sizes)
+def _rows_needed(plan: Plan, scores: AllScores) -> str:
+    if not scores.winner.reduces:
+        return f"All columns are kept: no smaller number comes within {plan.parsimony:.0%} of the best."
+    if scores.claim.rows_needed is None:
+        return f"Fewer columns lose more than the margin of {plan.margin:.0%}; more rows alone would not change that."
+    return f"About {counted(scores.claim.rows_needed, 'row')} would be needed to show that they are not worse."
+
+
+def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
+    chosen = scores.cells.sizes[scores.choice.by_fold]
     low, high = (float(value) for value in np.quantile(chosen, [0.1, 0.9]))
-    spread = (
+    folds = (
         f"Every fold chose {chosen.min():,.0f}."
         if chosen.min() == chosen.max()
         else f"The folds chose between {chosen.min():,.0f} and {chosen.max():,.0f}."
     )
-    n_made, fewest, size = final["n_made"], final["smallest_size"], final["n_made"] or final["size"]
-    enough = f"; {fewest:,} {'is' if fewest == 1 else 'are'} still within one standard error of the best"
-    all_columns = f"{int(winner.sizes[-1]):,}"
+    n_made, size = final["n_made"], final["n_made"] or final["size"]
+    all_columns = f"{final['n_prepared']:,}"
     number = f"{size:,} of {all_columns}" if n_made is None else f"{size:,} new, made of all {all_columns}"
-    sentence = f"{number}{enough if fewest < size else ''}. {spread}"
+    sentence = f"{number}. {folds}"
     how = (
-        "Each fold's size was the best on the other folds (cross-indexing); their mean, at the nearest size tried. The "
-        "standard error is that of the difference to the best size on the same folds."
+        f"The fewest columns of any candidate whose mean score is within {plan.parsimony:.0%} of the gain of the best "
+        "over the baseline (the parsimony). The folds applied the same rule to the other folds."
     )
-    evidence = {"smallest": final["smallest_size"], "by_fold": [float(size) for size in chosen.ravel()]}
+    tried = {parsimony: scores.choice_at(parsimony) for parsimony in sorted({*_PARSIMONIES, plan.parsimony})}
+    evidence = {
+        "by_fold": [float(each) for each in chosen.ravel()],
+        "by_parsimony": [
+            {
+                "parsimony": parsimony,
+                "size": int(scores.cells.sizes[choice.cell]),
+                "score": float(choice.fold_scores.mean()),
+                "candidate": plan.candidates[scores.cells.candidates[choice.cell]].name,
+            }
+            for parsimony, choice in tried.items()
+        ],
+    }
     return Answer("How few?", "yes", sentence, float(size), (low, high), how, evidence)

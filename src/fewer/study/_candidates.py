@@ -15,14 +15,20 @@ from fewer.study._recipes import LEARNERS, Recipe
 Preset = Literal["quick", "standard", "thorough"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
 
-_MOST_COLUMNS_KEPT = 1000
 _MOST_COLUMNS_MADE = 30
+# Sizes grow by this factor, or by a larger one where so many of them would not reach all columns.
 _GROWTH = 2**0.5
+_MOST_SIZES = 16
 # From here on, presets leave out what compares all pairs of rows, and folds are drawn once.
 MANY_ROWS = 20_000
+# Support vectors take a time between the square and the cube of the rows.
+_MANY_FOR_PAIRS = 3_000
+# Boosting needs rows: on fewer it neither wins nor is quick.
+_ENOUGH_FOR_BOOSTING = 500
 _PAIRWISE_REDUCERS = frozenset({"ReliefF"})
-# Learners that are fitted anew for every size get one size in so many.
-_COARSE = 3
+# Reducers that trees learn from best: the others are linear.
+_OF_TREES = frozenset({"forest importance", "shadow columns"})
+_TREES = frozenset({"extra_trees", "forest", "boosting"})
 
 
 @dataclass(frozen=True)
@@ -81,19 +87,22 @@ class Candidate:
         )
 
 
-def size_path(n_columns: int, most: int = _MOST_COLUMNS_KEPT) -> tuple[int, ...]:
-    """Sizes that grow by about 40% each time: 1, 2, 3, 4, 6, 8, 12, 17, 24 ... up to the most, and below all columns.
+def size_path(n_columns: int, most: int | None = None) -> tuple[int, ...]:
+    """Sizes that grow evenly in the logarithm, below all columns: by 40% each time, or more where there are many.
 
     Examples
     --------
     >>> size_path(30)
     (1, 2, 3, 4, 6, 8, 12, 17, 24)
+    >>> size_path(2308)
+    (1, 2, 3, 5, 7, 10, 16, 24, 36, 55, 83, 126, 191, 289, 438, 664, 1006, 1524)
     """
+    growth = max(_GROWTH, (n_columns / 3) ** (1 / _MOST_SIZES))
     sizes, size = [], 1.0
-    while round(size) < min(n_columns, most + 1):
+    while round(size) < min(n_columns, n_columns if most is None else most + 1):
         if round(size) not in sizes:
             sizes.append(round(size))
-        size = size + 1 if size < 3 else size * _GROWTH
+        size = size + 1 if size < 3 else size * growth
     return tuple(sizes)
 
 
@@ -102,18 +111,18 @@ def _reducers(preset: Preset, *, classify: bool, sparse: bool, many_rows: bool) 
     by_strength = ("F test", Recipe("SelectTop", {"score_func": "anova"}))
     if not classify:
         by_strength = ("correlation", Recipe("SelectTop", {"score_func": "pearson"}))
-    quick = [by_strength, ("mRMR", Recipe("MRMR"))]
-    standard = [
-        *quick,
-        ("mutual information", Recipe("SelectTop", {"score_func": "knn_mutual_information"})),
-        ("ReliefF", Recipe("SelectTop", {"score_func": "relieff"})),
+    quick = [
+        by_strength,
+        ("ridge elimination", Recipe("RidgeRFE")),
+        ("forest importance", Recipe("ForestImportanceSelector")),
     ]
-    if classify:
-        standard.append(("forest relevance", Recipe("ForestRelevanceSelector")))
-    thorough = [*standard, ("shadow columns", Recipe("ShadowRelevanceSelector"))]
-    if classify:
-        thorough.append(("SVM-RFE", Recipe("OVRSVMRFESelector")))
-    found = {"quick": quick, "standard": standard, "thorough": thorough}[preset]
+    thorough = [
+        *quick,
+        ("mRMR", Recipe("MRMR")),
+        ("ReliefF", Recipe("SelectTop", {"score_func": "relieff"})),
+        ("shadow columns", Recipe("ShadowRelevanceSelector")),
+    ]
+    found = {"quick": quick, "standard": quick, "thorough": thorough}[preset]
     return [
         (name, recipe)
         for name, recipe in found
@@ -121,17 +130,19 @@ def _reducers(preset: Preset, *, classify: bool, sparse: bool, many_rows: bool) 
     ]
 
 
-def _learners(preset: Preset, *, classify: bool, sparse: bool, many_rows: bool) -> list[str]:
+def _learners(preset: Preset, *, classify: bool, sparse: bool, n_rows: int) -> list[str]:
     names = {
-        "quick": ["ridge", "naive_bayes", "knn"],
-        "standard": ["ridge", "naive_bayes", "knn", "forest"],
-        "thorough": ["ridge", "naive_bayes", "knn", "lda", "svm", "forest"],
+        "quick": ["ridge", "svm", "svm10", "extra_trees"],
+        "standard": ["ridge", "svm", "svm10", "extra_trees", "boosting"],
+        "thorough": ["ridge", "svm", "svm10", "extra_trees", "boosting", "naive_bayes", "knn"],
     }[preset]
-    cards = [LEARNERS[name] for name in names]
     return [
-        card.name
-        for card in cards
-        if (card.regression or classify) and (card.sparse or not sparse) and not (card.pairwise and many_rows)
+        name
+        for name in names
+        if (LEARNERS[name].regression or classify)
+        and (LEARNERS[name].sparse or not sparse)
+        and not (LEARNERS[name].pairwise and n_rows > _MANY_FOR_PAIRS)
+        and not (name == "boosting" and n_rows < _ENOUGH_FOR_BOOSTING)
     ]
 
 
@@ -168,7 +179,7 @@ def candidates_for(
     learners : iterable of str, default=None
         Learners instead of those of the preset.
     sizes : iterable of int, default=None
-        Numbers of columns to try, instead of a path from 1 to 1,000, or to 30 for new columns.
+        Numbers of columns to try, instead of a path from 1 to all, or to 30 for new columns.
 
     Returns
     -------
@@ -177,14 +188,17 @@ def candidates_for(
     """
     if preset not in PRESETS:
         raise StudyError(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
-    preset_for = {"classify": classify, "sparse": sparse, "many_rows": n_rows > MANY_ROWS}
-    chosen = _learners(preset, **preset_for) if learners is None else list(dict.fromkeys(learners))
+    chosen = (
+        _learners(preset, classify=classify, sparse=sparse, n_rows=n_rows)
+        if learners is None
+        else list(dict.fromkeys(learners))
+    )
     for name in chosen:
         _check_learner(name, classify=classify, sparse=sparse)
     reducers = (
         [_reducer_named(name, classify=classify, sparse=sparse, counts=counts) for name in dict.fromkeys(methods)]
         if methods is not None
-        else _reducers(preset, **preset_for)
+        else _reducers(preset, classify=classify, sparse=sparse, many_rows=n_rows > MANY_ROWS)
     )
     if n_columns < 2:
         raise StudyError("There is one column to learn from, and nothing to choose among: a study needs two or more.")
@@ -195,6 +209,7 @@ def candidates_for(
         Candidate(f"{label}, {LEARNERS[name].says}", reducer, Recipe(name), _sizes(reducer, name, n_columns, wanted))
         for label, reducer in reducers
         for name in chosen
+        if learners is not None or methods is not None or name not in _TREES or label in _OF_TREES
     ]
     return (simplest, *everything, *reduced)
 
@@ -207,7 +222,8 @@ def _sizes(reducer: Recipe, learner: str, n_columns: int, wanted: tuple[int, ...
         return size_path(n_columns, _MOST_COLUMNS_MADE)
     else:
         path = size_path(n_columns)
-    return path[::_COARSE] if LEARNERS[learner].slow else path
+    # From the largest down, so that the sizes near all columns, where such learners do best, are among them.
+    return path[:: -LEARNERS[learner].every][::-1]
 
 
 def _checked_sizes(sizes: Iterable[int], n_columns: int) -> tuple[int, ...]:

@@ -57,7 +57,7 @@ def _giveaways(description: "Description") -> list[dict[str, Any]]:
     names = [each.column for each in description.give_aways]
     return [
         caution(
-            "grave",
+            "critical",
             "give-away",
             f"{listed(names)} alone {'predicts' if len(names) == 1 else 'predict'} the target almost perfectly. If "
             f"{'it is' if len(names) == 1 else 'they are'} known only after the outcome, the study means nothing: "
@@ -69,7 +69,7 @@ def _giveaways(description: "Description") -> list[dict[str, Any]]:
 
 def _failures(scores: AllScores) -> list[dict[str, Any]]:
     return [
-        caution("mind", "failure", f"The candidate {name} could not be run: {reason}", candidate=name)
+        caution("warning", "failure", f"The candidate {name} could not be run: {reason}", candidate=name)
         for name, reason in scores.failures.items()
     ]
 
@@ -79,7 +79,7 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
     if n < _FEW_ROWS:
         return [
             caution(
-                "grave",
+                "critical",
                 "few rows",
                 f"There are {n} rows only. One row more or less in a fold changes every figure; take them as a hint.",
                 rows=n,
@@ -88,7 +88,7 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
     if p > 10 * n:
         return [
             caution(
-                "mind",
+                "warning",
                 "wide",
                 f"There are {p / n:.0f} columns for each row, so some fit by chance: other rows would give a partly "
                 "other list. Trust columns that come back in most folds.",
@@ -105,7 +105,7 @@ def _classes_left_out(bench: Bench) -> list[dict[str, Any]]:
         return []
     return [
         caution(
-            "mind",
+            "warning",
             "classes left out",
             f"{listed([f'{label} ({n})' for label, n in rare])}: too few rows to learn the class and to test it, so "
             f"these {sum(n for _, n in rare)} rows were left out, and nothing is said about them.",
@@ -129,7 +129,7 @@ def _classes(dataset: "Dataset", scoring: str) -> list[dict[str, Any]]:
     )
     return [
         caution(
-            "mind",
+            "warning",
             "imbalance",
             f"The class {labels[rarest]} has {counts[rarest]} of {counts.sum()} rows ({share:.0%}). {advice}",
             label=str(labels[rarest]),
@@ -144,7 +144,7 @@ def _repeated_rows(description: "Description", *, grouped: bool) -> list[dict[st
         return []
     return [
         caution(
-            "grave",
+            "critical",
             "repeated rows",
             f"{n} rows repeat earlier ones. Where a row and its copy come into different folds, the held-out one has "
             "been seen: scores are too good. Remove the copies, or keep them together with --groups.",
@@ -195,7 +195,7 @@ def _holes(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
     if telling:
         found.append(
             caution(
-                "mind",
+                "warning",
                 "holes that tell",
                 f"In {listed(telling)} holes come more often with some values of the target than with others. Why a "
                 "value is missing may be the real signal, and filling it in hides that.",

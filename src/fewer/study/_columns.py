@@ -17,21 +17,22 @@ _UNSTABLE = 0.5
 _FIRST = 10
 
 
-def chosen_columns(winner: CandidateScores, final: dict[str, Any], plan: Plan) -> tuple[tuple[Column, ...], Answer]:
+def chosen_columns(ranker: CandidateScores, final: dict[str, Any], plan: Plan) -> tuple[tuple[Column, ...], Answer]:
     """The best columns in order, and the answer to which ones."""
     size, n_made = final["size"], final["n_made"]
     everything = size >= final["n_prepared"]
     counted_first = size if n_made is None else min(_FIRST, size)
-    times = Counter(name for order in winner.orders for name in order[:counted_first])
-    supports = [set(order[:size]) for order in winner.orders]
+    times = Counter(name for order in ranker.orders for name in order[:counted_first])
+    supports = [set(order[:size]) for order in ranker.orders]
     stability = {"value": None, "interval": None} if everything else _stability(supports, final["n_prepared"], plan)
     groups = {name: group for group in final["groups"] for name in group}
     columns = tuple(
         Column(
             rank=rank,
             name=each["name"],
+            source=each["source"],
             score=each["score"],
-            frequency=1.0 if everything and n_made is None else times[each["name"]] / len(winner.orders),
+            frequency=1.0 if everything and n_made is None else times[each["name"]] / len(ranker.orders),
             chosen=rank <= size,
             effect=_effect(each, two_classes=plan.task == "binary"),
             effect_size=each.get("correlation", each.get("difference")) or 0.0,
@@ -42,13 +43,13 @@ def chosen_columns(winner: CandidateScores, final: dict[str, Any], plan: Plan) -
     names = [column.name for column in columns if column.chosen]
     sentence = _which_ones(columns, names, final, stability["value"])
     how = (
-        f"Chosen by {winner.name}, fitted on all rows. The frequency is the share of the {len(winner.orders)} folds "
+        f"Chosen by {ranker.name}, fitted on all rows. The frequency is the share of the {len(ranker.orders)} folds "
         "in which a column was among the chosen; stability is Nogueira's index (1: always the same columns, 0: chance)."
     )
     if n_made is not None:
         how = (
-            f"Made by {winner.name}, fitted on all rows. A column's score is the length of its correlations with the "
-            f"new columns; its frequency, the share of the {len(winner.orders)} folds in which it was among the first "
+            f"Made by {ranker.name}, fitted on all rows. A column's score is the length of its correlations with the "
+            f"new columns; its frequency, the share of the {len(ranker.orders)} folds in which it was among the first "
             f"{counted_first}."
         )
     answer = Answer(
@@ -101,7 +102,7 @@ def instability(which: Answer) -> list[Caution]:
         return []
     return [
         Caution(
-            "mind",
+            "warning",
             "unstable",
             f"The choice of columns is unstable (stability {two_digits(value)} of 1): other rows would give a rather "
             "different list that does about as well. Read it as one good list among many.",
@@ -119,7 +120,7 @@ def categories(plan: Plan, final: dict[str, Any]) -> list[Caution]:
             "note",
             "categories",
             f"{plan.n_columns:,} columns of the table became {final['n_prepared']:,} to choose from: each category "
-            "of a column of words has one of its own.",
+            "of a column of words has one of its own. Counts and lists of chosen columns are columns of the table.",
             {"columns": plan.n_columns, "prepared": final["n_prepared"]},
         )
     ]

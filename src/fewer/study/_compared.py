@@ -1,18 +1,17 @@
-"""The candidates side by side: their scores, their ranks over the folds, and their curves."""
+"""The candidates side by side: their scores and their curves."""
 
 from typing import Any
 
 import numpy as np
 
-from fewer.evaluate import compare_methods, corrected_interval
+from fewer.evaluate import corrected_interval
 from fewer.study._findings import Answer, Rival
-from fewer.study._plan import Plan
-from fewer.study._scores import AllScores, CandidateScores
+from fewer.study._scores import AllScores
 
 
 def rivals_of(scores: AllScores) -> tuple[Rival, ...]:
     """All candidates as they did, best first."""
-    best = scores.winner.fold_scores
+    best = scores.ranker.fold_scores
     found = []
     for each in scores.candidates:
         behind = best - each.fold_scores
@@ -32,56 +31,51 @@ def rivals_of(scores: AllScores) -> tuple[Rival, ...]:
     return tuple(sorted(found, key=lambda rival: -rival.score))
 
 
-def compared_with(scores: AllScores, metric: str, plan: Plan) -> tuple[dict[str, Any], Answer]:
-    # The folds of one repeat share no held-out row; more repeats would count the same rows again.
-    table = np.column_stack([each.fold_scores[0] for each in scores.candidates])
-    names = [each.name for each in scores.candidates]
-    comparison = compare_methods(table, methods=names, alpha=plan.level)
-    difference = float(comparison.critical_difference)
-    as_data = {
-        "methods": names,
-        "mean_ranks": [float(rank) for rank in comparison.mean_ranks],
-        "critical_difference": difference if np.isfinite(difference) else None,
-        "cliques": [list(clique) for clique in comparison.cliques],
-        "p_value": float(comparison.p_value) if np.isfinite(comparison.p_value) else None,
-        "n_folds": plan.n_folds,
-    }
-    simplest = scores.simplest
-    best_all = scores.best_with_everything
+def compared_with(scores: AllScores, metric: str) -> Answer:
+    """The winner beside the best learner with all columns, and the baseline."""
+    simplest, best_all, winner = scores.simplest, scores.best_with_everything, scores.winner
+    at_size = f" with {scores.size:,} columns" if winner.reduces else ""
     sentence = (
-        f"{_best_of(len(scores.reduced))}: {scores.winner.name} ({metric} {scores.winner.score:.3f}); "
-        f"best with all features: {best_all.name.removeprefix('all features, ')} ({best_all.score:.3f}); "
-        f"{simplest.name}: {simplest.score:.3f}."
+        f"{_best_of(len(scores.reduced))}: {winner.name}{at_size} (mean {metric} "
+        f"{scores.cells.scores[..., scores.choice.cell].mean():.3f}); best with all columns: "
+        f"{best_all.name.removeprefix('all features, ')} ({best_all.score:.3f}); {simplest.name}: {simplest.score:.3f}."
     )
     how = (
-        "Every candidate was scored on the same folds. The winner's own score is a little too good, because it was "
-        "picked for it; the score in the first line is not, because there the winner was picked anew on the other "
-        "folds. Ranks are compared over the folds of the first repeat (Friedman, Nemenyi), because more repeats hold "
-        "out the same rows again."
+        "Every candidate was scored on the same folds, at the size that was best on the other folds. The mean of the "
+        "winner at its size is a little too high, because it was picked for it; the score in the first line is not, "
+        "because there the rule was applied to the other folds."
     )
-    return as_data, Answer("Compared with what?", "yes", sentence, scores.winner.score, scores.winner.interval, how)
+    return Answer("Compared with what?", "yes", sentence, winner.score, winner.interval, how)
 
 
 def size_curves(scores: AllScores) -> dict[str, Any]:
-    """Mean score and its standard error at each size, for every candidate that reduces."""
+    """Mean score and its standard error at each size: of the best candidate at each size, and of all that reduce."""
 
-    def of(each: CandidateScores) -> dict[str, Any]:
-        sizes = each.sizes[each.choices]
-        flat = each.scores[..., each.choices].reshape(-1, len(sizes))
-        error = flat.std(axis=0, ddof=1) * np.sqrt(1 / len(flat) + each.test_ratio)
+    def of(name: str, sizes: np.ndarray, table: np.ndarray) -> dict[str, Any]:
+        flat = table.reshape(-1, len(sizes))
+        error = flat.std(axis=0, ddof=1) * np.sqrt(1 / len(flat) + scores.test_ratio)
         return {
-            "name": each.name,
+            "name": name,
             "sizes": [int(size) for size in sizes],
             "mean": flat.mean(axis=0).tolist(),
             "standard_error": error.tolist(),
         }
 
+    cells = scores.cells
+    means = cells.scores.mean(axis=(0, 1))
+    sizes = np.unique(cells.sizes)
+    best = np.array([max(np.flatnonzero(cells.sizes == size), key=lambda cell: means[cell]) for size in sizes])
+    frontier = of("best candidate", sizes, cells.scores[..., best])
+    names = {each.number: each.name for each in scores.candidates}
+    frontier["candidates"] = [names[cells.candidates[cell]] for cell in best]
+    curves = [of(each.name, each.sizes[each.choices], each.scores[..., each.choices]) for each in scores.reduced]
     return {
-        "winner": of(scores.winner),
-        "others": [of(each) for each in scores.reduced if each is not scores.winner],
+        "frontier": frontier,
+        "candidates": curves,
+        "chosen": {"size": scores.size, "mean": float(means[scores.choice.cell])},
         "simplest": scores.simplest.score,
     }
 
 
 def _best_of(n_ways: int) -> str:
-    return "The one way to reduce" if n_ways == 1 else f"Best of {n_ways} ways to reduce"
+    return "Chosen, from one way to reduce" if n_ways == 1 else f"Chosen from {n_ways} ways to reduce"

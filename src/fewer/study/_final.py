@@ -6,77 +6,82 @@ import numpy as np
 
 from fewer._estimators import columns_known_as
 from fewer.extract import loadings, with_components
-from fewer.study._preparation import preparation, prepared_names
+from fewer.study._preparation import preparation, prepared_columns
 from fewer.study._scores import AllScores, CandidateScores
 from fewer.study._work import MOST_NAMES, Bench, columns_in_order, seed_of, weightiest
 
 FINAL = "final"
 _MOST_ROWS_SHOWN = 20
 _MOST_MADE_SHOWN = 8
-
-
-def smallest_good_size(winner: CandidateScores) -> int:
-    """The smallest size that is within one standard error of the best one, fold by fold.
-
-    The error is that of the difference on the same folds, with the correction for training sets that overlap.
-    """
-    sizes = winner.sizes[winner.choices]
-    flat = winner.scores[..., winner.choices].reshape(-1, len(sizes))
-    top = int(np.argmax(np.round(flat.mean(axis=0), 10)))
-    behind = flat[:, [top]] - flat
-    error = behind.std(axis=0, ddof=1) * np.sqrt(1 / len(flat) + winner.test_ratio)
-    return int(sizes[np.flatnonzero(behind.mean(axis=0) <= error + 1e-12)[0]])
+_MOST_SPREADS = 6
+_MOST_GROUPS = 6
 
 
 def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     """Columns of the winner on all rows, in order, with score and direction of effect.
 
-    Where the winner makes new columns, all columns of the table are in use, in the order of their weight.
+    Where the winner makes new columns, all columns of the table are in use, in the order of their weight; where it
+    keeps all columns, they are in the order of the best way to reduce.
     """
     plan, dataset = bench.plan, bench.data.dataset
-    winner = scores.winner
-    assert winner.indexed is not None
-    chosen = plan.candidates[winner.number]
+    ranker = scores.ranker
+    chosen = plan.candidates[ranker.number]
     prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=chosen.for_counts)
     X = prepare.fit_transform(dataset.X)
-    names = prepared_names(prepare, dataset)
+    names, sources = (list(each) for each in zip(*prepared_columns(prepare, dataset), strict=True))
     # All columns are more on all rows than in a fold where some are constant.
-    all_of_a_fold = int(winner.sizes[-1])
-    size, smallest = (
-        len(names) if each == all_of_a_fold else each
-        for each in (int(winner.indexed.nearest_size), smallest_good_size(winner))
-    )
+    size = scores.size if scores.winner.reduces else len(names)
     assert chosen.reducer is not None
     reducer = chosen.reducer.reducer(seed=seed_of(plan, FINAL))
     n_made, made = None, {}
-    if winner.makes_columns:
+    if ranker.makes_columns:
+        n_components = size if scores.winner.reduces else int(ranker.sizes[0])
         with columns_known_as(names):
-            new = with_components(reducer, size).fit(X, dataset.y).transform(X)
+            new = with_components(reducer, n_components).fit(X, dataset.y).transform(X)
         correlations = loadings(X, new)
         column_scores = np.linalg.norm(correlations, axis=1)
         order = weightiest(column_scores)
-        n_made, made, size = size, _what_is_in(correlations, names, order), len(names)
+        if scores.winner.reduces:
+            n_made, made, size = size, _what_is_in(correlations, names, order), len(names)
     else:
         with columns_known_as(names):
             reducer.fit(X, dataset.y)
         column_scores = getattr(reducer, "scores_", None)
-        order = _order(reducer, len(names), winner)[: max(size, MOST_NAMES)]
+        order = _order(reducer, len(names), ranker)[: max(size, MOST_NAMES)]
     return {
         "size": size,
         "n_made": n_made,
         "made": made,
-        "smallest_size": smallest,
         "n_prepared": len(names),
+        "n_sources": len({sources[column] for column in order[:size]}),
         "test_ratio": scores.test_ratio,
         "columns": [
             {
                 "name": names[column],
+                "source": sources[column],
                 "score": None if column_scores is None else _number(column_scores[column]),
                 **direction(_dense_column(X, column), np.asarray(dataset.y), classify=plan.classify),
             }
             for column in order
         ],
+        "spreads": _spreads(X, names, order[: min(size, _MOST_SPREADS)], np.asarray(dataset.y), classify=plan.classify),
         "groups": _redundancy(X, names, order[: min(max(size, 50), MOST_NAMES)]),
+    }
+
+
+def _spreads(X: Any, names: list[str], order: list[int], y: np.ndarray, *, classify: bool) -> dict[str, Any]:
+    """Quartiles of some columns in each class, or in thirds of the target."""
+    labels, codes = np.unique(y, return_inverse=True)
+    if not classify:
+        codes = np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)
+        labels = np.array(["low target", "middle target", "high target"])
+    largest = np.argsort(-np.bincount(codes, minlength=len(labels)), kind="stable")[:_MOST_GROUPS]
+    shown = sorted(code for code in largest if (codes == code).any())
+    columns = np.column_stack([_dense_column(X, column) for column in order])
+    return {
+        "columns": [names[column] for column in order],
+        "groups": [str(labels[code]) for code in shown],
+        "quartiles": [np.quantile(columns[codes == code], [0.25, 0.5, 0.75], axis=0).T.tolist() for code in shown],
     }
 
 
@@ -89,12 +94,12 @@ def _what_is_in(correlations: np.ndarray, names: list[str], order: list[int]) ->
     }
 
 
-def _order(reducer: Any, n_columns: int, winner: CandidateScores) -> list[int]:
+def _order(reducer: Any, n_columns: int, ranker: CandidateScores) -> list[int]:
     """All columns, best first; those that the reducer never takes come last."""
     from fewer.evaluate import subset_path
 
     path = subset_path(reducer, n_columns)
-    sizes = [int(each) for each in winner.sizes[:-1] if path.order is not None or each in (path.subsets or {})]
+    sizes = [int(each) for each in ranker.sizes[:-1] if path.order is not None or each in (path.subsets or {})]
     order = columns_in_order(path, [*sizes, n_columns])
     return order + sorted(set(range(n_columns)).difference(order))
 

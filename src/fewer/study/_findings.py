@@ -1,4 +1,4 @@
-"""The findings of a study: six answers, each a sentence, a number with its uncertainty, and the evidence behind it.
+"""The findings of a study: seven answers, each a sentence, a number with its uncertainty, and the evidence behind it.
 
 Plain data that is made from the plan and the journal alone, so it can be made again at any time, and is the same
 however often the study was stopped on its way.
@@ -11,7 +11,7 @@ from typing import Any
 
 from fewer.study._checked_file import write_checked
 
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Answer:
     question : str
         What was asked.
     verdict : str
-        The answer in a word or two, for programs: "yes", "no", "not shown", "not tested".
+        The answer in a word or two, for programs: "yes", "no", "better", "not worse", "not shown", "not tested".
     sentence : str
         The answer for people.
     number : float or None
@@ -54,7 +54,9 @@ class Column:
     rank : int
         Place, 1 for the best.
     name : str
-        Name of the column; of a category, ``column_value``.
+        Name of the column; of a category, ``column = value``.
+    source : str
+        Column of the table that it is made of: itself, or the one whose category it is.
     score : float or None
         What the selector gave it on all rows.
     frequency : float
@@ -71,6 +73,7 @@ class Column:
 
     rank: int
     name: str
+    source: str
     score: float | None
     frequency: float
     chosen: bool
@@ -115,12 +118,27 @@ class Rival:
 
 @dataclass(frozen=True)
 class Caution:
-    """Something to be careful about; ``level`` is "grave", "mind" or "note"."""
+    """Something to be careful about.
+
+    Attributes
+    ----------
+    level : {"critical", "warning", "note"}
+        A critical one takes the place of the first line.
+    topic : str
+        What it is about.
+    sentence : str
+        What was seen and what to do.
+    evidence : dict
+        What it was seen from.
+    headline : str
+        The first line of a critical one.
+    """
 
     level: str
     topic: str
     sentence: str
     evidence: dict[str, Any] = field(default_factory=dict)
+    headline: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,25 +152,27 @@ class Findings:
     verdict : tuple of str
         Three sentences that sum it up.
     claims_benefit : bool
-        Whether the first line says that fewer features help.
+        Whether the first line says that fewer columns are better, or not worse.
     winner : int
         Place of the winning candidate in the plan.
     n_made : int or None
         How many new columns the winner makes; None if it chooses among those of the table.
+    n_columns : int
+        How many columns there are to choose from, or to make new ones of; a category counts as one of its own.
+    spreads : dict
+        Quartiles of the first chosen columns in each class, or in thirds of the target.
     made : dict
         What the new columns hold, if there are any: correlations with the columns of the table.
-    learnable, interacting, fewer_help, how_few, which, compared : Answer
+    learnable, interacting, fewer_help, how_few, which, wrong, compared : Answer
         The answers.
     columns : tuple of Column
         The best columns in order, the chosen ones first.
     rivals : tuple of Rival
         All candidates, best first.
     cautions : tuple of Caution
-        What to be careful about, the gravest first.
+        What to be careful about, the critical ones first.
     curve : dict
-        Mean score and its spread for each size of the winner.
-    comparison : dict
-        Mean ranks over folds, critical difference and cliques.
+        Mean score and its standard error at each size: the best of all candidates, and each way to reduce.
     nulls : dict
         Scores on randomised tables, for each test.
     holes : dict
@@ -168,18 +188,20 @@ class Findings:
     claims_benefit: bool
     winner: int
     n_made: int | None
+    n_columns: int
+    spreads: dict[str, Any]
     made: dict[str, Any]
     learnable: Answer
     interacting: Answer
     fewer_help: Answer
     how_few: Answer
     which: Answer
+    wrong: Answer
     compared: Answer
     columns: tuple[Column, ...]
     rivals: tuple[Rival, ...]
     cautions: tuple[Caution, ...]
     curve: dict[str, Any]
-    comparison: dict[str, Any]
     nulls: dict[str, Any]
     holes: dict[str, Any]
     plan: dict[str, Any]
@@ -187,21 +209,18 @@ class Findings:
 
     @property
     def chosen(self) -> list[str]:
-        """Names of the chosen columns, best first; of new columns, those of the table that they are made from."""
-        return [column.name for column in self.columns if column.chosen]
+        """Chosen columns of the table, best first; of new columns, those of the table that they are made from."""
+        return list(dict.fromkeys(column.source for column in self.columns if column.chosen))
 
     @property
-    def n_columns(self) -> int:
-        """How many columns there are to choose from, or to make new ones of; a category counts as one of its own.
-
-        The curve of one that chooses ends with all columns. Of one that makes new columns, all are on the list.
-        """
-        return self.curve["winner"]["sizes"][-1] if self.n_made is None else len(self.columns)
+    def chosen_features(self) -> list[str]:
+        """Names of what the learner gets: the chosen columns, and of columns of words the chosen categories."""
+        return [column.name for column in self.columns if column.chosen]
 
     @property
     def answers(self) -> tuple[Answer, ...]:
         """All answers, in the order of the questions."""
-        return (self.learnable, self.interacting, self.fewer_help, self.how_few, self.which, self.compared)
+        return (self.learnable, self.interacting, self.fewer_help, self.how_few, self.which, self.wrong, self.compared)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

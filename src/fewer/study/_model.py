@@ -20,10 +20,9 @@ from fewer.study._imputers import IMPUTERS
 from fewer.study._model_file import checked_about, pipeline_from
 from fewer.study._one_thread import one_thread
 from fewer.study._preparation import preparation, prepared_names
-from fewer.study._work import seed_of
+from fewer.study._work import learner_of, seed_of
 
 if TYPE_CHECKING:
-    from fewer.io import Dataset
     from fewer.study._findings import Findings
     from fewer.study._plan import Plan
     from fewer.study._study_data import StudyData
@@ -95,17 +94,6 @@ class StudyModel:
         return cls(pipeline_from(content, path), **checked_about(about, path))
 
 
-def chosen_sources(dataset: "Dataset", chosen: list[str]) -> list[str]:
-    """Columns of the table that the chosen features are made from: themselves, or those whose categories they are."""
-    names = set(chosen)
-    sources = [column for column in dataset.columns if column in names]
-    rest = names - set(sources)
-    if rest:
-        words = [column for column in dataset.columns if any(name.startswith(f"{column}_") for name in rest)]
-        sources = [column for column in dataset.columns if column in {*sources, *words}]
-    return sources
-
-
 def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyModel:
     """The winner on all rows, with the chosen columns.
 
@@ -132,15 +120,16 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
         from_others, impute = False, "median"
     else:
         impute = plan.impute
-    sources = list(data.dataset.columns) if from_others else chosen_sources(data.dataset, findings.chosen)
+    chosen = set(findings.chosen)
+    sources = [name for name in data.dataset.columns if from_others or name in chosen]
     dataset = decoded(data.dataset.keep(sources))
     winner = plan.candidates[findings.winner]
     prepare = preparation(dataset, impute, holes=True, seed=plan.seed, counts=winner.for_counts)
-    learner = winner.learner.learner(classify=plan.classify, seed=seed_of(plan, "model"))
+    learner = learner_of(winner, plan, dataset.y, seed_of(plan, "model"))
     with one_thread():
         prepare.fit(dataset.X)
         names = prepared_names(prepare, dataset)
-        wanted = set(findings.chosen)
+        wanted = set(findings.chosen_features)
         keep = [place for place, name in enumerate(names) if name in wanted]
         steps: list[tuple[str, Any]] = [("prepare", prepare)]
         if findings.n_made is not None:

@@ -19,6 +19,7 @@ from fewer.study._errors import StudyError
 _PARTS_OF_LEARNERS = frozenset(
     [
         "numpy.dtype",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.metrics._dist_metrics.EuclideanDistance",
         "sklearn.metrics._dist_metrics.EuclideanDistance32",
         "sklearn.metrics._dist_metrics.EuclideanDistance64",
@@ -102,6 +103,8 @@ def _check_pipeline(pipeline: Any) -> None:
             where = type(part).__module__
             if where == "sklearn.tree._tree":
                 _check_tree(part, step.n_features_in_)
+            elif where == "sklearn.ensemble._hist_gradient_boosting.predictor":
+                _check_boosted_tree(part, step.n_features_in_)
             elif where in ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tree"):
                 _check_neighbours(part)
 
@@ -132,6 +135,16 @@ def _check_tree(tree: Any, n_features: int) -> None:
     inner = (left > own) & (right > own) & (left < len(own)) & (right < len(own))
     uses = (feature >= 0) & (feature < n_features)
     if not len(own) or not np.all((left == _NO_CHILD) | (inner & uses)):
+        raise ValueError("a tree in it is damaged")
+
+
+def _check_boosted_tree(tree: Any, n_features: int) -> None:
+    """As of other trees; columns of a study are numbers, so no node looks up a set of categories."""
+    nodes = tree.nodes
+    own, left, right = np.arange(len(nodes)), nodes["left"].astype(int), nodes["right"].astype(int)
+    inner = (left > own) & (right > own) & (left < len(own)) & (right < len(own))
+    uses = (nodes["feature_idx"] >= 0) & (nodes["feature_idx"] < n_features) & (nodes["is_categorical"] == 0)
+    if not len(own) or not np.all((nodes["is_leaf"] == 1) | (inner & uses)):
         raise ValueError("a tree in it is damaged")
 
 

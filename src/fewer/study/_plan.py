@@ -21,7 +21,7 @@ from fewer.study._plan_entries import check_entries
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
-VERSION = 2
+VERSION = 3
 Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 
 # Folds, repeats and permutations: quick for a first look, thorough for a paper.
@@ -59,8 +59,12 @@ class Plan:
         Permutations of each test; 0 for none.
     confidence : float
         Level of intervals; one minus it is the level of tests.
+    margin : float
+        Share of what all columns gain over the baseline that fewer columns may lose and still count as not worse.
+    parsimony : float
+        Share of what the best candidate gains over the baseline that may be given up for fewer columns.
     seed : int
-        From which all chance comes.
+        Random seed.
     preset : str
         The set of candidates and the effort that were asked for.
     impute : str
@@ -84,6 +88,8 @@ class Plan:
     candidates: tuple[Candidate, ...]
     n_permutations: int
     confidence: float = 0.95
+    margin: float = 0.1
+    parsimony: float = 0.05
     seed: int = 0
     preset: str = "standard"
     impute: str = "median"
@@ -217,6 +223,8 @@ def make_plan(
     scoring: str | None = None,
     n_permutations: int | None = None,
     confidence: float = 0.95,
+    margin: float = 0.1,
+    parsimony: float = 0.05,
     seed: int = 0,
     impute: str = "median",
     reading: Mapping[str, Any] | None = None,
@@ -236,9 +244,14 @@ def make_plan(
     scoring : str, default=None
         A score of scikit-learn; by default the accuracy (balanced over the classes where one is rare), or R2.
     confidence : float, default=0.95
-        Level of intervals and tests.
+        Confidence level of intervals; one minus it is the significance level of tests.
+    margin : float, default=0.1
+        Share of what all columns gain over the baseline that fewer columns may lose and still count as not worse.
+    parsimony : float, default=0.05
+        Share of what the best candidate gains over the baseline that may be given up for fewer columns; 0 takes the
+        best mean score.
     seed : int, default=0
-        From which all chance comes.
+        Random seed.
     impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"
         How holes are filled, inside of the folds: column by column, or from what the other columns say.
     reading : mapping, default=None
@@ -276,6 +289,8 @@ def make_plan(
         candidates=candidates,
         n_permutations=permutations if n_permutations is None else n_permutations,
         confidence=confidence,
+        margin=margin,
+        parsimony=parsimony,
         seed=seed,
         preset=preset,
         impute=imputer.name,
@@ -369,6 +384,9 @@ def _check_plan(plan: Plan) -> None:
         raise StudyError("Folds in order of time are always the same, so there is nothing to repeat; give 1 repeat.")
     if plan.n_permutations < 0:
         raise StudyError("The number of permutations cannot be negative; 0 leaves the tests out.")
+    for name in ("margin", "parsimony"):
+        if not 0 <= getattr(plan, name) < 1:
+            raise StudyError(f"The {name} is a share, from 0 to below 1, and {getattr(plan, name)} is not.")
     if not 0 < plan.confidence < 1:
         raise StudyError(f"The confidence must be between 0 and 1, 0.95 for example, and {plan.confidence} is not.")
     fewest = fewest_permutations(plan.confidence)

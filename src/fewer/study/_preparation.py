@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fewer.io import Dataset
 
 _MOST_CATEGORIES = 20
+# What the encoder calls rare categories and missing values.
+_SPECIAL = {"infrequent_sklearn": "(rare)", "None": "(missing)", "nan": "(missing)"}
 
 # So many cells are looked at together where the whole table would be copied.
 _CELLS = 4_000_000
@@ -94,9 +96,41 @@ def prepared_rows(fitted: Any, X: Any) -> Any:
         return fitted.transform(X)
 
 
+def prepared_columns(fitted: Any, dataset: "Dataset") -> list[tuple[str, str]]:
+    """Name of each column that comes out of a fitted preparation, and the column of the table that it is made of.
+
+    A category is named ``column = value``.
+    """
+    given = list(dataset.columns)
+    pairs = [(name, name) for name in given]
+    if "fill" in fitted.named_steps:
+        pairs = [(str(name), str(name)) for name in fitted["fill"].get_feature_names_out(given)]
+    elif "numbers" in fitted.named_steps:
+        names = [str(name) for name in fitted["numbers"].get_feature_names_out(given)]
+        encoder = fitted["numbers"].named_transformers_["words"]
+        words = [word for word, n in zip(words_of(dataset), _n_categories(encoder), strict=True) for _ in range(n)]
+        n_numbers = len(names) - len(words)
+        pairs = [(name, name) for name in names[:n_numbers]]
+        pairs += [
+            (f"{word} = {_SPECIAL.get(value := name.removeprefix(f'{word}_'), value)}", word)
+            for name, word in zip(names[n_numbers:], words, strict=True)
+        ]
+    return [pair for pair, kept in zip(pairs, fitted["vary"].get_support(), strict=True) if kept]
+
+
 def prepared_names(fitted: Any, dataset: "Dataset") -> list[str]:
     """Names of the columns that come out of a fitted preparation."""
-    return [str(name) for name in fitted.get_feature_names_out(list(dataset.columns))]
+    return [name for name, _ in prepared_columns(fitted, dataset)]
+
+
+def _n_categories(encoder: Any) -> list[int]:
+    """How many columns each column of words becomes: rare categories share one, two categories need one."""
+    rare = encoder.infrequent_categories_
+    dropped = encoder.drop_idx_ if encoder.drop_idx_ is not None else [None] * len(rare)
+    return [
+        len(known) - (len(few) - 1 if few is not None else 0) - (drop is not None)
+        for known, few, drop in zip(encoder.categories_, rare, dropped, strict=True)
+    ]
 
 
 def _filled(impute: str, seed: int) -> Any:

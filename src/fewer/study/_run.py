@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from fewer.study._final import FINAL, do_final
 from fewer.study._holes import HOLES, do_holes
 from fewer.study._notes import tell
 from fewer.study._one_thread import one_thread
+from fewer.study._predictions import do_predictions, prediction_works
+from fewer.study._reference import do_null
 from fewer.study._scores import AllScores, read_scores
 from fewer.study._wording import counted
-from fewer.study._work import Bench, FoldWork, Null, NullWork, do_fold, do_null
+from fewer.study._work import Bench, FoldWork, Null, NullWork, do_fold, finished
 
 if TYPE_CHECKING:
     from fewer.engine import Engine, Failure
@@ -62,21 +65,15 @@ def run_plan(
             "the table of the plan, or start a new study in another folder (--out FOLDER)."
         )
     bench = Bench(plan, data)
-    folds = [
-        FoldWork(candidate, repeat, fold)
-        for repeat in range(plan.n_repeats)
-        for fold in range(plan.n_folds)
-        for candidate in range(len(plan.candidates))
-    ]
+    where: dict[str, Any] = {"bench": bench, "journal": journal, "engine": engine, "progress": progress}
     try:
-        _do(do_fold, folds, bench, journal, engine=engine, progress=progress, description="Scoring candidates")
+        _do(do_fold, _fold_works(plan), "Scoring candidates", **where)
     finally:
-        tell(journal[piece.key] for piece in folds if piece.key in journal)
+        tell(journal[key] for key in fold_keys(plan) if key in journal)
     scores = scores_of(journal, plan, bench)
-    if plan.n_permutations:
-        _test(bench, journal, scores, "labels", engine=engine, progress=progress)
-        if plan.classify:
-            _test(bench, journal, scores, "features_within_class", engine=engine, progress=progress)
+    _do(do_predictions, [(work,) for work in prediction_works(plan, scores)], "Predicting held-out rows", **where)
+    for null in nulls_of(plan):
+        _test(null, **where)
     for key, function in ((FINAL, do_final), (CAUTIONS, do_cautions), (HOLES, do_holes)):
         if key not in journal:
             started = time.perf_counter()
@@ -100,40 +97,64 @@ def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:
     return scores
 
 
+def fold_keys(plan: "Plan") -> list[str]:
+    """Names in the journal of all candidates on all folds."""
+    return [work.key for works in _fold_works(plan) for work in works]
+
+
+def nulls_of(plan: "Plan") -> tuple[Null, ...]:
+    """The tests of a plan."""
+    if not plan.n_permutations:
+        return ()
+    return ("labels", "features_within_class") if plan.classify else ("labels",)
+
+
+def _fold_works(plan: "Plan") -> list[tuple[FoldWork, ...]]:
+    """All candidates on all folds, fold by fold; those with the same reducer go together, and reduce once."""
+    of_reducer: dict[str, list[int]] = {}
+    for number, candidate in enumerate(plan.candidates):
+        # Those without a reducer share nothing but the prepared rows.
+        name = repr(candidate.reducer) if candidate.reducer is not None else f"all features {number}"
+        of_reducer.setdefault(name, []).append(number)
+    return [
+        tuple(FoldWork(number, repeat, fold) for number in numbers)
+        for repeat in range(plan.n_repeats)
+        for fold in range(plan.n_folds)
+        for numbers in of_reducer.values()
+    ]
+
+
 def _do(
-    function: Callable[..., dict[str, Any]],
-    work: Iterable[Any],
+    function: Callable[[Any, Bench], dict[str, Any]],
+    tasks: Sequence[tuple[Any, ...]],
+    description: str,
+    *,
     bench: Bench,
     journal: "Journal",
-    *,
     engine: "Engine",
     progress: Progress,
-    description: str,
 ) -> None:
-    """Do the pieces of work that the journal lacks."""
-    finished = set(journal.keys())
-    lacking = [piece for piece in work if piece.key not in finished]
+    """Do the pieces of work that the journal lacks; those of a task are done one after another in one process."""
+    done = set(journal.keys())
+    lacking = [works for task in tasks if (works := tuple(work for work in task if work.key not in done))]
     if not lacking:
         return
     run = engine.run(
-        function,
+        partial(finished, function),
         lacking,
         shared=bench,
-        labels=[piece.key for piece in lacking],
+        labels=[works[0].key for works in lacking],
         progress=progress,
         description=description,
         short_tasks=math.prod(bench.data.dataset.shape) <= _CELLS_OF_A_SMALL_TABLE,
     )
     lost: list[Failure] = []
     for outcome in run:
-        key = lacking[outcome.index].key
-        if outcome.failure is None:
-            journal.add(key, outcome.value, outcome.seconds)
-        elif outcome.failure.kind == "WorkerDied":
+        if outcome.failure is not None:
             lost.append(outcome.failure)
-        else:
-            # What fails once fails again, as all pieces are pure; a candidate that cannot be run must not stop others.
-            journal.add(key, {"failure": str(outcome.failure)}, outcome.seconds)
+            continue
+        for key, (payload, seconds) in outcome.value.items():
+            journal.add(key, payload, seconds)
     if run.interrupted:
         raise StudyInterruptedError(
             f"Stopped; {len(journal):,} pieces of work are finished and kept. Run the same command again to go on."
@@ -146,28 +167,26 @@ def _do(
         )
 
 
-def _test(
-    bench: Bench, journal: "Journal", scores: AllScores, null: Null, *, engine: "Engine", progress: Progress
-) -> None:
-    """Randomised tables, in batches, until enough did as well as the real one or the plan's number is reached."""
+def _test(null: Null, *, journal: "Journal", bench: Bench, engine: "Engine", progress: Progress) -> None:
+    """The real table, then randomised ones in batches, until enough did as well or the plan's number is reached."""
     words = {"labels": "Permuting labels", "features_within_class": "Permuting within classes"}[null]
-    candidate, done = scores.winner.number, 0
+    done = 0
     for stop in batch_ends(bench.plan.n_permutations):
-        work = [NullWork(null, number, candidate) for number in range(done, stop)]
-        _do(do_null, work, bench, journal, engine=engine, progress=progress, description=words)
-        if is_decided(null_scores(journal, null, candidate, stop), observed_score(scores, null)):
+        tasks = [(NullWork(null, number),) for number in (None, *range(done, stop))]
+        _do(do_null, tasks, words, bench=bench, journal=journal, engine=engine, progress=progress)
+        if is_decided(null_scores(journal, null, stop), observed_score(journal, null)):
             return
         done = stop
 
 
-def tested(journal: "Journal", scores: AllScores, null: Null) -> list[float] | None:
+def tested(journal: "Journal", plan: "Plan", null: Null) -> list[float] | None:
     """Scores on the randomised tables of a test that is over; None if some of them are not finished."""
     found: list[float] = []
-    for stop in batch_ends(scores.plan.n_permutations):
-        found = null_scores(journal, null, scores.winner.number, stop)
-        if len(found) < stop:
+    for stop in batch_ends(plan.n_permutations):
+        found = null_scores(journal, null, stop)
+        if len(found) < stop or NullWork(null, None).key not in journal:
             return None
-        if is_decided(found, observed_score(scores, null)):
+        if is_decided(found, observed_score(journal, null)):
             break
     return found
 
@@ -182,24 +201,24 @@ def is_decided(found: list[float], observed: float) -> bool:
     return sum(score >= observed for score in found) >= ENOUGH
 
 
-def observed_score(scores: AllScores, null: Null) -> float:
-    """What randomised tables are compared with, to ten digits.
-
-    For the test of labels it is the honest score of the whole choice among candidates, so that being the best of many
-    counts for nothing. The test within classes asks about the winner, and compares like with like.
-    """
-    return round(float(scores.choice.mean()) if null == "labels" else scores.winner.score, 10)
+def observed_score(journal: "Journal", null: Null) -> float:
+    """Score of the reference procedure on the real table, to ten digits."""
+    return _null_score(journal, NullWork(null, None))
 
 
-def null_scores(journal: "Journal", null: Null, candidate: int, n: int) -> list[float]:
+def null_scores(journal: "Journal", null: Null, n: int) -> list[float]:
     """Scores of the first n randomised tables, as far as they are finished, to ten digits."""
     found = []
     for number in range(n):
-        key = NullWork(null, number, candidate).key
-        if key not in journal:
+        work = NullWork(null, number)
+        if work.key not in journal:
             break
-        payload = journal[key]
-        if "failure" in payload:
-            raise StudyError(f"A randomised table could not be scored: {payload['failure']}")
-        found.append(round(payload["score"], 10))
+        found.append(_null_score(journal, work))
     return found
+
+
+def _null_score(journal: "Journal", work: NullWork) -> float:
+    payload = journal[work.key]
+    if "failure" in payload:
+        raise StudyError(f"The permutation test could not be run: {payload['failure']}")
+    return round(payload["score"], 10)

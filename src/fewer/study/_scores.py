@@ -1,13 +1,14 @@
 """The scores of all candidates on the same folds, read from the journal."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fewer.evaluate import CrossIndex, corrected_interval, cross_index
+from fewer.study._decision import Cells, Choice, Claim, choose, claim, means_of_others
 from fewer.study._plan import Plan
 from fewer.study._work import FoldWork, at_common_sizes
 
@@ -139,8 +140,44 @@ class AllScores:
         return [c for c in self.candidates if c.reduces]
 
     @cached_property
+    def cells(self) -> Cells:
+        """Whatever may be chosen: every way to reduce with every size, and every learner with all columns."""
+        parts = [(each, each.sizes[:-1], each.scores[..., :-1]) for each in self.reduced]
+        parts += [(each, each.sizes, each.scores) for each in self.with_everything]
+        n_columns = max(int(each.sizes[-1]) for each, _, _ in parts)
+        return Cells(
+            candidates=np.concatenate([np.full(len(sizes), each.number) for each, sizes, _ in parts]),
+            sizes=np.concatenate([sizes for _, sizes, _ in parts]),
+            needed=np.concatenate(
+                [np.full(len(sizes), n_columns) if each.makes_columns else sizes for each, sizes, _ in parts]
+            ),
+            scores=np.concatenate([scores for _, _, scores in parts], axis=2),
+        )
+
+    def choice_at(self, parsimony: float) -> Choice:
+        """What the rule chooses with this parsimony, on all folds and cross-indexed."""
+        return choose(self.cells, self.simplest.fold_scores, parsimony)
+
+    @cached_property
+    def choice(self) -> Choice:
+        """What the rule of the plan chooses."""
+        return self.choice_at(self.plan.parsimony)
+
+    @cached_property
     def winner(self) -> CandidateScores:
-        """The best way to reduce: highest honest score, of equals the first in the plan."""
+        """The candidate that is shipped, with ``size`` columns."""
+        return self._numbered(self.cells.candidates[self.choice.cell])
+
+    @property
+    def size(self) -> int:
+        """Columns that the learner of the shipped model gets."""
+        return int(self.cells.sizes[self.choice.cell])
+
+    @cached_property
+    def ranker(self) -> CandidateScores:
+        """The way to reduce whose order of columns is shown: the winner, or the best one if all columns are kept."""
+        if self.winner.reduces:
+            return self.winner
         return max(self.reduced, key=lambda each: (round(each.score, 10), -each.number))
 
     @cached_property
@@ -149,27 +186,33 @@ class AllScores:
         return max(self.with_everything, key=lambda each: (round(each.score, 10), -each.number))
 
     @cached_property
-    def choice(self) -> np.ndarray:
-        """Honest score of choosing among all ways and sizes to reduce, on each fold: chosen on the others."""
-        return chosen_elsewhere([each.scores[..., each.choices] for each in self.reduced])
+    def fold_scores_with_everything(self) -> np.ndarray:
+        """Score on each fold of the learner that was the best one with all columns on the other folds."""
+        scores = np.concatenate([each.scores for each in self.with_everything], axis=2)
+        best = np.argmax(np.round(means_of_others(scores), 10), axis=2)
+        return np.take_along_axis(scores, best[..., None], axis=2)[..., 0]
 
     @cached_property
-    def choice_with_everything(self) -> np.ndarray:
-        """The same for choosing among the learners that use all features."""
-        return chosen_elsewhere([each.scores for each in self.with_everything])
+    def claim(self) -> Claim:
+        """What may be said of the chosen columns beside all of them; nothing if all are kept."""
+        found = claim(
+            self.choice.fold_scores,
+            self.fold_scores_with_everything,
+            self.simplest.fold_scores,
+            margin=self.plan.margin,
+            confidence=self.plan.confidence,
+            test_ratio=self.test_ratio,
+            n_rows=self.plan.n_rows,
+        )
+        return found if self.winner.reduces else replace(found, outcome="not shown", rows_needed=None)
 
     @property
     def test_ratio(self) -> float:
         """Rows in a fold over rows trained on."""
         return self.candidates[0].test_ratio
 
-
-def chosen_elsewhere(tables: list[np.ndarray]) -> np.ndarray:
-    """On each fold the score of what was best on the other folds of its repeat (cross-indexing A over all tables)."""
-    joined = np.concatenate(tables, axis=2)
-    if joined.shape[2] == 1:
-        return joined[:, :, 0]
-    return np.atleast_2d(cross_index(joined, "A").fold_scores)
+    def _numbered(self, number: int) -> CandidateScores:
+        return next(each for each in self.candidates if each.number == number)
 
 
 def read_scores(

@@ -41,6 +41,8 @@ class StudyData:
         Columns that are not learnt from, each with the reason.
     classes_left_out : tuple of (str, int)
         Classes with too few rows to learn and to test, each with their number; their rows are left out.
+    rows : ndarray of shape (n_rows,) or None
+        Place of each row in the table as it was given, from 0; None where they are as they were.
     """
 
     dataset: "Dataset"
@@ -48,6 +50,7 @@ class StudyData:
     in_order_of_time: bool = False
     left_out: tuple[tuple[str, str], ...] = ()
     classes_left_out: tuple[tuple[str, int], ...] = ()
+    rows: np.ndarray | None = None
 
     @property
     def is_classification(self) -> bool:
@@ -92,11 +95,12 @@ def study_data(
     _check_target(dataset)
     if groups is not None and time is not None:
         raise StudyError("Rows can be kept together by groups or put in order by time, not both: give one of them.")
-    dataset, rare = _without_rare_classes(dataset)
+    dataset, rare, rows = _without_rare_classes(dataset)
     left_out: list[tuple[str, str]] = []
     group_of = None
     if time is not None:
-        dataset = dataset.take(np.argsort(_column(dataset, time, "time"), kind="stable"))
+        in_time = np.argsort(_column(dataset, time, "time"), kind="stable")
+        dataset, rows = dataset.take(in_time), in_time if rows is None else rows[in_time]
         left_out.append((time, "it tells the time, which puts the rows in order"))
     if groups is not None:
         group_of = np.unique(_column(dataset, groups, "groups"), return_inverse=True)[1]
@@ -123,19 +127,26 @@ def study_data(
         in_order_of_time=time is not None,
         left_out=tuple(left_out),
         classes_left_out=rare,
+        rows=rows,
     )
 
 
-def _without_rare_classes(dataset: "Dataset") -> tuple["Dataset", tuple[tuple[str, int], ...]]:
-    """The table without rows of classes that are too few to be learnt and tested, where enough others are left."""
+def _without_rare_classes(
+    dataset: "Dataset",
+) -> tuple["Dataset", tuple[tuple[str, int], ...], np.ndarray | None]:
+    """The table without rows of classes that are too few to be learnt and tested, where enough others are left.
+
+    With the classes left out and the places of the rows that stay; None where all do.
+    """
     if dataset.classes is None:
-        return dataset, ()
+        return dataset, (), None
     labels, counts = np.unique(np.asarray(dataset.y), return_counts=True)
     rare = counts < _FEWEST_OF_A_CLASS
     if not rare.any() or (counts >= _ENOUGH_OF_A_CLASS).sum() < 2:
-        return dataset, ()
-    kept = dataset.take(~np.isin(np.asarray(dataset.y), labels[rare]))
-    return kept, tuple((str(label), int(count)) for label, count in zip(labels[rare], counts[rare], strict=True))
+        return dataset, (), None
+    kept = np.flatnonzero(~np.isin(np.asarray(dataset.y), labels[rare]))
+    left_out = tuple((str(label), int(count)) for label, count in zip(labels[rare], counts[rare], strict=True))
+    return dataset.take(kept), left_out, kept
 
 
 def _check_target(dataset: "Dataset") -> None:

@@ -1,8 +1,9 @@
 """The top of the page: the first line, and two sentences more."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from fewer.study._findings import Answer, Column
+from fewer.study._findings import Answer, Caution, Column
 from fewer.study._plan import Plan
 from fewer.study._scores import AllScores
 from fewer.study._wording import counted, listed, p_words, signed, two_digits
@@ -11,66 +12,85 @@ NO_PROOF = "That is no proof that there is nothing: more rows, or other columns,
 NOT_A_FINDING = "What was chosen below is what the procedure does with any table, not something found in this one."
 
 
-def headline_of(
-    plan: Plan, learnable: Answer, fewer_help: Answer, final: dict[str, Any], metric: str
-) -> tuple[str, bool]:
-    """The first line, and whether it says that fewer features help. Its scores are the only ones at the top."""
-    size, n_made, n_columns = final["size"], final["n_made"], final["n_prepared"]
-    reached, with_all = fewer_help.evidence["with_fewer"], fewer_help.evidence["with_all"]
+def first_lines(
+    plan: Plan,
+    scores: AllScores,
+    learnable: Answer,
+    which: Answer,
+    columns: tuple[Column, ...],
+    final: dict[str, Any],
+    cautions: Sequence[Caution],
+    metric: str,
+) -> tuple[str, str, str]:
+    """The first line and two more. A critical caution comes first: the claim then stands below it."""
+    headline = headline_of(plan, scores, learnable, final, metric)
+    critical = next((each for each in cautions if each.headline), None)
+    if critical is not None:
+        return critical.headline, critical.sentence, headline
     if learnable.verdict == "no":
+        return headline, NO_PROOF, NOT_A_FINDING
+    return headline, in_short(which, columns, final), chosen_by(scores, final)
+
+
+def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[str, Any], metric: str) -> str:
+    """What may be said of fewer columns, with the scores of the procedure that gave the shipped ones."""
+    claim = scores.claim
+    reached = float(scores.choice.fold_scores.mean())
+    with_all = float(scores.fold_scores_with_everything.mean())
+    if learnable.verdict == "no":
+        p = p_words(learnable.number or 1.0, learnable.evidence["n_tables"])
         return (
             f"There is no sign that {plan.target} can be predicted from these {plan.n_columns:,} columns: {metric} "
-            f"{reached:.3f}, no better than with a shuffled target ({p_words(learnable.number or 1.0)}).",
-            False,
+            f"{reached:.3f}, baseline {scores.simplest.score:.3f} ({p})."
         )
-    assert fewer_help.interval is not None
-    low, high = fewer_help.interval
-    if size >= n_columns and n_made is None:
-        return f"Keep all features: the best number of columns is all {n_columns:,} ({metric} {with_all:.3f}).", False
+    size, n_made = final["n_sources"], final["n_made"]
+    if final["size"] >= final["n_prepared"] and n_made is None:
+        return (
+            f"Keep all {plan.n_columns:,} features: no smaller number comes within {plan.parsimony:.0%} of the best "
+            f"score ({metric} {with_all:.3f} with all of them)."
+        )
+    low, high = claim.interval
     apart = f"{plan.confidence:.0%} interval of the difference {signed(low)} to {signed(high)}"
     if low == high == 0:
         apart = "no difference on any fold"
-    few = f"{size:,} of {n_columns:,} columns" if n_made is None else f"{counted(n_made, 'new column')}"
-    everything = "all of them" if n_made is None else f"all {n_columns:,} columns"
-    scores_of_both = (
+    few = f"{size:,} of {plan.n_columns:,} columns" if n_made is None else f"{counted(n_made, 'new column')}"
+    everything = "all of them" if n_made is None else f"all {plan.n_columns:,} columns"
+    both = (
         f"{few} {'reaches' if (n_made or size) == 1 else 'reach'} {metric} {reached:.3f}, {everything} {with_all:.3f} "
-        f"({apart})."
+        f"({apart})"
     )
-    if fewer_help.verdict == "yes":
-        return f"Fewer features help: {scores_of_both}", True
-    if fewer_help.verdict == "no":
-        return f"Keep all features: {scores_of_both}", False
-    # As well is what differs by less than half of what the features give at all.
-    gained = max(reached, with_all) - learnable.evidence["simplest"]
-    alike = max(abs(low), abs(high)) <= gained / 2
-    says = "Fewer features do about as well" if alike else "Too few rows to tell whether fewer features help"
-    return f"{says}: {scores_of_both}", False
+    if claim.outcome == "better":
+        return f"Fewer features help: {both}."
+    if claim.outcome == "not worse":
+        return f"Fewer features do as well, within a margin of {plan.margin:.0%}: {both}."
+    if claim.rows_needed is None:
+        return f"Fewer features lose more than the margin of {plan.margin:.0%}: {both}."
+    return f"Too few rows to show that fewer features do as well: {both}; about {claim.rows_needed:,} are needed."
 
 
-def in_short(which: Answer, how_few: Answer, columns: tuple[Column, ...], final: dict[str, Any]) -> str:
-    """Which columns and how few, in one sentence for the top of the page."""
+def in_short(which: Answer, columns: tuple[Column, ...], final: dict[str, Any]) -> str:
+    """Which columns, and how far the folds agree on them, in one sentence for the top of the page."""
     names = [column.name for column in columns if column.chosen]
     first = listed(names[:4], 4)
     if final["n_made"] is not None:
         if final["n_made"] == 1:
-            return f"The new column holds most of {first}, and needs all columns."
-        return f"The {final['n_made']} new columns hold most of {first}, and need all columns."
+            return f"The new column is made mostly of {first}, and needs all columns."
+        return f"The {final['n_made']} new columns are made mostly of {first}, and need all columns."
     shown = f"First come {first}" if len(names) > 4 else f"The column{'s are' if len(names) > 1 else ' is'} {first}"
-    smallest = how_few.evidence["smallest"]
-    enough = f"; the first {smallest:,} nearly suffice" if smallest < len(names) else ""
     agree = ""
     if len(names) < final["n_prepared"] and which.number is not None:
         agree = f"; the folds agree on the list {_degree(which.number)} (stability {two_digits(which.number)} of 1)"
-    return f"{shown}{enough}{agree}."
+    return f"{shown}{agree}."
 
 
 def chosen_by(scores: AllScores, final: dict[str, Any]) -> str:
     """What chose the columns. Scores of single candidates stay below: near the honest one they only confuse."""
     reducer, _, learner = scores.winner.name.rpartition(", ")
-    done = "chosen" if final["size"] < final["n_prepared"] else "put in order"
-    done = done if final["n_made"] is None else "combined"
+    if not scores.winner.reduces:
+        return f"The model is {learner} with all columns, chosen from {len(scores.candidates) - 1} candidates."
+    done = "chosen" if final["n_made"] is None else "combined"
     n_ways = len(scores.reduced)
-    best = f", the best of {n_ways} ways to reduce" if n_ways > 1 else ""
+    best = f", from {n_ways} ways to reduce" if n_ways > 1 else ""
     return f"Columns were {done} by {reducer} with {learner}{best}."
 
 

@@ -16,15 +16,18 @@ def metric_words(scoring: str) -> str:
     return _METRIC_WORDS.get(scoring, scoring)
 
 
-def p_words(p_value: float) -> str:
-    """A p-value with as many digits as it has to say.
+def p_words(p_value: float, n_permutations: int | None = None) -> str:
+    """A p-value with as many digits as it has to say; at its floor, that it is the smallest that there could be.
 
     Examples
     --------
-    >>> p_words(0.05), p_words(0.0002)
-    ('p = 0.050', 'p = 2.0e-04')
+    >>> p_words(0.05), p_words(0.0002), p_words(0.05, 19)
+    ('p = 0.050', 'p = 2.0e-04', 'p <= 0.050, the smallest that 19 permutations can show')
     """
-    return f"p = {p_value:.3f}" if p_value >= 0.001 else f"p = {p_value:.1e}"
+    digits = f"{p_value:.3f}" if p_value >= 0.001 else f"{p_value:.1e}"
+    if n_permutations is not None and p_value <= 1 / (n_permutations + 1):
+        return f"p <= {digits}, the smallest that {n_permutations} permutations can show"
+    return f"p = {digits}"
 
 
 def signed(value: float) -> str:

@@ -4,7 +4,9 @@ Every piece has a key, under which the journal keeps what came of it. All chance
 and all arithmetic runs on one thread, so a piece gives the same bits wherever and whenever it runs.
 """
 
-import warnings
+import json
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zlib import crc32
@@ -12,13 +14,12 @@ from zlib import crc32
 import numpy as np
 
 from fewer._estimators import columns_known_as
+from fewer.engine import failure_from
 from fewer.evaluate import (
     ComponentScores,
     Fold,
     FoldScores,
-    cross_index,
     outer_folds,
-    randomize,
     score_components,
     score_sizes,
 )
@@ -28,6 +29,7 @@ from fewer.study._notes import Note, each_once, noted
 from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._preparation import fit_prepared, preparation, prepared_names, prepared_rows
+from fewer.study._recipes import BALANCED_SCORES
 from fewer.study._study_data import StudyData
 from fewer.study._wording import counted
 
@@ -38,7 +40,6 @@ Null = Literal["labels", "features_within_class"]
 
 # The first columns of an order are kept; nobody reads on, and 20,000 names in each row would fill the journal.
 MOST_NAMES = 1000
-_MOST_DRAWS = 1000
 
 
 @dataclass(frozen=True)
@@ -57,16 +58,15 @@ class FoldWork:
 
 @dataclass(frozen=True)
 class NullWork:
-    """Score one candidate, all folds of one repeat, on a table that was randomised under a null hypothesis."""
+    """Score the reference procedure on a table that was randomised under a null hypothesis, or on the real one."""
 
     null: Null
-    number: int
-    candidate: int
+    number: int | None
 
     @property
     def key(self) -> str:
         """Name in the journal."""
-        return f"null/{self.null}/{self.candidate}/{self.number}"
+        return f"null/{self.null}/{'real' if self.number is None else self.number}"
 
 
 class Bench:
@@ -87,6 +87,7 @@ class Bench:
         self.data = data
         self.repeats = table_folds(plan, data) if repeats is None else repeats
         self._last: tuple[tuple[int, int, bool], PreparedFold] | None = None
+        self._reduced: tuple[tuple[int, int, str], tuple[Any, list[Note]]] | None = None
 
     def prepared(self, repeat: int, fold: int, *, counts: bool = False) -> "PreparedFold":
         """The rows of a fold, made ready, and kept for the next candidate."""
@@ -96,9 +97,28 @@ class Bench:
             self._last = (repeat, fold, counts), rows
         return self._last[1]
 
+    def fitted_selector(self, work: FoldWork, rows: "PreparedFold") -> tuple[Any, list[Note]]:
+        """The selector of a candidate, fitted on the rows held in, its notes; kept for the next learner.
+
+        Its seed follows from the selector and the fold, so that all learners get the same columns.
+        """
+        from sklearn.frozen import FrozenEstimator
+
+        recipe = self.plan.candidates[work.candidate].reducer
+        assert recipe is not None
+        name = json.dumps(recipe.to_dict(), sort_keys=True)
+        where = work.repeat, work.fold, name
+        if self._reduced is None or self._reduced[0] != where:
+            self._reduced = None
+            y = np.asarray(self.data.dataset.y)[self.repeats[work.repeat][work.fold].train]
+            with noted() as notes:
+                selector = recipe.reducer(seed=seed_of(self.plan, *where)).fit(rows.X_train, y)
+            self._reduced = where, (FrozenEstimator(selector), notes)
+        return self._reduced[1]
+
     def let_go(self) -> None:
         """Forget the rows that were kept."""
-        self._last = None
+        self._last = self._reduced = None
 
 
 class PreparedFold(NamedTuple):
@@ -141,7 +161,7 @@ def study_folds(plan: Plan, data: StudyData, y: Any, seed: int, *, n_repeats: in
     in_time = plan.splitting == "in order of time"
     return outer_folds(
         TimeSeriesSplit(plan.n_folds) if in_time else plan.n_folds,
-        np.empty((plan.n_rows, 1)),
+        np.empty((len(y), 1)),
         y,
         classifier=plan.classify,
         n_repeats=plan.n_repeats if n_repeats is None else n_repeats,
@@ -155,39 +175,48 @@ def seed_of(plan: Plan, *words: object) -> int:
     return crc32(repr((plan.seed, *words)).encode())
 
 
+def finished(
+    function: Callable[[Any, Bench], dict[str, Any]], works: Iterable[Any], bench: Bench
+) -> dict[str, tuple[dict[str, Any], float]]:
+    """What came of each piece of work, under its key, with the seconds that it took.
+
+    What fails once fails again, as all pieces are pure; a candidate that cannot be run must not stop others.
+    """
+    done = {}
+    for work in works:
+        started = time.perf_counter()
+        try:
+            payload = function(work, bench)
+        except Exception as error:
+            payload = {"failure": str(failure_from(error))}
+        done[work.key] = payload, time.perf_counter() - started
+    return done
+
+
 def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
     """Scores of all sizes of a candidate on one fold, its columns in order, and what its fits warned of."""
-    candidate = bench.plan.candidates[work.candidate]
+    plan, candidate = bench.plan, bench.plan.candidates[work.candidate]
     fold = bench.repeats[work.repeat][work.fold]
+    seed = seed_of(plan, work.key)
     with one_thread():
         rows = bench.prepared(work.repeat, work.fold, counts=candidate.for_counts)
+        with columns_known_as(rows.names):
+            reducer: Any = candidate.reducer and candidate.reducer.reducer(seed=seed)
+            of_reducer: list[Note] = []
+            if candidate.reducer is not None and not candidate.makes_columns:
+                reducer, of_reducer = bench.fitted_selector(work, rows)
         with noted() as notes, columns_known_as(rows.names):
-            found = scored(candidate, rows, bench.data.dataset.y, fold, bench.plan, seed_of(bench.plan, work.key))
+            found = scored(candidate, reducer, rows, bench.data.dataset.y, fold, plan, seed)
     if not np.isfinite(found["scores"]).all():
-        raise ValueError(f"{bench.plan.scoring} is not defined on a test fold of {counted(len(fold.test), 'row')}")
-    told = each_once([*rows.notes, *notes])
+        raise ValueError(f"{plan.scoring} is not defined on a test fold of {counted(len(fold.test), 'row')}")
+    told = each_once([*rows.notes, *of_reducer, *notes])
     return found | {"notes": told} if told else found
 
 
-def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
-    """Honest score of a candidate on a randomised table; what there is to warn of there, is not of the user's table."""
-    bench.let_go()
-    seed = seed_of(bench.plan, work.null, work.number)
-    candidate = bench.plan.candidates[work.candidate]
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        dataset, y, folds = randomised_with_folds(bench, work.null, seed)
-        found = []
-        for fold in folds:
-            rows = prepared_fold(dataset, fold, bench.plan, counts=candidate.for_counts)
-            found.append(scored(candidate, rows, y, fold, bench.plan, seed))
-    return {"score": honest_score(found, makes_columns=candidate.makes_columns)}
-
-
-def honest_score(found: list[dict[str, Any]], *, makes_columns: bool) -> float:
-    """Cross-indexed score over the folds of one repeat, at the sizes that all of them have."""
-    sizes, table = at_common_sizes(found)
-    return cross_index(table, "A", choose_full=not makes_columns).score if sizes else float(table.mean())
+def learner_of(candidate: Candidate, plan: Plan, y: Any, seed: int) -> Any:
+    """The learner of a candidate, not fitted; classes weigh alike where the score counts them so."""
+    classes = len(np.unique(y)) if plan.classify and plan.scoring in BALANCED_SCORES else 0
+    return candidate.learner.learner(classify=plan.classify, classes=classes, seed=seed)
 
 
 def at_common_sizes(found: list[dict[str, Any]]) -> tuple[list[int], np.ndarray]:
@@ -200,16 +229,17 @@ def at_common_sizes(found: list[dict[str, Any]]) -> tuple[list[int], np.ndarray]
     return common, np.array(table)
 
 
-def scored(candidate: Candidate, rows: PreparedFold, y: Any, fold: Fold, plan: Plan, seed: int) -> dict[str, Any]:
+def scored(
+    candidate: Candidate, reducer: Any, rows: PreparedFold, y: Any, fold: Fold, plan: Plan, seed: int
+) -> dict[str, Any]:
     """What came of one candidate on one fold; the rows held out are seen by the score alone."""
     from sklearn.metrics import get_scorer
 
     X_train, X_test, names = rows.X_train, rows.X_test, rows.names
-    learner = candidate.learner.learner(classify=plan.classify, seed=seed)
-    if candidate.reducer is None:
+    learner = learner_of(candidate, plan, y, seed)
+    if reducer is None:
         score = get_scorer(plan.scoring)(learner.fit(X_train, y[fold.train]), X_test, y[fold.test])
         return {"sizes": [int(X_train.shape[1])], "scores": [float(score)], "names": []}
-    reducer = candidate.reducer.reducer(seed=seed)
     halves = X_train, y[fold.train], X_test, y[fold.test]
     found: FoldScores | ComponentScores
     if candidate.makes_columns:
@@ -239,45 +269,3 @@ def columns_in_order(path: Any, sizes: list[int]) -> list[int]:
     for size in sizes[:-1]:
         order += [int(column) for column in path.columns(size) if column not in set(order)]
     return order
-
-
-def randomised_with_folds(bench: Bench, null: Null, seed: int) -> tuple["Dataset", np.ndarray, list[Fold]]:
-    """A randomised table, its target, and folds that leave some rows of every class to learn from.
-
-    Where rows are in order or in groups, a shuffled rare class may be missing from all rows of a training set. Such
-    draws are put aside. The real table is not one of those, so the test stays exact.
-    """
-    rng = np.random.default_rng(seed)
-    for draw in range(_MOST_DRAWS):
-        dataset, y = randomised(bench.data, null, rng)
-        try:
-            return dataset, y, study_folds(bench.plan, bench.data, y, (seed + draw) % 2**31, n_repeats=1)[0]
-        except ValueError as error:
-            without_folds = error
-    raise without_folds
-
-
-def randomised(data: StudyData, null: Null, rng: np.random.Generator) -> tuple["Dataset", np.ndarray]:
-    """The table and its target under a null hypothesis."""
-    from dataclasses import replace
-
-    dataset = data.dataset
-    y = np.asarray(dataset.y)
-    if null == "features_within_class":
-        X, _ = randomize(dataset.X, y, null, rng, groups=None)
-        return replace(dataset, X=X), y
-    if data.groups is not None and _one_label_for_each_group(y, data.groups):
-        return dataset, _labels_moved_by_group(y, data.groups, rng)
-    _, permuted = randomize(dataset.X, y, "labels", rng, groups=data.groups)
-    return dataset, permuted
-
-
-def _one_label_for_each_group(y: np.ndarray, groups: np.ndarray) -> bool:
-    pairs = {(group, label) for group, label in zip(groups.tolist(), y.tolist(), strict=True)}
-    return len(pairs) == len(np.unique(groups))
-
-
-def _labels_moved_by_group(y: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Each group gets the label of another one: rows of a group are not exchangeable with those of others."""
-    first = np.unique(groups, return_index=True)[1]
-    return y[first][rng.permutation(len(first))][groups]

@@ -1,0 +1,150 @@
+"""The decision of a study: which candidate with how many columns, and what may be said of it.
+
+A *cell* is a candidate with a number of columns; ``x[r, k, c]`` is its score on fold k of repeat r, ``x0`` that of the
+baseline. On some folds, with means ``m_c`` and ``m_0``, the rule takes of all cells with
+
+    m_c >= max_c m_c - parsimony (max_c m_c - m_0)
+
+the one that needs the fewest columns, and of those the one with the best mean. Cross-indexing (Reunanen 2006) applies
+the rule to the other folds of a repeat and reads the score on the fold that is left: the estimate belongs to the rule,
+and so to the cell that the rule takes on all folds, which is what the user gets.
+
+The claim compares ``few`` (the rule) with ``all`` (the best learner with all columns, chosen likewise), fold by fold:
+
+- *better*: the lower confidence limit of ``few - all`` is above zero;
+- *not worse*: that of ``few - (1 - margin) all - margin x0`` is, so that no more than the margin of what all columns
+  gain over the baseline is lost;
+- *not shown*: neither.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from fewer.evaluate import corrected_interval
+
+Outcome = Literal["better", "not worse", "not shown"]
+
+# What float arithmetic leaves of a tie must not break it.
+_DIGITS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """All candidates with all their numbers of columns.
+
+    Attributes
+    ----------
+    candidates : ndarray of shape (n_cells,)
+        Number of the candidate in the plan.
+    sizes : ndarray of shape (n_cells,)
+        Columns that the learner gets.
+    needed : ndarray of shape (n_cells,)
+        Columns of the table that they are made of: all of them for new columns.
+    scores : ndarray of shape (n_repeats, n_folds, n_cells)
+        Held-out scores.
+    """
+
+    candidates: np.ndarray
+    sizes: np.ndarray
+    needed: np.ndarray
+    scores: np.ndarray
+
+    def chosen(self, means: np.ndarray, baseline: np.ndarray, parsimony: float) -> np.ndarray:
+        """The cell that the rule takes, for means of shape (..., n_cells) and baselines of shape (...)."""
+        means, baseline = np.round(means, _DIGITS), np.round(baseline, _DIGITS)
+        best = means.max(axis=-1)
+        least = best - parsimony * np.maximum(best - baseline, 0.0)
+        good = means >= np.round(least, _DIGITS)[..., None]
+        _, costs = np.unique(np.stack([self.needed, self.sizes]), axis=1, return_inverse=True)
+        cost = np.where(good, costs.ravel(), costs.max() + 1)
+        cheapest = cost == cost.min(axis=-1, keepdims=True)
+        return np.argmax(np.where(cheapest, means, -np.inf), axis=-1)
+
+
+def means_of_others(scores: np.ndarray) -> np.ndarray:
+    """Means over the other folds of the same repeat; folds are the second axis."""
+    return (scores.sum(axis=1, keepdims=True) - scores) / (scores.shape[1] - 1)
+
+
+class Choice(NamedTuple):
+    """What the rule takes on all folds, and on the folds other than each; the scores there belong to the latter."""
+
+    cell: int
+    by_fold: np.ndarray
+    fold_scores: np.ndarray
+
+
+def choose(cells: Cells, baseline: np.ndarray, parsimony: float) -> Choice:
+    """The rule on all folds, and cross-indexed; ``baseline`` has shape (n_repeats, n_folds)."""
+    whole = int(cells.chosen(cells.scores.mean(axis=(0, 1)), baseline.mean(), parsimony))
+    by_fold = cells.chosen(means_of_others(cells.scores), means_of_others(baseline), parsimony)
+    return Choice(whole, by_fold, np.take_along_axis(cells.scores, by_fold[..., None], axis=2)[..., 0])
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What may be said of fewer columns.
+
+    Attributes
+    ----------
+    outcome : {"better", "not worse", "not shown"}
+        The claim.
+    difference : float
+        Mean of ``few - all``.
+    interval : tuple of two floats
+        Its confidence interval.
+    above_margin : float
+        Mean of ``few - (1 - margin) all - margin baseline``.
+    above_margin_interval : tuple of two floats
+        Its confidence interval.
+    rows_needed : int or None
+        Rows from which the outcome would be *not worse*, if means and standard deviations stay as they are; None where
+        it is shown already, or where no number of rows would do.
+    """
+
+    outcome: Outcome
+    difference: float
+    interval: tuple[float, float]
+    above_margin: float
+    above_margin_interval: tuple[float, float]
+    rows_needed: int | None
+
+
+def claim(
+    few: np.ndarray,
+    everything: np.ndarray,
+    baseline: np.ndarray,
+    *,
+    margin: float,
+    confidence: float,
+    test_ratio: float,
+    n_rows: int,
+) -> Claim:
+    """Compare scores of shape (n_repeats, n_folds) on the same folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> everything, baseline = np.full((1, 5), 0.9), np.full((1, 5), 0.5)
+    >>> few = np.array([[0.89, 0.90, 0.88, 0.89, 0.90]])
+    >>> claim(few, everything, baseline, margin=0.1, confidence=0.95, test_ratio=0.25, n_rows=200).outcome
+    'not worse'
+    """
+    difference = few - everything
+    interval = corrected_interval(difference, confidence, test_ratio)
+    above = few - (1 - margin) * everything - margin * baseline
+    above_interval = corrected_interval(above, confidence, test_ratio)
+    gains = float((few - baseline).mean()) > 0
+    outcome: Outcome = "not shown"
+    if interval[0] > 0 and gains:
+        outcome = "better"
+    elif above_interval[0] > 0 and gains:
+        outcome = "not worse"
+    rows_needed = None
+    middle = float(above.mean())
+    if outcome == "not shown" and middle > 0:
+        # Standard errors shrink with the root of the rows.
+        rows_needed = int(np.ceil(n_rows * ((middle - above_interval[0]) / middle) ** 2))
+    return Claim(outcome, float(difference.mean()), interval, middle, above_interval, rows_needed)

@@ -1,0 +1,147 @@
+"""The tests of a study: a reference procedure on the real table, and on tables that were randomised.
+
+The statistic is fixed in advance, whoever wins the study: columns ranked by a filter (F test, or correlation), at all
+sizes, with ridge, naive Bayes and nearest neighbours, whose closed forms make all sizes cost little more than one;
+learner and size are chosen by cross-indexing over the folds of one repeat. So the test costs the same whatever the
+winner costs, and being the best of many candidates counts for nothing.
+
+Of very many rows, the tests take a random sample: a signal that can be used shows on thousands of rows.
+"""
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fewer.evaluate import Fold, cross_index, randomize, score_sizes
+from fewer.study._candidates import size_path
+from fewer.study._one_thread import one_thread
+from fewer.study._plan import Plan
+from fewer.study._recipes import BALANCED_SCORES, Recipe
+from fewer.study._study_data import StudyData
+from fewer.study._work import Bench, Null, NullWork, at_common_sizes, prepared_fold, seed_of, study_folds
+
+if TYPE_CHECKING:
+    from fewer.io import Dataset
+
+MOST_ROWS = 5_000
+_MOST_DRAWS = 1000
+_MOST_COLUMNS = 1000
+_FEWEST_OF_A_CLASS = 100
+
+
+def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
+    """Score of the reference procedure; what there is to warn of on a randomised table, is not of the user's table."""
+    bench.let_go()
+    seed = seed_of(bench.plan, work.null, work.number)
+    data = tested_rows(bench.data, bench.plan)
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if work.number is None:
+            dataset, y = data.dataset, np.asarray(data.dataset.y)
+            folds = study_folds(bench.plan, data, y, seed % 2**31, n_repeats=1)[0]
+        else:
+            dataset, y, folds = randomised_with_folds(data, bench.plan, work.null, seed)
+        return {"score": reference_score(dataset, y, folds, bench.plan, work.null)}
+
+
+def reference_score(dataset: "Dataset", y: np.ndarray, folds: list[Fold], plan: Plan, null: Null) -> float:
+    """Cross-indexed score of the best of a few quick learners behind a filter."""
+    tables = [_fold_table(dataset, y, fold, plan, null) for fold in folds]
+    scores = np.concatenate([at_common_sizes([table[row] for table in tables])[1] for row in range(len(tables[0]))], 1)
+    return cross_index(scores, "A").score
+
+
+def _fold_table(dataset: "Dataset", y: np.ndarray, fold: Fold, plan: Plan, null: Null) -> list[dict[str, Any]]:
+    """Scores of every learner at every size on one fold."""
+    from sklearn.frozen import FrozenEstimator
+
+    rows = prepared_fold(dataset, fold, plan)
+    score_func = "anova" if plan.classify else "pearson"
+    selector = Recipe("SelectTop", {"score_func": score_func}).reducer(seed=plan.seed).fit(rows.X_train, y[fold.train])
+    sizes = size_path(rows.X_train.shape[1], _MOST_COLUMNS)
+    found = []
+    for learner in _learners(plan, null, sparse=dataset.is_sparse, y=y):
+        halves = rows.X_train, y[fold.train], rows.X_test, y[fold.test]
+        scored = score_sizes(FrozenEstimator(selector), learner, *halves, sizes=sizes, scoring=plan.scoring)
+        found.append({"sizes": scored.sizes, "scores": scored.scores})
+    return found
+
+
+def _learners(plan: Plan, null: Null, *, sparse: bool, y: np.ndarray) -> list[Any]:
+    """Ridge with a fixed penalty, nearest neighbours, and naive Bayes, which looks at one column at a time."""
+    from sklearn.linear_model import Ridge, RidgeClassifier
+
+    classes = len(np.unique(y)) if plan.classify and plan.scoring in BALANCED_SCORES else 0
+    names = ["knn"]
+    if plan.classify and not sparse and null == "labels":
+        names.append("naive_bayes")
+    ridge = RidgeClassifier(class_weight="balanced" if classes else None) if plan.classify else Ridge()
+    return [ridge, *(Recipe(name).learner(classify=plan.classify, classes=classes, seed=plan.seed) for name in names)]
+
+
+def tested_rows(data: StudyData, plan: Plan) -> StudyData:
+    """The rows that the tests look at: all, or a random sample of very many; groups stay whole."""
+    n_rows = data.dataset.n_rows
+    if n_rows <= MOST_ROWS:
+        return data
+    rng = np.random.default_rng(seed_of(plan, "tested rows"))
+    if data.groups is not None:
+        order = rng.permutation(int(data.groups.max()) + 1)[data.groups]
+        last = np.sort(order)[MOST_ROWS - 1]
+        rows = np.flatnonzero(order <= last)
+    elif plan.classify:
+        # A rare class keeps some rows: the share of a class is not what the tests ask about.
+        y = np.asarray(data.dataset.y)
+        rows = np.sort(np.concatenate([_some_of(np.flatnonzero(y == label), n_rows, rng) for label in np.unique(y)]))
+    else:
+        rows = np.sort(rng.permutation(n_rows)[:MOST_ROWS])
+    groups = None if data.groups is None else np.unique(data.groups[rows], return_inverse=True)[1]
+    return replace(data, dataset=data.dataset.take(rows), groups=groups)
+
+
+def _some_of(rows: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.permutation(rows)[: max(MOST_ROWS * len(rows) // n_rows, _FEWEST_OF_A_CLASS)]
+
+
+def randomised_with_folds(
+    data: StudyData, plan: Plan, null: Null, seed: int
+) -> tuple["Dataset", np.ndarray, list[Fold]]:
+    """A randomised table, its target, and folds that leave some rows of every class to learn from.
+
+    Where rows are in order or in groups, a shuffled rare class may be missing from all rows of a training set. Such
+    draws are put aside. The real table is not one of those, so the test stays exact.
+    """
+    rng = np.random.default_rng(seed)
+    for draw in range(_MOST_DRAWS):
+        dataset, y = randomised(data, null, rng)
+        try:
+            return dataset, y, study_folds(plan, data, y, (seed + draw) % 2**31, n_repeats=1)[0]
+        except ValueError as error:
+            without_folds = error
+    raise without_folds
+
+
+def randomised(data: StudyData, null: Null, rng: np.random.Generator) -> tuple["Dataset", np.ndarray]:
+    """The table and its target under a null hypothesis."""
+    dataset = data.dataset
+    y = np.asarray(dataset.y)
+    if null == "features_within_class":
+        X, _ = randomize(dataset.X, y, null, rng, groups=None)
+        return replace(dataset, X=X), y
+    if data.groups is not None and _one_label_for_each_group(y, data.groups):
+        return dataset, _labels_moved_by_group(y, data.groups, rng)
+    _, permuted = randomize(dataset.X, y, "labels", rng, groups=data.groups)
+    return dataset, permuted
+
+
+def _one_label_for_each_group(y: np.ndarray, groups: np.ndarray) -> bool:
+    pairs = {(group, label) for group, label in zip(groups.tolist(), y.tolist(), strict=True)}
+    return len(pairs) == len(np.unique(groups))
+
+
+def _labels_moved_by_group(y: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Each group gets the label of another one: rows of a group are not exchangeable with those of others."""
+    first = np.unique(groups, return_index=True)[1]
+    return y[first][rng.permutation(len(first))][groups]

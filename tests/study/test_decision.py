@@ -1,0 +1,122 @@
+"""The decision: the fewest columns that are good enough, scored on other folds, and what may be claimed of them."""
+
+import numpy as np
+import pytest
+
+from fewer.evaluate import corrected_interval
+from fewer.study._decision import Cells, choose, claim
+
+
+def cells(scores, sizes, needed=None, candidates=None):
+    scores = np.asarray(scores, dtype=float)
+    sizes = np.asarray(sizes)
+    return Cells(
+        np.arange(len(sizes)) if candidates is None else np.asarray(candidates),
+        sizes,
+        sizes if needed is None else np.asarray(needed),
+        scores[None] if scores.ndim == 2 else scores,
+    )
+
+
+BASELINE = np.full((1, 3), 0.5)
+
+
+def test_parsimony_is_a_share_of_the_gain_over_the_baseline():
+    """The gain is 0.4: a share of 0.1 gives up 0.04 and reaches two columns, 0.05 gives up 0.02 and does not."""
+    table = cells([[0.6, 0.865, 0.885, 0.9]] * 3, [1, 2, 4, 8])
+    assert choose(table, BASELINE, 0.0).cell == 3
+    assert choose(table, BASELINE, 0.05).cell == 2
+    assert choose(table, BASELINE, 0.1).cell == 1
+    assert choose(table, np.full((1, 3), 0.8), 0.1).cell == 3
+
+
+def test_of_equally_many_columns_the_best_mean_wins_whichever_candidate_has_it():
+    table = cells([[0.88, 0.89, 0.9]] * 3, [2, 2, 8])
+    assert choose(table, BASELINE, 0.1).cell == 1
+
+
+def test_new_columns_need_all_of_the_table_so_a_choice_of_columns_comes_first():
+    """One new column made of eight is dearer than four chosen ones, and cheaper than all eight as they are."""
+    table = cells([[0.9, 0.9, 0.9]] * 3, [1, 4, 8], needed=[8, 4, 8])
+    assert choose(table, BASELINE, 0.05).cell == 1
+    table = cells([[0.9, 0.6, 0.9]] * 3, [1, 4, 8], needed=[8, 4, 8])
+    assert choose(table, BASELINE, 0.05).cell == 0
+
+
+def test_without_a_gain_the_best_mean_is_taken():
+    table = cells([[0.3, 0.4]] * 3, [1, 8])
+    assert choose(table, BASELINE, 0.2).cell == 1
+
+
+def test_a_tie_up_to_rounding_is_a_tie():
+    table = cells([[0.9, 0.9 + 1e-13]] * 3, [1, 8])
+    assert choose(table, BASELINE, 0.0).cell == 0
+
+
+def test_each_fold_is_scored_by_what_the_rule_takes_on_the_others():
+    scores = np.array([[1.0, 0.0], [0.0, 0.6], [0.0, 0.7]])
+    found = choose(cells(scores, [1, 2]), np.zeros((1, 3)), 0.0)
+    # Without the first fold the second cell is best (0.65 to 0); without another, the first (0.5 to 0.35, 0.5 to 0.3).
+    np.testing.assert_array_equal(found.by_fold, [[1, 0, 0]])
+    np.testing.assert_array_equal(found.fold_scores, [[0.0, 0.0, 0.0]])
+
+
+def test_repeats_choose_by_themselves_and_the_whole_by_all_of_them():
+    scores = np.array([[[0.9, 0.8]] * 3, [[0.6, 0.8]] * 3])
+    found = choose(cells(scores, [1, 2]), np.full((2, 3), 0.5), 0.0)
+    np.testing.assert_array_equal(found.by_fold, [[0, 0, 0], [1, 1, 1]])
+    assert found.cell == 1
+
+
+def claimed(few, everything=0.9, margin=0.1, n_rows=100):
+    few = np.atleast_2d(np.asarray(few, dtype=float))
+    everything = np.broadcast_to(everything, few.shape).astype(float)
+    return claim(
+        few,
+        everything,
+        np.full(few.shape, 0.5),
+        margin=margin,
+        confidence=0.95,
+        test_ratio=0.25,
+        n_rows=n_rows,
+    )
+
+
+@pytest.mark.parametrize(
+    ("few", "outcome"),
+    [
+        ([0.95, 0.96, 0.95, 0.96], "better"),
+        ([0.90, 0.90, 0.90, 0.90], "not worse"),
+        ([0.88, 0.89, 0.88, 0.89], "not worse"),
+        ([0.80, 1.00, 0.80, 1.00], "not shown"),
+        ([0.80, 0.81, 0.80, 0.81], "not shown"),
+    ],
+)
+def test_three_outcomes_by_the_lower_limit_of_the_difference_and_of_the_margin(few, outcome):
+    found = claimed(few)
+    assert found.outcome == outcome
+    assert found.interval == corrected_interval(np.atleast_2d(few) - 0.9, 0.95, 0.25)
+    assert found.above_margin == pytest.approx(np.mean(few) - 0.86)
+    assert (found.interval[0] > 0) == (outcome == "better")
+
+
+def test_a_larger_margin_claims_more():
+    few = [0.84, 0.85, 0.84, 0.85]
+    assert claimed(few, margin=0.1).outcome == "not shown"
+    assert claimed(few, margin=0.2).outcome == "not worse"
+
+
+def test_the_rows_that_would_show_it_shrink_the_interval_to_the_mean():
+    """With four times the rows, the interval is half as wide."""
+    few = np.array([0.85, 0.92, 0.85, 0.92])
+    found = claimed(few)
+    half = found.above_margin - found.above_margin_interval[0]
+    assert found.outcome == "not shown"
+    assert found.rows_needed == np.ceil(100 * (half / found.above_margin) ** 2)
+    assert claimed([0.80, 0.81, 0.80, 0.81]).rows_needed is None
+    assert claimed([0.90] * 4).rows_needed is None
+
+
+def test_nothing_is_claimed_where_nothing_is_gained_over_the_baseline():
+    assert claimed([0.5, 0.5, 0.5, 0.5], everything=0.4).outcome == "not shown"
+    assert claimed([0.51, 0.51, 0.51, 0.51], everything=0.4).outcome == "better"
