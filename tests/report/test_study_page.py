@@ -287,7 +287,7 @@ def test_text_has_contrast_in_light_dark_and_on_paper():
     modes = [dict(re.findall(r"--(\w+): (#\w+)", block)) for block in re.findall(r":root \{(.*?)\}", css, re.DOTALL)]
     assert len(modes) == 3
     for mode in modes:
-        for text in ("ink", "soft", "accent", "grave", "mind", "good"):
+        for text in ("ink", "soft", "accent", "critical", "warning", "good"):
             for ground in ("paper", "tint", "shade"):
                 bright, dim = sorted((_luminance(mode[text]), _luminance(mode[ground])), reverse=True)
                 assert (bright + 0.05) / (dim + 0.05) >= 4.5, (text, ground)

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from fewer.io import Dataset
+from fewer.overview._description import DuplicateRows
 from fewer.study import study_data
 from fewer.study._cautions import (
     _classes,
@@ -98,9 +99,9 @@ def test_groups_of_equal_columns_are_counted():
 
 
 def test_rows_that_repeat_are_no_matter_where_groups_keep_them_together():
-    description = SimpleNamespace(duplicate_rows=SimpleNamespace(repeats=3))
+    description = SimpleNamespace(rows=60, duplicate_rows=DuplicateRows(3, 0, (), level="warning"))
     (found,) = _repeated_rows(description, grouped=False)
-    assert found["sentence"].startswith("3 rows repeat earlier ones.")
+    assert found["sentence"].startswith("3 of 60 rows repeat earlier ones.")
     assert _repeated_rows(description, grouped=True) == []
 
 

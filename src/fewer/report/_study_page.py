@@ -23,7 +23,7 @@ from fewer.report._study_time import duration, seconds_by_candidate, seconds_by_
 if TYPE_CHECKING:
     from fewer.study import Findings
 
-_LEVELS = {"grave": "Grave.", "mind": "Mind.", "note": "Note."}
+_LEVELS = {"critical": "Critical.", "warning": "Warning.", "note": "Note."}
 _SECTIONS = (
     ("learn", "Anything to learn?"),
     ("together", "Together?"),

@@ -23,7 +23,7 @@ _LONGEST_BAR = 30
 _MOST_REDUCED = 12
 # Narrower terminals go without the time of each candidate, so that names stay on one line.
 _WIDE = 100
-_LEVELS = {"grave": ("Grave", "bold red"), "mind": ("Mind", "yellow"), "note": ("Note", "dim")}
+_LEVELS = {"critical": ("Critical", "bold red"), "warning": ("Warning", "yellow"), "note": ("Note", "dim")}
 
 
 def print_study(

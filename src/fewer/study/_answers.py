@@ -59,13 +59,13 @@ def findings_of(journal: Journal) -> Findings:
         *instability(which),
         *categories(plan, final),
     )
-    grave = next((each.sentence for each in cautions if each.level == "grave"), None)
+    critical = next((each.sentence for each in cautions if each.level == "critical"), None)
     return Findings(
         headline=headline,
         verdict=(
             headline,
             NO_PROOF if learnable.verdict == "no" else in_short(which, how_few, columns, final),
-            grave or (NOT_A_FINDING if learnable.verdict == "no" else chosen_by(scores, final)),
+            critical or (NOT_A_FINDING if learnable.verdict == "no" else chosen_by(scores, final)),
         ),
         claims_benefit=claims,
         winner=scores.winner.number,
@@ -79,7 +79,7 @@ def findings_of(journal: Journal) -> Findings:
         compared=compared,
         columns=columns,
         rivals=rivals_of(scores),
-        cautions=tuple(sorted(cautions, key=lambda each: ("grave", "mind", "note").index(each.level))),
+        cautions=tuple(sorted(cautions, key=lambda each: ("critical", "warning", "note").index(each.level))),
         curve=size_curves(scores),
         comparison=comparison,
         nulls=nulls,

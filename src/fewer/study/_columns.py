@@ -101,7 +101,7 @@ def instability(which: Answer) -> list[Caution]:
         return []
     return [
         Caution(
-            "mind",
+            "warning",
             "unstable",
             f"The choice of columns is unstable (stability {two_digits(value)} of 1): other rows would give a rather "
             "different list that does about as well. Read it as one good list among many.",

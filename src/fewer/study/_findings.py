@@ -115,12 +115,16 @@ class Rival:
 
 @dataclass(frozen=True)
 class Caution:
-    """Something to be careful about; ``level`` is "grave", "mind" or "note"."""
+    """Something to be careful about; ``level`` is "critical", "warning" or "note".
+
+    A critical one has a ``headline``, a short sentence for the first line.
+    """
 
     level: str
     topic: str
     sentence: str
     evidence: dict[str, Any] = field(default_factory=dict)
+    headline: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The rows and columns that a study works on: what is learnt from, what is left out and why, what ties rows."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,8 @@ class StudyData:
         Columns that are not learnt from, each with the reason.
     classes_left_out : tuple of (str, int)
         Classes with too few rows to learn and to test, each with their number; their rows are left out.
+    times : mapping of str to ndarray of shape (n_rows,)
+        Dates and row numbers among the columns left out, as numbers: they may tell an order of time that is ignored.
     """
 
     dataset: "Dataset"
@@ -48,6 +50,7 @@ class StudyData:
     in_order_of_time: bool = False
     left_out: tuple[tuple[str, str], ...] = ()
     classes_left_out: tuple[tuple[str, int], ...] = ()
+    times: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def is_classification(self) -> bool:
@@ -123,7 +126,23 @@ def study_data(
         in_order_of_time=time is not None,
         left_out=tuple(left_out),
         classes_left_out=rare,
+        times=_times(dataset, dropped),
     )
+
+
+def _times(dataset: "Dataset", names: set[str]) -> dict[str, np.ndarray]:
+    """Those of these columns that hold dates or number the rows, as numbers; none where a value is missing."""
+    found: dict[str, np.ndarray] = {}
+    for place, (name, kind) in enumerate(zip(dataset.columns, dataset.kinds, strict=True)):
+        if name not in names or kind not in ("date", "identifier") or dataset.missing_by_column[place]:
+            continue
+        values: Any = dataset.X[:, place]
+        values = values.toarray().ravel() if dataset.is_sparse else np.asarray(values)
+        if values.dtype.kind == "M":
+            found[name] = values.astype("datetime64[us]").astype(np.float64)
+        elif values.dtype.kind in "iuf":
+            found[name] = values.astype(np.float64)
+    return found
 
 
 def _without_rare_classes(dataset: "Dataset") -> tuple["Dataset", tuple[tuple[str, int], ...]]:
