@@ -10,8 +10,9 @@ scale; with n rows and k different values these rules are tried in order:
    the frequencies; more than 10 values also run from 0 or 1 without a gap (or are equally frequent up to a tenth), and
    beyond 20 values the factor is 2 and each has 5 rows;
 5. more than 10 values: numbers;
-6. frequencies that rise to one peak and fall to a rare largest value (less than 2% of the rows, or fewer than 3), as
-   those of counts do: numbers, if the values start at 0 and are four or more, or are six or more;
+6. frequencies that rise to one peak and fall to a rare largest value (less than 2% of the rows, or fewer than 5, and at
+   most a quarter of the peak), as those of counts do: numbers, if the values start at 0 and are four or more, or are
+   six or more;
 7. all others: classes.
 """
 
@@ -29,7 +30,7 @@ _MOST_CODES = 10
 _MOST_BALANCED_CLASSES = 20
 _MOST_NUMBERED_CLASSES = 100
 _RARE_SHARE = 0.02
-_RARE_ROWS = 3
+_RARE_ROWS = 5
 
 
 class Task(NamedTuple):
@@ -228,4 +229,5 @@ def _fall_like_counts(counts: np.ndarray) -> bool:
     slack = 2 * np.sqrt(counts[1:] + counts[:-1])
     steps = np.diff(counts)
     one_peak = (steps[:peak] >= -slack[:peak]).all() and (steps[peak:] <= slack[peak:]).all()
-    return bool(one_peak and counts[-1] < max(_RARE_SHARE * n, _RARE_ROWS))
+    rare = counts[-1] < max(_RARE_SHARE * n, _RARE_ROWS) and 4 * counts[-1] <= counts.max()
+    return bool(one_peak and rare)
