@@ -35,7 +35,8 @@ def test_a_patient_with_several_rows_is_a_group_and_no_leak(kind):
     assert (found.level, found.values, found.constant_target) == ("critical", 60, True)
     assert found.plain_score > 0.9 > 0.7 > found.grouped_score
     assert description.give_aways == ()
-    assert any(f"--groups {found.column}" in text for text in description.advice)
+    assert any(text.endswith(f"together: --groups {found.column}") for text in description.advice)
+    assert description.advice[-1].endswith(f"fewer study TABLE --target y --groups {found.column}")
     assert not any("--drop" in text and found.column in text for text in description.advice)
 
 

@@ -209,7 +209,11 @@ def _about_kinds(description: Description) -> Iterator[str]:
 def _next_command(description: Description) -> str:
     target = description.target
     if target is not None:
-        return f"See whether fewer columns do: fewer study TABLE --target {shlex.quote(target.name)}"
+        # Rows can be kept together or put in order, not both.
+        tied = [f" --groups {shlex.quote(found.column)}" for found in description.groups]
+        tied += [f" --time {shlex.quote(found.column)}" for found in description.time if found.level == "critical"]
+        option = tied[0] if tied else ""
+        return f"See whether fewer columns do: fewer study TABLE --target {shlex.quote(target.name)}{option}"
     handles = " --handles missing" if description.missing.cells else ""
     handles += " --handles sparse" if description.stored_share is not None else ""
     return f"See which methods fit this table: fewer methods --task unsupervised{handles}"
