@@ -406,10 +406,10 @@ def _sorted_numbers(table: TableRows, positions: list[int]) -> list[int]:
     """Those of these columns of numbers that only rise or only fall from row to row."""
     at = np.searchsorted(table.parts.number_positions, positions)
     n_rows = table.dataset.n_rows
-    for some in (np.arange(min(50, n_rows)), np.arange(n_rows)):
+    for stop in (min(50, n_rows), n_rows):
         if not len(at):
             break
-        steps = np.diff(np.asarray(table.parts.numbers[some][:, at], dtype=np.float64), axis=0)
+        steps = np.diff(np.asarray(table.parts.numbers[:stop][:, at], dtype=np.float64), axis=0)
         at = at[(steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)]
     return [int(j) for j in table.parts.number_positions[at]][:_MOST_TESTED]
 
