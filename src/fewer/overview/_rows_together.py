@@ -124,9 +124,10 @@ class TableRows:
             y = np.unique(y, return_inverse=True)[1]
         return Rows(Z, y, is_classes=self.is_classes)
 
-    def has_others(self, position: int) -> bool:
-        """Whether there is anything to learn from beside this column."""
-        return len(self.numbers) + len(self.labels) > 1
+    @property
+    def n_features(self) -> int:
+        """Number of columns that are learnt from."""
+        return len(self.numbers) + len(self.labels)
 
     def values(self, position: int) -> np.ndarray:
         """A column as numbers from 0 in sorted order (of a label: in the order of the rows); missing values are 0."""
@@ -299,7 +300,7 @@ def _rows_of_values(ranks: np.ndarray) -> np.ndarray:
 
 
 def _group_column(table: TableRows, position: int) -> GroupColumn | None:
-    if not table.has_others(position):
+    if table.n_features < 2:
         return None
     name, values = table.dataset.columns[position], table.values(position)
     identifier = _is_identifier(table, position, values)
@@ -415,8 +416,7 @@ def _sorted_numbers(table: TableRows, positions: list[int]) -> list[int]:
 
 
 def _time_column(table: TableRows, name: str, values: np.ndarray) -> TimeColumn | None:
-    n_features = len(table.numbers) + len(table.labels)
-    if len(values) < _FEWEST_ROWS or not n_features or _NOT_TIME_NAME.search(_words(name)):
+    if len(values) < _FEWEST_ROWS or not table.n_features or _NOT_TIME_NAME.search(_words(name)):
         return None
     if not np.isfinite(values).all() or len(np.unique(values)) < _FEWEST_TIMES:
         return None
