@@ -197,3 +197,52 @@ def test_a_file_with_a_target_of_its_own_says_so_when_another_is_asked_for(tmp_p
 def test_true_and_false_stay_what_they_are():
     y = read_table({"x": [1.5, 2.5, 0.5, 3.5], "ill": [True, False, False, True]}, target="ill").y
     assert (y.dtype, y.tolist()) == (bool, [True, False, False, True])
+
+
+@pytest.mark.parametrize(
+    ("y", "task", "reason"),
+    [
+        (np.arange(150) // 50, "multiclass", "about equally frequent"),
+        (np.repeat([1, 2, 3, 5, 6, 7], [70, 76, 17, 13, 9, 29]), "multiclass", "are few"),
+        (np.repeat([0, 1, 2, 3, 4], [164, 55, 36, 35, 13]), "multiclass", "are few"),
+        (np.repeat([2, 3, 4, 6, 7, 8, 9, 10, 12, 13, 14], 50), "multiclass", "about equally frequent"),
+        (np.repeat(np.arange(10), [89, 130, 110, 80, 45, 25, 12, 6, 2, 1]), "regression", "taken as counts"),
+        (np.repeat([0, 1, 2, 3], [606, 303, 76, 13]), "regression", "taken as counts"),
+        (np.repeat([3, 4, 5, 6, 7, 8], [10, 53, 681, 638, 199, 18]), "regression", "taken as a scale"),
+        (np.repeat([0, 10, 50, 100], 40), "regression", "have gaps"),
+        (
+            np.repeat(np.arange(20, 33), [9, 30, 12, 40, 11, 25, 10, 9, 30, 12, 40, 11, 25]),
+            "regression",
+            "more than 10",
+        ),
+    ],
+)
+def test_whole_numbers_are_classes_counts_or_numbers_for_a_reason_that_is_said(y, task, reason):
+    dataset = read(y)
+    assert dataset.task == task
+    assert reason in dataset.task_reason
+    other = "regression" if task == "multiclass" else "classification"
+    assert f"--task {other}" in dataset.task_reason
+    assert f"task={other}" in dataset.summary()
+    assert dataset.take(np.arange(4)).task_reason == dataset.task_reason
+
+
+def test_small_samples_of_counts_are_no_classes():
+    tasks = [read(np.random.default_rng(seed).poisson(2.0, size=100)).task for seed in range(20)]
+    assert tasks.count("regression") >= 18
+
+
+def test_a_target_that_counts_is_marked():
+    rng = np.random.default_rng(0)
+    assert read(rng.poisson(3.0, size=200)).is_counts
+    assert read(1 + rng.poisson(40.0, size=300) * rng.integers(0, 2, size=300)).task == "regression"
+    assert not read(rng.normal(size=200)).is_counts
+    assert not read(np.round(rng.uniform(2e4, 9e4, size=200))).is_counts
+    assert not read(["a", "b"] * 5).is_counts
+    assert not read([1, 2, 3] * 50).is_counts
+
+
+def test_what_was_asked_for_and_what_is_plain_has_no_option_to_change_it():
+    assert read([1, 2, 3] * 5, task="regression").task_reason == "as asked"
+    for y in (["a", "b"] * 5, [1, 2] * 5, RNG.normal(size=20)):
+        assert "--task" not in read(y).task_reason

@@ -3,19 +3,26 @@
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
+from fewer.datasets import make_drift, make_leak, make_rows_per_patient
 from fewer.io import Dataset
+from fewer.overview import describe
+from fewer.overview._description import DuplicateRows
 from fewer.study import study_data
 from fewer.study._cautions import (
     _classes,
     _classes_left_out,
+    _giveaways,
+    _groups_ignored,
     _holes,
     _left_out,
     _repeated_columns,
     _repeated_rows,
     _rows,
+    _time_ignored,
     hubness,
     telling_holes,
 )
@@ -98,9 +105,9 @@ def test_groups_of_equal_columns_are_counted():
 
 
 def test_rows_that_repeat_are_no_matter_where_groups_keep_them_together():
-    description = SimpleNamespace(duplicate_rows=SimpleNamespace(repeats=3))
+    description = SimpleNamespace(rows=60, duplicate_rows=DuplicateRows(3, 0, (), level="warning"))
     (found,) = _repeated_rows(description, grouped=False)
-    assert found["sentence"].startswith("3 rows repeat earlier ones.")
+    assert found["sentence"].startswith("3 of 60 rows repeat earlier ones.")
     assert _repeated_rows(description, grouped=True) == []
 
 
@@ -120,3 +127,49 @@ def test_holes_are_told_where_there_are_some():
     ):
         (found,) = _holes(Dataset.from_frame(columns | {"state": np.arange(40) // 20}, target="state"), "median")
         assert found["sentence"].endswith(said)
+
+
+def test_an_identifier_of_groups_is_critical_and_is_to_be_given_as_groups():
+    data = study_data(make_rows_per_patient(random_state=0).to_dataset())
+    description = describe(data.dataset, times=data.times)
+    (found,) = _groups_ignored(description)
+    assert (found["level"], found["evidence"]["option"]) == ("critical", "--groups patient")
+    assert found["headline"].startswith("Rows of one patient are in different folds, so scores are too good (a quick")
+    assert found["headline"].endswith(": run the study again with --groups patient.")
+    plain, grouped = found["evidence"]["plain_score"], found["evidence"]["grouped_score"]
+    assert plain > 0.9 > 0.7 > grouped
+    assert f"{plain:.3f} with random folds, {grouped:.3f} with" in found["sentence"]
+    assert _giveaways(description) == []
+
+
+@pytest.mark.parametrize("kind", ["date", "numbered rows"])
+def test_time_is_found_in_columns_that_the_study_has_left_out(kind):
+    problem = make_drift(n_samples=300, random_state=0)
+    table = dict(zip(problem.columns, problem.X.T, strict=True))
+    days = table.pop("day").astype(int)
+    values = np.datetime64("2020-01-01") + days if kind == "date" else days
+    data = study_data(Dataset.from_frame(pl.DataFrame(table | {"when": values}), target=problem.y))
+    assert "when" not in data.dataset.columns
+    (found,) = _time_ignored(describe(data.dataset, times=data.times))
+    assert (found["level"], found["evidence"]["option"]) == ("critical", "--time when")
+    assert found["headline"].endswith(": run the study again with --time when.")
+    assert found["evidence"]["plain_score"] > found["evidence"]["ordered_score"] + 0.1
+
+
+def test_a_leak_has_a_headline_with_its_score():
+    problem = make_leak(random_state=0)
+    (found,) = _giveaways(describe(problem.to_dataset()))
+    assert found["level"] == "critical"
+    assert found["headline"] == (
+        f"x{problem.truth['leak'] + 1} alone predicts the target almost perfectly (balanced accuracy 1.000): "
+        "check whether it is known before the outcome."
+    )
+
+
+def test_two_copies_of_many_rows_are_a_note():
+    rng = np.random.default_rng(0)
+    rows = np.r_[np.arange(1425), 0, 1]
+    table = Dataset.from_frame(rng.normal(size=(1425, 5))[rows], target=rng.permutation(np.arange(1425) % 2)[rows])
+    (found,) = _repeated_rows(describe(table), grouped=False)
+    assert (found["level"], found["headline"]) == ("note", "")
+    assert found["sentence"].startswith("2 of 1,427 rows repeat earlier ones.")

@@ -111,7 +111,7 @@ def test_a_give_away_comes_first_among_the_cautions(studied, make_table):
     X = np.column_stack([table.X, np.where(table.y == "ill", 3.0, 7.0) + 1e-3 * np.arange(80)])
     spoilt = Dataset(X, (*table.columns, "outcome"), (*table.kinds, "numeric"), table.y, "state", "binary")
     findings = studied(spoilt, n_permutations=0)
-    assert findings.cautions[0].topic == "give-away"
+    assert findings.cautions[0].topic == "target leakage"
     assert "outcome" in findings.cautions[0].sentence
 
 
@@ -160,10 +160,12 @@ def test_of_a_rare_class_the_advice_is_one_that_is_not_followed_yet(studied, mak
     assert advice in next(caution.sentence for caution in findings.cautions if caution.topic == "imbalance")
 
 
-def test_repeated_rows_are_critical(studied, make_table):
-    table = make_table(n_rows=40)
-    findings = studied(table.take(np.r_[np.arange(40), np.arange(10)]), n_permutations=0)
-    assert any(caution.topic == "repeated rows" and caution.level == "critical" for caution in findings.cautions)
+def test_repeated_rows_are_critical_where_they_change_the_score(studied, make_table):
+    table = make_table(n_rows=40, shift=0.3)
+    for copies, level in ((40, "critical"), (2, "warning")):
+        findings = studied(table.take(np.r_[np.arange(40), np.arange(copies)]), n_permutations=0)
+        (found,) = (caution for caution in findings.cautions if caution.topic == "repeated rows")
+        assert (found.level, bool(found.headline)) == (level, level == "critical")
 
 
 def test_sparse_tables_stay_sparse_and_are_studied(studied):

@@ -4,8 +4,8 @@ Real data, by name: :func:`load` gives a :class:`fewer.io.Dataset`, :func:`avail
 scikit-learn are always there; the others are read from the files of the packages in the extra ``data``, which are
 never imported.
 
-Synthetic problems, each from a paper: ``make_NAME(n_samples, ..., random_state) -> Problem(X, y, truth)``. They are all
-made in one style:
+Synthetic problems, each from a paper or with one known pitfall: ``make_NAME(n_samples, ..., random_state)`` gives a
+``Problem(X, y, truth)``. They are all made in one style:
 
 - The name says what is in the data (``make_independent_sources``), not which method it is for. The module starts with
   the formula of the model that draws it.
@@ -32,6 +32,14 @@ if TYPE_CHECKING:
     from fewer.datasets._independent_sources import make_independent_sources
     from fewer.datasets._load import available, load
     from fewer.datasets._permuted_clusters import make_permuted_clusters
+    from fewer.datasets._pitfalls import (
+        make_counts,
+        make_drift,
+        make_leak,
+        make_planted,
+        make_rare_class,
+        make_rows_per_patient,
+    )
     from fewer.datasets._problem import Problem
     from fewer.datasets._record import Record
     from fewer.datasets._simple_relevance import make_simple_relevance
@@ -49,6 +57,8 @@ __all__ = [
     "Record",
     "available",
     "load",
+    "make_counts",
+    "make_drift",
     "make_five_classes",
     "make_four_gaussians",
     "make_friedman_classes",
@@ -56,7 +66,11 @@ __all__ = [
     "make_gaussian_design",
     "make_gene_blocks",
     "make_independent_sources",
+    "make_leak",
     "make_permuted_clusters",
+    "make_planted",
+    "make_rare_class",
+    "make_rows_per_patient",
     "make_simple_relevance",
     "make_sparsified_gaussian",
     "make_subspace_clusters",

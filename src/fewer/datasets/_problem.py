@@ -24,6 +24,8 @@ class Problem:
         The target, when there is one.
     truth : dict
         What a method should recover, each part under its name.
+    columns : tuple of str, default=None
+        Names of the columns; by default ``x1``, ``x2`` and so on.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class Problem:
     X: Any
     y: np.ndarray | None
     truth: dict[str, Any]
+    columns: tuple[str, ...] | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.X, self.y, self.truth))
@@ -57,7 +60,7 @@ class Problem:
         Returns
         -------
         dataset : fewer.io.Dataset
-            Columns ``x1``, ``x2`` and so on; the target, if any, is called ``y``.
+            With the problem's names of columns; the target, if any, is called ``y``.
 
         Examples
         --------
@@ -69,8 +72,8 @@ class Problem:
 
         from fewer.io import read_table
 
+        names = self.columns or tuple(f"x{number}" for number in range(1, self.X.shape[1] + 1))
         dataset = read_table(self.X, target=self.y)
-        names = tuple(f"x{number}" for number in range(1, self.X.shape[1] + 1))
         return replace(dataset, columns=names, target=None if self.y is None else "y", source="synthetic problem")
 
 

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from fewer.io._errors import TableError, shortened, unknown_column
 from fewer.io._frame import DEFAULT_MISSING
 from fewer.io._kinds import KINDS
-from fewer.io._target import TASKS
+from fewer.io._target import TASKS, is_counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,6 +39,8 @@ class Dataset:
         What the target asks for; "none" without a target.
     source : str
         What a person would call where the table came from.
+    task_reason : str
+        Why the target was taken for this task, and the option that changes it.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Dataset:
     target: str | None = None
     task: str = "none"
     source: str = "memory"
+    task_reason: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -155,6 +158,11 @@ class Dataset:
     def classes(self) -> np.ndarray | None:
         """The labels in ``y``, sorted; None when the target is a number or there is none."""
         return np.unique(self.y) if self.y is not None and self.task in ("binary", "multiclass") else None
+
+    @cached_property
+    def is_counts(self) -> bool:
+        """Whether the target is a number that may count something: whole, and from 0 or 1 on."""
+        return self.y is not None and self.task == "regression" and is_counts(self.y)
 
     @cached_property
     def missing(self) -> Any:

@@ -52,9 +52,9 @@ def read_table(
     missing_values : iterable, default=DEFAULT_MISSING
         What marks a missing value; spaces around it do not count. Numbers (-999) mark numbers as well.
     task : {"auto", "binary", "multiclass", "classification", "regression", "none"}, default="auto"
-        What the target asks for. "auto": strings, booleans and categories are classes; so are whole numbers of which
-        there are at most 20 different ones, each seen twice or more on average, or at most 100 that run without a gap
-        from 0 or 1 and are seen about equally often; all other numbers make a regression. "none": read no target.
+        What the target asks for. "auto": strings, booleans and categories are classes; so are whole numbers that are
+        two, about equally frequent, or few without looking like counts; all other numbers make a regression.
+        ``task_reason`` of the result says why. "none": read no target.
     kinds : mapping of str to str, optional
         Kinds (of ``fewer.io.KINDS``) for columns whose kind was found otherwise than you want.
     missing_target : {"drop", "error"}, default="drop"

@@ -41,6 +41,8 @@ def _facts(dataset: Dataset) -> list[tuple[str, str]]:
     if infinite := _infinite_columns(dataset):
         facts.append(("infinite", f"values in {_count(infinite, 'column')}; most methods refuse these"))
     facts.append(("target", _target_line(dataset)))
+    if "--task" in dataset.task_reason:  # where it could be taken otherwise
+        facts.append(("task", dataset.task_reason.replace("--task ", "task=")))
     return facts
 
 

@@ -1,6 +1,22 @@
-"""What the target asks for: a class of two, of many, or a number."""
+"""What the target asks for: a class of two, of many, or a number.
 
-from typing import Any
+Words and booleans are classes, numbers with a fraction are numbers. Whole numbers may be codes of classes, counts, or a
+scale; with n rows and k different values these rules are tried in order:
+
+1. two values: two classes;
+2. more than 100 values, or fewer than two rows for each value on average: numbers;
+3. values with large gaps (a range of more than 2 k): numbers;
+4. values that are about equally frequent, as those of numbered classes are: classes. At most a factor of 3 lies between
+   the frequencies; more than 10 values also run from 0 or 1 without a gap (or are equally frequent up to a tenth), and
+   beyond 20 values the factor is 2 and each has 5 rows;
+5. more than 10 values: numbers;
+6. frequencies that rise to one peak and fall to a rare largest value (less than 2% of the rows, or fewer than 5, and at
+   most a quarter of the peak), as those of counts do: numbers, if the values start at 0 and are four or more, or are
+   six or more;
+7. all others: classes.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -10,8 +26,18 @@ from fewer.io._memory import unmasked
 from fewer.io._pandas import is_pandas, series_from_pandas
 
 TASKS = ("binary", "multiclass", "regression", "none")
-_MOST_INTEGER_CLASSES = 20
+_MOST_CODES = 10
+_MOST_BALANCED_CLASSES = 20
 _MOST_NUMBERED_CLASSES = 100
+_RARE_SHARE = 0.02
+_RARE_ROWS = 5
+
+
+class Task(NamedTuple):
+    """A task, and why it was taken."""
+
+    name: str
+    reason: str
 
 
 def target_array(values: Any, source: str, name: str) -> np.ndarray:
@@ -90,13 +116,8 @@ def missing_in(y: np.ndarray) -> np.ndarray:
     return np.zeros(len(y), dtype=bool)
 
 
-def task_of(y: np.ndarray, source: str, name: str, asked: str = "auto") -> str:
-    """Task that a complete target sets.
-
-    Strings, booleans and categories are classes. Whole numbers are classes when there are at most 20 different ones and
-    each is seen twice or more on average, or at most 100 that run without a gap from 0 or 1 and are seen about equally
-    often, as numbered classes are; all other numbers make a regression. A single value is an error.
-    """
+def task_of(y: np.ndarray, source: str, name: str, asked: str = "auto") -> Task:
+    """Task that a complete target sets, by the rules of this module, and why; a single value is an error."""
     distinct = np.unique(y)
     if len(distinct) < 2:
         only = f" It is {distinct[0]!r} everywhere." if len(distinct) else ""
@@ -106,13 +127,15 @@ def task_of(y: np.ndarray, source: str, name: str, asked: str = "auto") -> str:
         )
     is_number = y.dtype.kind in "iuf"
     if asked == "auto":
-        return "regression" if is_number and not _whole_numbers_as_classes(y, distinct) else _classification(distinct)
+        if not is_number:
+            return Task(_classification(distinct), "words or booleans are classes")
+        return _task_of_numbers(y)
     if asked == "regression":
         if y.dtype == object:
             raise TableError(
                 f"{source}: task='regression' needs a target of numbers, but {name!r} holds {shortened(distinct, 4)}."
             )
-        return asked
+        return Task(asked, "as asked")
     if asked == "binary" and len(distinct) != 2:
         raise TableError(
             f"{source}: task='binary' needs a target of two classes, but {name!r} has {len(distinct)}: "
@@ -120,7 +143,7 @@ def task_of(y: np.ndarray, source: str, name: str, asked: str = "auto") -> str:
         )
     if asked == "multiclass" and len(distinct) == 2:
         raise TableError(f"{source}: the target {name!r} has two classes only. Use task='binary' or leave task='auto'.")
-    return _classification(distinct)
+    return Task(_classification(distinct), "as asked")
 
 
 def checked_task(task: str) -> str:
@@ -135,12 +158,76 @@ def _classification(distinct: np.ndarray) -> str:
     return "binary" if len(distinct) == 2 else "multiclass"
 
 
-def _whole_numbers_as_classes(y: np.ndarray, distinct: np.ndarray) -> bool:
-    whole = y.dtype.kind != "f" or bool(np.all(np.isfinite(distinct)) and np.all(distinct == np.rint(distinct)))
-    if not whole or len(distinct) > _MOST_NUMBERED_CLASSES:
+def is_counts(y: np.ndarray) -> bool:
+    """Whether a target of numbers may count something: whole numbers from 0 or 1 on, most of the small ones seen.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Numbers.
+
+    Returns
+    -------
+    counts : bool
+        True for a target that a Poisson score suits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.io._target import is_counts
+    >>> is_counts(np.array([0, 1, 0, 3, 2, 1, 9])), is_counts(np.array([0, 1200, 45000])), is_counts(np.array([0.5, 1]))
+    (True, False, False)
+    """
+    if y.dtype.kind not in "iuf" or not len(y) or not _are_whole(y) or y.min() not in (0, 1):
         return False
-    if len(distinct) <= _MOST_INTEGER_CLASSES:
-        return 2 * len(distinct) <= len(y)
-    counts = np.unique(y, return_counts=True)[1]
-    numbered = distinct[0] in (0, 1) and distinct[-1] - distinct[0] == len(distinct) - 1
-    return bool(numbered and counts.min() >= 5 and counts.max() <= 2 * counts.min())
+    middle = np.median(y)
+    return bool(2 * len(np.unique(y[y <= middle])) >= middle - y.min() + 1)
+
+
+def _are_whole(y: np.ndarray) -> bool:
+    return y.dtype.kind != "f" or bool(np.all(np.isfinite(y)) and np.all(y == np.rint(y)))
+
+
+def _task_of_numbers(y: np.ndarray) -> Task:
+    """The rules of this module for numbers."""
+    values, counts = np.unique(y, return_counts=True)
+    n_values, lowest, highest = len(values), values[0], values[-1]
+    if not _are_whole(y):
+        return Task("regression", "numbers with a fraction or infinite ones")
+    span, between = float(highest) - float(lowest), f"{n_values:,} whole numbers from {lowest:.0f} to {highest:.0f}"
+    if n_values == 2 and len(y) >= 4:
+        return Task("binary", "two different whole numbers are two classes")
+    numbers, classes = "; --task classification makes them classes", "; --task regression makes them numbers"
+    if n_values > _MOST_NUMBERED_CLASSES or 2 * n_values > len(y):
+        return Task("regression", f"{between} are too many for classes")
+    if span + 1 > 2 * n_values:
+        return Task("regression", f"{between} have gaps, so they are taken as numbers{numbers}")
+    if _are_equally_frequent(values, counts):
+        return Task("multiclass", f"{between}, about equally frequent, are taken as classes{classes}")
+    if n_values > _MOST_CODES:
+        return Task("regression", f"{between} are taken as numbers, being more than {_MOST_CODES}{numbers}")
+    if _fall_like_counts(counts) and (n_values >= 6 or (lowest == 0 and n_values >= 4)):
+        what = "counts" if lowest in (0, 1) else "a scale"
+        return Task("regression", f"{between}, the highest of them rare, are taken as {what}{numbers}")
+    return Task("multiclass", f"{between} are few, so they are taken as classes{classes}")
+
+
+def _are_equally_frequent(values: np.ndarray, counts: np.ndarray) -> bool:
+    """As classes are: many values also run from 0 or 1 without a gap, or are equally frequent."""
+    ratio = counts.max() / counts.min()
+    if len(values) <= _MOST_CODES:
+        return bool(ratio <= 3)
+    numbered = values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1
+    if len(values) <= _MOST_BALANCED_CLASSES:
+        return bool(counts.min() >= 2 and ratio <= (3 if numbered else 1.1))
+    return bool(numbered and counts.min() >= 5 and ratio <= 2)
+
+
+def _fall_like_counts(counts: np.ndarray) -> bool:
+    """Whether frequencies rise to one peak and fall to a rare last one, up to what chance does to each."""
+    n, peak = counts.sum(), int(counts.argmax())
+    slack = 2 * np.sqrt(counts[1:] + counts[:-1])
+    steps = np.diff(counts)
+    one_peak = (steps[:peak] >= -slack[:peak]).all() and (steps[peak:] <= slack[peak:]).all()
+    rare = counts[-1] < max(_RARE_SHARE * n, _RARE_ROWS) and 4 * counts[-1] <= counts.max()
+    return bool(one_peak and rare)

@@ -18,6 +18,8 @@ def advice_for(description: Description) -> tuple[str, ...]:
     """Sentences for a reader who has seen the table for the first time, the most pressing first."""
     return (
         *_about_commas(description),
+        *_about_groups(description),
+        *_about_time(description),
         *_about_target(description),
         *_about_give_aways(description),
         *_about_columns(description),
@@ -93,6 +95,30 @@ def _about_distribution(target: Target) -> Iterator[str]:
         )
 
 
+def _about_groups(description: Description) -> Iterator[str]:
+    for found in description.groups[:1]:
+        scores = _both_ways(found.measure, found.plain_score, found.grouped_score, "folds that keep them together")
+        yield (
+            f"{found.column} names {found.values:,} groups of rows that resemble each other, {found.rows_of_value:.3g} "
+            f"rows in each.{scores} Keep the rows of a group together: --groups {shlex.quote(found.column)}"
+        )
+
+
+def _about_time(description: Description) -> Iterator[str]:
+    for found in description.time:
+        scores = _both_ways(found.measure, found.plain_score, found.ordered_score, "earlier rows only")
+        yield (
+            f"{found.column} puts the rows in the order of time.{scores} If later rows are to be predicted from "
+            f"earlier ones: --time {shlex.quote(found.column)}"
+        )
+
+
+def _both_ways(measure: str | None, plain: float | None, kept: float | None, how: str) -> str:
+    if measure is None:
+        return ""
+    return f" A quick learner reaches {measure} {plain:.3f} with random folds, {kept:.3f} with {how}."
+
+
 def _about_give_aways(description: Description) -> Iterator[str]:
     names = [found.column for found in description.give_aways]
     if len(names) == 1:
@@ -154,7 +180,8 @@ def _about_rows(description: Description) -> Iterator[str]:
     if rows.repeats:
         yield (
             f"{_count(rows.repeats, 'row repeats', 'rows repeat')} an earlier one. If they are the same measurement, "
-            "leave them out: a row in training and in test flatters every score."
+            "leave them out: a row in training and in test makes every score too good."
+            + _both_ways(rows.measure, rows.plain_score, rows.grouped_score, "folds that keep equal rows together")
         )
     if rows.contradicting:
         yield (
@@ -182,7 +209,11 @@ def _about_kinds(description: Description) -> Iterator[str]:
 def _next_command(description: Description) -> str:
     target = description.target
     if target is not None:
-        return f"See whether fewer columns do: fewer study TABLE --target {shlex.quote(target.name)}"
+        # Rows can be kept together or put in order, not both.
+        tied = [f" --groups {shlex.quote(found.column)}" for found in description.groups]
+        tied += [f" --time {shlex.quote(found.column)}" for found in description.time if found.level == "critical"]
+        option = tied[0] if tied else ""
+        return f"See whether fewer columns do: fewer study TABLE --target {shlex.quote(target.name)}{option}"
     handles = " --handles missing" if description.missing.cells else ""
     handles += " --handles sparse" if description.stored_share is not None else ""
     return f"See which methods fit this table: fewer methods --task unsupervised{handles}"

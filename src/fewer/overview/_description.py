@@ -79,12 +79,18 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be predicted: classes (the most frequent first), or a distribution."""
+    """What is to be predicted: classes (the most frequent first), or a distribution.
+
+    ``reason`` says why it was taken so, and which option changes it; ``is_counts``, whether the numbers may count
+    something.
+    """
 
     name: str
     task: str
     classes: tuple[ClassCount, ...]
     distribution: Distribution | None
+    reason: str = ""
+    is_counts: bool = False
 
     @property
     def rarest(self) -> ClassCount | None:
@@ -97,7 +103,7 @@ class GiveAway:
     """A column that alone predicts the target almost perfectly.
 
     ``by`` says whether its values do so or only which of its cells are missing; ``known`` is the share of rows where
-    the column is not missing.
+    the column is not missing. ``level`` is "critical", or "warning" where the other columns predict it as well.
     """
 
     column: str
@@ -105,6 +111,7 @@ class GiveAway:
     measure: str
     by: str
     known: float
+    level: str = "critical"
 
 
 @dataclass(frozen=True)
@@ -112,12 +119,66 @@ class DuplicateRows:
     """Rows that repeat an earlier one in all columns but identifiers, the target left aside.
 
     ``contradicting`` counts the rows whose equals have another target. ``examples`` lists some sets of equal rows,
-    counted from 1, those with contradicting targets first.
+    counted from 1, those with contradicting targets first. ``level`` is "critical" when more than 5% of the rows are
+    repeats and random folds score higher than folds that keep equal rows together, "warning" above 1% of the rows, else
+    "note"; the scores are there where they were computed.
     """
 
     repeats: int
     contradicting: int
     examples: tuple[tuple[int, ...], ...]
+    level: str = "note"
+    measure: str | None = None
+    plain_score: float | None = None
+    grouped_score: float | None = None
+
+
+@dataclass(frozen=True)
+class GroupColumn:
+    """A column that names groups of rows that resemble each other, such as the rows of one patient.
+
+    ``resemblance`` is the share of the rows whose nearest neighbour has the same value, ``chance`` what it would be
+    among rows with the same target. ``constant_target`` says whether the target is nearly constant within a value. The
+    scores are those of a quick learner with random folds and with folds that keep the rows of a value together.
+    """
+
+    column: str
+    values: int
+    rows_of_value: float
+    resemblance: float
+    chance: float
+    constant_target: bool
+    measure: str | None
+    plain_score: float | None
+    grouped_score: float | None
+    level: str
+
+    @property
+    def gap(self) -> float:
+        """How much random folds flatter the score."""
+        return (self.plain_score or 0.0) - (self.grouped_score or 0.0)
+
+
+@dataclass(frozen=True)
+class TimeColumn:
+    """A column that puts the rows in the order of time.
+
+    ``resemblance`` is the mean distance in time to the nearest neighbour, over that to rows with the same target. The
+    scores are those of a quick learner that learns from random rows, and from as many earlier rows only.
+    """
+
+    column: str
+    is_sorted: bool
+    resemblance: float
+    measure: str | None
+    plain_score: float | None
+    ordered_score: float | None
+    level: str
+
+    @property
+    def gap(self) -> float:
+        """How much random folds flatter the score."""
+        return (self.plain_score or 0.0) - (self.ordered_score or 0.0)
 
 
 @dataclass(frozen=True)
@@ -158,6 +219,10 @@ class Description:
         False without a target, and when there are too few rows to tell a give-away from luck.
     duplicate_rows : DuplicateRows
         Rows that repeat earlier ones.
+    groups : tuple of GroupColumn
+        Columns that name groups of rows that resemble each other, the most harmful first.
+    time : tuple of TimeColumn
+        The column that puts the rows in the order of time, if there is one.
     columns_to_drop : tuple of str
         Columns that a study loses nothing by: constants, all but one of each group of exact or near duplicates,
         identifiers.
@@ -192,6 +257,8 @@ class Description:
     give_aways: tuple[GiveAway, ...]
     give_aways_checked: bool
     duplicate_rows: DuplicateRows
+    groups: tuple[GroupColumn, ...] = ()
+    time: tuple[TimeColumn, ...] = ()
     advice: tuple[str, ...] = ()
 
     @property

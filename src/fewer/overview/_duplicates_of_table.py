@@ -44,12 +44,16 @@ def near_duplicates(dataset: Dataset, parts: Parts, duplicates: list[list[int]])
     return tuple(groups)
 
 
-def duplicate_rows(dataset: Dataset, parts: Parts) -> DuplicateRows:
-    """Rows that repeat an earlier one, identifiers aside, and those among them whose targets contradict each other."""
-    first = first_equal_rows(
+def equal_rows(dataset: Dataset, parts: Parts) -> np.ndarray:
+    """For each row the number of the first one that equals it, identifiers aside."""
+    return first_equal_rows(
         (parts.numbers, _telling(dataset, parts.number_positions)),
         (parts.labels, _telling(dataset, parts.label_positions)),
     )
+
+
+def duplicate_rows(dataset: Dataset, first: np.ndarray) -> DuplicateRows:
+    """Rows that repeat an earlier one, and those among them whose targets contradict each other."""
     repeats = np.flatnonzero(first != np.arange(dataset.n_rows))
     if not len(repeats):
         return DuplicateRows(0, 0, ())

@@ -97,11 +97,11 @@ def target_of(dataset: Dataset) -> Target | None:
         return None
     name = dataset.target or "target"
     if dataset.task == "regression":
-        return Target(name, dataset.task, (), distribution_of(y))
+        return Target(name, dataset.task, (), distribution_of(y), dataset.task_reason, dataset.is_counts)
     labels, counts = np.unique(y, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     classes = tuple(ClassCount(plain_value(labels[k]), int(counts[k]), float(counts[k] / len(y))) for k in order)
-    return Target(name, dataset.task, classes, None)
+    return Target(name, dataset.task, classes, None, dataset.task_reason)
 
 
 def distribution_of(y: np.ndarray) -> Distribution:

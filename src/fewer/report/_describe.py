@@ -71,8 +71,23 @@ def _sections(description: "Description", bar: str) -> Iterator[Section]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in description.kinds.items())
     yield "Columns", [Text(kinds or "none")]
     if description.target is not None:
-        yield _target(description.target, bar)
-    parts = (_give_aways, _missing, _constants, _duplicates, _near_duplicates, _identifiers, _commas, _infinite, _rows)
+        title, lines = _target(description.target, bar)
+        reason = description.target.reason
+        # Only where it could have been taken otherwise.
+        yield title, [Text(f"{reason[0].upper()}{reason[1:]}."), *lines] if "--task" in reason else lines
+    parts = (
+        _groups,
+        _time,
+        _give_aways,
+        _missing,
+        _constants,
+        _duplicates,
+        _near_duplicates,
+        _identifiers,
+        _commas,
+        _infinite,
+        _rows,
+    )
     for part in parts:
         section = part(description)
         if section is not None:
@@ -105,6 +120,26 @@ def _target(target: Any, bar: str) -> Section:
         counts = f"from {_count(fewest, 'row')} to {most:,}" if fewest < most else f"{_count(most, 'row')} each"
         lines.append(Text(f"and {len(rest):,} more classes, {counts}"))
     return f"Target {_shown(target.name)}: {target.task}, {len(target.classes):,} classes", lines
+
+
+def _groups(description: "Description") -> Section | None:
+    if not description.groups:
+        return None
+    table = _table("column", "groups", "rows in each", "nearest row is of the group", "by chance", justify="right")
+    for item in description.groups[:_ROWS_OF_A_LIST]:
+        figures = (f"{item.values:,}", f"{item.rows_of_value:.1f}", _percent(item.resemblance), _percent(item.chance))
+        table.add_row(Text(_shown(item.column)), *figures)
+    level = description.groups[0].level
+    lines = [table, *_and_more(len(description.groups) - _ROWS_OF_A_LIST, "column")]
+    return f"Columns that name groups of rows ({level})", lines
+
+
+def _time(description: "Description") -> Section | None:
+    if not description.time:
+        return None
+    (item,) = description.time
+    order = "the rows are sorted by it" if item.is_sorted else "the rows are not sorted by it"
+    return f"Order of time ({item.level})", [Text(f"{_shown(item.column)}: {order}")]
 
 
 def _give_aways(description: "Description") -> Section | None:

@@ -1,5 +1,6 @@
 """What to be careful about: signs in the table and in the scores that a figure may mean less than it seems."""
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,9 +31,12 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
     from fewer.overview import describe
 
     dataset = bench.data.dataset
-    description = describe(decoded(dataset))
+    tied = bench.data.groups is not None or bench.data.in_order_of_time
+    description = describe(decoded(dataset), times=bench.data.times)
     found = [
         *_giveaways(description),
+        *([] if tied else _groups_ignored(description)),
+        *([] if tied else _time_ignored(description)),
         *_failures(scores),
         *_rows(dataset, scores),
         *_classes_left_out(bench),
@@ -46,25 +50,101 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
     return {"cautions": found}
 
 
-def caution(level: str, topic: str, sentence: str, **evidence: Any) -> dict[str, Any]:
-    """One caution as plain data."""
-    return {"level": level, "topic": topic, "sentence": sentence, "evidence": evidence}
+def caution(level: str, topic: str, sentence: str, *, headline: str = "", **evidence: Any) -> dict[str, Any]:
+    """One caution as plain data; a critical one has a short sentence for the first line of the findings."""
+    return {"level": level, "topic": topic, "sentence": sentence, "evidence": evidence, "headline": headline}
 
 
 def _giveaways(description: "Description") -> list[dict[str, Any]]:
-    if not description.give_aways:
+    found = description.give_aways
+    if not found:
         return []
-    names = [each.column for each in description.give_aways]
+    names, one, level = [each.column for each in found], len(found) == 1, found[0].level
+    shown = f"{listed(names)} alone {'predicts' if one else 'predict'} the target almost perfectly"
+    if level == "warning":
+        sentence = f"{shown}, and so do the other columns: the target is easy to predict."
+        return [caution(level, "target leakage", sentence, columns=names)]
+    best = found[0]
+    more = f", and so do {len(found) - 1:,} more columns" if not one else ""
     return [
         caution(
-            "critical",
-            "give-away",
-            f"{listed(names)} alone {'predicts' if len(names) == 1 else 'predict'} the target almost perfectly. If "
-            f"{'it is' if len(names) == 1 else 'they are'} known only after the outcome, the study means nothing: "
-            f"leave {'it' if len(names) == 1 else 'them'} out and run it again.",
+            level,
+            "target leakage",
+            f"{shown}. If {'it is' if one else 'they are'} known only after the outcome, the study means nothing: "
+            f"leave {'it' if one else 'them'} out and run it again.",
+            headline=f"{best.column} alone predicts the target almost perfectly ({best.measure} {best.score:.3f})"
+            f"{more}: check whether {'it is' if one else 'they are'} known before the outcome.",
             columns=names,
+            score=best.score,
+            measure=best.measure,
         )
     ]
+
+
+def _groups_ignored(description: "Description") -> list[dict[str, Any]]:
+    """That rows of one patient, or the like, come into different folds."""
+    if not description.groups:
+        return []
+    found = description.groups[0]
+    option = f"--groups {shlex.quote(found.column)}"
+    scores = _both_ways(found.measure, found.plain_score, found.grouped_score, "folds that keep its rows together")
+    return [
+        caution(
+            found.level,
+            "groups ignored",
+            f"{found.column} names {found.values:,} groups of rows, and rows of a group resemble each other: the "
+            f"nearest row is of the same group in {found.resemblance:.0%} of the rows ({found.chance:.0%} by chance)."
+            f"{scores} Where new rows are of other groups, run the study with {option}; to leave "
+            "the column out does not help.",
+            headline=_too_good(found.level, f"Rows of one {found.column} are in different folds", scores, option),
+            column=found.column,
+            option=option,
+            resemblance=found.resemblance,
+            chance=found.chance,
+            measure=found.measure,
+            plain_score=found.plain_score,
+            grouped_score=found.grouped_score,
+        )
+    ]
+
+
+def _time_ignored(description: "Description") -> list[dict[str, Any]]:
+    """That rows are predicted from later ones."""
+    if not description.time:
+        return []
+    found = description.time[0]
+    option = f"--time {shlex.quote(found.column)}"
+    scores = _both_ways(found.measure, found.plain_score, found.ordered_score, "earlier rows only")
+    return [
+        caution(
+            found.level,
+            "time ignored",
+            f"{found.column} puts the rows in the order of time, and random folds predict rows from later ones."
+            f"{scores} Where later rows are to be predicted from earlier ones, run the study with {option}.",
+            headline=_too_good(found.level, "Rows are predicted from later ones", scores, option),
+            column=found.column,
+            option=option,
+            measure=found.measure,
+            plain_score=found.plain_score,
+            ordered_score=found.ordered_score,
+        )
+    ]
+
+
+def _both_ways(measure: str | None, plain: float | None, kept: float | None, how: str) -> str:
+    """The scores of a quick learner with random folds and with others, as a sentence."""
+    if measure is None:
+        return ""
+    return f" A quick learner has {measure} {plain:.3f} with random folds, {kept:.3f} with {how}."
+
+
+def _too_good(level: str, why: str, scores: str, option: str = "") -> str:
+    """The sentence for the first line, if it is critical."""
+    if level != "critical":
+        return ""
+    cure = f"run the study again with {option}" if option else "remove the copies"
+    shown = f" (a{scores[2:-1]})" if scores else ""
+    return f"{why}, so scores are too good{shown}: {cure}."
 
 
 def _failures(scores: AllScores) -> list[dict[str, Any]]:
@@ -79,7 +159,7 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
     if n < _FEW_ROWS:
         return [
             caution(
-                "critical",
+                "warning",
                 "few rows",
                 f"There are {n} rows only. One row more or less in a fold changes every figure; take them as a hint.",
                 rows=n,
@@ -139,16 +219,23 @@ def _classes(dataset: "Dataset", scoring: str) -> list[dict[str, Any]]:
 
 
 def _repeated_rows(description: "Description", *, grouped: bool) -> list[dict[str, Any]]:
-    n = description.duplicate_rows.repeats
-    if not n or grouped:
+    rows = description.duplicate_rows
+    if not rows.repeats or grouped:
         return []
+    scores = _both_ways(rows.measure, rows.plain_score, rows.grouped_score, "folds that keep equal rows together")
+    count = f"{rows.repeats:,} of {description.rows:,} rows {'repeats an' if rows.repeats == 1 else 'repeat'} earlier "
+    count += "one" if rows.repeats == 1 else "ones"
     return [
         caution(
-            "critical",
+            rows.level,
             "repeated rows",
-            f"{n} rows repeat earlier ones. Where a row and its copy come into different folds, the held-out one has "
-            "been seen: scores are too good. Remove the copies, or keep them together with --groups.",
-            rows=int(n),
+            f"{count}. Where a row and its copy come into different folds, the held-out one has been seen, and its "
+            f"score is too good.{scores} Remove the copies, or keep them together with --groups.",
+            headline=_too_good(rows.level, count, scores),
+            rows=int(rows.repeats),
+            measure=rows.measure,
+            plain_score=rows.plain_score,
+            grouped_score=rows.grouped_score,
         )
     ]
 

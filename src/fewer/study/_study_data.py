@@ -1,7 +1,7 @@
 """The rows and columns that a study works on: what is learnt from, what is left out and why, what ties rows."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,8 @@ class StudyData:
         Classes with too few rows to learn and to test, each with their number; their rows are left out.
     rows : ndarray of shape (n_rows,) or None
         Place of each row in the table as it was given, from 0; None where they are as they were.
+    times : mapping of str to ndarray of shape (n_rows,)
+        Dates and row numbers among the columns left out, as numbers: they may tell an order of time that is ignored.
     """
 
     dataset: "Dataset"
@@ -51,6 +53,7 @@ class StudyData:
     left_out: tuple[tuple[str, str], ...] = ()
     classes_left_out: tuple[tuple[str, int], ...] = ()
     rows: np.ndarray | None = None
+    times: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def is_classification(self) -> bool:
@@ -128,7 +131,23 @@ def study_data(
         left_out=tuple(left_out),
         classes_left_out=rare,
         rows=rows,
+        times=_times(dataset, dropped),
     )
+
+
+def _times(dataset: "Dataset", names: set[str]) -> dict[str, np.ndarray]:
+    """Those of these columns that hold dates or number the rows, as numbers; none where a value is missing."""
+    found: dict[str, np.ndarray] = {}
+    for place, (name, kind) in enumerate(zip(dataset.columns, dataset.kinds, strict=True)):
+        if name not in names or kind not in ("date", "identifier") or dataset.missing_by_column[place]:
+            continue
+        values: Any = dataset.X[:, place]
+        values = values.toarray().ravel() if dataset.is_sparse else np.asarray(values)
+        if values.dtype.kind == "M":
+            found[name] = values.astype("datetime64[us]").astype(np.float64)
+        elif values.dtype.kind in "iuf":
+            found[name] = values.astype(np.float64)
+    return found
 
 
 def _without_rare_classes(
