@@ -15,11 +15,11 @@ import json
 import os
 import resource
 import signal
-import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -287,24 +287,16 @@ def l1(task: Task) -> Ran:
 
 
 def sequential(task: Task) -> Ran:
-    """mlxtend's forward search with logistic or ridge regression, up to 20 columns, the smallest within one SE."""
+    """mlxtend's forward search with logistic or ridge regression, the best number of columns up to 20."""
     from mlxtend.feature_selection import SequentialFeatureSelector
 
     data = encoded(task)
-    if data.train.shape[1] > 200:
+    n_columns = data.train.shape[1]
+    if n_columns > 200:
         raise TooSlowError("fits a model for each of more than 200 columns, fold and step")
     model = _linear(task)
-    search = SequentialFeatureSelector(
-        model,
-        k_features="parsimonious",
-        forward=True,
-        cv=_folds(task),
-        scoring=task.scoring,
-    )
-    search.k_features = (1, min(20, data.train.shape[1]))
-    search = search.fit(np.asarray(data.train), data.y)
-    mask = np.zeros(data.train.shape[1], dtype=bool)
-    mask[list(search.k_feature_idx_)] = True
+    search = SequentialFeatureSelector(model, (1, min(20, n_columns)), cv=_folds(task), scoring=task.scoring)
+    mask = np.isin(np.arange(n_columns), search.fit(np.asarray(data.train), data.y).k_feature_idx_)
     predicted = model.fit(data.train[:, mask], data.y).predict(data.test[:, mask])
     return Ran(predicted, float(search.k_score_), _kept(data, mask))
 
@@ -332,27 +324,40 @@ def processor_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
+@contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """Raises TooSlowError in the block after so many seconds; 0 for no limit."""
+    if not seconds:
+        yield
+        return
+
+    def too_slow(*_: Any) -> None:
+        raise TooSlowError(f"longer than {seconds:,} s")
+
+    before = signal.signal(signal.SIGALRM, too_slow)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def run_one(key: Key, limit: int) -> dict[str, Any]:
     """The line of one run: a score, or why there is none."""
     table, split, procedure = key
     line: dict[str, Any] = {"table": table, "split": split, "procedure": procedure}
 
-    def too_slow(*_: Any) -> None:
-        raise TooSlowError(f"longer than {limit:,} s")
-
-    signal.signal(signal.SIGALRM, too_slow)
     try:
         dataset = TABLES[table].dataset()
         task = task_of(dataset, split)
         line |= {"kind": TABLES[table].kind, "rows": dataset.n_rows, "columns": dataset.n_columns}
         line |= {"scoring": task.scoring, "n_train": task.train.n_rows}
-        signal.alarm(limit)
         begun = processor_seconds()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), time_limit(limit):
             warnings.simplefilter("ignore")
             ran = PROCEDURES[procedure](task)
         line["seconds"] = round(processor_seconds() - begun, 2)
-        signal.alarm(0)
         by_row = row_scores(task.test.y, ran.predicted, task.scoring)
         line |= {"status": "ok", "score": float(np.mean(by_row)), "claimed": ran.claimed, "kept": ran.kept}
         line["by_row"] = [round(float(score), 4) for score in by_row]
@@ -362,8 +367,6 @@ def run_one(key: Key, limit: int) -> dict[str, Any]:
         line |= {"status": "too slow", "trouble": str(error)}
     except Exception as error:
         line |= {"status": "failed", "trouble": "".join(traceback.format_exception_only(error)).strip()[-500:]}
-    finally:
-        signal.alarm(0)
     return line
 
 
@@ -397,9 +400,11 @@ def _suits(key: Key) -> bool:
 def main(
     tables: Annotated[str, typer.Option(help="Names, with commas between; all by default.")] = "",
     splits: Annotated[int, typer.Option(help="Parts kept apart, one after the other; 3 use every row once.")] = N_PARTS,
-    procedures: Annotated[str, typer.Option(help="Names, with commas between (';' for names with commas).")] = "",
+    procedures: Annotated[
+        str, typer.Option(help="Names or 'plain' or 'peers', with semicolons or commas between.")
+    ] = "",
     jobs: Annotated[int, typer.Option(help="Processes; each works on one thread.")] = 1,
-    limit: Annotated[int, typer.Option(help="Seconds after which a run is given up.")] = 1800,
+    limit: Annotated[int, typer.Option(help="Seconds after which a run is given up; 0 for none.")] = 1800,
     results: Annotated[Path, typer.Option(help="File of the runs.")] = RESULTS,
 ) -> None:
     """Run what is not there yet, and write a line for each run."""
@@ -423,10 +428,8 @@ def main(
 def _chosen(words: str, known: Iterable[str], separator: str) -> list[str]:
     known = list(known)
     wanted = [word.strip() for word in words.split(separator) if word.strip()]
-    if "plain" in wanted:
-        wanted = [each for word in wanted for each in (PLAIN if word == "plain" else [word])]
-    if "peers" in wanted:
-        wanted = [each for word in wanted for each in (PEERS if word == "peers" else [word])]
+    groups: dict[str, Iterable[str]] = {"plain": PLAIN, "peers": PEERS}
+    wanted = [each for word in wanted for each in groups.get(word, [word])]
     for word in wanted:
         if word not in known:
             raise typer.BadParameter(f"there is no {word!r}; there are {', '.join(known)}.")
@@ -442,5 +445,4 @@ def _in_words(line: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.path = [path for path in sys.path if path != str(FOLDER)]
     typer.run(main)
