@@ -124,7 +124,7 @@ def encoded(task: Task) -> Encoded:
     if task.train.is_sparse:
         scale = MaxAbsScaler().fit(task.train.X)
         X_train, X_test = scale.transform(task.train.X), scale.transform(task.test.X)
-        return Encoded(X_train, X_test, task.train.y, np.arange(task.train.n_columns))
+        return Encoded(X_train, X_test, np.asarray(task.train.y), np.arange(task.train.n_columns))
     train, test = (
         part.to_polars(dense=True).select(task.train.columns).to_pandas() for part in (task.train, task.test)
     )
@@ -143,7 +143,7 @@ def encoded(task: Task) -> Encoded:
     order = [*numbers, *(name for name, known in zip(words, levels, strict=True) for _ in known)]
     place = {name: number for number, name in enumerate(task.train.columns)}
     sources = np.array([place[name] for name in order])
-    return Encoded(prepare.transform(train), prepare.transform(test), task.train.y, sources)
+    return Encoded(prepare.transform(train), prepare.transform(test), np.asarray(task.train.y), sources)
 
 
 def _is_number(column: Any) -> bool:
@@ -358,7 +358,7 @@ def run_one(key: Key, limit: int) -> dict[str, Any]:
             warnings.simplefilter("ignore")
             ran = PROCEDURES[procedure](task)
         line["seconds"] = round(processor_seconds() - begun, 2)
-        by_row = row_scores(task.test.y, ran.predicted, task.scoring)
+        by_row = row_scores(np.asarray(task.test.y), ran.predicted, task.scoring)
         line |= {"status": "ok", "score": float(np.mean(by_row)), "claimed": ran.claimed, "kept": ran.kept}
         line["by_row"] = [round(float(score), 4) for score in by_row]
     except (ImportError, UnavailableError) as error:

@@ -121,6 +121,11 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     return mean - reach, mean + reach
 
 
+def percent(share: float) -> str:
+    """A share in percent, with one digit below 1%."""
+    return f"{share:.1%}" if share < 0.01 else f"{share:.0%}"
+
+
 def shares(runs: Runs, procedure: str, many: bool) -> list[float]:
     """Shares of the columns kept, of tables with many columns or of the others."""
     return [
@@ -166,7 +171,7 @@ def goals(runs: Runs, preset: str) -> list[tuple[str, bool, str]]:
                 (
                     f"tables with {which}: median share kept at most {most:.0%}",
                     median(kept) <= most,
-                    f"{median(kept):.0%}",
+                    percent(median(kept)),
                 )
             )
     worse = outdone(runs, preset)
@@ -197,7 +202,7 @@ def page(runs: Runs) -> str:
     lines = [
         "# How well the presets do",
         "",
-        "`python -m benchmarks.presets` and then `python -m benchmarks.presets_page` make this page. "
+        "`make presets` makes this page. "
         f"{len(runs.tables)} real tables, splits: {n_splits}. A study on two thirds of the rows, its model applied to "
         "the rest, as `fewer apply` does. Beside it, on the same rows: plain pipelines with all columns (logistic "
         "regression and ridge with the penalty chosen inside, linear SVM, random forest, gradient boosting; the best "
@@ -247,7 +252,7 @@ def _means(runs: Runs, procedures: Iterable[str]) -> list[str]:
             f"**{name}**" if name in STUDIES else name,
             str(len(gaps)),
             "" if name == BEST_PLAIN else str(over_tables(gap.mean for gap in gaps.values())),
-            *(f"{median(each):.0%}" if each else "" for each in kept),
+            *(percent(median(each)) if each else "" for each in kept),
             told,
             f"{readable_seconds(median(seconds))} ({readable_seconds(max(seconds))})",
         ]
@@ -309,7 +314,7 @@ def draw(runs: Runs, path: Path) -> None:
         axes.set_xscale("log")
         axes.set_xlim(right=1.25)
         ticks = [tick for tick in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1) if tick >= axes.get_xlim()[0]]
-        axes.set_xticks(ticks, [f"{tick:.3g}" if tick < 0.01 else f"{tick:.0%}" for tick in ticks], minor=False)
+        axes.set_xticks(ticks, [f"{100 * tick:g}%" for tick in ticks], minor=False)
         axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
         axes.set_title(f"preset {preset}", loc="left", fontsize=10)
         axes.set_xlabel("share of the columns kept")

@@ -93,8 +93,9 @@ def _nci60(largest_variance: bool) -> Dataset:
         gene = int(np.argmax(np.var(data.X, axis=0)))
         rest = data.keep([name for place, name in enumerate(data.columns) if place != gene])
         return replace(rest, y=data.X[:, gene], target=data.columns[gene], task="regression")
-    names, counts = np.unique(data.y, return_counts=True)
-    return data.take(np.isin(data.y, names[counts >= 6]))
+    cancers = np.asarray(data.y)
+    names, counts = np.unique(cancers, return_counts=True)
+    return data.take(np.isin(cancers, names[counts >= 6]))
 
 
 def _named(name: str) -> Callable[[], Dataset]:
