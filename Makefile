@@ -79,8 +79,8 @@ bench: $(VENV)/.with-bench $(VENV)/.with-data-files ## side by side with peers, 
 	$(BIN)/python -m benchmarks.holes_page
 	$(BIN)/python -m benchmarks.extract_page
 
-presets: $(VENV)/.with-bench $(VENV)/.with-data-files ## the presets on real tables, for hours; what is done is not done again
-	$(BIN)/python -m benchmarks.presets --jobs $(WORKERS)
+presets: $(VENV)/.with-bench $(VENV)/.with-data-files ## the presets on real tables, some hours; resumes: make presets [JOBS=2]
+	$(BIN)/python -m benchmarks.presets --jobs $(or $(JOBS),1)
 	$(BIN)/python -m benchmarks.presets_page
 
 clean:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -105,13 +105,27 @@ def study(preset: str, task: Task) -> Ran:
     return Ran(predicted, done.findings.fewer_help.evidence["with_fewer"], len(done.columns_))
 
 
-class Encoded(NamedTuple):
-    """A task as matrices of numbers, and the table's column that each column of them was made of."""
+@dataclass(frozen=True)
+class Encoded:
+    """A task as matrices of numbers and codes of classes, and the table's column that each column was made of."""
 
+    task: Task
     train: Any
     test: Any
-    y: np.ndarray
     sources: np.ndarray
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """The target; classes as 0, 1, ..., which every estimator takes."""
+        y = np.asarray(self.task.train.y)
+        return np.unique(y, return_inverse=True)[1] if self.task.classify else y
+
+    def ran(self, predicted: np.ndarray, claimed: float, mask: np.ndarray | None = None) -> Ran:
+        """The result, with the names of classes and the number of the table's columns behind those that are kept."""
+        if self.task.classify:
+            predicted = np.asarray(self.task.train.classes)[predicted]
+        kept = self.task.train.n_columns if mask is None else len(np.unique(self.sources[mask]))
+        return Ran(predicted, float(claimed), kept)
 
 
 def encoded(task: Task) -> Encoded:
@@ -124,7 +138,7 @@ def encoded(task: Task) -> Encoded:
     if task.train.is_sparse:
         scale = MaxAbsScaler().fit(task.train.X)
         X_train, X_test = scale.transform(task.train.X), scale.transform(task.test.X)
-        return Encoded(X_train, X_test, np.asarray(task.train.y), np.arange(task.train.n_columns))
+        return Encoded(task, X_train, X_test, np.arange(task.train.n_columns))
     train, test = (
         part.to_polars(dense=True).select(task.train.columns).to_pandas() for part in (task.train, task.test)
     )
@@ -143,7 +157,7 @@ def encoded(task: Task) -> Encoded:
     order = [*numbers, *(name for name, known in zip(words, levels, strict=True) for _ in known)]
     place = {name: number for number, name in enumerate(task.train.columns)}
     sources = np.array([place[name] for name in order])
-    return Encoded(prepare.transform(train), prepare.transform(test), np.asarray(task.train.y), sources)
+    return Encoded(task, prepare.transform(train), prepare.transform(test), sources)
 
 
 def _is_number(column: Any) -> bool:
@@ -224,13 +238,8 @@ def plain(build: Callable[[Task], Any], task: Task) -> Ran:
     X_train, X_test = data.train, data.test
     if build is _boosting and task.train.is_sparse:
         X_train, X_test = X_train.toarray(), X_test.toarray()
-    claimed = float(np.mean(cross_val_score(model, X_train, data.y, cv=_folds(task), scoring=task.scoring)))
-    return Ran(model.fit(X_train, data.y).predict(X_test), claimed, task.train.n_columns)
-
-
-def _kept(data: Encoded, mask: np.ndarray) -> int:
-    """Columns of the table behind those that a mask keeps."""
-    return len(np.unique(data.sources[mask]))
+    claimed = np.mean(cross_val_score(model, X_train, data.y, cv=_folds(task), scoring=task.scoring))
+    return data.ran(model.fit(X_train, data.y).predict(X_test), claimed)
 
 
 def rfecv(task: Task) -> Ran:
@@ -240,9 +249,7 @@ def rfecv(task: Task) -> Ran:
     data = encoded(task)
     step = 1 if data.train.shape[1] <= 100 else 0.1
     search = RFECV(_linear(task), step=step, cv=_folds(task), scoring=task.scoring).fit(data.train, data.y)
-    return Ran(
-        search.predict(data.test), float(np.max(search.cv_results_["mean_test_score"])), _kept(data, search.support_)
-    )
+    return data.ran(search.predict(data.test), np.max(search.cv_results_["mean_test_score"]), search.support_)
 
 
 def boruta(task: Task) -> Ran:
@@ -254,14 +261,13 @@ def boruta(task: Task) -> Ran:
     data = encoded(task)
     X_train, X_test = (X.toarray() if hasattr(X, "toarray") else X for X in (data.train, data.test))
     kind = partial(RandomForestClassifier, class_weight=task.class_weight) if task.classify else RandomForestRegressor
-    y = np.unique(data.y, return_inverse=True)[1] if task.classify else data.y
-    search = BorutaPy(kind(max_depth=5, n_jobs=1), n_estimators="auto", random_state=0).fit(X_train, y)
+    search = BorutaPy(kind(max_depth=5, n_jobs=1), n_estimators="auto", random_state=0).fit(X_train, data.y)
     mask = search.support_ if search.support_.any() else search.support_weak_
     mask = mask if mask.any() else search.ranking_ == search.ranking_.min()
     forest = _forest(task)
     claimed = cross_val_score(forest, X_train[:, mask], data.y, cv=_folds(task), scoring=task.scoring)
     predicted = forest.fit(X_train[:, mask], data.y).predict(X_test[:, mask])
-    return Ran(predicted, float(np.mean(claimed)), _kept(data, mask))
+    return data.ran(predicted, np.mean(claimed), mask)
 
 
 def l1(task: Task) -> Ran:
@@ -274,7 +280,7 @@ def l1(task: Task) -> Ran:
     if not task.classify:
         model = LassoCV(cv=_folds(task), max_iter=5000).fit(data.train, data.y)
         claimed = 1 - model.mse_path_.mean(axis=1).min() / np.var(data.y)
-        return Ran(model.predict(data.test), float(claimed), _kept(data, model.coef_ != 0))
+        return data.ran(model.predict(data.test), claimed, model.coef_ != 0)
     sparse = LogisticRegression(l1_ratio=1, solver="liblinear", class_weight=task.class_weight, random_state=0)
     search = GridSearchCV(
         OneVsRestClassifier(sparse),
@@ -283,7 +289,7 @@ def l1(task: Task) -> Ran:
         scoring=task.scoring,
     ).fit(data.train, data.y)
     mask = np.any([np.ravel(each.coef_) != 0 for each in search.best_estimator_.estimators_], axis=0)
-    return Ran(search.predict(data.test), float(search.best_score_), _kept(data, mask))
+    return data.ran(search.predict(data.test), search.best_score_, mask)
 
 
 def sequential(task: Task) -> Ran:
@@ -298,7 +304,7 @@ def sequential(task: Task) -> Ran:
     search = SequentialFeatureSelector(model, (1, min(20, n_columns)), cv=_folds(task), scoring=task.scoring)
     mask = np.isin(np.arange(n_columns), search.fit(np.asarray(data.train), data.y).k_feature_idx_)
     predicted = model.fit(data.train[:, mask], data.y).predict(data.test[:, mask])
-    return Ran(predicted, float(search.k_score_), _kept(data, mask))
+    return data.ran(predicted, search.k_score_, mask)
 
 
 STUDIES = ("quick", "standard")
@@ -324,20 +330,26 @@ def processor_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
+class _OutOfTimeError(BaseException):
+    """Not an Exception, which a study would take for the failure of one of its tasks."""
+
+
 @contextmanager
 def time_limit(seconds: int) -> Iterator[None]:
-    """Raises TooSlowError in the block after so many seconds; 0 for no limit."""
+    """Ends the block with a TooSlowError after so many seconds; 0 for no limit."""
     if not seconds:
         yield
         return
 
-    def too_slow(*_: Any) -> None:
-        raise TooSlowError(f"longer than {seconds:,} s")
+    def out_of_time(*_: Any) -> None:
+        raise _OutOfTimeError
 
-    before = signal.signal(signal.SIGALRM, too_slow)
+    before = signal.signal(signal.SIGALRM, out_of_time)
     signal.alarm(seconds)
     try:
         yield
+    except _OutOfTimeError:
+        raise TooSlowError(f"longer than {seconds:,} s") from None
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)

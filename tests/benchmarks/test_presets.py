@@ -1,12 +1,14 @@
 """The benchmark of the presets: rows kept apart once, scores row by row, runs that are not repeated, goals."""
 
 import json
+import time
 
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
 
-from benchmarks.presets import keys_to_run, lines_of, row_scores, run_one, task_of
+from benchmarks.cases import TooSlowError
+from benchmarks.presets import keys_to_run, lines_of, row_scores, run_one, task_of, time_limit
 from benchmarks.presets_page import BEST_PLAIN, Runs, goals, outdone, page
 from fewer.datasets import load
 from fewer.io import Dataset
@@ -60,6 +62,19 @@ def test_a_run_is_a_line_and_is_not_run_again(tmp_path):
         ("wine", 1, "RFECV"),
     ]
     assert keys_to_run(["diabetes"], 1, ["all columns, logistic"], path) == []  # it tells classes apart
+
+
+def stubborn():
+    while True:
+        try:
+            time.sleep(5)
+        except Exception:
+            continue
+
+
+def test_a_run_ends_at_its_limit_whatever_it_catches():
+    with pytest.raises(TooSlowError, match="longer than 1 s"), time_limit(1):
+        stubborn()
 
 
 def line(table, procedure, score, claimed, kept, *, columns=20, split=0, seconds=1.0):
