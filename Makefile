@@ -8,7 +8,7 @@ WORKERS ?= auto
 # A file of versions that pip must keep to; `make test-lowest` gives one.
 CONSTRAINTS :=
 
-.PHONY: help study test test-lowest test-package test-portable test-slow lint format docs bench papers evidence clean
+.PHONY: help study test test-lowest test-package test-portable test-slow lint format docs bench presets papers evidence clean
 .SILENT:
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -78,6 +78,10 @@ bench: $(VENV)/.with-bench $(VENV)/.with-data-files ## side by side with peers, 
 	$(BIN)/python -m benchmarks.ratings
 	$(BIN)/python -m benchmarks.holes_page
 	$(BIN)/python -m benchmarks.extract_page
+
+presets: $(VENV)/.with-bench $(VENV)/.with-data-files ## the presets on real tables, some hours; resumes: make presets [JOBS=2]
+	$(BIN)/python -m benchmarks.presets --jobs $(or $(JOBS),1)
+	$(BIN)/python -m benchmarks.presets_page
 
 clean:
 	rm -rf $(VENV) .venv-lowest build dist docs/_build docs/auto_gallery docs/generated .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,341 @@
+"""``python -m benchmarks.presets_page``: docs/presets.md and its picture, from benchmarks/results/presets.jsonl.
+
+Scores are in points (hundredths). Procedures are compared on the same rows; a table counts once, with the mean of its
+splits. The best plain pipeline of a split is the one whose own cross-validation on the training rows is best.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+
+from benchmarks.presets import PEERS, PLAIN, RESULTS, STUDIES, lines_of
+from benchmarks.table import readable_seconds
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "presets.md"
+PICTURE = ROOT / "docs" / "_static" / "presets.png"
+BEST_PLAIN = "best plain pipeline"
+MANY_COLUMNS = 100
+# Goals: mean points below the best plain pipeline, and median shares of the columns.
+LARGEST_LOSS = {"quick": 1.0, "standard": 0.5}
+LARGEST_SHARE = {True: 1 / 10, False: 1 / 3}
+
+Line = Mapping[str, Any]
+
+
+class Gap(NamedTuple):
+    """A difference of scores in points, with its standard error."""
+
+    mean: float
+    error: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.1f} ± {self.error:.1f}" if np.isfinite(self.error) else f"{self.mean:+.1f}"
+
+
+class Runs:
+    """The finished runs, by procedure and then by table and split."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        lines = list({(line["table"], line["split"], line["procedure"]): line for line in lines}.values())
+        self.troubles = [line for line in lines if line["status"] != "ok"]
+        self.by_procedure: dict[str, dict[tuple[str, int], Line]] = defaultdict(dict)
+        for line in lines:
+            if line["status"] == "ok":
+                self.by_procedure[line["procedure"]][line["table"], line["split"]] = line
+        for key in {key for name in PLAIN for key in self.by_procedure[name]}:
+            able = [self.by_procedure[name][key] for name in PLAIN if key in self.by_procedure[name]]
+            best = max(able, key=lambda line: line["claimed"])
+            seconds = sum(line["seconds"] for line in able)
+            self.by_procedure[BEST_PLAIN][key] = {**best, "seconds": seconds}
+
+    @cached_property
+    def tables(self) -> dict[str, Line]:
+        """Every table that the best plain pipeline has been fitted to, with one of its lines: wide ones last."""
+        found = {table: line for (table, _), line in sorted(self.by_procedure[BEST_PLAIN].items())}
+        return dict(sorted(found.items(), key=lambda pair: (pair[1]["columns"], pair[0])))
+
+    def of(self, procedure: str, table: str) -> list[Line]:
+        """Runs of a procedure on a table, split by split."""
+        runs = self.by_procedure.get(procedure, {})
+        return [line for (name, _), line in sorted(runs.items()) if name == table]
+
+    def mean(self, procedure: str, table: str, field: str) -> float:
+        """Mean over the splits; NaN where there is none."""
+        values = [line[field] for line in self.of(procedure, table)]
+        return float(np.mean(values)) if values else float("nan")
+
+    def share(self, procedure: str, table: str) -> float:
+        """Share of the table's columns that are kept."""
+        return self.mean(procedure, table, "kept") / self.tables[table]["columns"]
+
+    def gap(self, procedure: str, other: str, table: str) -> Gap | None:
+        """Score of a procedure minus that of another on the same rows; the error is that of a mean over rows.
+
+        A row that several splits have kept apart counts as one row.
+        """
+        rivals = {line["split"]: line for line in self.of(other, table)}
+        pairs = [(line, rivals[line["split"]]) for line in self.of(procedure, table) if line["split"] in rivals]
+        if not pairs:
+            return None
+        differences = 100 * np.concatenate([np.subtract(own["by_row"], its["by_row"]) for own, its in pairs])
+        n_rows = min(len(differences), self.tables[table]["rows"])
+        mean = 100 * np.mean([own["score"] - its["score"] for own, its in pairs])
+        return Gap(float(mean), float(np.std(differences, ddof=1) / np.sqrt(n_rows)))
+
+    def gaps(self, procedure: str, other: str = BEST_PLAIN) -> dict[str, Gap]:
+        """The same for every table that both have run on."""
+        found = {table: self.gap(procedure, other, table) for table in self.tables}
+        return {table: gap for table, gap in found.items() if gap is not None}
+
+    def excess(self, procedure: str) -> dict[str, float]:
+        """What a procedure claimed minus what it reached, in points, by table."""
+        return {
+            table: 100 * (self.mean(procedure, table, "claimed") - self.mean(procedure, table, "score"))
+            for table in self.tables
+            if self.of(procedure, table)
+        }
+
+
+def over_tables(values: Iterable[float]) -> Gap:
+    """Mean over tables and its standard error."""
+    found = np.array(list(values), dtype=float)
+    error = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.nan
+    return Gap(float(np.mean(found)), float(error))
+
+
+def interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """95% interval of the mean over tables, by Student's t; None for a single table."""
+    from scipy import stats
+
+    if len(values) < 2:
+        return None
+    mean, error = over_tables(values)
+    reach = stats.t.ppf(0.975, len(values) - 1) * error
+    return mean - reach, mean + reach
+
+
+def percent(share: float) -> str:
+    """A share in percent, with one digit below 1%."""
+    return f"{share:.1%}" if share < 0.01 else f"{share:.0%}"
+
+
+def shares(runs: Runs, procedure: str, many: bool) -> list[float]:
+    """Shares of the columns kept, of tables with many columns or of the others."""
+    return [
+        runs.share(procedure, table)
+        for table, line in runs.tables.items()
+        if (line["columns"] > MANY_COLUMNS) == many and runs.of(procedure, table)
+    ]
+
+
+def outdone(runs: Runs, preset: str) -> list[tuple[str, str, Gap]]:
+    """Tables on which a peer selects fewer columns and has the better score, beyond the paired standard error."""
+    found = []
+    for peer in PEERS:
+        for table, gap in runs.gaps(preset, peer).items():
+            more = runs.mean(preset, table, "kept") > runs.mean(peer, table, "kept")
+            if more and gap.mean < -gap.error:
+                found.append((table, peer, gap))
+    return found
+
+
+def goals(runs: Runs, preset: str) -> list[tuple[str, bool, str]]:
+    """What a preset is to reach, whether it does, and the figure."""
+    gaps = runs.gaps(preset)
+    mean = over_tables(gap.mean for gap in gaps.values())
+    below = [table for table, gap in gaps.items() if gap.mean < -max(2.0, 2 * gap.error)]
+    found = [
+        (
+            f"mean score at most {LARGEST_LOSS[preset]:g} points below the best plain pipeline",
+            mean.mean >= -LARGEST_LOSS[preset],
+            f"{mean} points on {len(gaps)} tables",
+        ),
+        (
+            "at most 1 table in 20 more than max(2 points, 2 paired standard errors) below it",
+            len(below) <= len(gaps) / 20,
+            f"{len(below)} of {len(gaps)}" + (f": {', '.join(below)}" if below else ""),
+        ),
+    ]
+    for many, most in LARGEST_SHARE.items():
+        kept = shares(runs, preset, many)
+        if kept:
+            which = f"more than {MANY_COLUMNS} columns" if many else f"up to {MANY_COLUMNS} columns"
+            found.append(
+                (
+                    f"tables with {which}: median share kept at most {most:.0%}",
+                    median(kept) <= most,
+                    percent(median(kept)),
+                )
+            )
+    worse = outdone(runs, preset)
+    told = "; ".join(f"{table}: {peer} ({gap})" for table, peer, gap in worse)
+    found.append(("never both more columns and a lower score than a selecting peer", not worse, told or "never"))
+    excess = list(runs.excess(preset).values())
+    reach = interval(excess)
+    if reach is not None:
+        figure = f"{over_tables(excess).mean:+.1f} points, 95% interval {reach[0]:+.1f} to {reach[1]:+.1f}"
+        found.append(
+            ("claims are unbiased: 0 is in the interval of claim minus score", reach[0] <= 0 <= reach[1], figure)
+        )
+    if preset == "quick":
+        ratios = {
+            table: runs.mean(preset, table, "seconds") / runs.mean("Boruta + forest", table, "seconds")
+            for table in runs.tables
+            if runs.of(preset, table) and runs.of("Boruta + forest", table)
+        }
+        slower = [f"{table} ({ratio:.1f} times)" for table, ratio in ratios.items() if ratio > 1]
+        found.append(("never slower than Boruta + forest", not slower, ", ".join(slower) or f"{len(ratios)} tables"))
+    return found
+
+
+def page(runs: Runs) -> str:
+    """The page of the docs."""
+    n_splits = len({split for procedure in runs.by_procedure.values() for _, split in procedure})
+    presets = [preset for preset in STUDIES if runs.by_procedure.get(preset)]
+    lines = [
+        "# How well the presets do",
+        "",
+        "`make presets` makes this page. "
+        f"{len(runs.tables)} real tables, splits: {n_splits}. A study on two thirds of the rows, its model applied to "
+        "the rest, as `fewer apply` does. Beside it, on the same rows: plain pipelines with all columns (logistic "
+        "regression and ridge with the penalty chosen inside, linear SVM, random forest, gradient boosting; the best "
+        "one by cross-validation on the training rows), and procedures that select columns: RFECV, Boruta with a "
+        "forest, an L1 penalty chosen by cross-validation, mlxtend's forward search. Scores are accuracy (balanced "
+        "where a class is rare) or R2, in points, on rows that nothing else has seen. Times are processor seconds on "
+        "one thread.",
+        "",
+        "![Score over the share of columns kept: an arrow for each table](_static/presets.png)",
+        "",
+        "Each arrow is a table: from the best plain pipeline, with all columns, to the model of the preset. Red ones "
+        "lose more than two paired standard errors.",
+        "",
+        "## On average",
+        "",
+        *_means(runs, [*presets, *PEERS, BEST_PLAIN, *PLAIN]),
+        "",
+        "± is one standard error over tables. A procedure is averaged over the tables that it has run on.",
+        "",
+    ]
+    for preset in presets:
+        lines += [f"## Goals of {preset}", "", "| goal | reached | figure |", "|---|---|---|"]
+        lines += [
+            f"| {what} | {'yes' if reached else '**no**'} | {figure} |" for what, reached, figure in goals(runs, preset)
+        ]
+        lines += [""]
+    lines += ["## Table by table", "", "Score / columns kept / seconds.", "", *_by_table(runs, presets), ""]
+    return "\n".join([*lines, *_troubles(runs)]).rstrip() + "\n"
+
+
+def _means(runs: Runs, procedures: Iterable[str]) -> list[str]:
+    lines = [
+        "| procedure | tables | score minus best plain | share kept, wide | share kept, others | claim minus score "
+        "(95% interval) | seconds, median (most) |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in procedures:
+        gaps = runs.gaps(name)
+        if not gaps:
+            continue
+        excess = list(runs.excess(name).values())
+        reach = interval(excess)
+        told = f"{over_tables(excess).mean:+.1f}" + ("" if reach is None else f" ({reach[0]:+.1f} to {reach[1]:+.1f})")
+        kept = [shares(runs, name, many) for many in (True, False)]
+        seconds = [runs.mean(name, table, "seconds") for table in gaps]
+        cells = [
+            f"**{name}**" if name in STUDIES else name,
+            str(len(gaps)),
+            "" if name == BEST_PLAIN else str(over_tables(gap.mean for gap in gaps.values())),
+            *(percent(median(each)) if each else "" for each in kept),
+            told,
+            f"{readable_seconds(median(seconds))} ({readable_seconds(max(seconds))})",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _by_table(runs: Runs, presets: list[str]) -> list[str]:
+    names = [*presets, *PEERS]
+    lines = [
+        f"| table | rows x columns | best plain | {' | '.join(names)} |",
+        "|---|---|---|" + "---|" * len(names),
+    ]
+    for table, line in runs.tables.items():
+        size = f"{line['rows']:,} x {line['columns']:,}"
+        plain = f"{100 * runs.mean(BEST_PLAIN, table, 'score'):.1f}"
+        cells = [_figures(runs, name, table) for name in names]
+        lines.append(f"| {table} ({line['kind']}) | {size} | {plain} | {' | '.join(cells)} |")
+    return lines
+
+
+def _figures(runs: Runs, procedure: str, table: str) -> str:
+    if not runs.of(procedure, table):
+        return ""
+    score, kept, seconds = (runs.mean(procedure, table, field) for field in ("score", "kept", "seconds"))
+    return f"{100 * score:.1f} / {kept:.0f} / {seconds:.0f}"
+
+
+def _troubles(runs: Runs) -> list[str]:
+    """What did not run, and why: one line for each reason."""
+    reasons: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for line in runs.troubles:
+        reasons[line["procedure"], f"{line['status']}: {line['trouble']}"].add(line["table"])
+    told = [
+        f"- {procedure}, {', '.join(sorted(tables))}: {why}" for (procedure, why), tables in sorted(reasons.items())
+    ]
+    return ["## What did not run", "", *told] if told else []
+
+
+def draw(runs: Runs, path: Path) -> None:
+    """The picture: an arrow for each table and preset."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from fewer._figures import BLUE, GREY, RED
+
+    mpl.rcParams["font.size"] = 9
+    presets = [preset for preset in STUDIES if runs.by_procedure.get(preset)]
+    figure = Figure(figsize=(4.8 * len(presets), 4.4), layout="constrained", dpi=160)
+    for axes, preset in zip(figure.subplots(1, len(presets), squeeze=False, sharey=True)[0], presets, strict=True):
+        for table, gap in runs.gaps(preset).items():
+            plain, own = (100 * runs.mean(name, table, "score") for name in (BEST_PLAIN, preset))
+            share = runs.share(preset, table)
+            colour = RED if gap.mean < -2 * gap.error else BLUE
+            ends = {"xy": (share, own), "xytext": (1.0, plain)}
+            axes.annotate("", **ends, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.1, "alpha": 0.75})
+            axes.plot([1.0], [plain], "o", color=GREY, ms=3)
+            axes.plot([share], [own], ".", color=colour, ms=4)
+        axes.set_xscale("log")
+        axes.set_xlim(right=1.25)
+        ticks = [tick for tick in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1) if tick >= axes.get_xlim()[0]]
+        axes.set_xticks(ticks, [f"{100 * tick:g}%" for tick in ticks], minor=False)
+        axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+        axes.set_title(f"preset {preset}", loc="left", fontsize=10)
+        axes.set_xlabel("share of the columns kept")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", alpha=0.25)
+    figure.axes[0].set_ylabel("score on rows kept apart, points")
+    figure.savefig(path)
+
+
+def main(
+    results: Annotated[Path, typer.Option(help="File of the runs.")] = RESULTS,
+    out: Annotated[Path, typer.Option(help="The page.")] = PAGE,
+    picture: Annotated[Path, typer.Option(help="The picture.")] = PICTURE,
+) -> None:
+    """Write the page and its picture."""
+    runs = Runs(lines_of(results))
+    if not runs.tables:
+        raise typer.BadParameter(f"{results} holds no runs of plain pipelines: run python -m benchmarks.presets first.")
+    out.write_text(page(runs), encoding="utf-8")
+    draw(runs, picture)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,133 @@
+"""The benchmark of the presets: rows kept apart once, scores row by row, runs that are not repeated, goals."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
+
+from benchmarks.cases import TooSlowError
+from benchmarks.presets import keys_to_run, lines_of, row_scores, run_one, task_of, time_limit
+from benchmarks.presets_page import BEST_PLAIN, Runs, goals, outdone, page
+from fewer.datasets import load
+from fewer.io import Dataset
+
+
+@pytest.mark.parametrize(
+    ("scoring", "score"), [("accuracy", accuracy_score), ("balanced_accuracy", balanced_accuracy_score)]
+)
+def test_scores_of_rows_average_to_the_score_of_classes(scoring, score):
+    rng = np.random.default_rng(0)
+    y, predicted = rng.choice(list("aaab"), 60), rng.choice(list("aab"), 60)
+    assert row_scores(y, predicted, scoring).mean() == pytest.approx(score(y, predicted))
+
+
+def test_scores_of_rows_average_to_r2():
+    y, predicted = np.random.default_rng(0).normal(size=(2, 30))
+    assert row_scores(y, predicted, "r2").mean() == pytest.approx(r2_score(y, predicted))
+
+
+def test_three_splits_keep_every_row_apart_once():
+    wine = load("wine")
+    apart = np.concatenate([task_of(wine, split).test.X for split in range(3)])
+    assert sorted(map(tuple, apart)) == sorted(map(tuple, wine.X))
+    assert not np.array_equal(task_of(wine, 0).test.X, task_of(wine, 3).test.X)
+
+
+def test_words_become_indicators_that_count_as_one_column():
+    from benchmarks.presets import Task, encoded
+
+    table = {"age": [1.0, 2.0, None, 4.0], "colour": ["red", "blue", None, "red"], "ill": ["y", "n", "y", "n"]}
+    dataset = Dataset.from_frame(table, target="ill")
+    found = encoded(Task(dataset, dataset.take([0]), "accuracy"))
+    np.testing.assert_array_equal(found.sources, [0, 1, 1, 1])
+    np.testing.assert_array_equal(found.train[:, 1:].sum(axis=1), 1)
+    assert found.test.shape == (1, 4)
+
+
+def test_a_run_is_a_line_and_is_not_run_again(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    line = run_one(("wine", 0, "all columns, ridge"), limit=0)
+    assert line["status"] == "ok"
+    assert line["kept"] == line["columns"] == 13
+    assert line["score"] == pytest.approx(np.mean(line["by_row"]))
+    assert line["score"] > 0.9
+    failed = {**line, "procedure": "RFECV", "status": "failed", "trouble": "no"}
+    path.write_text(f"{json.dumps(line)}\n{json.dumps(failed)}\n" + '{"table": "wi')
+    assert len(lines_of(path)) == 2
+    assert keys_to_run(["wine"], 2, ["all columns, ridge", "RFECV"], path) == [
+        ("wine", 0, "RFECV"),
+        ("wine", 1, "all columns, ridge"),
+        ("wine", 1, "RFECV"),
+    ]
+    assert keys_to_run(["diabetes"], 1, ["all columns, logistic"], path) == []  # it tells classes apart
+
+
+def stubborn():
+    while True:
+        try:
+            time.sleep(5)
+        except Exception:
+            continue
+
+
+def test_a_run_ends_at_its_limit_whatever_it_catches():
+    with pytest.raises(TooSlowError, match="longer than 1 s"), time_limit(1):
+        stubborn()
+
+
+def line(table, procedure, score, claimed, kept, *, columns=20, split=0, seconds=1.0):
+    by_row = [1] * round(100 * score) + [0] * round(100 - 100 * score)
+    sizes = {"kind": "numbers", "rows": 100, "columns": columns, "seconds": seconds, "by_row": by_row}
+    same = {"table": table, "split": split, "procedure": procedure, "status": "ok"}
+    return same | sizes | {"score": score, "claimed": claimed, "kept": kept}
+
+
+@pytest.fixture
+def runs():
+    """On "narrow" quick is 10 points below, with more columns than a peer; on "wide" it is level with few."""
+    return Runs(
+        [
+            line("narrow", "all columns, ridge", 0.90, 0.88, 20),
+            line("narrow", "all columns, forest", 0.95, 0.80, 20),
+            line("narrow", "quick", 0.80, 0.84, 10),
+            line("narrow", "RFECV", 0.90, 0.99, 5),
+            line("narrow", "Boruta + forest", 0.90, 0.90, 15, seconds=0.5),
+            line("wide", "all columns, ridge", 0.70, 0.70, 200, columns=200),
+            line("wide", "quick", 0.70, 0.66, 4, columns=200),
+            {"table": "wide", "split": 0, "procedure": "L1-CV", "status": "too slow", "trouble": "longer than 9 s"},
+        ]
+    )
+
+
+def test_the_best_plain_pipeline_is_chosen_by_its_claim(runs):
+    assert runs.mean(BEST_PLAIN, "narrow", "score") == 0.90
+    assert runs.mean(BEST_PLAIN, "narrow", "seconds") == 2.0
+
+
+def test_differences_are_paired_by_row(runs):
+    gap = runs.gap("quick", BEST_PLAIN, "narrow")
+    assert gap.mean == pytest.approx(-10)
+    assert gap.error == pytest.approx(100 * np.sqrt(0.1 * 0.9 / 99))
+
+
+def test_goals_are_checked_one_by_one(runs):
+    reached = {what.split(":")[0]: ok for what, ok, _ in goals(runs, "quick")}
+    assert reached == {
+        "mean score at most 1 points below the best plain pipeline": False,
+        "at most 1 table in 20 more than max(2 points, 2 paired standard errors) below it": False,
+        "tables with more than 100 columns": True,
+        "tables with up to 100 columns": False,
+        "never both more columns and a lower score than a selecting peer": False,
+        "claims are unbiased": True,
+        "never slower than Boruta + forest": False,
+    }
+    assert [(table, peer) for table, peer, _ in outdone(runs, "quick")] == [("narrow", "RFECV")]
+
+
+def test_the_page_gives_figures_and_what_did_not_run(runs):
+    told = page(runs)
+    assert "| **quick** | 2 | -5.0 ± 5.0 | 2% | 50% | +0.0 (-50.8 to +50.8) |" in told
+    assert "| narrow (numbers) | 100 x 20 | 90.0 | 80.0 / 10 / 1 | 90.0 / 5 / 1 |" in told
+    assert "- L1-CV, wide: too slow: longer than 9 s" in told
