@@ -22,7 +22,7 @@ _NOT_LEARNT_FROM = {
 }
 
 _CURE_OF_INFINITE = (
-    "Write a number there, or read it as a missing value by missing_values= (--missing-values=inf,-inf)."
+    "Write a number there, or add inf and -inf to missing_values=."
 )
 _FEWEST_OF_A_CLASS = 3
 _ENOUGH_OF_A_CLASS = 5
