@@ -46,7 +46,7 @@ test-lowest: ## the quick tests with the lowest supported version of every depen
 test-package: $(VENV)/.with-dev ## build the sdist and the wheel, and test them in an environment with the core dependencies only
 	$(BIN)/python .ci/package.py
 
-test-slow: $(VENV)/.with-test $(VENV)/.with-data-files ## the slow tests, or a part of them: make test-slow SLICE=3/8
+test-slow: $(VENV)/.with-test $(VENV)/.with-data-files ## the slow tests, or a part of them: make test-slow SLICE=3/4
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 1800 --slow -m slow --slice $(or $(SLICE),1/1) tests
 
 test-portable: $(VENV)/.with-test $(VENV)/.with-data-files ## the numeric tests as other processors compute: make test-portable [CONFIG=haswell-1]

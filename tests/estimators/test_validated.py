@@ -94,9 +94,12 @@ def test_targets_without_classes_are_refused(y, message):
         encoded_classes(y, "Taker")
 
 
-def test_a_series_with_missing_labels_is_told_by_its_row():
+@pytest.mark.parametrize("dtype", ["str", object])
+def test_a_series_with_missing_labels_is_told_by_its_row(dtype):
+    labels = pd.Series(["a", "b", "b"], dtype=dtype)
+    labels[1] = None
     with pytest.raises(ValueError, match=r"^Input y contains NaN: there is no label in row 1\. Taker needs a class"):
-        validated(Taker(), np.eye(3), pd.Series(["a", None, "b"]))
+        validated(Taker(), np.eye(3), labels)
 
 
 @pytest.mark.parametrize("y", [["1", "two"], np.array(["1", "two"]), pd.Series(["1", "two"])])

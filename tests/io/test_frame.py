@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fewer.io import _frame, read_table
+from fewer.io import _frame, _strings, read_table
 from fewer.overview import describe
 
 
@@ -54,5 +54,6 @@ def test_columns_that_are_read_together_and_one_by_one_are_the_same(monkeypatch,
     together = read_table(table)
     assert together.kinds == ("numeric", "numeric", "categorical", "constant", "date", "date", "constant")
     assert together.X["padded"].to_list() == [1, 2, 3]
-    monkeypatch.setattr(_frame, "_BATCH_CELLS", 1)
+    for module in (_frame, _strings):
+        monkeypatch.setattr(module, "BATCH_CELLS", 1)
     assert_same(read_table(table), together)

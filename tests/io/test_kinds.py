@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from fewer.io import KINDS, TableError, read_table
+from fewer.io import KINDS, TableError, _kinds, read_table
 
 
 def kind_of(values, name="column"):
@@ -138,3 +138,16 @@ def test_other_words_are_not_taken_for_dates(values):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read_table({"words": values, "value": [1.5, 2.5]})
+
+
+def test_short_columns_of_strings_get_the_kinds_that_tall_ones_get(monkeypatch):
+    columns = [["Yes ", "no"], ["t", "F", None], ["yes", "no", "maybe"], ["a", None], ["red", "green", None], ["", "b"]]
+    columns += [[f"s{row}" for row in range(12)], [f"four words of prose{row}" for row in range(12)]]
+    columns += [["x" * 60, "y" * 60], [letter * 60 for letter in "abcdefgh"], ["yes", "true"], [None]]
+    table = pl.DataFrame(
+        {str(place): pl.Series((values * 12)[:12], dtype=pl.String) for place, values in enumerate(columns)}
+    )
+    short = _kinds.kinds_of(table, table.columns)
+    assert set(short) == {"constant", "boolean", "categorical", "identifier", "text"}
+    monkeypatch.setattr(_kinds, "SHORT", 0)
+    assert _kinds.kinds_of(table, table.columns) == short

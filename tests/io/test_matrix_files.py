@@ -60,8 +60,9 @@ def test_structs_are_named_where_no_table_is_found(tmp_path):
 def test_sparse_matrices_stay_sparse(tmp_path):
     matrix = sp.random(6, 5, density=0.4, format="csc", random_state=0)
     savemat(tmp_path / "t.mat", {"X": matrix})
+    savemat(tmp_path / "t4.mat", {"X": matrix}, format="4")
     sp.save_npz(tmp_path / "t.npz", matrix.tocsr())
-    for name, format in (("t.mat", "csc"), ("t.npz", "csr")):
+    for name, format in (("t.mat", "csc"), ("t4.mat", "csc"), ("t.npz", "csr")):
         dataset = read_table(tmp_path / name)
         assert dataset.X.format == format
         np.testing.assert_array_equal(dataset.X.toarray(), matrix.toarray())

@@ -96,3 +96,17 @@ def test_columns_that_are_not_there_are_named(mixed):
 def test_without_predictions_only_columns_come_out(mixed):
     model = fitted(mixed, ["colour = red"], "ridge")
     assert apply_model(model, mixed, predict=False).columns == ["colour"]
+
+
+def test_infinite_new_rows_are_named(mixed):
+    model = fitted(mixed, ["dose", "colour_red"], "ridge")
+    with pytest.raises(StudyError, match="the column 'dose' is infinite in row 2"):
+        apply_model(model, Dataset.from_frame(pl.DataFrame({"colour": ["red", "blue"], "dose": [1.5, np.inf]})))
+
+
+def test_a_model_whose_parts_do_not_fit_is_refused(mixed):
+    """Fewer classes than the learner predicts: scikit-learn raises an IndexError."""
+    model = fitted(mixed, ["dose"], "ridge")
+    model.pipeline[-1].classes_ = model.pipeline[-1].classes_[:1]
+    with pytest.raises(StudyError, match=r"^The model cannot be applied to .*: index 1 is out of bounds"):
+        apply_model(model, mixed)

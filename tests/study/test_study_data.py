@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy import sparse
 
 from fewer.io import Dataset, TableError
 from fewer.study import StudyError, study_data
@@ -123,3 +124,23 @@ def test_classes_of_less_than_three_rows_are_left_out_where_two_others_have_five
     data = study_data(Dataset.from_frame(np.random.default_rng(0).normal(size=(len(y), 3)), target=y))
     assert data.classes_left_out == left_out
     assert data.dataset.n_rows == len(y) - sum(n for _, n in left_out)
+
+
+def test_infinite_numbers_are_refused_by_column_and_row(frame):
+    spoilt = frame.with_columns(day=pl.when(pl.int_range(pl.len()) == 7).then(-np.inf).otherwise("day"))
+    told = "the column 'day' is infinite in row 8"
+    for table in (spoilt, spoilt.select("day", "dose", "ill")):
+        with pytest.raises(StudyError, match=told):
+            study_data(Dataset.from_frame(table, target="ill"))
+    X = spoilt.select("dose", "day").to_numpy()
+    with pytest.raises(StudyError, match=told.replace("day", "x1")):
+        study_data(Dataset.from_frame(sparse.csr_array(X), target=frame["ill"].to_list()))
+    with pytest.raises(StudyError, match="the target 'day' is infinite in row 8"):
+        study_data(Dataset.from_frame(spoilt, target="day"))
+
+
+def test_infinite_numbers_may_be_read_as_missing_or_left_unused(frame):
+    spoilt = frame.with_columns(day=pl.when(pl.int_range(pl.len()) == 7).then(np.inf).otherwise("day"))
+    as_missing = Dataset.from_frame(spoilt, target="ill", missing_values=["inf", "-inf"])
+    assert study_data(as_missing).dataset.missing_by_column.sum() == 1
+    assert "day" not in study_data(Dataset.from_frame(spoilt, target="ill"), time="day").dataset.columns

@@ -19,13 +19,17 @@ def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) 
         _refuse_text_target(y, who)
     with _columns_named(X, who):
         try:
-            return validate_data(estimator, X, y, **options)
+            checked = validate_data(estimator, X, y, **options)
         except ValueError as error:
             if str(error).startswith("Input contains NaN"):  # of y: for X the message names it
                 refuse_missing_labels(np.asarray(y), who)
             if str(error).startswith("Input y contains"):
                 _refuse_unusable_numbers(np.asarray(y), who)
             raise
+    target = checked[1] if isinstance(checked, tuple) else None
+    if isinstance(target, np.ndarray) and target.dtype.kind == "O" and target.ndim == 1:
+        refuse_missing_labels(target, who)  # scikit-learn takes None in an array of objects for a label
+    return checked
 
 
 def checked_array(X: Any, who: str, **options: Any) -> Any:

@@ -9,21 +9,20 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import polars.selectors as cs
 
 from fewer.io._csv_scan import blank_records, first_records, n_fields
 from fewer.io._encoding import check_encoding, decoded, is_packed, unpacked
 from fewer.io._errors import TableError
 from fewer.io._formats import Options
-from fewer.io._frame import columns_where, match_counts, n_values, split_markers
+from fewer.io._frame import columns_where, first_rows, match_counts, n_values, split_markers
 from fewer.io._limits import MOST_COLUMNS
 from fewer.io._memory import Table, default_names, header_names
+from fewer.io._strings import string_columns
 
 _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 _COMMA_NUMBER = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
 _INNER_COMMA = r"\d,\d"
-_SAMPLE = 200
 _NUMBER_SHARE = 0.9
 
 
@@ -170,7 +169,7 @@ def _with_decimal_points(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _warn_of_commas(frame: pl.DataFrame, separator: str, source: str) -> None:
     """Tell of columns that are strings only because their numbers hold commas."""
-    strings = frame.select(cs.string()).head(_SAMPLE)
+    strings = first_rows(string_columns(frame))
     if not strings.width:
         return
     are_numbers, with_comma = match_counts(strings, _COMMA_NUMBER, _INNER_COMMA)

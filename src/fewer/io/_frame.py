@@ -1,7 +1,7 @@
 """One shape for polars frames from anywhere: plain types, nulls for what is missing, numbers as numbers."""
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import polars as pl
 import polars.selectors as cs
 
 from fewer.io._errors import TableError, shortened
+from fewer.io._strings import BATCH_CELLS, SHORT, string_columns, string_counts
 
 DEFAULT_MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "?")
 
@@ -18,9 +19,7 @@ _ISO_MOMENT_IN_ZONE = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?(Z|[+
 _NUMBER = r"^\s*[+-]?(\d+[.]?\d*|[.]\d+)([eE][+-]?\d+)?\s*$|^\s*[+-]?(?i:inf|infinity)\s*$"
 _OTHER_DATE = r"^\s*(\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})|\d{4}[./]\d{1,2}[./]\d{1,2})(\s+\d{1,2}:\d{2}.*)?\s*$"
 _SAMPLE = 200
-_SHORT = 1000
 _BAND_ROWS = 1024
-_BATCH_CELLS = 10_000_000
 _MOST = 0.9
 
 
@@ -72,34 +71,19 @@ def _warn_of_other_dates(frame: pl.DataFrame, n_columns: int, source: str) -> No
 
 def _mostly(frame: pl.DataFrame, *patterns: str) -> list[list[str]]:
     """Columns of strings of which most match in the first rows, or of which nothing is there yet to judge by."""
-    strings = frame.select(cs.string()).head(_SAMPLE)
+    strings = first_rows(string_columns(frame))
     enough = _MOST * n_values(strings)
     return [columns_where(strings, counts >= enough) for counts in match_counts(strings, *patterns)]
 
 
 def match_counts(strings: pl.DataFrame, *patterns: str) -> list[np.ndarray]:
     """For each pattern, how many values of each column match."""
-    return _counts(strings, *[lambda cells, pattern=pattern: cells.str.contains(pattern) for pattern in patterns])
+    return string_counts(strings, *[lambda cells, pattern=pattern: cells.str.contains(pattern) for pattern in patterns])
 
 
-def _counts(frame: pl.DataFrame, *conditions: Callable[[Any], Any]) -> list[np.ndarray]:
-    """For each condition, in how many cells of each column it holds; all columns have one type.
-
-    A query costs some 30 microseconds for each column, which is much for short columns: these are asked end to end, as
-    one long column.
-    """
-    if frame.height > _SHORT:
-        return [np.array(frame.select(holds(pl.all()).sum()).row(0), dtype=np.int64) for holds in conditions]
-    width = max(1, _BATCH_CELLS // max(1, frame.height))
-    columns = frame.get_columns()
-    counts = [np.zeros(frame.width, dtype=np.int64) for _ in conditions]
-    for start in range(0, frame.width, width):
-        batch = columns[start : start + width]
-        cells = pl.concat(batch)
-        for found, holds in zip(counts, conditions, strict=True):
-            matrix = holds(cells).fill_null(False).to_numpy().reshape(len(batch), frame.height)
-            found[start : start + width] = matrix.sum(axis=1)
-    return counts
+def first_rows(frame: pl.DataFrame) -> pl.DataFrame:
+    """Enough rows to judge by."""
+    return frame if frame.height <= _SAMPLE else frame.head(_SAMPLE)
 
 
 def columns_where(frame: pl.DataFrame, mask: np.ndarray) -> list[str]:
@@ -151,7 +135,7 @@ def numeric_array(frame: pl.DataFrame) -> np.ndarray:
     nothing is missing, float64 otherwise.
     """
     dtype = _common_type(frame)
-    if frame.height <= _SHORT:
+    if frame.height <= SHORT:
         number = pl.Float64 if dtype.kind == "f" else pl.UInt8
         others = frame.select(cs.boolean() | cs.by_dtype(pl.Null)).cast(number)  # numpy has neither with nulls
         whole = frame.with_columns(others.get_columns()) if others.width else frame
@@ -229,8 +213,8 @@ def _plain(series: pl.Series, source: str) -> pl.Series:
 
 def _with_tidy_strings(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
     """The frame with its strings tidied, many columns in one query where they are short and few where they are long."""
-    strings = frame.select(cs.string())
-    width = max(1, _BATCH_CELLS // max(1, frame.height))
+    strings = string_columns(frame)
+    width = max(1, BATCH_CELLS // max(1, frame.height))
     tidied: list[pl.Series] = []
     for start in range(0, strings.width, width):
         tidied += _tidy_strings(strings[:, start : start + width] if strings.width > width else strings, missing)
@@ -243,7 +227,7 @@ def _tidy_strings(strings: pl.DataFrame, missing: list[str]) -> list[pl.Series]:
     def marked(cells: Any) -> Any:
         return cells.str.strip_chars().is_in(missing)
 
-    with_marks = columns_where(strings, _counts(strings, marked)[0] > 0)
+    with_marks = columns_where(strings, string_counts(strings, marked)[0] > 0)
     if with_marks:
         strings = strings.with_columns(pl.when(~marked(pl.col(with_marks))).then(pl.col(with_marks)).name.keep())
     empty = set(columns_where(strings, n_values(strings) == 0))
@@ -260,10 +244,10 @@ def _tidy_strings(strings: pl.DataFrame, missing: list[str]) -> list[pl.Series]:
 
 def _matching(strings: pl.DataFrame, *patterns: str) -> list[list[str]]:
     """For each pattern, those columns of which every value matches; nulls do not count."""
-    first_rows = strings.head(_SAMPLE)  # these rule out most
-    wanted = n_values(first_rows)
-    found = [columns_where(first_rows, counts == wanted) for counts in match_counts(first_rows, *patterns)]
-    if strings.height == first_rows.height:
+    sample = first_rows(strings)  # these rule out most
+    wanted = n_values(sample)
+    found = [columns_where(sample, counts == wanted) for counts in match_counts(sample, *patterns)]
+    if strings.height == sample.height:
         return found
     return [
         _matching_throughout(strings.select(names), pattern) for names, pattern in zip(found, patterns, strict=True)

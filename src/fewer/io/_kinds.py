@@ -28,6 +28,8 @@ import polars as pl
 import polars.selectors as cs
 import scipy.sparse as sp
 
+from fewer.io._strings import SHORT, CodedStrings, coded_strings, string_columns
+
 KINDS = ("numeric", "boolean", "categorical", "text", "date", "constant", "identifier")
 
 _WORD_PAIRS = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"})
@@ -36,9 +38,9 @@ _IDENTIFIER_NAME = re.compile(
 )
 _FEWEST_IDENTIFIERS = 10
 _DISTINCT_SHARE = 0.95
+_LARGE_SHARE = 0.5
 _PROSE_WORDS = 3
 _LONG_STRING = 50
-_SHORT_COLUMN = 1000
 _BAND_CELLS = 1_000_000
 _MOST_SPELLINGS = 80  # of a pair of words such as yes and no; a longer list of values is none
 
@@ -127,15 +129,16 @@ def _kinds_of_frame(frame: pl.DataFrame) -> list[str]:
     numeric = frame.select(cs.numeric())
     lowest = _row_of(numeric.select(pl.all().min()))
     highest = _row_of(numeric.select(pl.all().max()))
-    words = _words_of_short(frame)
-    others = frame.select(~cs.numeric() if not words else ~(cs.numeric() | cs.string()))
+    short = _kinds_of_short_strings(string_columns(frame)) if frame.height <= SHORT else {}
+    others = frame.select(~cs.numeric() if not short else ~(cs.numeric() | cs.string()))
     n_distinct = _row_of(others.select(pl.all().drop_nulls().n_unique()))
-    n_distinct |= {name: len(values) for name, values in words.items()}
-    spellings = _spellings(others, n_distinct) | words
+    spellings = _spellings(others, n_distinct)
     kinds = []
     for series in frame:
         name, dtype = series.name, series.dtype
-        if dtype.is_numeric():
+        if name in short:
+            kinds.append(short[name])
+        elif dtype.is_numeric():
             kinds.append(_kind_of_numbers(series, lowest[name], highest[name]))
         elif n_distinct[name] <= 1:
             kinds.append("constant")
@@ -144,17 +147,38 @@ def _kinds_of_frame(frame: pl.DataFrame) -> list[str]:
         elif dtype.is_temporal():
             kinds.append("date")
         elif dtype == pl.String:
-            kinds.append(_kind_of_strings(series, n_distinct[name], words.get(name)))
+            kinds.append(_kind_of_strings(series, n_distinct[name]))
         else:
             kinds.append("categorical")
     return kinds
 
 
-def _words_of_short(frame: pl.DataFrame) -> dict[str, set[str]]:
-    """The different values of each column of strings, if the columns are short: a query for each would cost more."""
-    if frame.height > _SHORT_COLUMN:
-        return {}
-    return {series.name: set(series.to_list()) - {None} for series in frame.select(cs.string())}
+def _kinds_of_short_strings(strings: pl.DataFrame) -> dict[str, str]:
+    """Kind of each of many columns of strings, without a query for each."""
+    kinds: list[str] = []
+    for coded in coded_strings(strings):
+        ordered = CodedStrings(coded.values, np.sort(coded.codes, axis=1))
+        present = ordered.codes < len(ordered.values)
+        first = present & (np.diff(ordered.codes, axis=1, prepend=-1) > 0)
+        n_distinct, n_values = first.sum(axis=1), present.sum(axis=1)
+        lowered = ordered.values.str.strip_chars().str.to_lowercase()
+        yes_and_no = np.zeros(len(n_values), dtype=bool)
+        for pair in _WORD_PAIRS:
+            either, other = (ordered.cells(lowered == word) for word in pair)
+            yes_and_no |= either.any(axis=1) & other.any(axis=1) & ((either | other) == present).all(axis=1)
+        words, length = (
+            np.sum(ordered.cells(each) * first, axis=1) / np.maximum(n_distinct, 1)
+            for each in _words_and_lengths(ordered.values)
+        )
+        share = n_distinct / np.maximum(n_values, 1)
+        prose = (share > _LARGE_SHARE) & ((words >= _PROSE_WORDS) | (length > _LONG_STRING))
+        different = (share >= _DISTINCT_SHARE) & (n_values >= _FEWEST_IDENTIFIERS)
+        kinds += np.select(
+            [n_distinct <= 1, yes_and_no, prose, different],
+            ["constant", "boolean", "text", "identifier"],
+            "categorical",
+        ).tolist()
+    return dict(zip(strings.columns, kinds, strict=True))
 
 
 def _spellings(frame: pl.DataFrame, n_distinct: dict[str, int]) -> dict[str, Collection[str]]:
@@ -182,11 +206,11 @@ def _kind_of_numbers(series: pl.Series, lowest: Any, highest: Any) -> str:
     return "numeric"
 
 
-def _kind_of_strings(series: pl.Series, n_distinct: int, values: Collection[str] | None) -> str:
+def _kind_of_strings(series: pl.Series, n_distinct: int) -> str:
     n_values = series.len() - series.null_count()
     share = n_distinct / n_values
-    if share > 0.5:
-        words, length = _mean_words_and_length(series, values)
+    if share > _LARGE_SHARE:
+        words, length = (float(np.mean(each.to_numpy())) for each in _words_and_lengths(series.drop_nulls().unique()))
         if words >= _PROSE_WORDS or length > _LONG_STRING:
             return "text"
         if share >= _DISTINCT_SHARE and n_values >= _FEWEST_IDENTIFIERS:
@@ -194,14 +218,9 @@ def _kind_of_strings(series: pl.Series, n_distinct: int, values: Collection[str]
     return "categorical"
 
 
-def _mean_words_and_length(series: pl.Series, values: Collection[str] | None) -> tuple[float, float]:
-    """Of the different values, which are known already for a short column."""
-    if values is not None:
-        n_words = sum(max(1, len(value.split())) for value in values)
-        return n_words / len(values), sum(map(len, values)) / len(values)
-    distinct = series.drop_nulls().unique()
-    words = float(np.mean(distinct.str.strip_chars().str.count_matches(r"\s+").to_numpy())) + 1
-    return words, float(np.mean(distinct.str.len_chars().to_numpy()))
+def _words_and_lengths(values: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Number of words and of characters of each value."""
+    return values.str.strip_chars().str.count_matches(r"\s+") + 1, values.str.len_chars()
 
 
 def _are_yes_and_no(spellings: Collection[str] | None) -> bool:

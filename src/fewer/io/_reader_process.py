@@ -86,7 +86,8 @@ def _mat(path: str, options: dict[str, Any]) -> tuple[dict[str, Any], Iterator[A
 def _variable(name: str, value: Any) -> tuple[dict[str, Any], list[Any]]:
     import numpy as np
 
-    if hasattr(value, "indptr"):
+    if hasattr(value, "tocsc"):  # COO in files of version 4, and of any version before SciPy 1.16
+        value = value.tocsc()
         parts = [np.ascontiguousarray(part) for part in (value.data, value.indices, value.indptr)]
         about = {
             "name": name,

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from fewer.study._errors import StudyError
+from fewer.study._study_data import refuse_infinite
 from fewer.study._wording import listed
 
 if TYPE_CHECKING:
@@ -36,14 +37,24 @@ def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True
             f"{dataset.source} lacks {len(lacking)} of the {len(model.columns)} columns that the model needs: "
             f"{listed([repr(name) for name in lacking])}."
         )
+    refuse_infinite(dataset, model.columns)
     kept = dataset.keep(list(model.columns))
     reduced = kept.to_polars(dense=True).select(list(model.columns))
-    makes = "make" in model.pipeline.named_steps
-    if not predict and not makes:
+    if not predict and "make" not in model.pipeline.named_steps:
         return reduced
-    X = _as_trained(model, kept)
-    if makes:
-        maker = model.pipeline.named_steps["make"]
+    try:
+        return _through(model, _as_trained(model, kept), reduced, predict=predict)
+    except StudyError:
+        raise
+    except Exception as error:  # a model from elsewhere may have parts that do not fit one another
+        reason = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise StudyError(f"The model cannot be applied to {dataset.source}: {reason}") from error
+
+
+def _through(model: "StudyModel", X: Any, reduced: pl.DataFrame, *, predict: bool) -> pl.DataFrame:
+    """The columns kept, or those made of them, with predictions if these are asked for."""
+    maker = model.pipeline.named_steps.get("make")
+    if maker is not None:
         reduced = pl.DataFrame(model.pipeline[:-1].transform(X), schema=list(maker.get_feature_names_out()))
     if not predict:
         return reduced
