@@ -13,6 +13,8 @@ from scipy import sparse
 
 # A solution of a linear program is known to about this share of its size; what is smaller is zero.
 NEGLIGIBLE = 1e-8
+# Positions of rows or columns.
+Places = Any
 # What a matrix of all pairs of columns may take, with its copies.
 _MOST_BYTES = 2e9
 
@@ -28,7 +30,7 @@ class TableGram:
     means: np.ndarray
     scales: np.ndarray
 
-    def combined(self, weights: np.ndarray, rows: np.ndarray | list[int]) -> np.ndarray:
+    def combined(self, weights: np.ndarray, rows: Places) -> np.ndarray:
         """``weights @ G[rows]``."""
         scaled = (weights / self.scales[rows]).T
         return self.against(self.table[:, rows] @ scaled - self.means[rows] @ scaled)
@@ -38,7 +40,7 @@ class TableGram:
         products = (self.table.T @ vectors).T - np.multiply.outer(vectors.sum(axis=0), self.means)
         return products / (self.scales * self.table.shape[0])
 
-    def block(self, rows: np.ndarray | list[int] | slice, columns: np.ndarray | list[int] | slice) -> np.ndarray:
+    def block(self, rows: Places, columns: Places) -> np.ndarray:
         """``G[rows, columns]``."""
         products = self.table[:, rows].T @ self.table[:, columns] / self.table.shape[0]
         centred = (products.toarray() if sparse.issparse(products) else products) - np.multiply.outer(
@@ -56,11 +58,11 @@ class DantzigProblem:
     gram: np.ndarray | TableGram
     products: np.ndarray
 
-    def combined(self, weights: np.ndarray, rows: np.ndarray | list[int]) -> np.ndarray:
+    def combined(self, weights: np.ndarray, rows: Places) -> np.ndarray:
         """``weights @ G[rows]``."""
         return self.gram.combined(weights, rows) if isinstance(self.gram, TableGram) else weights @ self.gram[rows]
 
-    def block(self, rows: np.ndarray | list[int], columns: np.ndarray | list[int]) -> np.ndarray:
+    def block(self, rows: Places, columns: Places) -> np.ndarray:
         """``G[rows, columns]``."""
         return self.gram.block(rows, columns) if isinstance(self.gram, TableGram) else self.gram[np.ix_(rows, columns)]
 

@@ -226,7 +226,7 @@ class CFS(CallbackSupportMixin, Selector):
         if task == "regression":
             with_target = np.abs(correlations.with_target(numbers(y, "CFS")))
         else:
-            codes = target_levels(y, task, None, "CFS")
+            codes = target_levels(y, task, self.n_bins, "CFS")
             with_target = sum(
                 share * np.abs(correlations.with_target((codes == code).astype(float)))
                 for code, share in enumerate(np.bincount(codes) / len(codes))
