@@ -5,16 +5,26 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 
+from fewer.complete import (
+    MMMF,
+    HardImpute,
+    OptSpace,
+    PCAMissing,
+    SoftImpute,
+    SoftImputeCV,
+    SpectralImpute,
+    SubspaceSegmentation,
+    WeightedFactorization,
+    completion_score,
+)
 from fewer.complete._completer import Completer, usable_rank
 
 
 class MeanCompleter(Completer):
     """No dimensions at all: every hole is its column's mean."""
-
-    def __init__(self, keep_empty_features=False):
-        self.keep_empty_features = keep_empty_features
 
     def fit(self, X, y=None):
         table = self._training_table(X)
@@ -100,3 +110,85 @@ def test_a_rank_that_no_table_of_the_shape_has_is_lowered_with_a_warning():
     with pytest.warns(UserWarning, match=r"n_components=9 is more than a table of 5 x 7 can hold; 5 will be used"):
         assert usable_rank(9, (5, 7)) == 5
     assert usable_rank(3, (5, 7)) == 3
+
+
+EVERY_COMPLETER = [
+    MeanCompleter(),
+    MMMF(rank=1),
+    HardImpute(rank=1),
+    OptSpace(rank=1),
+    PCAMissing(1, random_state=0),
+    SoftImpute(lam=1.0),
+    SoftImputeCV(random_state=0),
+    SpectralImpute(random_state=0),
+    SubspaceSegmentation(1, 1, random_state=0),
+    WeightedFactorization(1, random_state=0),
+]
+
+
+@pytest.fixture
+def gaps():
+    """A table with missing values in columns 0, 2 and 4, the last of which is empty."""
+    X = np.random.default_rng(0).normal(size=(12, 5)).round(2)
+    X[[1, 4], 0] = X[3, 2] = X[:, 4] = np.nan
+    return X
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Nothing is observed", "ignore:Skipping features", "ignore::sklearn.exceptions.ConvergenceWarning"
+)
+@pytest.mark.parametrize("model", EVERY_COMPLETER, ids=lambda model: type(model).__name__)
+def test_every_completer_takes_a_marker_and_adds_indicators_as_scikit_learn_does(model, gaps):
+    peer = SimpleImputer(add_indicator=True).fit(gaps)
+    plain = clone(model).fit_transform(gaps)
+    marked = np.where(np.isnan(gaps), -999, gaps)
+    model = clone(model).set_params(missing_values=-999, add_indicator=True).fit(marked)
+    filled = model.transform(marked)
+    np.testing.assert_array_equal(filled[:, :4], plain)
+    np.testing.assert_array_equal(filled[:, 4:], peer.transform(gaps)[:, 4:])
+    np.testing.assert_array_equal(model.indicator_.features_, [0, 2, 4])
+    assert model.get_feature_names_out().tolist() == peer.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(model.impute(marked), plain)
+
+
+@pytest.mark.filterwarnings("ignore:Nothing is observed")
+def test_missing_values_may_be_null_of_any_kind_or_a_number(gaps):
+    wanted = MeanCompleter().fit_transform(gaps)
+    null = np.where(np.isnan(gaps), None, gaps.astype(object))
+    pandas_null = np.where(np.isnan(gaps), pd.NA, gaps.astype(object))
+    frame = pd.DataFrame(gaps, dtype="Float64")
+    for marker in (np.nan, None, pd.NA):
+        for table in (gaps, null, pandas_null, pandas_null.tolist(), pd.DataFrame(pandas_null), frame):
+            np.testing.assert_array_equal(MeanCompleter(missing_values=marker).fit_transform(table), wanted)
+    for marker in (7, -3.5):
+        table = np.where(np.isnan(gaps), marker, gaps)
+        model = MeanCompleter(missing_values=marker).fit(table)
+        np.testing.assert_array_equal(model.transform(table), wanted)
+        np.testing.assert_array_equal(table, np.where(np.isnan(gaps), marker, gaps))
+        assert not model.__sklearn_tags__().input_tags.allow_nan
+        with pytest.raises(ValueError, match="contains NaN"):
+            model.transform(gaps)
+
+
+def test_an_indicator_marks_what_a_sparse_table_does_not_store():
+    X = sparse.csr_array(np.array([[1.0, 0, -1], [2, 3, 4], [5, 6, 0]]))
+    filled = MeanCompleter(missing_values=-1, add_indicator=True).fit_transform(X)
+    np.testing.assert_array_equal(filled[:, 3:], [[1, 1], [0, 0], [0, 1]])
+    np.testing.assert_array_equal(filled[:, :3], [[1, 4.5, 4], [2, 3, 4], [5, 6, 4]])
+
+
+def test_indicators_are_of_columns_with_missing_values_in_fit():
+    model = MeanCompleter(add_indicator=True).fit([[1.0, 2], [3, 4]])
+    np.testing.assert_array_equal(model.transform([[np.nan, 2]]), [[2, 2]])
+    model.fit([[1.0, np.nan], [3, 4]])
+    np.testing.assert_array_equal(model.transform([[np.nan, 2]]), [[2, 2, 0]])
+    names = model.set_output(transform="pandas").transform([[1.0, np.nan]]).columns.tolist()
+    assert names == ["x0", "x1", "missingindicator_x1"]
+
+
+def test_a_completion_score_reads_the_marker_of_the_imputer(gaps):
+    X = gaps[:, :4]
+    marked = np.where(np.isnan(X), -9, X)
+    for model in (PCAMissing(1, random_state=0), SimpleImputer()):
+        found = completion_score(clone(model).set_params(missing_values=-9), marked, random_state=0)
+        np.testing.assert_array_equal(found.rmse, completion_score(model, X, random_state=0).rmse)

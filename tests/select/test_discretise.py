@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewer.select._discretise import discretise, suitable_n_bins
+from fewer.select._discretise import discretise
 
 
 def bits(classes):
@@ -143,6 +143,7 @@ def test_columns_in_several_blocks(monkeypatch):
     assert np.array_equal(discretise(X).codes, whole)
 
 
-def test_bins_leave_rows_for_every_cell():
-    assert suitable_n_bins(1) == 2
-    assert suitable_n_bins(10**6) == 10
+def test_the_number_of_levels_does_not_follow_from_the_number_of_rows():
+    X = np.random.default_rng(6).normal(size=(2000, 3))
+    for n_rows in (20, 40, 66, 150, 2000):
+        assert discretise(X[:n_rows]).n_levels.tolist() == [5, 5, 5]

@@ -12,15 +12,22 @@ are the same in the whole room:
 The scores of a row come from the fitted model and from what is observed of that row, and nothing else: other rows that
 are transformed with it make no difference.
 
-A model derives from ``Completer``, has ``keep_empty_features`` among its parameters, gets its table from
-``_training_table(X)`` in ``fit``, sets ``loadings_``, ``mean_`` and ``scores_``, and writes ``_scores_of(table)``.
+What scikit-learn's imputers share is here once: ``missing_values``, ``add_indicator`` and ``keep_empty_features``.
+
+A model derives from ``Completer``, has these three among its parameters, gets its table from ``_training_table(X)`` in
+``fit``, sets ``loadings_``, ``mean_`` and ``scores_``, and writes ``_scores_of(table)``.
 """
 
+import sys
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
+from sklearn.impute import MissingIndicator
+from sklearn.utils._param_validation import MissingValues
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from fewer._estimators import validated, warn_caller
@@ -33,44 +40,57 @@ _ENTRIES_TO_FILL = 1 << 28
 
 
 class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
-    """Base class of all that fill the holes of tables."""
+    """Base class of all that impute missing values."""
 
-    _parameter_constraints: dict = {"keep_empty_features": ["boolean"]}
+    _parameter_constraints: dict = {
+        "missing_values": [MissingValues(numeric_only=True), None],
+        "add_indicator": ["boolean"],
+        "keep_empty_features": ["boolean"],
+    }
 
-    keep_empty_features: bool
     loadings_: np.ndarray
     mean_: np.ndarray
     scores_: np.ndarray
     n_observed_: np.ndarray
+    indicator_: MissingIndicator | None
+
+    def __init__(self, *, missing_values=np.nan, add_indicator=False, keep_empty_features=False):
+        self.missing_values = missing_values
+        self.add_indicator = add_indicator
+        self.keep_empty_features = keep_empty_features
 
     def transform(self, X):
-        """Fill the holes of rows, each from what is observed of it.
+        """Impute the missing values of rows, each from what is observed of it.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table: NaN is a hole; in a sparse one, what is not stored.
+            Table with missing values; in a sparse one, what is not stored is missing.
 
         Returns
         -------
         X_filled : ndarray of shape (n_samples, n_features_out)
-            The table without holes. Columns with nothing observed in ``fit`` are dropped, unless
-            ``keep_empty_features``.
+            The table without missing values. Columns with nothing observed in ``fit`` are dropped, unless
+            ``keep_empty_features``. With ``add_indicator``, the indicators of missing values follow.
         """
-        return self.impute(X)
+        filled = self.impute(X)
+        if self.indicator_ is None:
+            return filled
+        missing = np.isnan(self._new_table(X).columns(self.indicator_.features_).with_holes())
+        return np.hstack([filled, missing.astype(filled.dtype)])
 
     def impute(self, X):
-        """Fill the holes of rows, as ``transform`` does, always as an array.
+        """Impute the missing values of rows, as ``transform`` does, always as an array and without indicators.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table: NaN is a hole; in a sparse one, what is not stored.
+            Table with missing values; in a sparse one, what is not stored is missing.
 
         Returns
         -------
         X_filled : ndarray of shape (n_samples, n_features_out)
-            The table without holes.
+            The table without missing values.
         """
         table = self._new_table(X)
         self._refuse_to_fill(table)
@@ -86,7 +106,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table: NaN is a hole; in a sparse one, what is not stored.
+            Table with missing values; in a sparse one, what is not stored is missing.
 
         Returns
         -------
@@ -145,10 +165,12 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         names : ndarray of str
             One for each column; columns with nothing observed in ``fit`` are left out, unless
-            ``keep_empty_features``.
+            ``keep_empty_features``. Those of indicators are ``missingindicator_`` and the name of the column.
         """
         check_is_fitted(self)
-        return _check_feature_names_in(self, input_features)[self._columns_out()]
+        names = _check_feature_names_in(self, input_features)
+        added = [] if self.indicator_ is None else self.indicator_.get_feature_names_out(names)
+        return np.concatenate([names[self._columns_out()], added])
 
     def _training_table(self, X: Any) -> Observed:
         """The table to fit, checked; says which columns have nothing to learn from."""
@@ -156,6 +178,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         if table.n_observed == 0:
             raise ValueError("X has no observed entry: every entry is NaN, or (in a sparse table) none is stored.")
         self.n_observed_ = table.column_counts
+        self.indicator_ = self._fitted_indicator(table) if self.add_indicator else None
         empty = np.flatnonzero(table.column_counts == 0)
         if len(empty):
             names = getattr(self, "feature_names_in_", np.arange(table.shape[1]))[empty].tolist()
@@ -172,14 +195,26 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return Observed(self._validated(X, reset=False))
 
     def _validated(self, X: Any, reset: bool) -> Any:
-        return validated(
+        """The checked table, with NaN for every missing value."""
+        table = validated(
             self,
-            X,
+            with_nan_for_null(X),
             reset=reset,
             accept_sparse=("csr", "csc"),
             dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
+            ensure_all_finite="allow-nan" if self._marks_by_nan else True,
         )
+        return table if self._marks_by_nan else with_nan_for(table, self.missing_values)
+
+    @property
+    def _marks_by_nan(self) -> bool:
+        return marks_by_nan(self.missing_values)
+
+    def _fitted_indicator(self, table: Observed) -> MissingIndicator:
+        """It learns which columns have missing values, so one row that has them all is enough."""
+        marker = np.nan if self._marks_by_nan else self.missing_values
+        row = np.where(table.column_counts < table.shape[0], marker, 1.0 if marker == 0 else 0.0)
+        return MissingIndicator(missing_values=marker, error_on_new=False).fit(row[None, :])
 
     def _scores_seen(self, table: Observed) -> np.ndarray:
         """Scores from the columns that the model has learnt something about."""
@@ -215,7 +250,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = self._marks_by_nan
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -229,6 +264,30 @@ def usable_rank(rank: int, shape: tuple[int, int], name: str = "n_components") -
             f"{name}={rank} is more than a table of {shape[0]} x {shape[1]} can hold; {largest} will be used.",
         )
     return min(rank, largest)
+
+
+def marks_by_nan(marker: Any) -> bool:
+    """Whether ``missing_values`` is NaN or another null, and not a number."""
+    return not isinstance(marker, Real) or marker != marker
+
+
+def with_nan_for_null(X: Any) -> Any:
+    """The table with NaN for ``pandas.NA`` among Python objects, which cannot become a number otherwise."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None:
+        return X
+    if isinstance(X, pandas.DataFrame):
+        return X.where(X.notna(), np.nan) if any(kind.kind == "O" for kind in X.dtypes) else X
+    objects = np.asarray(X) if isinstance(X, list | tuple | np.ndarray) else None
+    return X if objects is None or objects.dtype != object else np.where(pandas.isna(objects), np.nan, objects)
+
+
+def with_nan_for(table: Any, marker: float) -> Any:
+    """A copy of a checked table with NaN wherever the marker stands."""
+    table = table.copy()
+    values = table.data if sparse.issparse(table) else table
+    values[values == marker] = np.nan
+    return table
 
 
 def _positions(given: Any, n: int, what: str) -> np.ndarray:

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from fewer._estimators import checked_array, refuse_dataset
 from fewer._figures import Result
 from fewer.catalogue import method
+from fewer.complete._completer import marks_by_nan, with_nan_for, with_nan_for_null
 from fewer.complete._observed import Observed
 
 if TYPE_CHECKING:
@@ -247,15 +248,21 @@ def completion_score(
     True
     """
     refuse_dataset(X)
+    if isinstance(model, type) or not (hasattr(model, "fit_transform") or hasattr(model, "predict_entries")):
+        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise TypeError(f"model must be an imputer, such as PCAMissing() or KNNImputer(), and not {given}.")
     names = getattr(X, "columns", None)
     checked = checked_array(
-        X,
+        with_nan_for_null(X),
         "completion_score",
         accept_sparse="csr",
         ensure_all_finite="allow-nan",
         dtype=[np.float64, np.float32],
         ensure_min_features=1,
     )
+    marker = getattr(model, "missing_values", np.nan)
+    if not marks_by_nan(marker):
+        checked, model = with_nan_for(checked, marker), clone(model).set_params(missing_values=np.nan)
     whole = Observed(checked)
     # What no entry is known of cannot be judged.
     kept = np.flatnonzero(whole.column_counts)
@@ -269,9 +276,6 @@ def completion_score(
             f"X is sparse, and {type(model).__name__} has no predict_entries to ask for single entries: use a "
             "completer of fewer.complete, or pass a dense table."
         )
-    if isinstance(model, type) or not (hasattr(model, "fit_transform") or hasattr(model, "predict_entries")):
-        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
-        raise TypeError(f"model must be an imputer, such as PCAMissing() or KNNImputer(), and not {given}.")
     rng = check_random_state(random_state)
     hidden = [_hidden_entries(table, fraction, rng) for _ in range(n_repeats)]
     trials = Parallel(n_jobs=n_jobs)(delayed(_trial)(model, table, entries) for entries in hidden)

@@ -25,6 +25,10 @@ from fewer._kernels._sparse_cuts import sparse_equal_frequency_cuts, sparse_inte
 
 Discretisation = Literal["mdl", "equal_frequency", "equal_width"]
 
+# Bins by default. The number must not follow from the number of rows: the lists that a method gives for all rows and
+# for the rows of a fold would differ by the cuts alone. Five leave some rows in the cells of small tables (50 rows and
+# two classes: five in each) and can tell a trend from a bulge.
+N_BINS = 5
 # Cells of a block of columns that is sorted at a time: the rest of the table is never copied.
 _BLOCK_CELLS = 2**22
 
@@ -78,23 +82,12 @@ class LevelTable:
         return LevelTable(self.n_levels, self.n_rows, codes)
 
 
-def suitable_n_bins(n_rows: int) -> int:
-    """Bins so that a table of two columns has about five rows in a cell, at least 2 and at most 10.
-
-    Examples
-    --------
-    >>> [suitable_n_bins(n_rows) for n_rows in (10, 60, 150, 1000)]
-    [2, 3, 5, 10]
-    """
-    return int(np.clip(np.sqrt(n_rows / 5), 2, 10))
-
-
 def discretise(
     X: Any,
     classes: np.ndarray | None = None,
     *,
     method: Discretisation = "equal_frequency",
-    n_bins: int | None = None,
+    n_bins: int = N_BINS,
 ) -> LevelTable:
     """Levels of every column.
 
@@ -107,8 +100,8 @@ def discretise(
     method : {"mdl", "equal_frequency", "equal_width"}, default="equal_frequency"
         Where to cut. By frequency, a column of at most ``n_bins`` values keeps them all, and equal values are never
         parted.
-    n_bins : int or None, default=None
-        Levels at most, for equal frequency and width; by default 2 to 10, more with more rows.
+    n_bins : int, default=5
+        Levels at most, for equal frequency and width.
 
     Returns
     -------
@@ -122,7 +115,6 @@ def discretise(
     >>> discretise(X, n_bins=2).codes
     array([[0, 0, 1, 1], [1, 1, 1, 0]], dtype=uint8)
     """
-    n_bins = suitable_n_bins(X.shape[0]) if n_bins is None else n_bins
     if method == "mdl" and classes is None:
         raise ValueError("Cuts by description length (method='mdl') need classes.")
     return (_sparse_levels if sp.issparse(X) else _dense_levels)(X, classes, method, n_bins)

@@ -1,3 +1,4 @@
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -64,6 +65,37 @@ def test_a_sparse_table_wider_than_long_is_not_made_dense_and_gives_the_same():
     np.testing.assert_allclose(
         DantzigSelector(0.05).fit(X, y).coef_, DantzigSelector(0.05).fit(X.toarray(), y).coef_, atol=1e-8
     )
+
+
+@pytest.mark.parametrize("solver", ["path", "cg"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_a_wide_table_gives_the_same_as_its_inner_products_without_holding_them(solver, make):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 4000)) * (rng.random((60, 4000)) < 0.3)
+    y = X[:, :4] @ [3.0, -2.0, 2.0, 1.0] + 0.3 * rng.normal(size=60)
+    DantzigSelector(0.1, solver=solver).fit(make(X[:, :70]), y)  # compiles, imports
+    tracemalloc.start()
+    wide = DantzigSelector(0.1, solver=solver).fit(make(X), y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4000**2 * 8 / 4
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    seen = np.union1d(np.flatnonzero(wide.dual_), np.r_[wide.support_, 0:300])
+    part = Z[:, seen]
+    small = solve_dantzig(part.T @ part / 60, part.T @ (y - y.mean()) / 60, 0.1)
+    np.testing.assert_allclose(wide.coef_[seen] * X.std(axis=0)[seen], small.coef, atol=1e-8)
+    assert np.abs(Z.T @ (y - wide.predict(X)) / 60).max() <= 0.1 + 1e-9
+    assert wide.dual_gap_ < 1e-8
+
+
+def test_what_needs_all_pairs_of_columns_is_refused_with_the_memory_it_would_take():
+    rng = np.random.default_rng(8)
+    X, y = rng.normal(size=(10, 40_000)), rng.normal(size=10)
+    for refused in (DantzigSelector(0.1, solver="highs"), DantzigSelector(0.0)):
+        with pytest.raises(ValueError, match=r"40,000 x 40,000 products .* about 160 GB"):
+            refused.fit(X, y)
+    with pytest.raises(ValueError, match=r"threshold='theory' needs .* 51 GB"):
+        DantzigSelector(0.6, threshold="theory").fit(X, y)
 
 
 def test_thresholds_cut_or_shrink_and_refits_are_least_squares(table):

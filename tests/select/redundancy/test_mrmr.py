@@ -173,3 +173,19 @@ def test_a_numeric_target_that_looks_like_classes_is_taken_as_told():
         MRMR(task="regression").fit(X, np.where(y > 100, "high", "low"))
     with pytest.raises(ValueError, match=r"the same value, 2\.5, in every row"):
         MRMR(task="regression").fit(X, np.full(len(y), 2.5))
+
+
+@pytest.mark.parametrize("n_rows", [50, 66, 90, 130])
+def test_lists_from_most_rows_share_most_columns_with_the_list_from_all_rows(n_rows):
+    # Classes differ in the mean of five columns and in the spread of five more, which two bins cannot show.
+    rng = np.random.default_rng(n_rows)
+    y = np.arange(n_rows) % 2
+    X = rng.normal(size=(n_rows, 200))
+    X[:, :5] += 2.5 * y[:, None]
+    X[:, 5:10] *= np.where(y == 1, 8.0, 1.0)[:, None]
+    whole = set(MRMR(10).fit(X, y).get_support(indices=True))
+    assert len(whole & set(range(10))) >= 9
+    for share in (0.8, 0.85, 0.9):
+        rows = rng.permutation(n_rows)[: int(share * n_rows)]
+        part = set(MRMR(10).fit(X[rows], y[rows]).get_support(indices=True))
+        assert len(whole & part) >= 8

@@ -55,6 +55,12 @@ class SubspaceSegmentation(FactorizationBase):
     n_init : int, default=10
         Starts: two from k-means of the columns (as they are, and as changes from row to row), others from random
         groups. The one with the least energy is kept.
+    missing_values : int, float, np.nan, None or pandas.NA, default=np.nan
+        What stands for a missing value; None and ``pandas.NA`` mean the same as NaN. In a sparse table, entries that
+        are not stored are missing, too.
+    add_indicator : bool, default=False
+        Whether ``transform`` appends, for each column with missing values in ``fit``, a column of 1 where the entry was
+        missing and 0 elsewhere.
     keep_empty_features : bool, default=False
         Keep columns of which nothing is observed, filled with 0, in what ``transform`` gives.
     random_state : int, RandomState instance or None, default=None
@@ -82,6 +88,8 @@ class SubspaceSegmentation(FactorizationBase):
         Steps of the start that was kept.
     n_observed_ : ndarray of int of shape (n_features,)
         Observed entries of each column.
+    indicator_ : MissingIndicator or None
+        The columns that ``add_indicator`` appends an indicator of; None without it.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -140,9 +148,14 @@ class SubspaceSegmentation(FactorizationBase):
         max_iter=200,
         tol=1e-4,
         n_init=10,
+        missing_values=np.nan,
+        add_indicator=False,
         keep_empty_features=False,
         random_state=None,
     ):
+        super().__init__(
+            missing_values=missing_values, add_indicator=add_indicator, keep_empty_features=keep_empty_features
+        )
         self.n_clusters = n_clusters
         self.subspace_dim = subspace_dim
         self.affine = affine
@@ -153,7 +166,6 @@ class SubspaceSegmentation(FactorizationBase):
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
-        self.keep_empty_features = keep_empty_features
         self.random_state = random_state
 
     @with_callbacks

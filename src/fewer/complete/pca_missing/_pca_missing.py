@@ -87,6 +87,12 @@ class PCAMissing(Completer):
         in the units of the table.
     center : bool, default=True
         Fit the mean. Otherwise it is held at zero.
+    missing_values : int, float, np.nan, None or pandas.NA, default=np.nan
+        What stands for a missing value; None and ``pandas.NA`` mean the same as NaN. In a sparse table, entries that
+        are not stored are missing, too.
+    add_indicator : bool, default=False
+        Whether ``transform`` appends, for each column with missing values in ``fit``, a column of 1 where the entry was
+        missing and 0 elsewhere.
     keep_empty_features : bool, default=False
         Whether ``transform`` keeps columns with nothing observed in ``fit``, filled with zeros, or drops them.
     random_state : int, RandomState instance or None, default=None
@@ -133,6 +139,8 @@ class PCAMissing(Completer):
         What each column was divided by; ones without ``scale``.
     n_observed_ : ndarray of shape (n_features,)
         Observed entries of each column.
+    indicator_ : MissingIndicator or None
+        The columns that ``add_indicator`` appends an indicator of; None without it.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -208,9 +216,14 @@ class PCAMissing(Completer):
         early_stopping=False,
         scale=False,
         center=True,
+        missing_values=np.nan,
+        add_indicator=False,
         keep_empty_features=False,
         random_state=None,
     ):
+        super().__init__(
+            missing_values=missing_values, add_indicator=add_indicator, keep_empty_features=keep_empty_features
+        )
         self.n_components = n_components
         self.method = method
         self.solver = solver
@@ -226,7 +239,6 @@ class PCAMissing(Completer):
         self.early_stopping = early_stopping
         self.scale = scale
         self.center = center
-        self.keep_empty_features = keep_empty_features
         self.random_state = random_state
 
     @with_callbacks

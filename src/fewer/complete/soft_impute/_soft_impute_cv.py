@@ -74,6 +74,12 @@ class SoftImputeCV(SoftImpute):
         Take away means of the observed entries first: of columns, or of rows and columns.
     scale : bool, default=False
         Divide columns by the standard deviation of what is observed; errors are in these units then.
+    missing_values : int, float, np.nan, None or pandas.NA, default=np.nan
+        What stands for a missing value; None and ``pandas.NA`` mean the same as NaN. In a sparse table, entries that
+        are not stored are missing, too.
+    add_indicator : bool, default=False
+        Whether ``transform`` appends, for each column with missing values in ``fit``, a column of 1 where the entry was
+        missing and 0 elsewhere.
     keep_empty_features : bool, default=False
         Keep columns of which nothing is observed, filled with 0, in what ``transform`` gives.
     random_state : int, RandomState instance or None, default=None
@@ -114,6 +120,8 @@ class SoftImputeCV(SoftImpute):
         Offsets of columns; zero without ``center``.
     n_observed_ : ndarray of int of shape (n_features,)
         Observed entries of each column.
+    indicator_ : MissingIndicator or None
+        The columns that ``add_indicator`` appends an indicator of; None without it.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -169,9 +177,14 @@ class SoftImputeCV(SoftImpute):
         post="auto",
         center=None,
         scale=False,
+        missing_values=np.nan,
+        add_indicator=False,
         keep_empty_features=False,
         random_state=None,
     ):
+        super().__init__(
+            missing_values=missing_values, add_indicator=add_indicator, keep_empty_features=keep_empty_features
+        )
         self.n_lambdas = n_lambdas
         self.lambda_min_ratio = lambda_min_ratio
         self.fraction = fraction
@@ -184,7 +197,6 @@ class SoftImputeCV(SoftImpute):
         self.post = post
         self.center = center
         self.scale = scale
-        self.keep_empty_features = keep_empty_features
         self.random_state = random_state
 
     @with_callbacks

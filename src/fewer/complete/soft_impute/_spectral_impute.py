@@ -59,6 +59,12 @@ class SpectralImpute(LowRankCompleter):
         Take away means of the observed entries first: of columns, or of rows and columns.
     scale : bool, default=False
         Divide columns by the standard deviation of what is observed.
+    missing_values : int, float, np.nan, None or pandas.NA, default=np.nan
+        What stands for a missing value; None and ``pandas.NA`` mean the same as NaN. In a sparse table, entries that
+        are not stored are missing, too.
+    add_indicator : bool, default=False
+        Whether ``transform`` appends, for each column with missing values in ``fit``, a column of 1 where the entry was
+        missing and 0 elsewhere.
     keep_empty_features : bool, default=False
         Keep columns of which nothing is observed, filled with 0, in what ``transform`` gives.
     random_state : int, RandomState instance or None, default=None
@@ -91,6 +97,8 @@ class SpectralImpute(LowRankCompleter):
         Offsets of columns; zero without ``center``.
     n_observed_ : ndarray of int of shape (n_features,)
         Observed entries of each column.
+    indicator_ : MissingIndicator or None
+        The columns that ``add_indicator`` appends an indicator of; None without it.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -142,9 +150,14 @@ class SpectralImpute(LowRankCompleter):
         max_iter=2000,
         center=None,
         scale=False,
+        missing_values=np.nan,
+        add_indicator=False,
         keep_empty_features=False,
         random_state=None,
     ):
+        super().__init__(
+            missing_values=missing_values, add_indicator=add_indicator, keep_empty_features=keep_empty_features
+        )
         self.threshold = threshold
         self.lam = lam
         self.mu = mu
@@ -153,7 +166,6 @@ class SpectralImpute(LowRankCompleter):
         self.max_iter = max_iter
         self.center = center
         self.scale = scale
-        self.keep_empty_features = keep_empty_features
         self.random_state = random_state
 
     @with_callbacks
@@ -201,6 +213,7 @@ class SpectralImpute(LowRankCompleter):
                 rank_max=self.rank_max,
                 center=self.center,
                 scale=self.scale,
+                missing_values=self.missing_values,
                 random_state=self.random_state,
             )
             return chosen.fit(X).lambda_

@@ -26,6 +26,8 @@ class ProgramError(RuntimeError):
 
 def solve_whole(problem: DantzigProblem, alpha: float) -> DantzigSolution:
     """One program with every row and column."""
+    # Twice the matrix in both directions, as an array and as HiGHS stores it.
+    problem = DantzigProblem(problem.whole_gram(100, "The linear program over all columns"), problem.products)
     everything = np.arange(problem.products.size)
     coef, dual = _polished(problem, alpha, *_restricted(problem, alpha, everything, everything))
     return DantzigSolution(coef, dual, alpha, 1)
@@ -35,17 +37,17 @@ def solve_growing(
     problem: DantzigProblem, alpha: float, after_round: Callable[[], bool] = lambda: False
 ) -> DantzigSolution:
     """Programs over growing sets of rows and columns."""
-    gram, products = problem.gram, problem.products
+    products = problem.products
     size = max(problem.largest_alpha, 1e-300)
-    start = lasso_by_gram(gram, products, alpha)
+    start = lasso_coef(problem, alpha)
     columns = np.abs(start) > 0
-    rows = np.abs(products - gram @ start) >= alpha - 1e-6 * size
+    rows = np.abs(products - problem.times(start)) >= alpha - 1e-6 * size
     n_rounds = 0
     while True:
         n_rounds += 1
         coef, dual = _restricted(problem, alpha, np.flatnonzero(rows), np.flatnonzero(columns))
-        residuals = np.abs(products - gram @ coef)
-        levels = np.abs(gram @ dual)
+        residuals = np.abs(products - problem.times(coef))
+        levels = np.abs(problem.times(dual))
         new_rows = ~rows & (residuals > alpha + 1e-9 * size)
         new_columns = ~columns & (levels > 1 + 1e-9)
         if not (new_rows.any() or new_columns.any()):
@@ -59,12 +61,21 @@ def solve_growing(
     return DantzigSolution(coef, dual, alpha, n_rounds)
 
 
-def lasso_by_gram(gram: np.ndarray, products: np.ndarray, alpha: float) -> np.ndarray:
-    """The Lasso from ``G`` and ``c`` alone."""
-    coef = np.zeros(products.size)
+def lasso_coef(problem: DantzigProblem, alpha: float) -> np.ndarray:
+    """The Lasso at the same penalty, over the columns that it has needed so far."""
+    products, size = problem.products, problem.products.size
+    coef, inside = np.zeros(size), np.zeros(size, dtype=bool)
     tol = 1e-12 * max(float(np.abs(products).sum()), 1e-300)
-    minimise_quadratic(np.ascontiguousarray(gram), -products, coef, np.full(products.size, alpha), tol, 10_000)
-    return coef
+    while True:
+        slopes = problem.times(coef) - products
+        outside = ~inside & (np.abs(slopes) > alpha)
+        if not outside.any():
+            return coef
+        inside |= _worst(outside, np.abs(slopes))
+        columns = np.flatnonzero(inside)
+        gram, part = np.ascontiguousarray(problem.block(columns, columns)), coef[columns]
+        minimise_quadratic(gram, slopes[columns], part, np.full(columns.size, alpha), tol, 10_000)
+        coef[columns] = part
 
 
 def _worst(candidates: np.ndarray, sizes: np.ndarray, n_most: int = 50) -> np.ndarray:
@@ -77,7 +88,7 @@ def _worst(candidates: np.ndarray, sizes: np.ndarray, n_most: int = 50) -> np.nd
 
 def _restricted(problem: DantzigProblem, alpha: float, rows: np.ndarray, columns: np.ndarray):
     """Coefficients and dual of the program over some rows and columns."""
-    part, products = problem.gram[np.ix_(rows, columns)], problem.products[rows]
+    part, products = problem.block(rows, columns), problem.products[rows]
     coef, dual = np.zeros(problem.products.size), np.zeros(problem.products.size)
     if columns.size == 0:
         return coef, dual
@@ -102,7 +113,7 @@ def _polished(problem: DantzigProblem, alpha: float, coef: np.ndarray, dual: np.
     columns, rows = np.flatnonzero(coef), np.flatnonzero(dual)
     if columns.size != rows.size or columns.size == 0:
         return coef, dual
-    square = problem.gram[np.ix_(rows, columns)]
+    square = problem.block(rows, columns)
     try:
         exact = np.linalg.solve(square, problem.products[rows] - alpha * np.sign(dual[rows]))
         exact_dual = np.linalg.solve(square.T, np.sign(coef[columns]))

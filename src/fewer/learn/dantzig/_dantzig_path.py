@@ -148,7 +148,8 @@ def _points(problem: DantzigProblem, asked: np.ndarray | None, eps: float) -> tu
         if problem.is_solved(end.coef, end.dual, end.alpha):
             if asked is not None:
                 return asked, [walk.coef_between(alpha) for alpha in asked]
-            return np.array([alpha for alpha, _ in walk.breakpoints]), [coef for _, coef in walk.breakpoints]
+            passed = np.array([alpha for alpha, *_ in walk.breakpoints])
+            return passed, [walk.coef_at(breakpoint) for breakpoint in range(passed.size)]
     except StuckError:
         pass
     # Ties stopped the walk: a program for each penalty.

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     tasks=["regression"],
     when="Many columns of which few matter, and you want the penalty to come from theory, not from cross-validation, "
     "with bounds on the error of the coefficients and a check of the columns found.",
-    cost="O(n p^2) for the inner products, then O(p k) for each of the few breakpoints on the way to the penalty; "
-    "O(p^2) memory",
+    cost="O(n p) for each of the few breakpoints on the way to the penalty, in the memory of the table; tables longer "
+    "than wide: O(n p^2) for the inner products, then O(p k) for a breakpoint",
     paper="lasso-dantzig",
 )
 class DantzigSelector(CallbackSupportMixin, RegressorMixin, LinearModel, BaseEstimator):
@@ -56,7 +56,8 @@ class DantzigSelector(CallbackSupportMixin, RegressorMixin, LinearModel, BaseEst
         Fit the columns that are left by least squares (Gauss-Dantzig).
     solver : {"auto", "path", "cg", "highs"}, default="auto"
         A walk down the penalties ("path"), linear programs over growing sets of rows and columns ("cg"), or one whole
-        program ("highs"). "auto" walks, and solves a program where ties between columns stop it.
+        program ("highs"). "auto" walks, and solves a program where ties between columns stop it. The whole program
+        (also at ``alpha=0``) holds all pairs of columns and is refused where that takes too much memory.
 
     Attributes
     ----------
@@ -205,7 +206,8 @@ class DantzigSelector(CallbackSupportMixin, RegressorMixin, LinearModel, BaseEst
         found = np.flatnonzero(coef)
         self.threshold_ = 0.0
         if self.threshold == "theory" and found.size:
-            factor = cone_invertibility(problem.gram, found, precomputed=True).value
+            gram = problem.whole_gram(32, "threshold='theory'")
+            factor = cone_invertibility(gram, found, precomputed=True).value
             if factor > 0:
                 self.threshold_ = 2 * self.alpha_ / factor
             else:
@@ -218,9 +220,7 @@ class DantzigSelector(CallbackSupportMixin, RegressorMixin, LinearModel, BaseEst
         left = np.abs(coef) > self.threshold_
         if self.refit:
             columns, coef = np.flatnonzero(left), np.zeros_like(coef)
-            coef[columns] = np.linalg.lstsq(
-                problem.gram[np.ix_(columns, columns)], problem.products[columns], rcond=None
-            )[0]
+            coef[columns] = np.linalg.lstsq(problem.block(columns, columns), problem.products[columns], rcond=None)[0]
             return coef
         shrunk = coef if self.threshold_kind == "hard" else np.sign(coef) * (np.abs(coef) - self.threshold_)
         return np.where(left, shrunk, 0.0)

@@ -44,7 +44,8 @@ class DantzigWalk:
         self.row_signs = np.zeros(size)
         self.coef = np.zeros(size)
         self.dual = np.zeros(size)
-        self.breakpoints = [(self.alpha, self.coef)]
+        # Penalty, columns and their coefficients.
+        self.breakpoints: list[tuple[float, np.ndarray, np.ndarray]] = [(self.alpha, np.empty(0, int), np.empty(0))]
         self._max_steps = 50 * (size + 20)
         if self.alpha > 0:
             self._row_enters(int(np.argmax(np.abs(problem.products))))
@@ -61,21 +62,28 @@ class DantzigWalk:
 
     def coef_between(self, alpha: float) -> np.ndarray:
         """Coefficients at a penalty that the walk has passed."""
-        if alpha >= self.breakpoints[0][0]:
-            return np.zeros(self.coef.size)
-        behind = next(at for at, (passed, _) in enumerate(self.breakpoints) if passed <= alpha)
-        (high, before), (low, after) = self.breakpoints[behind - 1], self.breakpoints[behind]
-        share = (high - alpha) / (high - low)
-        return before + share * (after - before)
+        behind = next((at for at, (passed, *_) in enumerate(self.breakpoints) if passed <= alpha), -1)
+        if behind == 0:
+            return self.coef_at(0)
+        high, low = self.breakpoints[behind - 1][0], self.breakpoints[behind][0]
+        before, after = self.coef_at(behind - 1), self.coef_at(behind)
+        return before + (high - alpha) / (high - low) * (after - before)
+
+    def coef_at(self, breakpoint: int) -> np.ndarray:
+        """Coefficients at a breakpoint, by its number."""
+        _, columns, values = self.breakpoints[breakpoint]
+        coef = np.zeros(self.coef.size)
+        coef[columns] = values
+        return coef
 
     def _step(self, target: float) -> None:
         """Go down to the next breakpoint, or to the target if that comes first."""
         I, J = self.columns, self.rows  # noqa: E741  # the letters of the formulas above
-        gram, products = self.problem.gram, self.problem.products
+        products = self.problem.products
         factor = self._factor()
         slope = lu_solve(factor, self.row_signs[J])
-        fall = slope @ gram[I]
-        residuals = products - self.coef[I] @ gram[I]
+        fall, fitted = self.problem.combined(np.array([slope, self.coef[I]]), I)
+        residuals = products - fitted
         row, row_distance = _first(
             np.where(1 - fall > _STILL, (self.alpha - residuals) / np.maximum(1 - fall, _STILL), np.inf),
             np.where(1 + fall > _STILL, (self.alpha + residuals) / np.maximum(1 + fall, _STILL), np.inf),
@@ -92,7 +100,7 @@ class DantzigWalk:
         leaving = I[place]
         if distance == to_zero[place]:
             self.coef[leaving] = 0.0
-        self.breakpoints.append((self.alpha, self.coef))
+        self.breakpoints.append((self.alpha, np.array(I), self.coef[I]))
         if self.alpha == target:
             return
         if distance == row_distance:
@@ -112,7 +120,7 @@ class DantzigWalk:
         direction = np.zeros(self.coef.size)
         if factor is not None:
             direction[self.rows] = -lu_solve(
-                factor, self.row_signs[row] * self.problem.gram[row, self.columns], trans=1
+                factor, self.row_signs[row] * self.problem.block([row], self.columns)[0], trans=1
             )
         direction[row] = self.row_signs[row]
         self.rows.append(row)
@@ -120,8 +128,8 @@ class DantzigWalk:
 
     def _dual_moves(self, direction: np.ndarray) -> None:
         """Move the dual until a column reaches its bound and enters, or an entry reaches zero and its row leaves."""
-        gram, J = self.problem.gram, self.rows
-        speed, level = direction[J] @ gram[J], self.dual[J] @ gram[J]
+        J = self.rows
+        speed, level = self.problem.combined(np.array([direction[J], self.dual[J]]), J)
         size = np.abs(speed).max(initial=0.0)
         moving = np.abs(speed) > _STILL * size
         column, column_distance = _first(
@@ -150,7 +158,7 @@ class DantzigWalk:
         with warnings.catch_warnings():
             warnings.simplefilter("error", LinAlgWarning)
             try:
-                factor = lu_factor(self.problem.gram[np.ix_(self.rows, self.columns)])
+                factor = lu_factor(self.problem.block(self.rows, self.columns))
             except (LinAlgWarning, ValueError) as error:
                 raise StuckError from error
         pivots = np.abs(np.diag(factor[0]))

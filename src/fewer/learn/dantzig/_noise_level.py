@@ -14,13 +14,13 @@ from fewer.learn.dantzig._penalty_level import penalty_level
 
 def noise_level(solve: Callable[[float], np.ndarray], table: Moments, n_rows: int, intercept: bool) -> float:
     """Standard deviation of the noise; ``solve`` gives the coefficients at a penalty."""
-    gram, products = table.problem.gram, table.problem.products
+    problem, products = table.problem, table.problem.products
     unit = penalty_level("universal", n_rows, max(products.size, 1), 1.0)
     sigma = np.sqrt(table.target_square)
     coef = np.zeros(products.size)
     for _ in range(50):
         coef = solve(unit * sigma)
-        square = table.target_square - 2 * products @ coef + coef @ gram @ coef
+        square = table.target_square - 2 * products @ coef + coef @ problem.times(coef)
         before, sigma = sigma, np.sqrt(max(square, 0.0))
         if sigma >= before * (1 - 1e-4):
             break
@@ -28,6 +28,6 @@ def noise_level(solve: Callable[[float], np.ndarray], table: Moments, n_rows: in
     freedom = n_rows - columns.size - intercept
     if columns.size == 0 or freedom < 1:
         return float(sigma)
-    refitted = np.linalg.lstsq(gram[np.ix_(columns, columns)], products[columns], rcond=None)[0]
+    refitted = np.linalg.lstsq(problem.block(columns, columns), products[columns], rcond=None)[0]
     left = max(table.target_square - products[columns] @ refitted, 0.0)
     return float(np.sqrt(left * n_rows / freedom))

@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.select._correlations import Correlations
-from fewer.select._discretise import discretise
+from fewer.select._discretise import N_BINS, discretise
 from fewer.select._information import Information
 from fewer.select._ranking import places_of_order
 from fewer.select._selector import Selector
@@ -112,8 +112,8 @@ class CFS(CallbackSupportMixin, Selector):
     discretisation : {"mdl", "equal_frequency", "equal_width"}, default="mdl"
         How columns are cut into levels: by description length, which leaves columns that tell nothing about the
         target in one piece; or into bins. Binned columns with at most ``n_bins`` values keep them.
-    n_bins : int or None, default=None
-        Levels at most, for bins and for a numeric target; by default 2 to 10, more with more rows.
+    n_bins : int, default=5
+        Levels at most, for bins and for a numeric target.
     max_stale : int, default=5
         The search ends after so many expansions in a row without a better subset.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -169,12 +169,12 @@ class CFS(CallbackSupportMixin, Selector):
     _parameter_constraints = {
         "measure": [StrOptions({"auto", "symmetric_uncertainty", "pearson"})],
         "discretisation": [StrOptions({"mdl", "equal_frequency", "equal_width"})],
-        "n_bins": [Interval(Integral, 2, None, closed="left"), None],
+        "n_bins": [Interval(Integral, 2, None, closed="left")],
         "max_stale": [Interval(Integral, 1, None, closed="left")],
         "task": [StrOptions({"auto", "classification", "regression"})],
     }
 
-    def __init__(self, *, measure="auto", discretisation="mdl", n_bins=None, max_stale=5, task="auto"):
+    def __init__(self, *, measure="auto", discretisation="mdl", n_bins=N_BINS, max_stale=5, task="auto"):
         self.measure = measure
         self.discretisation = discretisation
         self.n_bins = n_bins
@@ -226,7 +226,7 @@ class CFS(CallbackSupportMixin, Selector):
         if task == "regression":
             with_target = np.abs(correlations.with_target(numbers(y, "CFS")))
         else:
-            codes = target_levels(y, task, None, "CFS")
+            codes = target_levels(y, task, self.n_bins, "CFS")
             with_target = sum(
                 share * np.abs(correlations.with_target((codes == code).astype(float)))
                 for code, share in enumerate(np.bincount(codes) / len(codes))

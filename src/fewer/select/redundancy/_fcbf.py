@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fewer._estimators import fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.select._discretise import discretise
+from fewer.select._discretise import N_BINS, discretise
 from fewer.select._information import ROUNDING, Information
 from fewer.select._ranking import places_of_order
 from fewer.select._selector import Selector
@@ -90,8 +90,8 @@ class FCBF(CallbackSupportMixin, Selector):
     discretisation : {"mdl", "equal_frequency", "equal_width"}, default="mdl"
         How columns are cut into levels: by description length, which leaves columns that tell nothing about the
         target in one piece; or into bins. Binned columns with at most ``n_bins`` values keep them.
-    n_bins : int or None, default=None
-        Levels at most, for bins and for a numeric target; by default 2 to 10, more with more rows.
+    n_bins : int, default=5
+        Levels at most, for bins and for a numeric target.
     task : {"auto", "classification", "regression"}, default="auto"
         What y is. "auto" takes numbers with fractions, and whole numbers of very many kinds, for regression and
         everything else for classes.
@@ -137,11 +137,11 @@ class FCBF(CallbackSupportMixin, Selector):
     _parameter_constraints = {
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "discretisation": [StrOptions({"mdl", "equal_frequency", "equal_width"})],
-        "n_bins": [Interval(Integral, 2, None, closed="left"), None],
+        "n_bins": [Interval(Integral, 2, None, closed="left")],
         "task": [StrOptions({"auto", "classification", "regression"})],
     }
 
-    def __init__(self, *, threshold=0.0, discretisation="mdl", n_bins=None, task="auto"):
+    def __init__(self, *, threshold=0.0, discretisation="mdl", n_bins=N_BINS, task="auto"):
         self.threshold = threshold
         self.discretisation = discretisation
         self.n_bins = n_bins

@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from fewer._estimators import checked_array
 from fewer._figures import Result
 from fewer._kernels._components import all_roots, join_similar
-from fewer.select._discretise import discretise
+from fewer.select._discretise import N_BINS, discretise
 from fewer.select._information import Information
 from fewer.select.redundancy._relevance import relevance_by_score
 from fewer.select.redundancy._similarity import Measure, Similarity, similarity_of
@@ -181,7 +181,7 @@ class RedundancyGroups(Result):
         "measure": [StrOptions({"pearson", "spearman", "symmetric_uncertainty"})],
         "linkage": [StrOptions({"single", "average", "complete"})],
         "relevance": [str, callable],
-        "n_bins": [Interval(Integral, 2, None, closed="left"), None],
+        "n_bins": [Interval(Integral, 2, None, closed="left")],
         "feature_names": ["array-like", None],
         "task": [StrOptions({"auto", "classification", "regression"})],
     },
@@ -195,7 +195,7 @@ def redundancy_groups(
     measure: Measure = "pearson",
     linkage: Linkage = "complete",
     relevance: str | Callable[..., Any] = "mutual_information",
-    n_bins: int | None = None,
+    n_bins: int = N_BINS,
     feature_names: Sequence[Any] | None = None,
     task: str = "auto",
 ) -> RedundancyGroups:
@@ -218,8 +218,8 @@ def redundancy_groups(
     relevance : str or callable, default="mutual_information"
         What the most relevant column is, if there is a target: mutual information of levels, the name of another score,
         or a function ``(X, y) -> scores``.
-    n_bins : int or None, default=None
-        Levels for mutual information and symmetric uncertainty; by default 2 to 10, more with more rows.
+    n_bins : int, default=5
+        Levels for mutual information and symmetric uncertainty.
     feature_names : sequence, default=None
         Names of the columns; by default those of a frame, or their numbers.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -280,7 +280,7 @@ def _names(X: Any, feature_names: Sequence[Any] | None) -> tuple[Any, ...] | Non
     return None if columns is None else tuple(columns)
 
 
-def _relevance(X: Any, y: np.ndarray, relevance: str | Callable[..., Any], n_bins: int | None, task: str) -> np.ndarray:
+def _relevance(X: Any, y: np.ndarray, relevance: str | Callable[..., Any], n_bins: int, task: str) -> np.ndarray:
     if relevance == "mutual_information":
         levels = target_levels(y, task_of(y, task), n_bins, "redundancy_groups")
         return Information(discretise(X, n_bins=n_bins)).with_target(levels)

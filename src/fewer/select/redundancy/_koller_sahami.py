@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fewer._estimators import fit_steps
 from fewer.catalogue import method
-from fewer.select._discretise import discretise
+from fewer.select._discretise import N_BINS, discretise
 from fewer.select._information import Information
 from fewer.select._ranking import places_of_order
 from fewer.select._selector import Selector
@@ -43,8 +43,8 @@ class KollerSahami(CallbackSupportMixin, Selector):
     discretisation : {"equal_frequency", "equal_width", "mdl"}, default="equal_frequency"
         How columns are cut into levels: into bins, where columns with at most ``n_bins`` values keep them; or by
         description length, which leaves columns that tell nothing by themselves in one piece.
-    n_bins : int or None, default=None
-        Levels at most, for bins and for a numeric target; by default 2 to 10, more with more rows.
+    n_bins : int, default=5
+        Levels at most, for bins and for a numeric target.
     task : {"auto", "classification", "regression"}, default="auto"
         What y is. "auto" takes numbers with fractions, and whole numbers of very many kinds, for regression and
         everything else for classes.
@@ -88,7 +88,7 @@ class KollerSahami(CallbackSupportMixin, Selector):
         "n_features_to_select": [Interval(Integral, 1, None, closed="left")],
         "blanket_size": [Interval(Integral, 0, None, closed="left")],
         "discretisation": [StrOptions({"mdl", "equal_frequency", "equal_width"})],
-        "n_bins": [Interval(Integral, 2, None, closed="left"), None],
+        "n_bins": [Interval(Integral, 2, None, closed="left")],
         "task": [StrOptions({"auto", "classification", "regression"})],
     }
 
@@ -98,7 +98,7 @@ class KollerSahami(CallbackSupportMixin, Selector):
         *,
         blanket_size=1,
         discretisation="equal_frequency",
-        n_bins=None,
+        n_bins=N_BINS,
         task="auto",
     ):
         self.n_features_to_select = n_features_to_select

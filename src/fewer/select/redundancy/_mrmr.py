@@ -24,7 +24,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from fewer._estimators import fit_steps
 from fewer.catalogue import method
 from fewer.select._correlations import Correlations
-from fewer.select._discretise import discretise
+from fewer.select._discretise import N_BINS, discretise
 from fewer.select._information import Information
 from fewer.select._ranking import places_of_order
 from fewer.select._selector import Selector
@@ -159,9 +159,9 @@ class MRMR(CallbackSupportMixin, Selector):
     scheme : {"difference", "quotient"}, default="difference"
         How redundancy is held against relevance. The difference wants both in the same units, as with mutual
         information for both; the quotient does not care.
-    n_bins : int or None, default=None
-        Levels that columns (and a numeric target) are cut into for mutual information, equally many rows in each; by
-        default 2 to 10, more with more rows. Columns with no more values keep them.
+    n_bins : int, default=5
+        Levels that columns (and a numeric target) are cut into for mutual information, equally many rows in each.
+        Columns with no more values keep them. More bins show finer relations where there are thousands of rows.
     task : {"auto", "classification", "regression"}, default="auto"
         What y is. "auto" takes numbers with fractions, and whole numbers of very many kinds, for regression and
         everything else for classes.
@@ -223,7 +223,7 @@ class MRMR(CallbackSupportMixin, Selector):
         "relevance": [str, callable],
         "redundancy": [StrOptions({"mutual_information", "correlation"})],
         "scheme": [StrOptions({"difference", "quotient"})],
-        "n_bins": [Interval(Integral, 2, None, closed="left"), None],
+        "n_bins": [Interval(Integral, 2, None, closed="left")],
         "task": [StrOptions({"auto", "classification", "regression"})],
     }
 
@@ -234,7 +234,7 @@ class MRMR(CallbackSupportMixin, Selector):
         relevance="mutual_information",
         redundancy="mutual_information",
         scheme="difference",
-        n_bins=None,
+        n_bins=N_BINS,
         task="auto",
     ):
         self.n_features_to_select = n_features_to_select

@@ -34,7 +34,7 @@ class CorrelationSimilarity:
 class UncertaintySimilarity:
     """Symmetric uncertainty of levels with equally many rows."""
 
-    def __init__(self, X: Any, n_bins: int | None):
+    def __init__(self, X: Any, n_bins: int):
         self._information = Information(discretise(X, n_bins=n_bins))
 
     def between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -42,7 +42,7 @@ class UncertaintySimilarity:
         return np.stack([self._information.symmetric_uncertainty_with_column(int(column), second) for column in first])
 
 
-def similarity_of(X: Any, measure: Measure, n_bins: int | None) -> Similarity:
+def similarity_of(X: Any, measure: Measure, n_bins: int) -> Similarity:
     """The similarity that a name stands for."""
     if measure == "pearson":
         return CorrelationSimilarity(X)

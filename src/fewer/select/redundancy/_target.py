@@ -31,7 +31,7 @@ def numbers(y: np.ndarray, who: str) -> np.ndarray:
     return found
 
 
-def target_levels(y: Any, task: str, n_bins: int | None, who: str) -> np.ndarray:
+def target_levels(y: Any, task: str, n_bins: int, who: str) -> np.ndarray:
     """Classes as 0, 1, ...; or numbers, cut into intervals that hold equally many rows."""
     if task == "classification":
         return encoded_classes(y, who).codes

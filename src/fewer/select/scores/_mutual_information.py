@@ -2,7 +2,10 @@
 
 ``I = sum_(b, c) p(b, c) ln(p(b, c) / (p(b) p(c)))`` over the bins b of the column, with about equally many rows each,
 and the classes c (or the bins of a target of numbers). ``2 n I`` is the G statistic, chi-square with ``(bins -
-1)(classes - 1)`` degrees of freedom when the two are independent.
+1)(classes - 1)`` degrees of freedom when the two are independent. With few rows in a cell it is too large; Williams'
+correction divides it by ``1 + (bins + 1)(classes + 1) / 6n`` (the value for margins that are equal, the smallest).
+
+Williams, D. A. (1976). Improved likelihood ratio tests for complete contingency tables. Biometrika 63, 33-37.
 """
 
 from typing import Any
@@ -11,16 +14,14 @@ import numpy as np
 from scipy.stats import rankdata
 
 from fewer._kernels._sorted_columns import binned_information
+from fewer.select._discretise import N_BINS
 from fewer.select.scores._chi_square import chi_square_tail
 from fewer.select.scores._score import ColumnScores, column_score
 from fewer.select.scores._sorted_columns import sorted_columns
 
-_MOST_BINS = 10
-_ROWS_IN_A_CELL = 5
-
 
 @column_score(tasks=("classification", "regression"), sparse=True, p_values=True)
-def mutual_information_score(X: Any, y: np.ndarray, *, n_bins: int | None = None) -> ColumnScores:
+def mutual_information_score(X: Any, y: np.ndarray, *, n_bins: int = N_BINS) -> ColumnScores:
     """Mutual information of each column, cut into bins of equally many rows, and the target.
 
     It sees any relation that is not finer than the bins. A column of few different values keeps them, so that columns
@@ -33,15 +34,15 @@ def mutual_information_score(X: Any, y: np.ndarray, *, n_bins: int | None = None
         Table.
     y : array-like of shape (n_samples,)
         Classes, or numbers, which are cut into bins as well.
-    n_bins : int or None, default=None
-        Bins for each column; by default the square root of a fifth of the rows, between 2 and 10.
+    n_bins : int, default=5
+        Bins for each column.
 
     Returns
     -------
     scores : ndarray of shape (n_features,)
         In nats; zero for a constant column.
     p_values : ndarray of shape (n_features,)
-        P-values of the G test.
+        P-values of the G test, with Williams' correction.
 
     Examples
     --------
@@ -49,9 +50,8 @@ def mutual_information_score(X: Any, y: np.ndarray, *, n_bins: int | None = None
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
     >>> scores, p_values = mutual_information_score(X, ["well", "well", "ill", "ill"])
     >>> scores.round(3), p_values.round(3)
-    (array([0.693, 0.   ]), array([0.019, 1.   ]))
+    (array([0.693, 0.   ]), array([0.045, 1.   ]))
     """
-    n_bins = default_bins(len(y)) if n_bins is None else n_bins
     if n_bins < 2:
         raise ValueError(f"n_bins must be 2 or more for a column to tell anything, got {n_bins}.")
     codes = y if y.dtype.kind in "iu" else binned(y, n_bins)
@@ -59,16 +59,13 @@ def mutual_information_score(X: Any, y: np.ndarray, *, n_bins: int | None = None
     scores, occupied = np.empty(X.shape[1]), np.empty(X.shape[1])
     for columns, block in sorted_columns(X):
         scores[columns], occupied[columns] = binned_information(*block, codes, sizes, n_bins)
-    freedom = (occupied - 1) * (np.count_nonzero(sizes) - 1)
+    n_classes = np.count_nonzero(sizes)
+    freedom = (occupied - 1) * (n_classes - 1)
+    statistics = 2 * len(y) * scores / (1 + (occupied + 1) * (n_classes + 1) / (6 * len(y)))
     p_values = np.ones(X.shape[1])
     for free in np.unique(freedom[freedom > 0]).astype(int):
-        p_values[freedom == free] = chi_square_tail(2 * len(y) * scores[freedom == free], free)
+        p_values[freedom == free] = chi_square_tail(statistics[freedom == free], free)
     return ColumnScores(scores, p_values)
-
-
-def default_bins(n_rows: int) -> int:
-    """So many that a table of bins by bins has five rows in a cell, between 2 and 10."""
-    return int(np.clip(np.sqrt(n_rows / _ROWS_IN_A_CELL), 2, _MOST_BINS))
 
 
 def binned(values: np.ndarray, n_bins: int) -> np.ndarray:
