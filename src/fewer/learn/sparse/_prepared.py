@@ -20,7 +20,7 @@ from fewer.learn.sparse._columns import DenseColumns
 
 # Means beyond this share of the standard deviation are subtracted.
 _DENSE_OFFSET, _SPARSE_OFFSET = 0.1, 1.0
-_ROWS_ENOUGH, _ENTRIES_ENOUGH = 2000, 5000
+_ROWS_ENOUGH, _ENTRIES_ENOUGH = 2000, 1000
 _USUAL_UNITS = 10  # as powers of two, either way
 
 

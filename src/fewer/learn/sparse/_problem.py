@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from fewer._kernels._l1_quadratic import optimality_gaps
 from fewer._kernels._margin_losses import (
     CURVATURE_BOUNDS,
     LOG,
@@ -128,10 +129,9 @@ class L1Problem:
 
     def predictions(self, coefficients: np.ndarray) -> np.ndarray:
         """``z = X w``, with the intercept."""
-        if not coefficients.any():
-            return np.zeros(self.X.shape[0])
-        inner = self.X @ coefficients[: self.X.shape[1]]
-        return np.asarray(inner + coefficients[-1] if self.fit_intercept else inner, dtype=np.float64)
+        coef = coefficients[: self.X.shape[1]]
+        inner = np.asarray(self.X @ coef, dtype=np.float64) if coef.any() else np.zeros(self.X.shape[0])
+        return inner + coefficients[-1] if self.fit_intercept else inner
 
     def transposed(self, rows: np.ndarray) -> np.ndarray:
         """``X' v``, with the sum of ``v`` for the intercept."""
@@ -179,7 +179,7 @@ class L1Problem:
 
     def violation(self, coefficients: np.ndarray, gradient: np.ndarray) -> float:
         """Sum of the absolute values of the smallest sub-gradient."""
-        return float(np.abs(smallest_subgradient(gradient, coefficients, self.penalties)).sum())
+        return optimality_gaps(gradient, coefficients, self.penalties, np.empty(self.size))[0]
 
     @cached_property
     def rarer_share(self) -> float:
