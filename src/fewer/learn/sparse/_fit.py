@@ -110,19 +110,23 @@ def fit_problem(
 def warn_of_units(problems: list[L1Problem], parameter: str, cure: str) -> None:
     """Warn that the penalty is too strong for the unit of the columns or the target: for models without columns.
 
-    That is so if the same penalty would let a column in after division by its standard deviation.
+    That is so if the same penalty would let a column in after division by its standard deviation; or if it keeps out
+    every column of standard deviation 1, even one that equals the target but for its unit.
     """
     first = problems[0]
     units = first.units
+    column_unit = units.target / units.coefficient
     means, squares = moments(first.X, first.weights)
     spreads = np.sqrt(np.maximum(squares - means**2 if first.fit_intercept else squares, 0.0))
-    spreads *= units.target / units.coefficient
+    spreads *= column_unit
     slopes = np.max([np.abs(problem.null_gradient[: spreads.size]) for problem in problems], axis=0)
     scaled = np.divide(slopes, spreads, out=np.zeros_like(slopes), where=spreads > 0)
-    target_spread = units.target * float(np.sqrt(first.weights @ first.y**2 / first.weights.sum()))
+    total = first.weights.sum()
+    target_spread = units.target * float(np.sqrt(first.weights @ first.y**2 / total))
+    perfect = target_spread * total / (units.target * column_unit)
     if scaled.max(initial=0.0) > 1.0 and spreads.max() < _SMALL_UNIT:
         what, size = "columns", spreads.max()
-    elif first.loss == "squared" and scaled.max(initial=0.0) > target_spread and target_spread < _SMALL_UNIT:
+    elif first.loss == "squared" and 0 < perfect < 1.0 and target_spread < _SMALL_UNIT:
         what, size = "target", target_spread
     else:
         return

@@ -221,6 +221,12 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
     --------
     L1LinearClassifier : For a given penalty.
 
+    Notes
+    -----
+    With an intercept, offsets of the columns change nothing, and neither does one factor for the whole table while
+    ``l1_ratio`` is 1: the grid of penalties follows the table. Factors that differ between columns do change the model,
+    for the columns share one penalty.
+
     References
     ----------
     .. [1] Friedman, J., Hastie, T. and Tibshirani, R. (2010). Regularization paths for generalized linear models via
@@ -458,6 +464,12 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
     See Also
     --------
     L1LinearRegressor : For a given penalty.
+
+    Notes
+    -----
+    With an intercept, offsets of the columns change nothing, and neither does one factor for the whole table while
+    ``l1_ratio`` is 1: the grid of penalties follows the table. Factors that differ between columns do change the model,
+    for the columns share one penalty.
 
     References
     ----------
