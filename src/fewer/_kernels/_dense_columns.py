@@ -66,7 +66,7 @@ def weighted_squares(X, columns, h, out):
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def descend(X, columns, h, moving, coefficients, strengths, curvatures, residual, settled):
+def descend(X, columns, h, moving, coefficients, strengths, ridge, curvatures, residual, settled):
     """Minimise each of the ``moving`` coordinates in turn; ``residual`` are the rows' slopes, kept up to date.
 
     Returns the sum of optimality gaps met, the entries visited, and how many columns are moved to the front of
@@ -83,6 +83,7 @@ def descend(X, columns, h, moving, coefficients, strengths, curvatures, residual
         else:
             for i in range(n_rows):
                 slope += residual[i]
+        slope += ridge * strengths[at] * coefficients[at]
         gap = optimality_gap(slope, coefficients[at], strengths[at])
         total += gap
         visited += n_rows

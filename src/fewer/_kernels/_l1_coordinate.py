@@ -1,4 +1,4 @@
-"""Passes of coordinate descent over ``sum_i c_i loss(y_i, z_i) + sum_j penalty_j |w_j|``, by one column at a time.
+"""Passes over the columns that minimise ``sum_i c_i loss(y_i, z_i) + sum_j penalty_j (|w_j| + ridge w_j^2 / 2)``.
 
 ``newton_pass`` takes a one-dimensional Newton step with a line search (CDN); ``bounded_pass`` a step on a quadratic
 bound that holds within a trust region of the column (BBR). The first and second derivatives of every row's loss are
@@ -51,7 +51,7 @@ def _move(loss, X, j, step, y, weights, z, first, second):
 
 
 @njit(cache=True, nogil=True)
-def newton_pass(loss, X, y, weights, penalties, w, z, first, second, order, n_active, level):
+def newton_pass(loss, X, y, weights, penalties, ridge, w, z, first, second, order, n_active, level):
     """One pass over ``order[:n_active]``; columns at zero well inside ``level`` of their bounds leave the active ones.
 
     Returns the sum and the maximum of the violations met, and how many columns stay active (first in ``order``).
@@ -60,8 +60,9 @@ def newton_pass(loss, X, y, weights, penalties, w, z, first, second, order, n_ac
     turn = 0
     while turn < n_active:
         j = order[turn]
-        slope = dot(X, j, first)
         penalty = penalties[j]
+        bend = ridge * penalty
+        slope = dot(X, j, first) + bend * w[j]
         if w[j] == 0.0 and penalty > 0.0 and -penalty + level < slope < penalty - level:
             n_active -= 1
             order[turn], order[n_active] = order[n_active], j
@@ -70,7 +71,7 @@ def newton_pass(loss, X, y, weights, penalties, w, z, first, second, order, n_ac
         gap = optimality_gap(slope, w[j], penalty)
         total += gap
         largest = max(largest, gap)
-        curvature = max(weighted_square(X, j, second), _SMALLEST_CURVATURE)
+        curvature = max(weighted_square(X, j, second), _SMALLEST_CURVATURE) + bend
         step = shrunk_step(slope, curvature, w[j], penalty)
         if abs(step) < 1e-16:
             continue
@@ -79,7 +80,7 @@ def newton_pass(loss, X, y, weights, penalties, w, z, first, second, order, n_ac
         for _ in range(30):
             moved = share * step
             change, rounding = _loss_change(loss, X, j, moved, y, weights, z)
-            change += penalty * (abs(w[j] + moved) - abs(w[j]))
+            change += penalty * (abs(w[j] + moved) - abs(w[j])) + bend * moved * (w[j] + 0.5 * moved)
             if change <= _SUFFICIENT * share * expected + rounding:
                 w[j] += moved
                 _move(loss, X, j, moved, y, weights, z, first, second)
@@ -106,16 +107,17 @@ def _curvature_within(loss, X, j, radius, y, weights, z):
 
 
 @njit(cache=True, nogil=True)
-def bounded_pass(loss, X, y, weights, penalties, w, z, first, second, order, radii):
+def bounded_pass(loss, X, y, weights, penalties, ridge, w, z, first, second, order, radii):
     """One pass of steps on the bound of the loss within each column's radius; no step crosses zero."""
     total, largest = 0.0, 0.0
     for turn in range(order.size):
         j = order[turn]
-        slope = dot(X, j, first)
+        bend = ridge * penalties[j]
+        slope = dot(X, j, first) + bend * w[j]
         gap = optimality_gap(slope, w[j], penalties[j])
         total += gap
         largest = max(largest, gap)
-        curvature = _curvature_within(loss, X, j, radii[j], y, weights, z)
+        curvature = _curvature_within(loss, X, j, radii[j], y, weights, z) + bend
         sign = np.sign(w[j]) if w[j] != 0.0 else -np.sign(slope)
         step = -(slope + penalties[j] * sign) / curvature if gap > 0.0 else 0.0
         step = min(max(step, -radii[j]), radii[j])

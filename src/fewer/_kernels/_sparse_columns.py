@@ -70,7 +70,7 @@ def weighted_entries(data, indices, indptr, h, weighted, squares):
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def descend(data, indices, indptr, weighted, moving, coefficients, strengths, curvatures, residual, settled):
+def descend(data, indices, indptr, weighted, moving, coefficients, strengths, ridge, curvatures, residual, settled):
     """Minimise each of the ``moving`` coordinates in turn; ``residual`` are the rows' slopes, kept up to date.
 
     There is a coordinate for each column. Returns the sum of optimality gaps met, the entries visited, and how many
@@ -89,6 +89,7 @@ def descend(data, indices, indptr, weighted, moving, coefficients, strengths, cu
         if at < stop:
             slope += data[at] * residual[np.uint32(indices[at])]
         slope += other
+        slope += ridge * strengths[column] * coefficients[column]
         gap = optimality_gap(slope, coefficients[column], strengths[column])
         total += gap
         visited += stop - start

@@ -3,18 +3,23 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
-from sklearn.linear_model import lasso_path
+from sklearn.linear_model import ElasticNet, ElasticNetCV, LogisticRegression, lasso_path
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import GroupKFold, KFold, cross_validate
 from sklearn.preprocessing import scale
 
 from fewer.learn import (
     L1LinearClassifier,
+    L1LinearRegressor,
     L1PathClassifierCV,
     L1PathRegressorCV,
     compare_l1_solvers,
     l1_path,
 )
 from fewer.learn.sparse._l1_path_cv import chosen_point
+from fewer.learn.sparse.solvers import SOLVERS
 
 
 @pytest.fixture(scope="module")
@@ -161,3 +166,92 @@ def test_no_subgradient_of_a_path_exceeds_the_tolerance(kind):
         assert gaps.max() == pytest.approx(told, abs=1e-9)
         assert told <= 1e-3
     assert (path.objectives <= (1 + 2e-3) * minima).all()
+
+
+def test_classes_have_weights_on_a_path(cancer):
+    X, y = cancer
+    rows = np.r_[np.flatnonzero(y == 0)[:25], np.flatnonzero(y == 1)]
+    X, y = X[rows], y[rows]
+    balanced = len(y) / (2 * np.bincount(y))
+    by_class = L1PathClassifierCV(n_points=6, cv=3, class_weight="balanced", tol=1e-6).fit(X, y)
+    by_dict = L1PathClassifierCV(n_points=6, cv=3, class_weight=dict(enumerate(balanced)), tol=1e-6).fit(X, y)
+    by_row = L1PathClassifierCV(n_points=6, cv=3, tol=1e-6).fit(X, y, sample_weight=balanced[y])
+    np.testing.assert_allclose(by_dict.coef_, by_row.coef_, atol=1e-9)
+    np.testing.assert_allclose(by_class.Cs_, by_row.Cs_)
+    # A fold learns from its own counts, so that held-out classes do not weigh in.
+    alone = L1LinearClassifier(C=by_class.C_, class_weight="balanced", tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(by_class.coef_, alone.coef_, atol=1e-4)
+    plain = L1PathClassifierCV(n_points=6, cv=3).fit(X, y)
+    assert by_class.intercept_[0] < plain.intercept_[0]  # the rarer class gets more of the room
+
+
+@pytest.mark.parametrize("cv", [3, GroupKFold(3)])
+def test_groups_are_never_parted_by_a_fold(cv):
+    # Rows of a group are copies: only folds that part groups would find anything to learn.
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(20), 4)
+    X, y = rng.normal(size=(20, 60))[groups], rng.normal(size=20)[groups]
+    parted = L1PathRegressorCV(n_points=8, cv=KFold(3, shuffle=True, random_state=0)).fit(X, y)
+    kept = L1PathRegressorCV(n_points=8, cv=cv).fit(X, y, groups=groups)
+    assert parted.scores_.mean(axis=0).max() > 0.5 * -y.var()
+    assert kept.scores_.mean(axis=0).max() < 0.8 * -y.var()
+    classes = L1PathClassifierCV(n_points=8, cv=cv, scoring="accuracy").fit(X, y > np.median(y), groups=groups)
+    assert classes.scores_.mean(axis=0).max() < 0.75
+
+
+def test_groups_and_weights_of_scores_come_by_metadata_routing(cancer):
+    X, y = cancer
+    X, y = X[:120], y[:120]
+    groups, weights = np.arange(120) % 10, np.where(y == 1, 5.0, 0.0)
+    with config_context(enable_metadata_routing=True):
+        weighted = make_scorer(accuracy_score).set_score_request(sample_weight=True)
+        model = L1PathClassifierCV(n_points=4, cv=GroupKFold(2), scoring=weighted).set_fit_request(sample_weight=False)
+        model.fit(X, y, groups=groups, sample_weight=weights + 1e-9)
+        # Scores count class 1 alone, which the empty model predicts.
+        assert model.scores_[:, 0] == pytest.approx(1.0)
+        inside = cross_validate(
+            L1PathClassifierCV(n_points=4, cv=GroupKFold(2)), X, y, cv=GroupKFold(2), params={"groups": groups}
+        )
+        assert (inside["test_score"] > 0.8).all()
+    with pytest.raises(TypeError, match="price"):
+        L1PathClassifierCV().fit(X, y, price=groups)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_elastic_net_is_scikit_learns(solver):
+    X, y = load_diabetes(return_X_y=True)
+    X = scale(X) + 100.0
+    peer = ElasticNet(0.5, l1_ratio=0.3, tol=1e-12, max_iter=10_000).fit(X - 100, y)
+    model = L1LinearRegressor(0.5, l1_ratio=0.3, solver=solver, tol=1e-10, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-2)
+    price = 0.5 * (0.3 * np.abs(peer.coef_).sum() + 0.35 * (peer.coef_**2).sum())
+    minimum = price + ((y - peer.predict(X - 100)) ** 2).mean() / 2
+    assert model.objective_ == pytest.approx(minimum, rel=1e-8)
+    assert model.objective_ - model.dual_gap_ <= minimum * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("loss", ["log", "squared_hinge"])
+def test_the_elastic_net_of_classes_has_one_minimum(loss, solver, cancer):
+    X, y = cancer
+    model = L1LinearClassifier(loss, 0.02, l1_ratio=0.5, solver=solver, tol=1e-7, random_state=0).fit(X, y)
+    exact = L1LinearClassifier(loss, 0.02, l1_ratio=0.5, tol=1e-11).fit(X, y)
+    assert model.objective_ == pytest.approx(exact.objective_, rel=1e-6)
+    assert exact.dual_gap_[0] <= 1e-11 * 0.02 * len(y)
+    if loss == "log":
+        peer = LogisticRegression(C=0.02, l1_ratio=0.5, solver="saga", tol=1e-8, max_iter=5000).fit(X, y)
+        np.testing.assert_allclose(exact.coef_, peer.coef_, atol=1e-4)
+
+
+def test_an_elastic_net_path_is_its_single_fits():
+    X, y = load_diabetes(return_X_y=True)
+    path = l1_path(X, y, loss="squared", n_points=8, l1_ratio=0.4, tol=1e-8)
+    assert path.n_nonzero[0] == 0
+    for at in (2, 5, 7):
+        peer = ElasticNet(path.alphas[at], l1_ratio=0.4, tol=1e-12, max_iter=10_000).fit(X, y)
+        np.testing.assert_allclose(path.coefs[[at]].toarray()[0], peer.coef_, atol=1e-3)
+    with pytest.raises(ValueError, match="l1_ratio must be above 0"):
+        l1_path(X, y, loss="squared", l1_ratio=0.0)
+    model = L1PathRegressorCV(rule="best", l1_ratio=0.9, n_points=20, tol=1e-6).fit(X, y)
+    theirs = ElasticNetCV(alphas=model.alphas_, l1_ratio=0.9, cv=5, tol=1e-8, max_iter=10_000).fit(X, y)
+    np.testing.assert_allclose(-model.scores_.T, theirs.mse_path_, rtol=1e-4)

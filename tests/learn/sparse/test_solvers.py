@@ -8,7 +8,7 @@ from scipy import sparse
 
 from fewer.learn.sparse._duality import duality_gap
 from fewer.learn.sparse._l1_path import smallest_weight
-from fewer.learn.sparse._problem import L1Problem, with_fast_columns
+from fewer.learn.sparse._problem import L1Problem
 from fewer.learn.sparse.solvers import SOLVERS
 
 
@@ -37,7 +37,7 @@ def problems(draw):
     weights = (rng.random(n_rows) < 0.8) * rng.exponential(size=n_rows) if draw(st.booleans()) else np.ones(n_rows)
     weights[[int(np.argmin(y)), int(np.argmax(y))]] = 1.0
     table = sparse.csc_array(X) if draw(st.booleans()) else X
-    problem = L1Problem.of(loss, with_fast_columns(table), y, sample_weight=weights, fit_intercept=draw(st.booleans()))
+    problem = L1Problem.of(loss, table, y, sample_weight=weights, fit_intercept=draw(st.booleans()))
     return problem.scaled(smallest_weight(problem) * draw(st.sampled_from([0.5, 2.0, 10.0, 100.0])))
 
 
@@ -74,7 +74,7 @@ def test_32_bit_numbers_and_sparse_tables_come_to_the_same_minimum(solver):
     X = X.astype(np.float32)
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=60) > 0, 1.0, -1.0)
     values = [
-        solved(solver, L1Problem.of("log", with_fast_columns(table), y, C=2.0, fit_intercept=True), tol=1e-7).objective
+        solved(solver, L1Problem.of("log", table, y, C=2.0, fit_intercept=True), tol=1e-7).objective
         for table in (X.astype(np.float64), X, sparse.csr_array(X), sparse.csc_matrix(X.astype(np.float64)))
     ]
     assert np.ptp(values) <= 1e-5 * values[0]
@@ -136,6 +136,6 @@ def test_coordinate_descent_comes_down_where_a_step_gains_less_than_rounding(see
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(25, 8)) + 0.5 * rng.normal(size=(25, 1))
     y = np.where(X[:, :3].sum(axis=1) + rng.normal(size=25) > 0, 1.0, -1.0)
-    problem = L1Problem.of("log", with_fast_columns(X), y)
+    problem = L1Problem.of("log", X, y)
     solution = solved("cdn", problem.scaled(100 * smallest_weight(problem)), max_iter=1000)
     assert solution.converged

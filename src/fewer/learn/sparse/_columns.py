@@ -89,9 +89,9 @@ class DenseSet:
         _dense_columns.weighted_squares(self.X, self.columns, h, squares)
         return h, squares
 
-    def descend(self, curved, moving, coefficients, strengths, curvatures, residual, settled):
+    def descend(self, curved, moving, coefficients, strengths, ridge, curvatures, residual, settled):
         return _dense_columns.descend(
-            self.X, self.columns, curved, moving, coefficients, strengths, curvatures, residual, settled
+            self.X, self.columns, curved, moving, coefficients, strengths, ridge, curvatures, residual, settled
         )
 
 
@@ -164,7 +164,17 @@ class SparseSet:
         _sparse_columns.weighted_entries(self.data, self.indices, self.indptr, h, weighted, squares)
         return weighted, squares
 
-    def descend(self, curved, moving, coefficients, strengths, curvatures, residual, settled):
+    def descend(self, curved, moving, coefficients, strengths, ridge, curvatures, residual, settled):
         return _sparse_columns.descend(
-            self.data, self.indices, self.indptr, curved, moving, coefficients, strengths, curvatures, residual, settled
+            self.data,
+            self.indices,
+            self.indptr,
+            curved,
+            moving,
+            coefficients,
+            strengths,
+            ridge,
+            curvatures,
+            residual,
+            settled,
         )

@@ -10,7 +10,7 @@ import numpy as np
 from fewer._estimators import checked_array, encoded_classes
 from fewer._figures import Result
 from fewer.learn.sparse._fit import L1History
-from fewer.learn.sparse._problem import L1Problem, with_fast_columns
+from fewer.learn.sparse._problem import L1Problem
 from fewer.learn.sparse.solvers import SOLVERS
 
 SMALLEST_GAP = 1e-12
@@ -27,7 +27,7 @@ class SolverComparison(Result):
     minimum : float
         The lowest objective that any solver found, in the comparison or in the strict run before it.
     start_subgradient : float
-        Norm of the smallest sub-gradient at zero, times the share of the rarer class: the scale of sub-gradients.
+        Norm of the smallest sub-gradient at the start, times the share of the rarer class: the scale of sub-gradients.
     accuracies : dict of str to list of float
         Share of test rows told right after each iteration; empty without test rows.
     """
@@ -111,7 +111,7 @@ def compare_l1_solvers(
     test: tuple[Any, Any] | None = None,
     random_state: int = 0,
 ) -> SolverComparison:
-    """Minimise ``||w||_1 + C sum_i loss(y_i, x_i'w)`` by several solvers, from zero, and note how they get there.
+    """Minimise ``||w||_1 + C sum_i loss(y_i, x_i'w)`` by several solvers, from the model without columns, and note how.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def compare_l1_solvers(
     budget : float, default=10.0
         Seconds for each solver; it ends with the iteration in which they are over.
     tol : float, default=1e-9
-        Where a solver that is quicker ends.
+        Where a solver that is quicker ends: a duality gap, as a share of the objective of the model without columns.
     fit_intercept : bool, default=False
         Whether to add a constant.
     test : tuple of (X, y) or None, default=None
@@ -158,13 +158,14 @@ def compare_l1_solvers(
     unknown = [solver for solver in solvers if solver not in SOLVERS]
     if unknown:
         raise ValueError(f"Unknown solvers {', '.join(unknown)}; there are {', '.join(SOLVERS)}.")
-    problem = L1Problem.of(loss, with_fast_columns(X), 2.0 * codes - 1, C=C, fit_intercept=fit_intercept)
-    start = np.zeros(problem.size)
+    problem = L1Problem.of(loss, X, 2.0 * codes - 1, C=C, fit_intercept=fit_intercept)
+    start = problem.null_start
     tolerance = problem.absolute_tolerance(tol)
     # A first iteration of each compiles what it needs; the strict run finds the minimum.
     for solver in solvers:
         SOLVERS[solver](problem, start, tolerance, 1, np.random.default_rng(random_state))
     minimum = SOLVERS["auto"](problem, start, tolerance, 1000, np.random.default_rng(random_state)).objective
+    minimum *= problem.units.objective
     histories, accuracies = {}, {}
     for solver in solvers:
         history = L1History()
@@ -188,6 +189,5 @@ def compare_l1_solvers(
 
 def _accuracy(w: np.ndarray, problem: L1Problem, test: tuple[Any, Any], classes: np.ndarray) -> float:
     X, y = test
-    n_columns = problem.X.shape[1]
-    z = X @ w[:n_columns] + (w[-1] if problem.fit_intercept else 0.0)
-    return float((np.where(z > 0, classes[1], classes[0]) == np.asarray(y)).mean())
+    coef, intercept = problem.original(w)
+    return float((np.where(X @ coef + intercept > 0, classes[1], classes[0]) == np.asarray(y)).mean())

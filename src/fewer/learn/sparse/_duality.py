@@ -13,28 +13,40 @@ def duality_gap(
     objective: float | None = None,
     gradient: np.ndarray | None = None,
 ) -> float:
-    """``f(w) - f*`` is at most this. Objective and gradient of the loss, where they are known, need not be found again.
+    """``f(w) - f*`` is at most this. Objective and gradient of the smooth part, where known, need not be found again.
 
-    The slopes, brought back to where no column exceeds its penalty (and where they sum to zero, for an intercept), are
-    a point of the dual; its value is a lower bound of the minimum.
+    The slopes, made to sum to zero for an intercept, and brought back to where no column exceeds its penalty, are a
+    point of the dual; its value is a lower bound of the minimum. With a ridge, columns may exceed their penalties, at
+    the price of ``excess^2 / (2 ridge)``: the better of the two points counts.
     """
     dual = -problem.slopes(predictions)
+    products = None
+    if gradient is not None:
+        products = problem.add_ridge(-gradient, coefficients)  # of the loss alone
     if problem.fit_intercept:
-        dual, gradient = _summing_to_zero(dual, problem), None
-    products = np.abs(problem.transposed(dual) if gradient is None else gradient)
-    priced = problem.penalties > 0
-    excess = float((products[priced] / problem.penalties[priced]).max(initial=0.0))
-    dual = dual / max(excess, 1.0)
+        dual, products = _summing_to_zero(problem, dual, products)
+    if products is None:
+        products = problem.transposed(dual)
+    excesses = np.abs(products[: problem.X.shape[1]])
+    largest = float(excesses.max(initial=0.0))
+    value = _dual_value(problem, dual / max(largest, 1.0))
+    if problem.ridge and largest > 1.0:
+        price = float(np.square(np.maximum(excesses - 1.0, 0.0)).sum()) / (2 * problem.ridge)
+        value = max(value, _dual_value(problem, dual) - price)
     objective = problem.objective(coefficients, predictions) if objective is None else objective
-    return max(objective - _dual_value(problem, dual), 0.0)
+    return max(objective - value, 0.0)
 
 
-def _summing_to_zero(dual: np.ndarray, problem: L1Problem) -> np.ndarray:
+def _summing_to_zero(
+    problem: L1Problem, dual: np.ndarray, products: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """A point of the dual with an intercept, and its products with the columns if they are easily told."""
     if problem.loss == "squared":
-        return dual - problem.weights * dual.sum() / problem.weights.sum()
+        shift = dual.sum() / problem.weights.sum()
+        return dual - shift * problem.weights, None if products is None else products - shift * problem.weighted_sums
     positive, negative = dual[dual > 0].sum(), -dual[dual < 0].sum()
     even = min(positive, negative)
-    return np.where(dual > 0, dual * (even / max(positive, 1e-300)), dual * (even / max(negative, 1e-300)))
+    return np.where(dual > 0, dual * (even / max(positive, 1e-300)), dual * (even / max(negative, 1e-300))), None
 
 
 def _dual_value(problem: L1Problem, dual: np.ndarray) -> float:

@@ -9,9 +9,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import warn_caller
-from fewer.learn.sparse._duality import duality_gap
+from fewer.learn.sparse._prepared import moments
 from fewer.learn.sparse._problem import L1Problem
 from fewer.learn.sparse.solvers import SOLVERS, Solution
+
+# Standard deviations below this may be what makes a penalty of about 1 too strong.
+_SMALL_UNIT = 0.1
 
 
 @dataclass
@@ -41,7 +44,7 @@ class L1History:
         """Add the present state."""
         now = time.perf_counter()
         self.seconds.append(now - self._begun - self._away)
-        self.objective.append(problem.objective(coefficients, predictions))
+        self.objective.append(problem.units.objective * problem.objective(coefficients, predictions))
         self.subgradient.append(float(np.linalg.norm(problem.subgradient(coefficients))))
         self.n_nonzero.append(int(np.count_nonzero(coefficients[: problem.X.shape[1]])))
         self._away += time.perf_counter() - now
@@ -49,9 +52,13 @@ class L1History:
 
 @dataclass(frozen=True)
 class L1Fit:
-    """A solution with the figures that tell how good it is."""
+    """A solution in the units of the user's table, with the figures that tell how good it is."""
 
+    problem: L1Problem
     solution: Solution
+    coef: np.ndarray
+    intercept: float
+    objective: float
     duality_gap: float
     scaled_violation: float
     history: L1History | None
@@ -84,22 +91,47 @@ def fit_problem(
 
     if history is not None:
         history.note(problem, start, problem.predictions(start))
-    absolute = problem.absolute_tolerance(tol)
-    solution = SOLVERS[solver](problem, start, absolute, max_iter, rng, after, **options)
-    scale = problem.rarer_share * problem.start_violation
+    solution = SOLVERS[solver](problem, start, problem.absolute_tolerance(tol), max_iter, rng, after, **options)
+    scale = problem.rarer_share * problem.null_violation
     scaled = solution.violation / scale if scale > 0 else 0.0
     if not solution.converged and not stopped:
         changing = " The number of columns in the model still changed." if len(set(counts[-2:])) > 1 else ""
         warn_caller(
-            f"The solver {solver!r} stopped after {solution.n_iter} iterations at a sub-gradient of {scaled:.1e} of "
-            f"its start, above tol={tol:g}.{changing} Raise max_iter or tol, scale the columns, or use solver='auto'.",
+            f"The solver {solver!r} stopped after {solution.n_iter} iterations at a duality gap of "
+            f"{solution.gap / problem.null_objective:.1e} of the objective of the model without columns, above "
+            f"tol={tol:g}.{changing} Raise max_iter or tol, scale the columns, or use solver='auto'.",
             ConvergenceWarning,
         )
-    gap = duality_gap(
-        problem,
-        solution.coefficients,
-        solution.predictions,
-        objective=solution.objective,
-        gradient=solution.gradient,
+    coef, intercept = problem.original(solution.coefficients)
+    unit = problem.units.objective
+    return L1Fit(problem, solution, coef, intercept, unit * solution.objective, unit * solution.gap, scaled, history)
+
+
+def warn_of_units(problems: list[L1Problem], parameter: str, cure: str) -> None:
+    """Warn that the penalty is too strong for the unit of the columns or the target: for models without columns.
+
+    That is so if the same penalty would let a column in after division by its standard deviation; or if it keeps out
+    every column of standard deviation 1, even one that equals the target but for its unit.
+    """
+    first = problems[0]
+    units = first.units
+    column_unit = units.target / units.coefficient
+    means, squares = moments(first.X, first.weights)
+    spreads = np.sqrt(np.maximum(squares - means**2 if first.fit_intercept else squares, 0.0))
+    spreads *= column_unit
+    slopes = np.max([np.abs(problem.null_gradient[: spreads.size]) for problem in problems], axis=0)
+    scaled = np.divide(slopes, spreads, out=np.zeros_like(slopes), where=spreads > 0)
+    total = first.weights.sum()
+    target_spread = units.target * float(np.sqrt(first.weights @ first.y**2 / total))
+    perfect = target_spread * total / (units.target * column_unit)
+    if scaled.max(initial=0.0) > 1.0 and spreads.max() < _SMALL_UNIT:
+        what, size = "columns", spreads.max()
+    elif first.loss == "squared" and 0 < perfect < 1.0 and target_spread < _SMALL_UNIT:
+        what, size = "target", target_spread
+    else:
+        return
+    warn_caller(
+        f"All coefficients are zero: {parameter} depends on the unit of the {what}, which makes the penalty too strong "
+        f"here (largest standard deviation {size:.2g}). Scale the {what} to a standard deviation of 1, or let {cure} "
+        "choose the penalty, which does not depend on the unit."
     )
-    return L1Fit(solution, gap, scaled, history)

@@ -1,7 +1,7 @@
 """Linear models whose coefficients are mostly zero, by a price on their absolute size.
 
-Classifier: ``min ||w||_1 + C sum_i loss(y_i, x_i'w + b)``; regressor: ``min alpha ||w||_1 + (1/2n) ||y - Xw - b||^2``.
-The intercept ``b`` costs nothing.
+Classifier: ``min P(w) + C sum_i loss(y_i, x_i'w + b)``; regressor: ``min alpha P(w) + (1/2n) ||y - Xw - b||^2``, with
+``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``. The intercept ``b`` costs nothing.
 """
 
 from numbers import Integral, Real
@@ -20,11 +20,13 @@ from sklearn.utils.validation import _check_sample_weight
 
 from fewer._estimators import encoded_classes, fit_steps, validated
 from fewer.catalogue import method
-from fewer.learn.sparse._fit import L1Fit, fit_problem
-from fewer.learn.sparse._problem import L1Problem, with_fast_columns
+from fewer.learn.sparse._fit import L1Fit, fit_problem, warn_of_units
+from fewer.learn.sparse._prepared import prepared
+from fewer.learn.sparse._problem import L1Problem
 from fewer.learn.sparse.solvers import SOLVERS
 
 _SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "l1_ratio": [Interval(Real, 0, 1, closed="right")],
     "solver": [StrOptions(set(SOLVERS))],
     "fit_intercept": ["boolean"],
     "tol": [Interval(Real, 0, None, closed="neither")],
@@ -34,7 +36,7 @@ _SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "record": ["boolean"],
     "random_state": ["random_state"],
 }
-ACCEPTED = {"accept_sparse": ("csc", "csr"), "dtype": [np.float64, np.float32], "accept_large_sparse": False}
+ACCEPTED = {"accept_sparse": ("csc", "csr"), "dtype": [np.float64, np.float32]}
 
 
 def classes_of(y: np.ndarray, who: str) -> np.ndarray:
@@ -44,6 +46,17 @@ def classes_of(y: np.ndarray, who: str) -> np.ndarray:
         if len(labels) > 1 and (labels == np.trunc(labels)).all():
             return labels
     return encoded_classes(y, who).classes
+
+
+def row_weights(X, y, sample_weight, class_weight=None) -> np.ndarray | None:
+    """Weights of the rows, by their own and by their classes; None if all weigh the same."""
+    if sample_weight is None and class_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if class_weight is None:
+        return weights
+    labels, codes = np.unique(y, return_inverse=True)
+    return weights * compute_class_weight(class_weight, classes=labels, y=y)[codes]
 
 
 class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
@@ -56,32 +69,37 @@ class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
         self, X, targets: list[np.ndarray], loss: str, C: float, weights: np.ndarray | None, y
     ) -> list[L1Fit]:
         """A fit for each target; sets the coefficients and what tells how good they are."""
-        X = with_fast_columns(X)
+        table = prepared(X, weights, self.fit_intercept)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        starts = self._starts(len(targets), X.shape[1])
         options = {"shrinking": self.shrinking} if self.solver == "cdn" else {}
         fits = []
         with fit_steps(self, X, y) as after_step:
-            for target, start in zip(targets, starts, strict=True):
-                problem = L1Problem.of(loss, X, target, C=C, sample_weight=weights, fit_intercept=self.fit_intercept)
+            for place, target in enumerate(targets):
+                problem = L1Problem.of(
+                    loss, table, target, C=C, sample_weight=weights, fit_intercept=self.fit_intercept,
+                    l1_ratio=self.l1_ratio,
+                )  # fmt: skip
                 fits.append(
                     fit_problem(
-                        problem, start, solver=self.solver, tol=self.tol, max_iter=self.max_iter, rng=rng,
-                        record=self.record, on_iteration=lambda: after_step("iteration"), **options,
+                        problem, self._start(problem, place, len(targets)), solver=self.solver, tol=self.tol,
+                        max_iter=self.max_iter, rng=rng, record=self.record,
+                        on_iteration=lambda: after_step("iteration"), **options,
                     )
                 )  # fmt: skip
             self._keep(fits, X)
+        if not self.support_.size:
+            warn_of_units([fit.problem for fit in fits], *self._penalty_and_cure)
         return fits
 
-    def _starts(self, n_targets: int, n_columns: int) -> np.ndarray:
-        starts = np.zeros((n_targets, n_columns + self.fit_intercept))
+    def _start(self, problem: L1Problem, place: int, n_targets: int) -> np.ndarray:
+        """The coefficients of the last fit for a warm start, or the model without columns."""
+        n_columns = problem.X.shape[1]
         if self.warm_start and hasattr(self, "coef_"):
             coef = np.atleast_2d(self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_)
             if coef.shape == (n_targets, n_columns):
-                starts[:, :n_columns] = coef
-                if self.fit_intercept:
-                    starts[:, -1] = self.intercept_
-        return starts
+                constant = float(np.ravel(self.intercept_)[place])
+                return np.append(*problem.units.prepared(coef[place].astype(np.float64), constant))[: problem.size]
+        return problem.null_start
 
     def _keep(self, fits: list[L1Fit], X: Any) -> None:
         for name, value in self._attributes(fits, X).items():
@@ -89,14 +107,13 @@ class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
 
     def _attributes(self, fits: list[L1Fit], X: Any) -> dict[str, Any]:
         """What the estimator has after the fits, one for each target; coefficients are as precise as the table."""
-        coefficients = np.array([fit.solution.coefficients for fit in fits], dtype=X.dtype)
-        coef = coefficients[:, : X.shape[1]]
+        coef = np.array([fit.coef for fit in fits], dtype=X.dtype)
         return {
             "coef_": coef,
-            "intercept_": coefficients[:, -1] if self.fit_intercept else np.zeros(len(fits), dtype=X.dtype),
+            "intercept_": np.array([fit.intercept for fit in fits], dtype=X.dtype),
             "support_": np.flatnonzero(coef.any(axis=0)),
             "n_iter_": np.array([fit.solution.n_iter for fit in fits]),
-            "objective_": np.array([fit.solution.objective for fit in fits]),
+            "objective_": np.array([fit.objective for fit in fits]),
             "dual_gap_": np.array([fit.duality_gap for fit in fits]),
             "violation_": np.array([fit.scaled_violation for fit in fits]),
             "history_": [fit.history for fit in fits] if self.record else None,
@@ -118,7 +135,9 @@ class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
     paper="l1-comparison",
 )
 class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
-    """Sparse logistic regression or squared-hinge machine, ``min ||w||_1 + C sum_i loss(y_i, x_i'w + b)``.
+    """Sparse logistic regression or squared-hinge machine, ``min P(w) + C sum_i loss(y_i, x_i'w + b)``.
+
+    ``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``, by default the sum of absolute values.
 
     Parameters
     ----------
@@ -130,11 +149,14 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
     solver : {"auto", "cdn", "newglmnet", "tron", "owlqn", "bbr"}, default="auto"
         How to minimise; all come to the same minimum. "auto" uses working sets of columns, and changes from passes to
         direct solutions when passes converge slowly. The others are those of the comparison [1]_.
+    l1_ratio : float, default=1.0
+        Share of the absolute values in the penalty, above 0 and at most 1; the rest are squares (elastic net). Below 1,
+        correlated columns are kept together.
     fit_intercept : bool, default=True
         Whether to add a constant, which is not penalised.
     tol : float, default=1e-8
-        It ends when the sum of absolute sub-gradients, over all columns, has come down to this share of its value at
-        zero, times the share of the rarer class.
+        It ends when the duality gap, which bounds how far the objective is above its minimum, is at most this share of
+        the objective of the model without columns. If that is not reached, a ConvergenceWarning gives the gap.
     max_iter : int, default=1000
         Iterations at most: rounds of working sets, or passes.
     shrinking : bool, default=True
@@ -165,7 +187,8 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
     dual_gap_ : ndarray of shape (1,) or (n_classes,)
         The objective is above its minimum by this at most.
     violation_ : ndarray of shape (1,) or (n_classes,)
-        The sum of absolute sub-gradients at the end, on the scale of ``tol``.
+        The sum of absolute sub-gradients at the end, over that of the model without columns, over the share of the
+        rarer class.
     history_ : list of L1History or None
         What the solver had after each iteration, with ``record=True``.
     n_features_in_ : int
@@ -181,6 +204,9 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
     Notes
     -----
     scikit-learn's liblinear penalises the intercept; this does not, so the two agree only without one.
+
+    With an intercept, offsets of the columns change nothing: columns far from zero are centred for the solver. A unit
+    does change the model, for one ``C`` is for all columns: a warning names the unit where it leaves no column.
 
     References
     ----------
@@ -211,6 +237,7 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
         C=1.0,
         *,
         solver="auto",
+        l1_ratio=1.0,
         fit_intercept=True,
         tol=1e-8,
         max_iter=1000,
@@ -223,6 +250,7 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
         self.loss = loss
         self.C = C
         self.solver = solver
+        self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -231,6 +259,10 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
         self.warm_start = warm_start
         self.record = record
         self.random_state = random_state
+
+    @property
+    def _penalty_and_cure(self):
+        return f"C={self.C:g}", "L1PathClassifierCV"
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -252,22 +284,13 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
             The fitted classifier.
         """
         X, y = validated(self, X, y, **ACCEPTED)
-        weights = self._row_weights(X, y, sample_weight)
+        weights = row_weights(X, y, sample_weight, self.class_weight)
         present = slice(None) if weights is None else weights > 0
         self.classes_ = classes_of(y[present], type(self).__name__)
         told_apart = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         targets = [np.where(y == label, 1.0, -1.0) for label in told_apart]
         self._fitted_to(X, targets, self.loss, self.C, weights, y)
         return self
-
-    def _row_weights(self, X, y, sample_weight) -> np.ndarray | None:
-        if sample_weight is None and self.class_weight is None:
-            return None
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if self.class_weight is None:
-            return weights
-        labels, codes = np.unique(y, return_inverse=True)
-        return weights * compute_class_weight(self.class_weight, classes=labels, y=y)[codes]
 
     @available_if(lambda self: self.loss == "log")
     def predict_proba(self, X):
@@ -298,7 +321,9 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
     paper="l1-comparison",
 )
 class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
-    """Sparse linear regression (the Lasso), ``min alpha ||w||_1 + (1/2n) sum_i (y_i - x_i'w - b)^2``.
+    """Sparse linear regression (the Lasso), ``min alpha P(w) + (1/2n) sum_i (y_i - x_i'w - b)^2``.
+
+    ``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``, by default the sum of absolute values.
 
     Parameters
     ----------
@@ -306,11 +331,14 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
         Price of the coefficients, as in scikit-learn's Lasso. Larger keeps fewer columns.
     solver : {"auto", "cdn", "newglmnet", "tron", "owlqn", "bbr"}, default="auto"
         How to minimise; all come to the same minimum.
+    l1_ratio : float, default=1.0
+        Share of the absolute values in the penalty, above 0 and at most 1; the rest are squares (the elastic net, as in
+        scikit-learn's ElasticNet). Below 1, correlated columns are kept together.
     fit_intercept : bool, default=True
         Whether to add a constant, which is not penalised.
     tol : float, default=1e-8
-        It ends when the sum of absolute sub-gradients, over all columns, has come down to this share of its value at
-        zero.
+        It ends when the duality gap, which bounds how far the objective is above its minimum, is at most this share of
+        the objective of the model without columns. If that is not reached, a ConvergenceWarning gives the gap.
     max_iter : int, default=1000
         Iterations at most: rounds of working sets, or passes.
     shrinking : bool, default=True
@@ -337,7 +365,7 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
     dual_gap_ : float
         The objective is above its minimum by this at most.
     violation_ : float
-        The sum of absolute sub-gradients at the end, on the scale of ``tol``.
+        The sum of absolute sub-gradients at the end, over that of the model without columns.
     history_ : L1History or None
         What the solver had after each iteration, with ``record=True``.
     n_features_in_ : int
@@ -349,6 +377,12 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
     --------
     fewer.learn.L1PathRegressorCV : Chooses the penalty.
     fewer.learn.DantzigSelector : The same aim by linear programming, with a penalty that theory fixes.
+
+    Notes
+    -----
+    With an intercept, offsets of the columns and of the target change nothing: columns far from zero are centred for
+    the solver. A unit does change the model, for one ``alpha`` is for all columns: a warning names the unit where it
+    leaves no column.
 
     References
     ----------
@@ -371,6 +405,7 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
         alpha=1.0,
         *,
         solver="auto",
+        l1_ratio=1.0,
         fit_intercept=True,
         tol=1e-8,
         max_iter=1000,
@@ -381,6 +416,7 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
     ):
         self.alpha = alpha
         self.solver = solver
+        self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -388,6 +424,10 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
         self.warm_start = warm_start
         self.record = record
         self.random_state = random_state
+
+    @property
+    def _penalty_and_cure(self):
+        return f"alpha={self.alpha:g}", "L1PathRegressorCV"
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
@@ -409,9 +449,7 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
             The fitted regressor.
         """
         X, y = validated(self, X, y, y_numeric=True, **ACCEPTED)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = row_weights(X, y, sample_weight)
         total = len(y) if weights is None else weights.sum()
         self._fitted_to(X, [np.asarray(y, dtype=np.float64)], "squared", 1 / (self.alpha * total), weights, y)
         return self

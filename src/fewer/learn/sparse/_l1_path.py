@@ -7,17 +7,18 @@ look at all other columns confirms it, or adds what it missed.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from fewer._estimators import checked_array, encoded_classes
+from fewer._estimators import checked_array, encoded_classes, warn_caller
 from fewer._figures import Result
-from fewer.learn.sparse._problem import LOSSES, L1Problem, with_fast_columns
+from fewer.learn.sparse._problem import LOSSES, L1Problem
 from fewer.learn.sparse.solvers._kept_gram import KeptGram
 from fewer.learn.sparse.solvers._standing import Standing
 from fewer.learn.sparse.solvers._working_sets import Candidates
@@ -38,12 +39,13 @@ class L1Path(Result):
     intercepts : ndarray of shape (n_points,)
         Constants.
     objectives : ndarray of shape (n_points,)
-        What was minimised, ``||w||_1 + C sum of losses``.
+        What was minimised, ``P(w) + C sum of losses``.
     violations : ndarray of shape (n_points,)
-        Largest absolute sub-gradient at the end. Without an intercept, an objective is above its minimum by twice this
-        share of itself at most.
+        Largest absolute sub-gradient at the end, as a share of ``l1_ratio``. Without an intercept, an objective is
+        above its minimum by twice this share of itself at most.
     last_slopes : ndarray of shape (n_features,)
-        Absolute slopes of the loss at the last point; a column at zero stays there while its slope is at most 1.
+        Absolute slopes of the loss at the last point, as shares of ``l1_ratio``; a column at zero stays there while its
+        slope is at most 1.
     feature_names : ndarray of str or None
         Names of the columns, where they have any.
     n_rows : float
@@ -102,42 +104,37 @@ class L1Path(Result):
         return path_figure(self, n_columns)
 
 
-def null_start(problem: L1Problem) -> np.ndarray:
-    """Coefficients of the model without columns: zeros, and the best constant where there is one."""
-    start = np.zeros(problem.size)
-    if not problem.fit_intercept:
-        return start
-    shares = problem.weights / problem.weights.sum()
-    if problem.loss == "squared":
-        start[-1] = shares @ problem.y
-    else:
-        positive = shares[problem.y > 0].sum()
-        start[-1] = np.log(positive / (1 - positive)) if problem.loss == "log" else 2 * positive - 1
-    return start
-
-
 def smallest_weight(problem: L1Problem) -> float:
     """The weight of the loss, in units of the problem's own, up to which every coefficient is zero."""
-    start = null_start(problem)
-    gradient = problem.gradient(start)[: problem.X.shape[1]]
-    largest = float(np.abs(gradient).max())
+    largest = float(np.abs(problem.null_gradient[: problem.X.shape[1]]).max())
     return 1 / largest if largest > 0 else np.inf
 
 
-def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | None = None):
-    """Coefficients (sparse, a row for each weight), objectives, violations, and the last absolute slopes."""
-    start = null_start(problem)
-    standing = Standing(problem.scaled(Cs[0]), start)
+class PathPoints(NamedTuple):
+    """Models at several weights of the loss, in the units of the user's table; the last absolute slopes."""
+
+    coefs: sparse.csr_array
+    intercepts: np.ndarray
+    objectives: np.ndarray
+    violations: np.ndarray
+    last_slopes: np.ndarray
+
+
+def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | None = None) -> PathPoints:
+    """Models at increasing weights, in units of the problem's own; each is where the next starts."""
+    standing = Standing(problem.scaled(Cs[0]), problem.null_start)
     w = standing.w
-    slopes = np.asarray(standing.problem.transposed(standing.first), dtype=np.float64)
+    slopes = Cs[0] * problem.null_gradient
     kept = KeptGram(problem.table, problem.size)
     places, values, objectives, ends = [], [], [], []
     before = Cs[0]
     for C in Cs:
-        # From here on slopes grow with C; whose may pass its bound on the way comes first (the strong rule).
+        # Slopes of the loss grow with C; columns whose slope may pass its bound come first (the strong rule).
         standing.scale(C / before)
+        problem.add_ridge(slopes, -w)
         slopes *= C / before
         strong = np.flatnonzero((np.abs(slopes) * max(2 * before / C - 1, 0.0) >= problem.penalties) | (w != 0.0))
+        problem.add_ridge(slopes, w)
         before = C
         likely = Candidates(standing, slopes[strong], strong)
         likely.rounds(0.5 * tol, kept)
@@ -152,7 +149,22 @@ def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | 
             break
     starts = np.cumsum([0, *map(len, places)])
     rows = sparse.csr_array((np.concatenate(values), np.concatenate(places), starts), shape=(len(places), problem.size))
-    return rows, np.array(objectives), np.array(ends), np.abs(slopes)
+    n_columns = problem.X.shape[1]
+    constants = rows[:, [n_columns]].toarray().ravel() if problem.fit_intercept else np.zeros(len(places))
+    coefs, intercepts = problem.units.originals(rows[:, :n_columns], constants)
+    objectives = problem.units.objective * np.array(objectives)
+    return PathPoints(sparse.csr_array(coefs), intercepts, objectives, np.array(ends), np.abs(slopes))
+
+
+def warn_of_violations(violations: np.ndarray, tol: float) -> None:
+    """Warn that some models of a path are not within the tolerance."""
+    above = np.count_nonzero(violations > tol)
+    if above:
+        warn_caller(
+            f"{above} of {violations.size} models of the path are not within tol={tol:g} of optimal: the largest "
+            f"sub-gradient is {violations.max():.1e} of the penalty. Raise tol or eps, or scale the columns.",
+            ConvergenceWarning,
+        )
 
 
 def l1_path(
@@ -167,8 +179,12 @@ def l1_path(
     sample_weight: Any = None,
     max_features: int | None = None,
     tol: float = 1e-4,
+    l1_ratio: float = 1.0,
 ) -> L1Path:
-    """Minimise ``||w||_1 + C sum_i loss(y_i, x_i'w + b)`` for many ``C``, from the empty model on.
+    """Minimise ``P(w) + C sum_i loss(y_i, x_i'w + b)`` for many ``C``, from the empty model on.
+
+    ``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``. With an intercept, offsets of the columns change nothing.
+    The unit of the whole table changes nothing either, as long as ``Cs`` is None and ``l1_ratio`` is 1.
 
     Parameters
     ----------
@@ -192,7 +208,10 @@ def l1_path(
     max_features : int or None, default=None
         Stop after the first model with more columns than this.
     tol : float, default=1e-4
-        Each fit ends when no column's absolute sub-gradient exceeds this; the bound of a column at zero is 1.
+        Each fit ends when no column's absolute sub-gradient exceeds this share of ``l1_ratio``, the bound of a column
+        at zero. If that is not reached, a ConvergenceWarning gives the largest sub-gradient.
+    l1_ratio : float, default=1.0
+        Share of the absolute values in the penalty, above 0 and at most 1; the rest are squares (elastic net).
 
     Returns
     -------
@@ -210,13 +229,13 @@ def l1_path(
     [0, 3, 6, 13]
     """
     names = np.array(X.columns, dtype=object) if hasattr(X, "columns") else None
-    X = checked_array(
-        X, "l1_path", accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32], accept_large_sparse=False
-    )
+    X = checked_array(X, "l1_path", accept_sparse=("csc", "csr"), dtype=[np.float64, np.float32])
     if loss not in LOSSES:
         raise ValueError(f"Unknown loss {loss!r}; there are {', '.join(LOSSES)}.")
     if not 0 < eps < 1:
         raise ValueError(f"eps is the first weight over the last, between 0 and 1; got {eps!r}.")
+    if not 0 < l1_ratio <= 1:
+        raise ValueError(f"l1_ratio must be above 0 and at most 1; got {l1_ratio!r}.")
     check_consistent_length(X, y)
     y = column_or_1d(y)
     if loss == "squared":
@@ -234,16 +253,16 @@ def l1_path(
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    problem = L1Problem.of(loss, with_fast_columns(X), target, sample_weight=weights, fit_intercept=fit_intercept)
+    problem = L1Problem.of(loss, X, target, sample_weight=weights, fit_intercept=fit_intercept, l1_ratio=l1_ratio)
     grid = weight_grid(problem, n_points, eps) if Cs is None else np.sort(np.asarray(Cs, dtype=float))
     if grid.size == 0 or grid[0] <= 0 or not np.isfinite(grid).all():
         raise ValueError(f"Cs must be positive numbers, at least one; got {Cs!r}.")
-    coefficients, objectives, ends, slopes = path_of(problem, grid, tol, max_features)
-    n_columns = X.shape[1]
-    intercepts = coefficients[:, [n_columns]].toarray().ravel() if fit_intercept else np.zeros(coefficients.shape[0])
+    points = path_of(problem, grid, tol, max_features)
+    warn_of_violations(points.violations, tol)
+    total = float(X.shape[0] if weights is None else weights.sum())
     return L1Path(
-        loss, grid[: coefficients.shape[0]], sparse.csr_array(coefficients[:, :n_columns]), intercepts, objectives,
-        ends, slopes[:n_columns], names, float(problem.weights.sum()),
+        loss, grid[: len(points.objectives)], points.coefs, points.intercepts, points.objectives, points.violations,
+        points.last_slopes[: X.shape[1]], names, total,
     )  # fmt: skip
 
 

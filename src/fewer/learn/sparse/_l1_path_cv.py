@@ -13,18 +13,28 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
 from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils._metadata_requests import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight
 
 from fewer._estimators import encoded_classes, validated
 from fewer.catalogue import method
-from fewer.learn.sparse._l1_linear import ACCEPTED, L1LinearClassifier, L1LinearRegressor
-from fewer.learn.sparse._l1_path import path_of, weight_grid
-from fewer.learn.sparse._problem import L1Problem, with_fast_columns
+from fewer.learn.sparse._l1_linear import ACCEPTED, L1LinearClassifier, L1LinearRegressor, row_weights
+from fewer.learn.sparse._l1_path import path_of, warn_of_violations, weight_grid
+from fewer.learn.sparse._prepared import prepared
+from fewer.learn.sparse._problem import L1Problem
 
 _SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "l1_ratio": [Interval(Real, 0, 1, closed="right")],
     "n_points": [Interval(Integral, 2, None, closed="left")],
     "eps": [Interval(Real, 0, 1, closed="neither")],
     "cv": ["cv_object"],
@@ -59,44 +69,91 @@ def chosen_point(scores: np.ndarray, rule: str) -> tuple[int, int]:
 class _L1PathCV(BaseEstimator):
     """What the two share: paths in folds, the choice, and the path on all rows up to it."""
 
-    def _fitted_on(self, X, y, targets: list[np.ndarray], loss: str, weights: np.ndarray | None, stratify: bool):
-        problem_of = self._problem_of(loss)
-        rows = np.ones(X.shape[0]) if weights is None else weights
-        problems = [problem_of(X, target, rows / rows.sum()) for target in targets]
+    # The splitter uses them, not the model.
+    __metadata_request__fit = {"groups": UNUSED}
+
+    def get_metadata_routing(self):
+        """Where metadata go: ``groups`` to the splitter, and what a scorer asks for to the scorer.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            As in scikit-learn.
+        """
+        splitter = GroupKFold() if _is_number(self.cv) else check_cv(self.cv)
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+            .add(
+                scorer=check_scoring(self, self._scoring_or_default()),
+                method_mapping=MethodMapping().add(caller="fit", callee="score"),
+            )
+        )
+
+    def _folds(self, X, y, groups, params, stratify: bool):
+        """Rows to learn from and to score on, and what goes to the scorer; with groups, a number never parts one."""
+        known = {name: value for name, value in (params | {"groups": groups}).items() if value is not None}
+        if _routing_enabled():
+            routed = process_routing(self, "fit", **known) if known else None
+            to_split, to_score = (routed.splitter.split, routed.scorer.score) if routed else ({}, {})
+        else:
+            _raise_for_params(params, self, "fit")
+            to_split, to_score = ({} if groups is None else {"groups": groups}), {}
+        if groups is not None and _is_number(self.cv):
+            splitter = (StratifiedGroupKFold if stratify else GroupKFold)(5 if self.cv is None else self.cv)
+        else:
+            splitter = check_cv(self.cv, y, classifier=stratify)
+        return list(splitter.split(X, y, **to_split)), to_score
+
+    def _fitted_on(self, X, y, targets: list[np.ndarray], loss: str, sample_weight, groups, params, stratify: bool):
+        def problems_on(rows):
+            """A problem for each target, with the weights of the rows brought to the sum 1."""
+            part, weights = X[rows], self._weights_of(y[rows], None if sample_weight is None else sample_weight[rows])
+            weights = np.ones(part.shape[0]) if weights is None else weights
+            table, weights = prepared(part, weights, self.fit_intercept), weights / weights.sum()
+            return [
+                L1Problem.of(
+                    loss, table, target[rows], sample_weight=weights, fit_intercept=self.fit_intercept,
+                    l1_ratio=self.l1_ratio,
+                )
+                for target in targets
+            ]  # fmt: skip
+
+        problems = problems_on(slice(None))
         grids = [weight_grid(problem, self.n_points, self.eps) for problem in problems]
         grid = np.geomspace(min(grid[0] for grid in grids), max(grid[-1] for grid in grids), self.n_points)
-        folds = list(check_cv(self.cv, y, classifier=stratify).split(X, y))
+        folds, to_score = self._folds(X, y, groups, params, stratify)
         if stratify:
-            _refuse_folds_without_a_class(folds, y, rows, type(self).__name__)
+            _refuse_folds_without_a_class(folds, y, sample_weight, type(self).__name__)
 
         def fold_scores(train, test):
-            coefs, intercepts = self._models(
-                [problem_of(X[train], target[train], rows[train] / rows[train].sum()) for target in targets], grid
-            )
-            return self._scored(coefs, intercepts, X[test], y[test])
+            coefs, intercepts, violations = self._models(problems_on(train), grid)
+            asked = {name: _safe_indexing(value, test) for name, value in to_score.items()}
+            return self._scored(coefs, intercepts, X[test], y[test], asked), violations
 
         with_threads = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        self.scores_ = np.array(with_threads(delayed(fold_scores)(train, test) for train, test in folds))
+        scores, violations = zip(*with_threads(delayed(fold_scores)(*fold) for fold in folds), strict=True)
+        self.scores_ = np.array(scores)
         chosen, best = chosen_point(self.scores_, self.rule)
-        coefs, intercepts = self._models(problems, grid[: chosen + 1])
+        coefs, intercepts, last = self._models(problems, grid[: chosen + 1])
+        warn_of_violations(np.concatenate([*violations, last]), self.tol)
         self.n_nonzero_ = np.count_nonzero(coefs.any(axis=1), axis=1)
         return grid, chosen, best, coefs[-1], intercepts[-1]
 
-    def _problem_of(self, loss: str):
-        def problem(X, target, weights):
-            return L1Problem.of(
-                loss, with_fast_columns(X), target, sample_weight=weights, fit_intercept=self.fit_intercept
-            )
+    def _weights_of(self, y, sample_weight) -> np.ndarray | None:
+        return sample_weight
 
-        return problem
+    def _models(self, problems: list[L1Problem], grid: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Coefficients (points, targets, columns), constants (points, targets), and how far each is from optimal."""
+        paths, dtype = [path_of(problem, grid, self.tol) for problem in problems], problems[0].X.dtype
+        coefs = np.stack([path.coefs.toarray() for path in paths], axis=1).astype(dtype, copy=False)
+        intercepts = np.stack([path.intercepts for path in paths], axis=1).astype(dtype, copy=False)
+        return coefs, intercepts, np.concatenate([path.violations for path in paths])
 
-    def _models(self, problems: list[L1Problem], grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients (points, targets, columns) and constants (points, targets)."""
-        every = np.stack([path_of(problem, grid, self.tol)[0].toarray() for problem in problems], axis=1)
-        every = every.astype(problems[0].X.dtype, copy=False)
-        if self.fit_intercept:
-            return every[..., :-1], every[..., -1]
-        return every, np.zeros(every.shape[:2], dtype=every.dtype)
+
+def _is_number(cv: Any) -> bool:
+    return cv is None or isinstance(cv, Integral)
 
 
 @method(
@@ -118,8 +175,10 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
         Penalties to try, in geometric order from the one at which the first column enters.
     eps : float, default=1e-2
         Weakest penalty over strongest.
+    l1_ratio : float, default=1.0
+        Share of the absolute values in the penalty, above 0 and at most 1; the rest are squares (elastic net).
     cv : int, cross-validation generator or iterable, default=5
-        Folds; with a number, stratified.
+        Folds; with a number, stratified, and along ``groups`` where they are given.
     scoring : str, callable or None, default=None
         What is compared; None for the log loss with "log", and for accuracy with "squared_hinge".
     rule : {"one_se", "best"}, default="one_se"
@@ -128,6 +187,8 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
         Whether to add a constant, which is not penalised.
     tol : float, default=1e-3
         As in :func:`~fewer.learn.l1_path`.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes in the fits, as in scikit-learn; "balanced" counts the rows that a fold learns from.
     n_jobs : int or None, default=None
         Folds at the same time, in threads.
 
@@ -160,6 +221,12 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
     --------
     L1LinearClassifier : For a given penalty.
 
+    Notes
+    -----
+    With an intercept, offsets of the columns change nothing, and neither does one factor for the whole table while
+    ``l1_ratio`` is 1: the grid of penalties follows the table. Factors that differ between columns do change the model,
+    for the columns share one penalty.
+
     References
     ----------
     .. [1] Friedman, J., Hastie, T. and Tibshirani, R. (2010). Regularization paths for generalized linear models via
@@ -176,7 +243,11 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
     (True, True)
     """
 
-    _parameter_constraints = {"loss": [StrOptions({"log", "squared_hinge"})], **_SHARED_CONSTRAINTS}
+    _parameter_constraints = {
+        "loss": [StrOptions({"log", "squared_hinge"})],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        **_SHARED_CONSTRAINTS,
+    }
 
     def __init__(
         self,
@@ -184,16 +255,20 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
         *,
         n_points=50,
         eps=1e-2,
+        l1_ratio=1.0,
         cv=5,
         scoring=None,
         rule="one_se",
         fit_intercept=True,
         tol=1e-3,
+        class_weight=None,
         n_jobs=None,
     ):
         self.loss = loss
+        self.class_weight = class_weight
         self.n_points = n_points
         self.eps = eps
+        self.l1_ratio = l1_ratio
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
@@ -202,7 +277,7 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, groups=None, **params):
         """Follow a path in each fold, choose the penalty, and fit on all rows.
 
         Parameters
@@ -212,7 +287,11 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the rows in the fits; scores of folds are not weighted.
+            Weights of the rows in the fits; scores of folds are weighted only by a scorer that requests it.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Group of each row, for the splitter; no fold parts a group.
+        **params : dict
+            With scikit-learn's metadata routing, what the splitter and the scorer request.
 
         Returns
         -------
@@ -220,26 +299,34 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
             The fitted classifier.
         """
         X, y = validated(self, X, y, **(ACCEPTED | {"accept_sparse": "csr"}))
-        weights = _row_weights(sample_weight, X)
-        present = slice(None) if weights is None else weights > 0
+        rows = row_weights(X, y, sample_weight)
+        present = slice(None) if rows is None else rows > 0
         self.classes_, _ = encoded_classes(y[present], type(self).__name__)
         targets = [np.where(y == label, 1.0, -1.0) for label in self.classes_]
         grid, chosen, best, self.coef_, self.intercept_ = self._fitted_on(
-            X, y, targets[1:] if len(targets) == 2 else targets, self.loss, weights, stratify=True
+            X, y, targets[1:] if len(targets) == 2 else targets, self.loss, rows, groups, params, stratify=True
         )
+        weights = self._weights_of(y, rows)
         self.Cs_ = grid / (X.shape[0] if weights is None else weights.sum())
         self.C_, self.C_best_ = float(self.Cs_[chosen]), float(self.Cs_[best])
         self.support_ = np.flatnonzero(self.coef_.any(axis=0))
         return self
 
-    def _scored(self, coefs, intercepts, X, y):
+    def _weights_of(self, y, sample_weight):
+        return row_weights(y, y, sample_weight, self.class_weight)
+
+    def _scoring_or_default(self):
+        return self.scoring or ("neg_log_loss" if self.loss == "log" else "accuracy")
+
+    def _scored(self, coefs, intercepts, X, y, asked):
         model = L1LinearClassifier(self.loss)
         model.classes_, model.n_features_in_ = self.classes_, X.shape[1]
-        scoring = self.scoring or ("neg_log_loss" if self.loss == "log" else "accuracy")
+        scoring = self._scoring_or_default()
         scorer = check_scoring(clone(model), scoring)
+        plain = scoring == "neg_log_loss" and not asked
         scores = []
         for model.coef_, model.intercept_ in zip(coefs, intercepts, strict=True):
-            scores.append(-_log_loss(model, X, y) if scoring == "neg_log_loss" else scorer(model, X, y))
+            scores.append(-_log_loss(model, X, y) if plain else scorer(model, X, y, **asked))
         return scores
 
     @available_if(lambda self: self.loss == "log")
@@ -283,8 +370,9 @@ def _log_loss(model, X, y) -> float:
     return float(-np.log(np.maximum(probabilities, np.finfo(float).tiny)).mean())
 
 
-def _refuse_folds_without_a_class(folds, y: np.ndarray, weights: np.ndarray, who: str) -> None:
+def _refuse_folds_without_a_class(folds, y: np.ndarray, sample_weight: np.ndarray | None, who: str) -> None:
     """No model can be learnt for a class that a fold holds out whole."""
+    weights = np.ones(len(y)) if sample_weight is None else sample_weight
     classes, counts = np.unique(y[weights > 0], return_counts=True)
     for number, (train, _) in enumerate(folds, start=1):
         learnt = y[train][weights[train] > 0]
@@ -295,12 +383,6 @@ def _refuse_folds_without_a_class(folds, y: np.ndarray, weights: np.ndarray, who
                     f"{who} cannot learn class {label!r} in fold {number} of {len(folds)}, which holds out {rows}. "
                     "Leave the class out, join it with another, or give cv folds that have every class on both sides."
                 )
-
-
-def _row_weights(sample_weight, X) -> np.ndarray | None:
-    if sample_weight is None:
-        return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def _cv_figure(places: np.ndarray, scores: np.ndarray, chosen: float, best: float, n_columns: int, words: str) -> Any:
@@ -341,8 +423,10 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
         Penalties to try, in geometric order from the one at which the first column enters.
     eps : float, default=1e-2
         Weakest penalty over strongest.
+    l1_ratio : float, default=1.0
+        Share of the absolute values in the penalty, above 0 and at most 1; the rest are squares (elastic net).
     cv : int, cross-validation generator or iterable, default=5
-        Folds.
+        Folds; a number makes them along ``groups`` where they are given.
     scoring : str, callable or None, default=None
         What is compared; None for the mean squared error.
     rule : {"one_se", "best"}, default="one_se"
@@ -381,6 +465,12 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
     --------
     L1LinearRegressor : For a given penalty.
 
+    Notes
+    -----
+    With an intercept, offsets of the columns change nothing, and neither does one factor for the whole table while
+    ``l1_ratio`` is 1: the grid of penalties follows the table. Factors that differ between columns do change the model,
+    for the columns share one penalty.
+
     References
     ----------
     .. [1] Friedman, J., Hastie, T. and Tibshirani, R. (2010). Regularization paths for generalized linear models via
@@ -398,10 +488,21 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
     _parameter_constraints = dict(_SHARED_CONSTRAINTS)
 
     def __init__(
-        self, *, n_points=50, eps=1e-2, cv=5, scoring=None, rule="one_se", fit_intercept=True, tol=1e-3, n_jobs=None
+        self,
+        *,
+        n_points=50,
+        eps=1e-2,
+        l1_ratio=1.0,
+        cv=5,
+        scoring=None,
+        rule="one_se",
+        fit_intercept=True,
+        tol=1e-3,
+        n_jobs=None,
     ):
         self.n_points = n_points
         self.eps = eps
+        self.l1_ratio = l1_ratio
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
@@ -410,7 +511,7 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, groups=None, **params):
         """Follow a path in each fold, choose the penalty, and fit on all rows.
 
         Parameters
@@ -420,7 +521,11 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
         y : array-like of shape (n_samples,)
             Numbers to predict.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the rows in the fits; scores of folds are not weighted.
+            Weights of the rows in the fits; scores of folds are weighted only by a scorer that requests it.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Group of each row, for the splitter; no fold parts a group.
+        **params : dict
+            With scikit-learn's metadata routing, what the splitter and the scorer request.
 
         Returns
         -------
@@ -428,9 +533,9 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
             The fitted regressor.
         """
         X, y = validated(self, X, y, y_numeric=True, ensure_min_samples=2, **(ACCEPTED | {"accept_sparse": "csr"}))
-        weights = _row_weights(sample_weight, X)
+        rows = row_weights(X, y, sample_weight)
         grid, chosen, best, coefs, intercepts = self._fitted_on(
-            X, y, [np.asarray(y, dtype=np.float64)], "squared", weights, stratify=False
+            X, y, [np.asarray(y, dtype=np.float64)], "squared", rows, groups, params, stratify=False
         )
         self.coef_, self.intercept_ = coefs[0], float(intercepts[0])
         self.alphas_ = 1 / grid
@@ -438,14 +543,17 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
         self.support_ = np.flatnonzero(self.coef_)
         return self
 
-    def _scored(self, coefs, intercepts, X, y):
+    def _scoring_or_default(self):
+        return self.scoring or "neg_mean_squared_error"
+
+    def _scored(self, coefs, intercepts, X, y, asked):
         model = L1LinearRegressor()
         model.n_features_in_ = X.shape[1]
-        scorer = check_scoring(clone(model), self.scoring or "neg_mean_squared_error")
+        scorer = check_scoring(clone(model), self._scoring_or_default())
         scores = []
         for coef, intercept in zip(coefs, intercepts, strict=True):
             model.coef_, model.intercept_ = coef[0], float(intercept[0])
-            scores.append(scorer(model, X, y))
+            scores.append(scorer(model, X, y, **asked))
         return scores
 
     def plot(self):

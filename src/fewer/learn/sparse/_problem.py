@@ -1,16 +1,18 @@
 """A linear model with a loss of its predictions and a price on the size of its coefficients, as one object.
 
-``f(w) = sum_i c_i loss(y_i, z_i) + sum_j penalty_j |w_j|``, with ``z = X w``. An intercept is the last coefficient, for
-a column of ones, with penalty zero. All solvers minimise this, and nothing else.
+``f(w) = sum_i c_i loss(y_i, z_i) + sum_j penalty_j (|w_j| + ridge w_j^2 / 2)``, with ``z = X w``. An intercept is the
+last coefficient, for a column of ones, with penalty zero. All solvers minimise this, and nothing else. Table and target
+are prepared for them; ``Units`` leads back to the user's.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from fewer._kernels._l1_quadratic import optimality_gaps
 from fewer._kernels._margin_losses import (
     CURVATURE_BOUNDS,
     LOG,
@@ -20,45 +22,36 @@ from fewer._kernels._margin_losses import (
     total_loss,
 )
 from fewer.learn.sparse._columns import DenseColumns, SparseColumns
+from fewer.learn.sparse._prepared import Prepared, columns_of, prepared, prepared_target
 
 LOSSES = {"log": LOG, "squared_hinge": SQUARED_HINGE, "squared": SQUARED}
-
-
-def columns_of(X) -> np.ndarray | tuple:
-    """The table in the form that the kernels read: Fortran order, or the arrays of its CSC form.
-
-    For every other kind of array they would be compiled anew, which takes long. So read-only arrays come as if they
-    could be written, and a table of one column or row, which is in C and Fortran order at once, comes as CSC.
-    """
-    if not sparse.issparse(X) and X.flags.c_contiguous and X.flags.f_contiguous:
-        X = sparse.csc_array(X)
-    if sparse.issparse(X):
-        return _as_if_writable(X.data), _as_if_writable(X.indices), _as_if_writable(X.indptr), X.shape[0]
-    return _as_if_writable(X)
-
-
-def _as_if_writable(array: np.ndarray) -> np.ndarray:
-    """The same memory; for kernels that read it only."""
-    if array.flags.writeable:
-        return array
-    memory = dict(array.__array_interface__)
-    memory["data"] = (memory["data"][0], False)
-    return np.asarray(SimpleNamespace(__array_interface__=memory, owner=array))
-
-
-def with_fast_columns(X):
-    """The table as the solvers want it: dense in Fortran order, or CSC; numbers of 32 bits stay so."""
-    if sparse.issparse(X):
-        X = X.tocsc()
-        X.sum_duplicates()
-        return X
-    return np.asfortranarray(X)
 
 
 def smallest_subgradient(gradient: np.ndarray, coefficients: np.ndarray, penalties: np.ndarray) -> np.ndarray:
     """The sub-gradient of least absolute value, coordinate by coordinate; zero everywhere only at the minimum."""
     at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - penalties, 0.0)
     return np.where(coefficients == 0, at_zero, gradient + penalties * np.sign(coefficients))
+
+
+class Units(NamedTuple):
+    """From the solvers' coefficients and objectives to those of the user's table and target."""
+
+    centres: np.ndarray | None = None
+    target_centre: float = 0.0
+    target: float = 1.0
+    coefficient: float = 1.0
+    objective: float = 1.0
+
+    def originals(self, coefs: Any, constants: Any) -> tuple[Any, Any]:
+        """Coefficients and intercepts for the user's table: of one model, or of several in rows, dense or sparse."""
+        coefs = self.coefficient * coefs
+        shift = 0.0 if self.centres is None else coefs @ self.centres
+        return coefs, self.target_centre + self.target * constants - shift
+
+    def prepared(self, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
+        """The other way."""
+        shift = 0.0 if self.centres is None else float(coef @ self.centres)
+        return coef / self.coefficient, (intercept + shift - self.target_centre) / self.target
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,15 +63,34 @@ class L1Problem:
     y: np.ndarray
     weights: np.ndarray
     penalties: np.ndarray
+    ridge: float
+    units: Units
 
     @classmethod
-    def of(cls, loss, X, y, *, C=1.0, sample_weight=None, fit_intercept=False) -> "L1Problem":
-        """The problem with penalty 1 on every column, none on the intercept, and ``C`` times the loss."""
-        n_rows, n_columns = X.shape
-        weights = np.full(n_rows, float(C)) if sample_weight is None else C * np.asarray(sample_weight, dtype=float)
+    def of(cls, loss, X, y, *, C=1.0, sample_weight=None, fit_intercept=False, l1_ratio=1.0) -> "L1Problem":
+        """The problem ``l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2 + C sum of losses``.
+
+        It is divided by ``l1_ratio``, so that every column has the penalty 1. The table may be prepared already.
+        """
+        table = X if isinstance(X, Prepared) else prepared(X, sample_weight, fit_intercept)
+        n_rows, n_columns = table.X.shape
+        weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        target, centre, unit = np.array(y, dtype=np.float64), 0.0, 1.0
+        if loss == "squared":
+            target, centre, unit = prepared_target(target, weights, fit_intercept)
         penalties = np.ones(n_columns + fit_intercept)
         penalties[n_columns:] = 0.0
-        return cls(loss, X, np.array(y, dtype=np.float64), weights, penalties)
+        coefficient = unit / table.unit
+        return cls(
+            loss, table.X, target, (C * unit * table.unit / l1_ratio) * weights, penalties,
+            coefficient * (1 - l1_ratio) / l1_ratio,
+            Units(table.centres, centre, unit, coefficient, coefficient * l1_ratio),
+        )  # fmt: skip
+
+    def original(self, coefficients: np.ndarray) -> tuple[np.ndarray, float]:
+        """Coefficients and intercept for the user's table."""
+        n_columns = self.X.shape[1]
+        return self.units.originals(coefficients[:n_columns], float(coefficients[-1]) if self.fit_intercept else 0.0)
 
     def scaled(self, factor: float) -> "L1Problem":
         """The same with the loss multiplied by a factor."""
@@ -117,18 +129,26 @@ class L1Problem:
 
     def predictions(self, coefficients: np.ndarray) -> np.ndarray:
         """``z = X w``, with the intercept."""
-        if not coefficients.any():
-            return np.zeros(self.X.shape[0])
-        inner = self.X @ coefficients[: self.X.shape[1]]
-        return np.asarray(inner + coefficients[-1] if self.fit_intercept else inner, dtype=np.float64)
+        coef = coefficients[: self.X.shape[1]]
+        inner = np.asarray(self.X @ coef, dtype=np.float64) if coef.any() else np.zeros(self.X.shape[0])
+        return inner + coefficients[-1] if self.fit_intercept else inner
 
     def transposed(self, rows: np.ndarray) -> np.ndarray:
         """``X' v``, with the sum of ``v`` for the intercept."""
         inner = self.X.T @ rows
         return np.append(inner, rows.sum()) if self.fit_intercept else np.asarray(inner, dtype=np.float64)
 
-    def penalty(self, coefficients: np.ndarray) -> float:
-        return float(self.penalties @ np.abs(coefficients))
+    def penalty(self, coefficients: np.ndarray, columns: np.ndarray | None = None) -> float:
+        """What the coefficients cost: all, or those of some columns."""
+        penalties = self.penalties if columns is None else self.penalties[columns]
+        total = float(penalties @ np.abs(coefficients))
+        return total + 0.5 * self.ridge * float(penalties @ coefficients**2) if self.ridge else total
+
+    def add_ridge(self, slopes: np.ndarray, coefficients: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """Add the slopes of the ridge to those of the loss, in place."""
+        if self.ridge:
+            slopes += self.ridge * (self.penalties if columns is None else self.penalties[columns]) * coefficients
+        return slopes
 
     def loss_of(self, predictions: np.ndarray) -> float:
         return total_loss(self.code, self.y, self.weights, predictions)
@@ -148,18 +168,18 @@ class L1Problem:
         loss_and_derivatives(self.code, self.y, self.weights, predictions, first, second)
         return first, second
 
-    def gradient(self, coefficients: np.ndarray) -> np.ndarray:
-        """Gradient of the loss."""
-        return self.transposed(self.slopes(self.predictions(coefficients)))
+    def gradient(self, coefficients: np.ndarray, predictions: np.ndarray | None = None) -> np.ndarray:
+        """Gradient of the smooth part: the loss, and the ridge where there is one."""
+        predictions = self.predictions(coefficients) if predictions is None else predictions
+        return self.add_ridge(self.transposed(self.slopes(predictions)), coefficients)
 
     def subgradient(self, coefficients: np.ndarray) -> np.ndarray:
         """The smallest sub-gradient of ``f``."""
         return smallest_subgradient(self.gradient(coefficients), coefficients, self.penalties)
 
-    def violation(self, coefficients: np.ndarray, predictions: np.ndarray) -> float:
+    def violation(self, coefficients: np.ndarray, gradient: np.ndarray) -> float:
         """Sum of the absolute values of the smallest sub-gradient."""
-        gradient = self.transposed(self.slopes(predictions))
-        return float(np.abs(smallest_subgradient(gradient, coefficients, self.penalties)).sum())
+        return optimality_gaps(gradient, coefficients, self.penalties, np.empty(self.size))[0]
 
     @cached_property
     def rarer_share(self) -> float:
@@ -170,18 +190,38 @@ class L1Problem:
         return float(min(positive, 1 - positive))
 
     @cached_property
-    def start_gradient(self) -> np.ndarray:
-        """Gradient of the loss where all coefficients are zero."""
-        return self.transposed(self.slopes(np.zeros(self.X.shape[0])))
+    def null_start(self) -> np.ndarray:
+        """Coefficients of the model without columns: zeros, and the best constant where there is one."""
+        start = np.zeros(self.size)
+        if not self.fit_intercept:
+            return start
+        shares = self.weights / self.weights.sum()
+        if self.loss == "squared":
+            start[-1] = shares @ self.y
+        else:
+            positive = shares[self.y > 0].sum()
+            start[-1] = np.log(positive / (1 - positive)) if self.loss == "log" else 2 * positive - 1
+        return start
 
     @cached_property
-    def start_violation(self) -> float:
-        """Sum of the absolute sub-gradients at zero, by which tolerances are scaled."""
-        return float(np.abs(smallest_subgradient(self.start_gradient, np.zeros(self.size), self.penalties)).sum())
+    def null_gradient(self) -> np.ndarray:
+        return self.gradient(self.null_start)
+
+    @cached_property
+    def null_objective(self) -> float:
+        """The objective of the model without columns, to which duality gaps are compared."""
+        return self.objective(self.null_start)
+
+    @cached_property
+    def null_violation(self) -> float:
+        """Sum of the absolute sub-gradients of the model without columns."""
+        return self.violation(self.null_start, self.null_gradient)
+
+    @cached_property
+    def weighted_sums(self) -> np.ndarray:
+        """``X' c`` of the rows' weights ``c``."""
+        return self.transposed(self.weights)
 
     def absolute_tolerance(self, tol: float) -> float:
-        """The sum of absolute sub-gradients at which a solver may stop.
-
-        Near the penalty at which no column enters, the sum at zero vanishes; then the penalty itself is the scale.
-        """
-        return tol * self.rarer_share * max(self.start_violation, 1.0)
+        """The duality gap at which a solver may stop, for a share of the objective of the model without columns."""
+        return tol * self.null_objective

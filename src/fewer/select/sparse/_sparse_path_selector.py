@@ -168,7 +168,9 @@ class SparsePathSelector(Selector):
             levels = np.maximum(levels, entry_levels(path))
             nearness = np.maximum(nearness, path.last_slopes)
         self.scores_ = levels
-        self.ranking_ = places_of_order(np.lexsort((np.arange(len(levels)), -nearness, -levels)))
+        # Columns that enter first for several classes have one level, but for rounding.
+        nearness = np.round(np.where(levels > 0, 0.0, nearness), 6)
+        self.ranking_ = places_of_order(np.lexsort((np.arange(len(levels)), -nearness, -np.round(levels, 9))))
         return self
 
     def _loss_for(self, y) -> str:

@@ -1,8 +1,8 @@
 """Ways to minimise an :class:`~fewer.learn.sparse._problem.L1Problem`, by name.
 
-Each is a function ``solver(problem, start, tol, max_iter, rng, on_iteration) -> Solution``: ``tol`` is the sum of
-absolute sub-gradients to come down to, and ``on_iteration(coefficients, predictions)`` may return True to stop and keep
-what there is. All end with a look at every column, so what they call converged is optimal to the tolerance.
+Each is a function ``solver(problem, start, tol, max_iter, rng, on_iteration) -> Solution``: ``tol`` is the duality gap
+to come down to, and ``on_iteration(coefficients, predictions)`` may return True to stop and keep what there is. The gap
+looks at every column, so what they call converged is within ``tol`` of the minimum.
 """
 
 from fewer.learn.sparse.solvers._bbr import bbr

@@ -10,7 +10,7 @@ import numpy as np
 
 from fewer._kernels._l1_coordinate import bounded_pass
 from fewer.learn.sparse._problem import L1Problem
-from fewer.learn.sparse.solvers._solution import OnIteration, Solution, go_on
+from fewer.learn.sparse.solvers._solution import Goal, OnIteration, Solution, go_on
 
 
 def bbr(
@@ -25,15 +25,15 @@ def bbr(
     w, z = start.copy(), problem.predictions(start)
     first, second = problem.slopes_and_curvatures(z)
     radii = np.ones(problem.size)
-    n_iter, violation = 0, problem.violation(w, z)
-    while n_iter < max_iter and violation > tol:
+    goal = Goal(problem, tol)
+    n_iter, converged = 0, goal.reached_from(w, z)
+    while n_iter < max_iter and not converged:
         met, _ = bounded_pass(
             problem.code, problem.wide_columns, problem.y, problem.weights, problem.penalties,
-            w, z, first, second, rng.permutation(problem.size), radii,
+            problem.ridge, w, z, first, second, rng.permutation(problem.size), radii,
         )  # fmt: skip
         n_iter += 1
-        if met <= tol or n_iter == max_iter:
-            violation = problem.violation(w, z)
+        converged = met <= goal.look_at and goal.reached_from(w, z)
         if on_iteration(w, z):
             break
-    return Solution(w, z, problem.objective(w, z), violation, n_iter, violation <= tol)
+    return goal.solution(w, z, n_iter)

@@ -11,7 +11,7 @@ import numpy as np
 
 from fewer._kernels._l1_coordinate import newton_pass
 from fewer.learn.sparse._problem import L1Problem
-from fewer.learn.sparse.solvers._solution import OnIteration, Solution, go_on
+from fewer.learn.sparse.solvers._solution import Goal, OnIteration, Solution, go_on
 
 ALL_BACK_EVERY = 50
 STALLED = 1e-12
@@ -31,22 +31,22 @@ def cdn(
     first, second = problem.slopes_and_curvatures(z)
     order = np.arange(problem.size)
     n_active, level = order.size, np.inf
-    value, converged, n_iter = problem.objective(w, z), False, 0
+    goal = Goal(problem, tol)
+    value, converged, n_iter = problem.objective(w, z), goal.reached_from(w, z), 0
     while n_iter < max_iter and not converged:
         whole = n_active == order.size
         order[:n_active] = rng.permutation(order[:n_active])
         violation, largest, n_active = newton_pass(
             problem.code, problem.wide_columns, problem.y, problem.weights, problem.penalties,
-            w, z, first, second, order, n_active, level if shrinking else np.inf,
+            problem.ridge, w, z, first, second, order, n_active, level if shrinking else np.inf,
         )  # fmt: skip
         n_iter += 1
         before, value = value, problem.objective(w, z)
         level = largest / len(z)
-        if violation <= tol or before - value <= STALLED * abs(value) or n_iter % ALL_BACK_EVERY == 0:
+        if violation <= goal.look_at or before - value <= STALLED * abs(value) or n_iter % ALL_BACK_EVERY == 0:
             # A pass measures violations before its own steps, so the columns as they now stand decide.
-            converged = whole and problem.violation(w, z) <= tol
+            converged = whole and goal.reached_from(w, z)
             n_active, level = order.size, np.inf
         if on_iteration(w, z):
             break
-    violation = problem.violation(w, z)
-    return Solution(w, z, value, violation, n_iter, violation <= tol)
+    return goal.solution(w, z, n_iter)

@@ -1,4 +1,4 @@
-"""Minimise ``g'd + d'X'HXd/2 + sum_j c_j |w_j + d_j|`` without its matrix: on the rows of a dense or sparse table.
+"""Minimise ``g'd + d'X'HXd/2 + sum_j c_j (|w_j + d_j| + ridge (w_j + d_j)^2 / 2)`` on the rows, without its matrix.
 
 Coordinates are minimised one by one, which finds out which coefficients are not zero. Then the equations of these, with
 their signs held, are solved together by conjugate gradients: a pass over their columns for each step, and few steps
@@ -21,6 +21,7 @@ def minimise_on_rows(
     second: np.ndarray,
     coefficients: np.ndarray,
     strengths: np.ndarray,
+    ridge: float,
     tol: float,
     budget: float,
 ) -> tuple[int, bool]:
@@ -32,13 +33,14 @@ def minimise_on_rows(
     size = coefficients.size
     curved, curvatures = table.curved(second)
     np.maximum(curvatures, SMALLEST_CURVATURE, out=curvatures)
+    curvatures += ridge * strengths
     residual = first.copy()
     moving, n_moving = np.arange(size), size
     spent, n_passes, patience, before = 0, 0, _PASSES_BETWEEN, np.inf
     while True:
         everything = n_moving == size
         total, visited, n_moving = table.descend(
-            curved, moving[:n_moving], coefficients, strengths, curvatures, residual, not everything
+            curved, moving[:n_moving], coefficients, strengths, ridge, curvatures, residual, not everything
         )
         spent += visited
         if everything and total <= tol:
@@ -55,7 +57,7 @@ def minimise_on_rows(
             continue
         if total > _SLOW * before:
             visited, far = _solve_in_use(
-                table, second, curvatures, coefficients, strengths, residual, min(0.1, 0.3 * tol / total)
+                table, second, curvatures, coefficients, strengths, ridge, residual, min(0.1, 0.3 * tol / total)
             )
             spent += visited
             patience = _PASSES_BETWEEN if far else 2 * patience
@@ -68,6 +70,7 @@ def _solve_in_use(
     curvatures: np.ndarray,
     coefficients: np.ndarray,
     strengths: np.ndarray,
+    ridge: float,
     residual: np.ndarray,
     share: float,
 ) -> tuple[int, bool]:
@@ -78,15 +81,16 @@ def _solve_in_use(
     """
     used = np.flatnonzero((coefficients != 0.0) | (strengths == 0.0))
     columns, start, prices = table.part(used), coefficients[used], strengths[used]
-    slopes = np.empty(used.size)
+    slopes, bends = np.empty(used.size), ridge * prices
     columns.products(residual, slopes)
+    slopes += bends * start
     downhill = -slopes - prices * np.sign(start)
     steps, image, n_turns = _conjugate_steps(
-        columns, second, curvatures[used], downhill, share, min(_TOGETHER_AT_MOST, 2 * used.size)
+        columns, second, bends, curvatures[used], downhill, share, min(_TOGETHER_AT_MOST, 2 * used.size)
     )
 
     def change(steps: np.ndarray, image: np.ndarray) -> float:
-        bend = 0.5 * float(np.dot(second * image, image))
+        bend = 0.5 * float(np.dot(second * image, image) + bends @ steps**2)
         return bend + float(slopes @ steps + prices @ (np.abs(start + steps) - np.abs(start)))
 
     crossing = (prices > 0.0) & ((start + steps) * start < 0.0)
@@ -110,12 +114,13 @@ def _solve_in_use(
 def _conjugate_steps(
     columns: DenseSet | SparseSet,
     second: np.ndarray,
+    bends: np.ndarray,
     curvatures: np.ndarray,
     downhill: np.ndarray,
     share: float,
     at_most: int,
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Steps that solve ``X'HX steps = downhill`` to a share of its size, their image on the rows, and their number."""
+    """Steps that solve ``(X'HX + diag(bends)) steps = downhill`` to a share; their image on the rows; their number."""
     steps, image = np.zeros(downhill.size), np.zeros(second.size)
     along, back = np.empty(second.size), np.empty(downhill.size)
     rest = downhill.copy()
@@ -125,14 +130,14 @@ def _conjugate_steps(
     for turn in range(at_most):
         columns.combination(direction, along)
         weighted = second * along
-        bend = float(weighted @ along)
+        bend = float(weighted @ along + bends @ direction**2)
         if not bend > 1e-14 * product:
             return steps, image, turn
         length = product / bend
         image += length * along
         columns.products(weighted, back)
         steps += length * direction
-        rest -= length * back
+        rest -= length * (back + bends * direction)
         if np.abs(rest).sum() <= goal:
             return steps, image, turn + 1
         scaled = rest / curvatures

@@ -42,6 +42,7 @@ def newton_steps(
     for step in range(max_steps):
         if step:
             table.products(standing.first, slopes)
+            standing.problem.add_ridge(slopes, here, columns)
         total, _ = optimality_gaps(slopes, here, strengths, gaps)
         if total <= tol:
             break
@@ -52,11 +53,11 @@ def newton_steps(
         if decrease >= 0.0:
             break
         table.combination(steps, direction)
-        share = _safe_share(standing, direction, here, steps, strengths, decrease)
+        share = _safe_share(standing, direction, columns, here, steps, decrease)
         if share == 0.0:
             break
         here = there if share == 1.0 else here + share * steps
-        standing.go(columns, here, float(strengths @ np.abs(here)))
+        standing.go(columns, here, standing.problem.penalty(here, columns))
 
 
 class _Models:
@@ -97,15 +98,16 @@ class _Models:
         self.by_matrix = self.pays and (self.few or kept.n_held > 0 or kept.spent > self.price)
         if not self.by_matrix:
             budget = self.price - kept.spent if self.pays else 10.0 * self.price + 100.0 * self.table.n_stored
-            first, second = self.standing.first, self.standing.second
+            first, second, ridge = self.standing.first, self.standing.second, self.standing.problem.ridge
             spent, done = minimise_on_rows(
-                self.table, first, second, there, self.strengths, max(_INNER * total, 0.3 * tol), budget
+                self.table, first, second, there, self.strengths, ridge, max(_INNER * total, 0.3 * tol), budget
             )
             kept.spent += spent
             self.by_matrix = self.fits and not done
         if self.by_matrix:
             Q = kept.of(self.columns, self.standing.second, self.n_blocks)
-            np.fill_diagonal(Q, np.maximum(Q.diagonal(), SMALLEST_CURVATURE))
+            bends = self.standing.problem.ridge * self.strengths
+            np.fill_diagonal(Q, np.maximum(Q.diagonal(), SMALLEST_CURVATURE) + bends)
             minimise_quadratic(Q, slopes + Q @ (there - here), there, self.strengths, 0.01 * total, 1000)
         return there
 
@@ -121,16 +123,16 @@ class _Models:
 def _safe_share(
     standing: Standing,
     direction: np.ndarray,
+    columns: np.ndarray,
     here: np.ndarray,
     steps: np.ndarray,
-    strengths: np.ndarray,
     decrease: float,
 ) -> float:
     """The largest share of the steps, by halves, that brings a good part of the decrease; 0 if none does."""
     value = standing.objective
     share = 1.0
     for _ in range(40):
-        new = standing.loss_along(share, direction) + float(strengths @ np.abs(here + share * steps))
+        new = standing.loss_along(share, direction) + standing.problem.penalty(here + share * steps, columns)
         if new - value <= _SUFFICIENT * share * decrease + 1e-14 * abs(value):
             return share
         share *= 0.5

@@ -11,7 +11,7 @@ from collections import deque
 import numpy as np
 
 from fewer.learn.sparse._problem import L1Problem, smallest_subgradient
-from fewer.learn.sparse.solvers._solution import OnIteration, Solution, go_on
+from fewer.learn.sparse.solvers._solution import Goal, OnIteration, Solution, go_on
 
 MEMORY = 10
 SUFFICIENT = 1e-4
@@ -39,12 +39,12 @@ def owlqn(
     """Quasi-Newton steps within orthants."""
     w, z = start.copy(), problem.predictions(start)
     value = problem.objective(w, z)
-    gradient = problem.transposed(problem.slopes(z))
+    gradient = problem.gradient(w, z)
     pseudo = smallest_subgradient(gradient, w, problem.penalties)
     pairs: deque = deque(maxlen=MEMORY)
     penalised = problem.penalties > 0
-    n_iter = 0
-    while n_iter < max_iter and np.abs(pseudo).sum() > tol:
+    goal, n_iter = Goal(problem, tol), 0
+    while n_iter < max_iter and not goal.reached(w, z, gradient, float(np.abs(pseudo).sum()), value):
         direction = _quasi_newton_direction(pseudo, pairs)
         direction[direction * pseudo >= 0] = 0.0
         if not direction.any():
@@ -64,7 +64,7 @@ def owlqn(
                 break
             pairs.clear()  # the memory misleads: begin again from the steepest descent
             continue
-        new_gradient = problem.transposed(problem.slopes(new_z))
+        new_gradient = problem.gradient(new, new_z)
         step, change = new - w, new_gradient - gradient
         if step @ change > 1e-12 * (change @ change) > 0:
             pairs.append((step, change, step @ change))
@@ -74,5 +74,4 @@ def owlqn(
         n_iter += 1
         if on_iteration(w, z) or not moved:
             break
-    violation = float(np.abs(pseudo).sum())
-    return Solution(w, z, value, violation, n_iter, violation <= tol)
+    return goal.solution(w, z, n_iter, gradient)

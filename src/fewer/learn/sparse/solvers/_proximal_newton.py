@@ -13,24 +13,26 @@ import numpy as np
 
 from fewer.learn.sparse._problem import L1Problem
 from fewer.learn.sparse.solvers._kept_gram import LARGEST, KeptGram
-from fewer.learn.sparse.solvers._solution import OnIteration, Solution, go_on
+from fewer.learn.sparse.solvers._solution import Goal, OnIteration, Solution, go_on
 from fewer.learn.sparse.solvers._standing import Standing
 from fewer.learn.sparse.solvers._working_sets import MAX_STEPS, Candidates, first_size
 
 
 def _rounds(problem, start, tol, max_iter, on_iteration, *, share, max_steps, with_matrix):
     standing = Standing(problem, start)
-    slopes = (problem.transposed(standing.first) if start.any() else problem.start_gradient).copy()
-    candidates = Candidates(standing, slopes)
+    at_null = np.array_equal(start, problem.null_start)
+    slopes = problem.null_gradient.copy() if at_null else problem.gradient(start, standing.z)
+    goal, candidates = Goal(problem, tol), Candidates(standing, slopes)
     kept = KeptGram(problem.table, problem.size, LARGEST if with_matrix else 0)
     size, n_iter, stuck = first_size(start), 0, False
-    while candidates.total > tol and n_iter < max_iter and not stuck:
-        size, stuck = candidates.round(size, share, tol, max_steps, kept)
+    while n_iter < max_iter and not stuck:
+        if goal.reached(standing.w, standing.z, candidates.slopes, candidates.total, standing.objective):
+            break
+        size, stuck = candidates.round(size, share, goal.look_at, max_steps, kept)
         n_iter += 1
         if on_iteration(standing.w, standing.z):
             break
-    total = candidates.total
-    return Solution(standing.w, standing.z, standing.objective, total, n_iter, total <= tol, candidates.slopes)
+    return goal.solution(standing.w, standing.z, n_iter, candidates.slopes)
 
 
 def newglmnet(

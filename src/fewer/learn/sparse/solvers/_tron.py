@@ -11,7 +11,7 @@ References: Lin and More (1999), Newton's method for large bound-constrained opt
 import numpy as np
 
 from fewer.learn.sparse._problem import L1Problem
-from fewer.learn.sparse.solvers._solution import OnIteration, Solution, go_on
+from fewer.learn.sparse.solvers._solution import Goal, OnIteration, Solution, go_on
 
 SUFFICIENT = 0.01
 FACTOR = 0.1
@@ -21,17 +21,18 @@ ACCEPT = 1e-4
 class _Model:
     """``q(d) = gradient'd + d'Hd/2`` on the doubled variables, at one point."""
 
-    def __init__(self, problem: L1Problem, parts: np.ndarray, z: np.ndarray):
-        self.problem = problem
+    def __init__(self, problem: L1Problem, parts: np.ndarray, w: np.ndarray, z: np.ndarray):
+        self.problem, self.parts = problem, parts
         first, self.second = problem.slopes_and_curvatures(z)
-        gradient = problem.transposed(first)
-        self.gradient = np.concatenate([gradient, -gradient]) + np.tile(problem.penalties, 2)
-        self.parts = parts
+        self.smooth = problem.add_ridge(problem.transposed(first), w)
+        self.gradient = np.concatenate([self.smooth, -self.smooth]) + np.tile(problem.penalties, 2)
 
     def times(self, d: np.ndarray) -> np.ndarray:
         """``H d``."""
         half = d.size // 2
-        image = self.problem.transposed(self.second * self.problem.predictions(d[:half] - d[half:]))
+        step = d[:half] - d[half:]
+        image = self.problem.transposed(self.second * self.problem.predictions(step))
+        self.problem.add_ridge(image, step)
         return np.concatenate([image, -image])
 
     def value(self, d: np.ndarray) -> float:
@@ -143,20 +144,20 @@ def tron(
     parts = np.concatenate([np.maximum(start, 0.0), np.maximum(-start, 0.0)])
     box = np.ones(2 * size, dtype=bool)
     z = problem.predictions(start)
-    value = problem.loss_of(z) + float(np.tile(problem.penalties, 2) @ parts)
-    model = _Model(problem, parts, z)
+    value, w = problem.objective(start, z), start.copy()
+    model = _Model(problem, parts, w, z)
     radius = float(np.linalg.norm(model.gradient))
     length, n_iter, refused = 1.0, 0, 0
-    w = start.copy()
-    violation = problem.violation(w, z)
-    while n_iter < max_iter and violation > tol and refused < 30:
+    goal = Goal(problem, tol)
+    converged = goal.reached(w, z, model.smooth, problem.violation(w, model.smooth), value)
+    while n_iter < max_iter and not converged and refused < 30:
         d, length = _trial_step(model, length, radius, box)
         new_parts = _projected(parts + d)
         both = np.minimum(new_parts[:size], new_parts[size:])  # what the two parts share only costs
         new_parts -= np.tile(both, 2)
         new_w = new_parts[:size] - new_parts[size:]
         new_z = problem.predictions(new_w)
-        new_value = problem.loss_of(new_z) + float(np.tile(problem.penalties, 2) @ new_parts)
+        new_value = problem.objective(new_w, new_z)
         predicted, actual = -model.value(d), value - new_value
         slope = model.gradient @ d
         share = 0.5 if -actual - slope <= 0 else max(0.1, -0.5 * slope / (-actual - slope))
@@ -169,10 +170,10 @@ def tron(
         if ratio > ACCEPT or rounding:
             refused = refused + 1 if rounding else 0
             parts, w, z, value = new_parts, new_w, new_z, new_value
-            model = _Model(problem, parts, z)
-            violation = problem.violation(w, z)
+            model = _Model(problem, parts, w, z)
+            converged = goal.reached(w, z, model.smooth, problem.violation(w, model.smooth), value)
             if on_iteration(w, z):
                 break
         else:
             refused += 1
-    return Solution(w, z, value, violation, n_iter, violation <= tol)
+    return goal.solution(w, z, n_iter, model.smooth)

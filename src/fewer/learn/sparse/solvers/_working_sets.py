@@ -31,7 +31,9 @@ class Candidates:
 
     def look(self) -> None:
         """Bring slopes and gaps to where the minimisation stands."""
-        self.standing.problem.table.products(self.standing.first, self.slopes, self.columns)
+        problem = self.standing.problem
+        problem.table.products(self.standing.first, self.slopes, self.columns)
+        problem.add_ridge(self.slopes, self._coefficients(), self.columns)
         self._measure()
 
     def working_set(self, size: int) -> np.ndarray:
