@@ -4,7 +4,7 @@ Both get the same Cs, scikit-learn's own ten over eight decades, and the same fo
 solver of scikit-learn stops by a gradient on a scale of its own, and with its default tolerance it stops far above the
 minimum where the penalty is weak. Before the clock starts, each solver gets the loosest tolerance of a ladder with
 which the paths of all folds come within ``GAP`` of their minima, at every C; ours has its default, and is held to the
-same. What is compared is the objective of the final model over the minimum at the C that it chose: 1, to within ``GAP``.
+same. What is compared is the objective of the final model over the minimum at the C that it chose: 1, within ``GAP``.
 
 The cases "as called" time all with their default tolerances instead.
 """

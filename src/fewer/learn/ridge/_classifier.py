@@ -54,7 +54,8 @@ class RidgePathClassifierCV(LinearClassifierMixin, ClassifierMixin, RidgePathCV)
         stay sparse.
     tol : float, default=1e-3
         The fit at a penalty ends with the first Newton step that lowers the objective by no more than this share, which
-        leaves a relative gap of about a hundredth of it.
+        leaves a relative gap of about a hundredth of it. The model that is kept is
+        then refined to rounding.
     max_iter : int, default=100
         Newton steps at each penalty, at most.
     n_jobs : int or None, default=None
@@ -172,7 +173,7 @@ class RidgePathClassifierCV(LinearClassifierMixin, ClassifierMixin, RidgePathCV)
         tables = self._tables(X, weights)
         unit = tables[0][0].unit
         penalties = self._penalties(self.Cs, total, unit, inverse=True)
-        self._dtype, self.Cs_ = X.dtype, 1 / (penalties * unit * total)
+        self.Cs_ = 1 / (penalties * unit * total)
         self._follow(X, y, loss, penalties, tables, folds, score_params, sample_weight)
         return self
 
@@ -184,9 +185,9 @@ class RidgePathClassifierCV(LinearClassifierMixin, ClassifierMixin, RidgePathCV)
             train = train[rows[train] > 0]
             absent = np.setdiff1d(np.arange(len(self.classes_)), codes[train])
             if absent.size:
-                label = self.classes_[absent[0]]
+                label = self.classes_.tolist()[absent[0]]
                 raise ValueError(
-                    f"{type(self).__name__} cannot learn class {label.item()!r} in fold {number} of {len(folds)}, "
+                    f"{type(self).__name__} cannot learn class {label!r} in fold {number} of {len(folds)}, "
                     f"which holds out all its {np.count_nonzero(codes == absent[0])} rows. Leave the class out, join "
                     "it with another, or give cv folds that have every class on both sides."
                 )
@@ -207,7 +208,7 @@ class RidgePathClassifierCV(LinearClassifierMixin, ClassifierMixin, RidgePathCV)
         codes = np.searchsorted(self.classes_, y)
         decisions = predictions[:, 0] if len(self.classes_) == 2 else predictions @ self._basis.T
         shares = probabilities(decisions)[np.arange(len(y)), codes]
-        return -np.log(np.maximum(shares, np.finfo(float).tiny))
+        return -np.log(np.maximum(shares, np.finfo(float).eps))  # as scikit-learn's log_loss does
 
     def _set_model(self, coef: np.ndarray, intercept: np.ndarray, dtype) -> None:
         if len(self.classes_) > 2:

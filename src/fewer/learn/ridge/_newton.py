@@ -17,8 +17,9 @@ from fewer.learn.ridge._losses import Terms
 from fewer.learn.ridge._tables import Table
 
 _MAX_CG = 500
-# Systems are solved until the residual has come down to this share, in the norm of the preconditioner.
-_FORCING = 0.1
+# Systems are solved until the residual has come down to this share, in the norm of the preconditioner; to a smaller one
+# where the gap is small already, so that the last steps converge faster than linearly.
+_FORCING, _LEAST_FORCING = 0.1, 1e-4
 
 
 class Point(NamedTuple):
@@ -49,15 +50,22 @@ class Point(NamedTuple):
 
 
 def ridge_path(
-    table: Table, loss: Any, weights: np.ndarray, penalties: np.ndarray, *, tol: float, max_iter: int
+    table: Table,
+    loss: Any,
+    weights: np.ndarray,
+    penalties: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    start: np.ndarray | None = None,
 ) -> Iterator[Point]:
-    """The models at each penalty, in the order given; strong ones first are quickest.
+    """The models at each penalty, in the order given, from the strongest on; ``start`` is the first's initial value.
 
     A point ends with the first step that lowers no objective by more than ``tol`` of itself. That is an estimate of the
     gap before the step; what the step leaves is about ``_FORCING**2`` of it.
     """
-    coefs = np.zeros((table.size, weights.shape[1], loss.n_outputs))
-    if table.fit_intercept:
+    coefs = np.zeros((table.size, weights.shape[1], loss.n_outputs)) if start is None else start
+    if table.fit_intercept and start is None:
         coefs[-1] = loss.null(weights)
     predictions = table.forward(coefs)
     terms = loss.terms(predictions, weights)
@@ -70,7 +78,8 @@ def ridge_path(
         n_iter, gaps = 0, np.array([np.inf])
         while n_iter < max_iter and (gaps > tol).any():
             gradient = table.backward(terms.slopes) + damping * coefs
-            step, change, decrease = _newton_step(table, loss, terms, damping, gradient, diagonal)
+            forcing = np.clip(np.sqrt(gaps.max()), _LEAST_FORCING, _FORCING)
+            step, change, decrease = _newton_step(table, loss, terms, damping, gradient, diagonal, forcing)
             gaps = decrease / np.maximum(objectives, np.finfo(float).tiny)
             coefs, predictions, terms, objectives = _stepped(
                 loss, weights, damping, (coefs, predictions, objectives), (step, change, decrease)
@@ -84,7 +93,9 @@ def _inner(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.einsum("mso,mso->s", first, second)
 
 
-def _newton_step(table, loss, terms: Terms, damping, gradient, diagonal) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _newton_step(
+    table, loss, terms: Terms, damping, gradient, diagonal, forcing
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The step, how predictions change by it, and by how much the quadratic model falls, for each set."""
     residual = -gradient
     direction = solved = residual / diagonal
@@ -101,7 +112,7 @@ def _newton_step(table, loss, terms: Terms, damping, gradient, diagonal) -> tupl
         residual = residual - length * bent
         solved = residual / diagonal
         before, product = product, _inner(residual, solved)
-        if (product <= _FORCING**2 * first).all():
+        if (product <= forcing**2 * first).all():
             break
         direction = (
             solved + np.divide(product, before, out=np.zeros_like(product), where=before > 0)[:, None] * direction
@@ -113,7 +124,8 @@ def _stepped(loss, weights, damping, at, by) -> tuple[np.ndarray, np.ndarray, Te
     """The point after a step, which is halved for the sets whose objective would fall by too little."""
     (coefs, predictions, objectives), (step, change, decrease) = at, by
     length = np.ones(len(objectives))
-    enough = objectives + 8 * np.finfo(float).eps * np.abs(objectives)
+    # Smaller differences are rounding: there the step is taken on trust.
+    enough = (1 + 1e-11) * objectives
     while True:
         new, new_predictions = coefs + length[:, None] * step, predictions + length[:, None] * change
         terms = loss.terms(new_predictions, weights)

@@ -19,6 +19,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import (
+    UNUSED,
     MetadataRouter,
     MethodMapping,
     _raise_for_params,
@@ -34,6 +35,8 @@ from fewer.learn.sparse._l1_path_cv import chosen_point
 
 # In units of the total variance of the columns.
 _STRONGEST = 10.0
+# The tolerance of the model that is kept, in the precision of the table, and its Newton steps at most.
+_FINAL_TOL, _FINAL_STEPS = {"float64": 1e-17, "float32": 1e-7}, 20
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "eps": [Interval(Real, 0, 1, closed="neither")],
@@ -51,6 +54,9 @@ ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 class RidgePathCV(CallbackSupportMixin, BaseEstimator):
     """What the two share: the folds, their paths, the choice of a penalty, and the model on all rows there."""
+
+    # Groups are the splitter's to request; `fit` has them in its signature for use without metadata routing.
+    __metadata_request__fit = {"groups": UNUSED}
 
     def _routed(self, X, y, sample_weight, groups, params) -> tuple[list[tuple[np.ndarray, np.ndarray]], dict]:
         """The folds, and what the scorer gets besides the rows that it scores."""
@@ -104,9 +110,12 @@ class RidgePathCV(CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"{'Cs' if inverse else 'alphas'} must be positive numbers, at least one; got {grid!r}.")
         return (1 / values if inverse else values[::-1]) / (unit * total)
 
-    def _tables(self, X, weights: np.ndarray) -> list[tuple[Table, np.ndarray]]:
-        """Tables with the sets of weights that are solved on each; the first set is that of all rows."""
-        options = {"fit_intercept": self.fit_intercept, "with_std": self.with_std}
+    def _tables(self, X, weights: np.ndarray, *, axes: bool = False) -> list[tuple[Table, np.ndarray]]:
+        """Tables with the sets of weights that are solved on each; the first set is that of all rows.
+
+        ``axes`` asks for the principal axes of a sparse table as well, as long as these are few.
+        """
+        options = {"fit_intercept": self.fit_intercept, "with_std": self.with_std, "axes": axes}
         table = prepared_table(X, weights[:, 0], **options)
         if not self.with_std:
             n_parts = min(effective_n_jobs(self.n_jobs), weights.shape[1])
@@ -148,7 +157,16 @@ class RidgePathCV(CallbackSupportMixin, BaseEstimator):
                 scores.append(self._scores(X, y, tables, points, folds, score_params, sample_weight))
                 if after_step("penalty"):
                     break
-            self._choose(np.array(scores).T, models, np.array(n_iter), tables[0][0])
+            (table, part), scores_of_folds = tables[0], np.array(scores).T
+            place, _ = self._chosen(scores_of_folds)
+            # The folds' models serve a comparison; the one that is kept should be the minimum to many digits.
+            (final,) = ridge_path(
+                table, loss, part[:, :1].copy(), penalties[[place]], tol=min(self.tol, _FINAL_TOL[X.dtype.name]),
+                max_iter=_FINAL_STEPS, start=models[place][:, None],
+            )  # fmt: skip
+            models[place] = final.coefs[:, 0]
+            gaps.append(final.gaps.max())
+            self._choose(scores_of_folds, models, np.array(n_iter), table, X.dtype)
         if max(gaps) > self.tol:
             warn_caller(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} Newton steps at a relative gap of "
@@ -180,13 +198,17 @@ class RidgePathCV(CallbackSupportMixin, BaseEstimator):
         model.n_features_in_ = X.shape[1]
         return model
 
-    def _choose(self, scores: np.ndarray, models: list[np.ndarray], n_iter: np.ndarray, table: Table) -> None:
+    def _chosen(self, scores: np.ndarray) -> tuple[int, int]:
+        """The place of the penalty to take, and of the best."""
         if np.isnan(scores).any():
             fold, _ = np.argwhere(np.isnan(scores))[0]
             raise ValueError(f"The score of fold {fold + 1} of {len(scores)} is NaN; choose another scoring or cv.")
+        return chosen_point(scores, self.rule)
+
+    def _choose(self, scores: np.ndarray, models: list[np.ndarray], n_iter: np.ndarray, table: Table, dtype) -> None:
         self.scores_, self.n_iter_ = scores, n_iter
-        chosen, best = chosen_point(scores, self.rule)
-        self._set_model(*table.original(models[chosen]), self._dtype)
+        chosen, best = self._chosen(scores)
+        self._set_model(*table.original(models[chosen]), dtype)
         self._set_penalties(len(models), chosen, best)
 
     def _plot(self, places: np.ndarray, chosen: float, best: float, words: str) -> Any:

@@ -75,8 +75,8 @@ class RidgePathRegressorCV(RegressorMixin, LinearModel, RidgePathCV):
     eps : float, default=1e-8
         Weakest penalty over strongest, where ``alphas`` is a number.
     cv : int, cross-validation generator, iterable or None, default=None
-        Folds; None for leave-one-out in closed form. Where that would take an eigenproblem of more than 1,000 rows and
-        columns, and for sparse tables of more than 300 rows, None is for 5 folds.
+        Folds; None for leave-one-out in closed form. Tables with more than 1,000 rows and 1,000 columns, and
+        sparse ones of more than 10 million cells and 1,000 rows, get 5 folds.
     scoring : str, callable or None, default=None
         What is compared; None for the mean squared error, weighted by ``sample_weight``.
     rule : {"best", "one_se"}, default="best"
@@ -86,8 +86,9 @@ class RidgePathRegressorCV(RegressorMixin, LinearModel, RidgePathCV):
     with_std : bool, default=False
         Whether to divide columns by their standard deviation; ``alphas`` then refer to the divided columns. Sparse
         tables stay sparse.
-    tol : float, default=1e-8
+    tol : float, default=1e-6
         With folds, the fit at a penalty ends with the first step that lowers the objective by no more than this share.
+        The model that is kept is then refined to rounding.
     max_iter : int, default=100
         Such steps at each penalty, at most.
     n_jobs : int or None, default=None
@@ -152,7 +153,7 @@ class RidgePathRegressorCV(RegressorMixin, LinearModel, RidgePathCV):
         rule="best",
         fit_intercept=True,
         with_std=False,
-        tol=1e-8,
+        tol=1e-6,
         max_iter=100,
         n_jobs=None,
     ):
@@ -197,10 +198,10 @@ class RidgePathRegressorCV(RegressorMixin, LinearModel, RidgePathCV):
         rows = np.ones(len(y)) if sample_weight is None else sample_weight
         held = [np.isin(np.arange(len(y)), train) for train, _ in folds]
         weights = normalised(np.column_stack([rows, *(rows * train for train in held)]))
-        tables = self._tables(X, weights)
+        tables = self._tables(X, weights, axes=self.cv is None)
         table = tables[0][0]
         penalties = self._penalties(self.alphas, rows.sum(), table.unit, inverse=False)
-        self._dtype, self.alphas_ = X.dtype, penalties * table.unit * rows.sum()
+        self.alphas_ = penalties * table.unit * rows.sum()
         if self.cv is None and table.shift is None and table.size <= _FEW + 1:
             self._leave_one_out(X, y, table, weights[:, 0], penalties, score_params)
         else:
@@ -220,7 +221,7 @@ class RidgePathRegressorCV(RegressorMixin, LinearModel, RidgePathCV):
                     scores.append([self._scorer()(_Predicted(), left_out[:, None], y, **score_params)])
                 if after_step("penalty"):
                     break
-            self._choose(np.array(scores).T, models, np.ones(len(models), dtype=int), table)
+            self._choose(np.array(scores).T, models, np.ones(len(models), dtype=int), table, X.dtype)
 
     def _losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
         return (predictions[:, 0] - y) ** 2

@@ -20,6 +20,8 @@ from scipy import linalg, sparse
 
 # The smaller side of a table up to which its axes are worth an eigenproblem of that size.
 _FEW, _FEW_SPARSE_ROWS = 1000, 300
+# Cells of a sparse table up to which its scores on the principal axes, which are dense, are made if they are asked for.
+_FEW_CELLS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,14 +111,26 @@ class Table:
 
 
 def prepared_table(
-    X: Any, weights: np.ndarray, *, fit_intercept: bool, with_std: bool = False, unit: float | None = None
+    X: Any,
+    weights: np.ndarray,
+    *,
+    fit_intercept: bool,
+    with_std: bool = False,
+    unit: float | None = None,
+    axes: bool = False,
 ) -> Table:
     """The table as the solver wants it, centred and scaled by weights of the rows that sum to 1.
 
-    ``unit`` is that of another table, on whose scale penalties are to be.
+    ``unit`` is that of another table, on whose scale penalties are to be. ``axes`` asks for the principal axes of a
+    sparse table, too, as long as they are few.
     """
-    build = _sparse_table if sparse.issparse(X) else _dense_table
-    return build(X, weights, fit_intercept, with_std, unit)
+    if not sparse.issparse(X):
+        return _dense_table(X, weights, fit_intercept, with_std, unit)
+    n_rows, n_columns = X.shape
+    if axes and n_columns <= min(n_rows, _FEW) and n_rows * n_columns <= _FEW_CELLS:
+        return _dense_table(X.toarray(), weights, fit_intercept, with_std, unit)
+    few = _FEW if axes else _FEW_SPARSE_ROWS
+    return _sparse_table(X, weights, fit_intercept, with_std, unit, row_space=n_rows < n_columns and n_rows <= few)
 
 
 def _dense_table(X, weights, fit_intercept, with_std, unit) -> Table:
@@ -143,7 +157,7 @@ def _dense_table(X, weights, fit_intercept, with_std, unit) -> Table:
     return Table(rows, None, unit, fit_intercept, lambda coefs: back(coefs) / scale[:, None], mean)
 
 
-def _sparse_table(X, weights, fit_intercept, with_std, unit) -> Table:
+def _sparse_table(X, weights, fit_intercept, with_std, unit, row_space) -> Table:
     rows = sparse.csr_array(X, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     n_rows, n_columns = rows.shape
@@ -160,7 +174,7 @@ def _sparse_table(X, weights, fit_intercept, with_std, unit) -> Table:
     scale, unit = _scales(variances, offset / largest + shift, with_std, unit, largest)
     rows.data /= (scale / largest)[rows.indices]
     shift = shift / (scale / largest)
-    if n_rows < n_columns and n_rows <= _FEW_SPARSE_ROWS:
+    if row_space:
         means = rows @ shift
         rotated, dual = _row_space((rows @ rows.T).toarray() - means[:, None] - means + shift @ shift)
         rotated = np.hstack([rotated, np.ones((n_rows, int(fit_intercept)))])
