@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         theorem1_lower_bound,
     )
     from fewer.learn.online import RDAClassifier, RDARegressor, RegretCurve, regret_monitor
+    from fewer.learn.ridge import RidgePathClassifierCV, RidgePathRegressorCV
     from fewer.learn.sparse import (
         L1History,
         L1LinearClassifier,
@@ -137,6 +138,8 @@ __all__ = [
     "RegretCurve",
     "RestrictedEigenvalue",
     "RestrictedNullspace",
+    "RidgePathClassifierCV",
+    "RidgePathRegressorCV",
     "RiskCurve",
     "SelectionCertificate",
     "SolverComparison",

@@ -1,0 +1,267 @@
+"""The penalty of a logistic regression by cross-validation; see ``_path_cv``."""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.callback import with_callbacks
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.utils import compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fewer._estimators import encoded_classes, validated
+from fewer.catalogue import method
+from fewer.learn.ridge._losses import LogLoss, SoftmaxLoss, probabilities, sum_to_zero_basis
+from fewer.learn.ridge._path_cv import ACCEPTED, SHARED_CONSTRAINTS, RidgePathCV, normalised, row_weights
+
+
+@method(
+    tasks=["classification"],
+    when="A tuned linear baseline for any table: all columns stay in the model, correlated ones share their effect, "
+    "and it gives probabilities. For a short list of columns, use L1PathClassifierCV. The penalty is chosen on the "
+    "rows that it is given, so judge it from outside: in a pipeline, by NestedEvaluation or in a study.",
+    cost="One eigenproblem of the smaller side of a dense table, then O(n min(n, p)) a pass and some tens of passes "
+    "for each penalty, in all folds at once; for a sparse table O(stored entries) a pass.",
+    examples=lambda: [RidgePathClassifierCV(Cs=4, cv=2), RidgePathClassifierCV(Cs=3, cv=2, with_std=True)],
+)
+class RidgePathClassifierCV(LinearClassifierMixin, ClassifierMixin, RidgePathCV):
+    """Logistic regression with a squared (L2) penalty that is chosen by cross-validation.
+
+    Minimises ``||w||^2 / 2 + C sum_i loss_i`` for each ``C`` of a grid, with the log loss for two classes and the
+    multinomial loss for more, as scikit-learn's ``LogisticRegression`` does. The intercept is not penalised.
+
+    Parameters
+    ----------
+    Cs : int or array-like of float, default=10
+        Weights of the loss to try, or their number: then in geometric order, from the weight at which the penalty is
+        ten times the total variance of the columns, so that predictions do not depend on the unit of the table.
+    eps : float, default=1e-8
+        Weakest penalty over strongest, where ``Cs`` is a number.
+    cv : int, cross-validation generator, iterable or None, default=5
+        Folds; with a number, stratified; None for 5.
+    scoring : str, callable or None, default=None
+        What is compared; None for the log loss, weighted by ``sample_weight``.
+    rule : {"best", "one_se"}, default="best"
+        The penalty with the best mean score, or the strongest within one standard error of that.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn; "balanced" ones are those of the rows that a fold learns from.
+    fit_intercept : bool, default=True
+        Whether to add a constant, which is not penalised.
+    with_std : bool, default=False
+        Whether to divide columns by their standard deviation; ``Cs`` then refer to the divided columns. Sparse tables
+        stay sparse.
+    tol : float, default=1e-3
+        The fit at a penalty ends with the first Newton step that lowers the objective by no more than this share, which
+        leaves a relative gap of about a hundredth of it. The model that is kept is
+        then refined to rounding.
+    max_iter : int, default=100
+        Newton steps at each penalty, at most.
+    n_jobs : int or None, default=None
+        Threads among which the folds are divided. One thread is often as fast: a pass over the table serves all folds.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in sorted order.
+    C_ : float
+        The weight of the loss that was chosen, on the scale of scikit-learn's ``LogisticRegression``.
+    C_best_ : float
+        The one with the best mean score.
+    Cs_ : ndarray of shape (n_points,)
+        All that were tried, increasing.
+    scores_ : ndarray of shape (n_folds, n_points)
+        Score of each fold at each.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients at ``C_``, on all rows.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Constants.
+    n_iter_ : ndarray of shape (n_points,)
+        Newton steps at each.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    L1PathClassifierCV : Keeps few columns.
+    RidgePathRegressorCV : For numbers.
+
+    References
+    ----------
+    .. [1] le Cessie, S. and van Houwelingen, J. C. (1992). Ridge estimators in logistic regression. Applied Statistics
+       41(1), 191-201.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from fewer.learn import RidgePathClassifierCV
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = RidgePathClassifierCV(with_std=True).fit(X, y)
+    >>> model.scores_.shape, round(model.score(X, y), 2)
+    ((5, 10), 1.0)
+    """
+
+    _parameter_constraints = {
+        "Cs": [Interval(Integral, 2, None, closed="left"), "array-like"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        **SHARED_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        Cs=10,
+        *,
+        eps=1e-8,
+        cv=5,
+        scoring=None,
+        rule="best",
+        class_weight=None,
+        fit_intercept=True,
+        with_std=False,
+        tol=1e-3,
+        max_iter=100,
+        n_jobs=None,
+    ):
+        self.Cs = Cs
+        self.eps = eps
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.with_std = with_std
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, groups=None, **params):
+        """Follow the paths of all folds, choose the penalty, and take the model on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows, in the fits and in the scores of folds.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Groups of rows, for a ``cv`` that keeps them together.
+        **params : dict
+            Further metadata for the splitter and the scorer, with metadata routing enabled.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, y = validated(self, X, y, **ACCEPTED)
+        sample_weight = row_weights(sample_weight, X)
+        present = slice(None) if sample_weight is None else sample_weight > 0
+        self.classes_ = encoded_classes(y[present], type(self).__name__).classes
+        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        folds, score_params = self._routed(X, y, sample_weight, groups, params)
+        weights = self._weights_of_sets(y, codes, sample_weight, folds)
+        total = weights[:, 0].sum()
+        weights = normalised(weights)
+        loss = LogLoss(codes) if len(self.classes_) == 2 else SoftmaxLoss(codes)
+        tables = self._tables(X, weights)
+        unit = tables[0][0].unit
+        penalties = self._penalties(self.Cs, total, unit, inverse=True)
+        self.Cs_ = 1 / (penalties * unit * total)
+        self._follow(X, y, loss, penalties, tables, folds, score_params, sample_weight)
+        return self
+
+    def _weights_of_sets(self, y, codes, sample_weight, folds: Sequence) -> np.ndarray:
+        """Weights of the rows for the model on all rows (first column) and in each fold; every class is in each."""
+        rows = np.ones(len(y)) if sample_weight is None else sample_weight
+        weights = np.zeros((len(y), 1 + len(folds)))
+        for number, train in enumerate([np.arange(len(y)), *(train for train, _ in folds)]):
+            train = train[rows[train] > 0]
+            absent = np.setdiff1d(np.arange(len(self.classes_)), codes[train])
+            if absent.size:
+                label = self.classes_.tolist()[absent[0]]
+                raise ValueError(
+                    f"{type(self).__name__} cannot learn class {label!r} in fold {number} of {len(folds)}, "
+                    f"which holds out all its {np.count_nonzero(codes == absent[0])} rows. Leave the class out, join "
+                    "it with another, or give cv folds that have every class on both sides."
+                )
+            of_class = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=y[train], sample_weight=rows[train]
+            )
+            weights[train, number] = rows[train] * of_class[codes[train]]
+            if not of_class.all():
+                raise ValueError(f"class_weight must be positive for every class; got {self.class_weight!r}.")
+        return weights
+
+    def _unfitted_like(self, X) -> Any:
+        model = super()._unfitted_like(X)
+        model.classes_ = self.classes_
+        return model
+
+    def _losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
+        codes = np.searchsorted(self.classes_, y)
+        decisions = predictions[:, 0] if len(self.classes_) == 2 else predictions @ self._basis.T
+        shares = probabilities(decisions)[np.arange(len(y)), codes]
+        return -np.log(np.maximum(shares, np.finfo(float).eps))  # as scikit-learn's log_loss does
+
+    def _set_model(self, coef: np.ndarray, intercept: np.ndarray, dtype) -> None:
+        if len(self.classes_) > 2:
+            coef, intercept = coef @ self._basis.T, intercept @ self._basis.T
+        self.coef_ = np.ascontiguousarray(coef.T, dtype=dtype)
+        self.intercept_ = np.asarray(intercept, dtype=dtype)
+
+    def _set_penalties(self, n_points: int, chosen: int, best: int) -> None:
+        self.Cs_ = self.Cs_[:n_points]
+        self.C_, self.C_best_ = float(self.Cs_[chosen]), float(self.Cs_[best])
+
+    @property
+    def _basis(self) -> np.ndarray:
+        return sum_to_zero_basis(len(self.classes_))
+
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Columns as in ``classes_``.
+        """
+        return probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            Columns as in ``classes_``.
+        """
+        return np.log(self.predict_proba(X))
+
+    def plot(self):
+        """Mean score with its standard error against the penalty, and what was chosen.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The picture.
+        """
+        return self._plot(
+            self.Cs_, self.C_, self.C_best_, "C: weight of the loss (the penalty gets weaker to the right)"
+        )

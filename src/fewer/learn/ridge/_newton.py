@@ -1,0 +1,136 @@
+"""Linear models with a squared penalty at many penalties, for several sets of row weights at once.
+
+For each set of row weights ``c`` (a fold's are zero on the rows that it holds out) and each penalty, minimise
+
+    sum_i c_i loss(y_i, z_i) + penalty / 2 ||w||^2,   z = A (w, b),
+
+by Newton's method, started at the solution of the penalty before. The systems of all sets are solved together by
+conjugate gradients, preconditioned by the diagonal, so that a pass over the table serves all of them.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fewer.learn.ridge._losses import Terms
+from fewer.learn.ridge._tables import Table
+
+_MAX_CG = 500
+# Systems are solved until the residual has come down to this share, in the norm of the preconditioner; to a smaller one
+# where the gap is small already, so that the last steps converge faster than linearly.
+_FORCING, _LEAST_FORCING = 0.1, 1e-4
+
+
+class Point(NamedTuple):
+    """Models at one penalty, one for each set of row weights.
+
+    Attributes
+    ----------
+    penalty : float
+        Weight of half the squared length of the coefficients.
+    coefs : ndarray of shape (size, n_sets, n_outputs)
+        Coefficients; with an intercept the last row.
+    predictions : ndarray of shape (n_samples, n_sets, n_outputs)
+        Of all rows, whether their weight is zero or not.
+    objectives : ndarray of shape (n_sets,)
+        What was minimised.
+    gaps : ndarray of shape (n_sets,)
+        How far the last step brought the objective down, by its quadratic model, over the objective.
+    n_iter : int
+        Newton steps made.
+    """
+
+    penalty: float
+    coefs: np.ndarray
+    predictions: np.ndarray
+    objectives: np.ndarray
+    gaps: np.ndarray
+    n_iter: int
+
+
+def ridge_path(
+    table: Table,
+    loss: Any,
+    weights: np.ndarray,
+    penalties: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    start: np.ndarray | None = None,
+) -> Iterator[Point]:
+    """The models at each penalty, in the order given, from the strongest on; ``start`` is the first's initial value.
+
+    A point ends with the first step that lowers no objective by more than ``tol`` of itself. That is an estimate of the
+    gap before the step; what the step leaves is about ``_FORCING**2`` of it.
+    """
+    coefs = np.zeros((table.size, weights.shape[1], loss.n_outputs)) if start is None else start
+    if table.fit_intercept and start is None:
+        coefs[-1] = loss.null(weights)
+    predictions = table.forward(coefs)
+    terms = loss.terms(predictions, weights)
+    penalised = table.penalised[:, None, None]
+    for penalty in penalties:
+        damping = penalty * penalised
+        objectives = terms.values + 0.5 * _inner(damping * coefs, coefs)
+        # The preconditioner need not follow every step.
+        diagonal = table.weighted_squares(loss.diagonal(terms)) + damping
+        n_iter, gaps = 0, np.array([np.inf])
+        while n_iter < max_iter and (gaps > tol).any():
+            gradient = table.backward(terms.slopes) + damping * coefs
+            forcing = np.clip(np.sqrt(gaps.max()), _LEAST_FORCING, _FORCING)
+            step, change, decrease = _newton_step(table, loss, terms, damping, gradient, diagonal, forcing)
+            gaps = decrease / np.maximum(objectives, np.finfo(float).tiny)
+            coefs, predictions, terms, objectives = _stepped(
+                loss, weights, damping, (coefs, predictions, objectives), (step, change, decrease)
+            )
+            n_iter += 1
+        yield Point(float(penalty), coefs, predictions, objectives, gaps, n_iter)
+
+
+def _inner(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Inner products over coefficients and outputs, one for each set."""
+    return np.einsum("mso,mso->s", first, second)
+
+
+def _newton_step(
+    table, loss, terms: Terms, damping, gradient, diagonal, forcing
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The step, how predictions change by it, and by how much the quadratic model falls, for each set."""
+    residual = -gradient
+    direction = solved = residual / diagonal
+    step, change, decrease = 0.0, 0.0, 0.0
+    product = first = _inner(residual, solved)
+    for _ in range(_MAX_CG):
+        image = table.forward(direction)
+        bent = table.backward(loss.curved(terms, image)) + damping * direction
+        bend = _inner(direction, bent)
+        length = np.divide(product, bend, out=np.zeros_like(product), where=bend > 0)[:, None]
+        step = step + length * direction
+        change = change + length * image
+        decrease = decrease + 0.5 * length[:, 0] * product
+        residual = residual - length * bent
+        solved = residual / diagonal
+        before, product = product, _inner(residual, solved)
+        if (product <= forcing**2 * first).all():
+            break
+        direction = (
+            solved + np.divide(product, before, out=np.zeros_like(product), where=before > 0)[:, None] * direction
+        )
+    return step, change, decrease
+
+
+def _stepped(loss, weights, damping, at, by) -> tuple[np.ndarray, np.ndarray, Terms, np.ndarray]:
+    """The point after a step, which is halved for the sets whose objective would fall by too little."""
+    (coefs, predictions, objectives), (step, change, decrease) = at, by
+    length = np.ones(len(objectives))
+    # Smaller differences are rounding: there the step is taken on trust.
+    enough = (1 + 1e-11) * objectives
+    while True:
+        new, new_predictions = coefs + length[:, None] * step, predictions + length[:, None] * change
+        terms = loss.terms(new_predictions, weights)
+        reached = terms.values + 0.5 * _inner(damping * new, new)
+        short = reached > enough - 1e-4 * length * decrease
+        if not short.any() or length.min() < 1e-6:
+            return new, new_predictions, terms, reached
+        length[short] /= 2

@@ -1,0 +1,208 @@
+"""Centred tables in any unit, along their principal axes, as the solver multiplies by them.
+
+``A = ((X - 1 m') / s, 1)``, with ``m`` the weighted column means and ``s`` the square root of the total variance, so
+that a penalty of 1 is as large as the sum of the variances of all columns, in any unit. The last column, of ones, is
+that of the intercept.
+
+A dense table is rotated to its principal axes, ``(X - 1 m') / s = Z V'`` with orthonormal ``V``. The coefficients
+``w = V v`` have the norm of ``v``, so that a model whose penalty is this norm is the same model on ``Z``. But ``Z'Z``
+is diagonal, so that iterative solvers converge in few steps, and ``Z`` has no more columns than rows. Sparse tables
+stay as they are: the means are subtracted from products.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+# The smaller side of a table up to which its axes are worth an eigenproblem of that size.
+_FEW, _FEW_SPARSE_ROWS = 1000, 300
+# Cells of a sparse table up to which its scores on the principal axes, which are dense, are made if they are asked for.
+_FEW_CELLS = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table that was centred, scaled and rotated, and the way back to its columns.
+
+    Attributes
+    ----------
+    rows : ndarray or csr_array of shape (n_samples, n_columns)
+        The table. A dense one is centred, and has the column of ones at its end.
+    shift : ndarray of shape (n_columns,) or None
+        What is yet to be subtracted from each row of a sparse table.
+    unit : float
+        Total variance of the columns, which a penalty of 1 stands for.
+    fit_intercept : bool
+        Whether there is a column of ones.
+    back : callable
+        From coefficients of these columns, without the intercept's, to coefficients of the columns that were given.
+    mean : ndarray of shape (n_features,)
+        What was subtracted from the columns that were given.
+    """
+
+    rows: Any
+    shift: np.ndarray | None
+    unit: float
+    fit_intercept: bool
+    back: Callable[[np.ndarray], np.ndarray]
+    mean: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients, with the intercept."""
+        return self.rows.shape[1] + (self.fit_intercept and self.shift is not None)
+
+    @property
+    def penalised(self) -> np.ndarray:
+        """1 for every coefficient, 0 for the intercept."""
+        ones = np.ones(self.size)
+        if self.fit_intercept:
+            ones[-1] = 0.0
+        return ones
+
+    def forward(self, coefs: np.ndarray) -> np.ndarray:
+        """``A W`` for coefficients of shape (size, ...)."""
+        flat = coefs.reshape(self.size, -1)
+        if self.shift is None:
+            products = self.rows @ flat.astype(self.rows.dtype, copy=False)
+        else:
+            inner = flat[: len(self.shift)]
+            products = self.rows @ inner
+            products -= self.shift @ inner - (flat[-1] if self.fit_intercept else 0.0)
+        return products.astype(np.float64, copy=False).reshape(-1, *coefs.shape[1:])
+
+    def backward(self, values: np.ndarray) -> np.ndarray:
+        """``A' R`` for values of shape (n_samples, ...)."""
+        flat = values.reshape(len(values), -1)
+        if self.shift is None:
+            products = self.rows.T @ flat.astype(self.rows.dtype, copy=False)
+        else:
+            products = self._with_totals(self.rows.T @ flat, flat.sum(axis=0), self.shift)
+        return products.astype(np.float64, copy=False).reshape(-1, *values.shape[1:])
+
+    def weighted_squares(self, weights: np.ndarray) -> np.ndarray:
+        """The diagonals of ``A' D A``, for weights of the rows of shape (n_samples, ...)."""
+        flat = weights.reshape(len(weights), -1)
+        if self.shift is None:
+            squares = self._squares.T @ flat.astype(self.rows.dtype, copy=False)
+        else:
+            raw = self._squares.T @ flat - (2 * self.shift)[:, None] * (self.rows.T @ flat)
+            squares = self._with_totals(raw, flat.sum(axis=0), -(self.shift**2))
+        return squares.astype(np.float64, copy=False).reshape(-1, *weights.shape[1:])
+
+    @cached_property
+    def _squares(self):
+        return self.rows**2 if self.shift is None else self.rows.power(2)
+
+    def _with_totals(self, products: np.ndarray, totals: np.ndarray, shift: np.ndarray) -> np.ndarray:
+        products -= np.multiply.outer(shift, totals)
+        return np.vstack([products, totals]) if self.fit_intercept else products
+
+    def original(self, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients (n_features, ...) and intercepts (...) for the columns that were given."""
+        shape = coefs.shape[1:]
+        inner, intercept = (coefs[:-1], coefs[-1]) if self.fit_intercept else (coefs, np.zeros(shape))
+        inner = self.back(inner.reshape(len(inner), -1))
+        return inner.reshape(-1, *shape), intercept - (self.mean @ inner).reshape(shape)
+
+
+def prepared_table(
+    X: Any,
+    weights: np.ndarray,
+    *,
+    fit_intercept: bool,
+    with_std: bool = False,
+    unit: float | None = None,
+    axes: bool = False,
+) -> Table:
+    """The table as the solver wants it, centred and scaled by weights of the rows that sum to 1.
+
+    ``unit`` is that of another table, on whose scale penalties are to be. ``axes`` asks for the principal axes of a
+    sparse table, too, as long as they are few.
+    """
+    if not sparse.issparse(X):
+        return _dense_table(X, weights, fit_intercept, with_std, unit)
+    n_rows, n_columns = X.shape
+    if axes and n_columns <= min(n_rows, _FEW) and n_rows * n_columns <= _FEW_CELLS:
+        return _dense_table(X.toarray(), weights, fit_intercept, with_std, unit)
+    few = _FEW if axes else _FEW_SPARSE_ROWS
+    return _sparse_table(X, weights, fit_intercept, with_std, unit, row_space=n_rows < n_columns and n_rows <= few)
+
+
+def _dense_table(X, weights, fit_intercept, with_std, unit) -> Table:
+    n_rows, n_columns = X.shape
+    mean = weights.astype(X.dtype) @ X if fit_intercept else np.zeros(n_columns, dtype=X.dtype)
+    inner = X - mean
+    # Squares of the entries must be finite in any unit.
+    largest = float(np.abs(inner).max(initial=0.0)) or 1.0
+    inner /= X.dtype.type(largest)
+    variances = weights @ inner**2
+    scale, unit = _scales(variances, mean / largest, with_std, unit, largest)
+    inner /= (scale / largest).astype(X.dtype)
+    mean = mean.astype(np.float64)
+    if min(n_rows, n_columns) > _FEW:
+        rotated, back = inner, lambda coefs: coefs
+    elif n_rows >= n_columns:
+        axes = linalg.eigh(inner.T @ inner, check_finite=False)[1].astype(X.dtype, copy=False)
+        rotated, back = inner @ axes, lambda coefs: axes @ coefs
+    else:
+        inner = inner.astype(np.float64, copy=False)
+        rotated, dual = _row_space(inner @ inner.T)
+        back = lambda coefs: inner.T @ (dual @ coefs)  # noqa: E731
+    rows = np.hstack([rotated, np.ones((n_rows, int(fit_intercept)), dtype=rotated.dtype)])
+    return Table(rows, None, unit, fit_intercept, lambda coefs: back(coefs) / scale[:, None], mean)
+
+
+def _sparse_table(X, weights, fit_intercept, with_std, unit, row_space) -> Table:
+    rows = sparse.csr_array(X, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    n_rows, n_columns = rows.shape
+    offset = np.zeros(n_columns)
+    if fit_intercept:
+        # A column without zeros may be far from zero; one with zeros has a mean of at most sqrt(n) standard deviations.
+        full = np.bincount(rows.indices, minlength=n_columns) == n_rows
+        offset[full] = (weights @ rows)[full]
+        rows.data -= offset[rows.indices]
+    largest = float(np.abs(rows.data).max(initial=0.0)) or 1.0
+    rows.data /= largest
+    shift = weights @ rows if fit_intercept else np.zeros(n_columns)
+    variances = np.maximum(weights @ rows.power(2) - shift**2, 0.0)
+    scale, unit = _scales(variances, offset / largest + shift, with_std, unit, largest)
+    rows.data /= (scale / largest)[rows.indices]
+    shift = shift / (scale / largest)
+    if row_space:
+        means = rows @ shift
+        rotated, dual = _row_space((rows @ rows.T).toarray() - means[:, None] - means + shift @ shift)
+        rotated = np.hstack([rotated, np.ones((n_rows, int(fit_intercept)))])
+
+        def back(coefs):
+            inner = dual @ coefs
+            return (rows.T @ inner - np.outer(shift, inner.sum(axis=0))) / scale[:, None]
+
+        return Table(rotated, None, unit, fit_intercept, back, offset)
+    return Table(rows, shift, unit, fit_intercept, lambda coefs: coefs / scale[:, None], offset + shift * scale)
+
+
+def _scales(variances, mean, with_std, unit, largest) -> tuple[np.ndarray, float]:
+    """By what to divide the columns, and the total variance then; variances and means are in units of ``largest``."""
+    noise = (10 * np.finfo(mean.dtype).eps * mean.astype(np.float64)) ** 2
+    varies = variances > noise
+    if with_std:
+        deviations = np.where(varies, np.sqrt(variances), 1.0) * largest
+        unit = float(varies.sum() or 1.0) if unit is None else unit
+        return deviations * np.sqrt(unit), unit
+    if unit is None:
+        unit = variances[varies].sum() * largest**2 if varies.any() else 1.0
+    return np.full(len(variances), np.sqrt(unit)), float(unit)
+
+
+def _row_space(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """From ``A A'``, the scores ``Z`` on the principal axes ``V`` of A, and ``D`` with ``V = A' D``."""
+    eigenvalues, vectors = linalg.eigh(gram, driver="evd", check_finite=False, overwrite_a=True)
+    kept = eigenvalues > len(gram) * np.finfo(float).eps * max(eigenvalues[-1], np.finfo(float).tiny)
+    lengths = np.sqrt(eigenvalues[kept])
+    return vectors[:, kept] * lengths, vectors[:, kept] / lengths
