@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewer._kernels._hinge_dual import hinge_dual
+from fewer._kernels._hinge_dual import effort_for, hinge_dual
 from fewer._kernels._row_products import centred_products
 from fewer.learn import OVRLinearSVMCommittee
-
-_MOST_STEPS = 20_000_000
 
 Weights = Callable[[np.ndarray], np.ndarray]
 
@@ -45,7 +43,8 @@ class ProductWeights:
 
     def __call__(self, left: np.ndarray) -> np.ndarray:
         self._drop_all_but(left)
-        _, violation = hinge_dual(self.products, self.signs, self.C, self.tol, _MOST_STEPS, self.beta)
+        cost, max_steps, _ = effort_for(self.products.diagonal(), self.C)
+        _, violation = hinge_dual(self.products, self.signs, cost, self.tol, max_steps, self.beta)
         self.violation = max(self.violation, violation)
         weights = np.asarray(self.X.T @ self.beta).ravel()
         return weights[np.searchsorted(self.columns, left)]
