@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.impute import SimpleImputer
 
+from fewer.complete import MMMF, HardImpute, OptSpace, SoftImpute, SoftImputeCV, SpectralImpute
 from fewer.complete._completer import Completer, usable_rank
 
 
@@ -100,3 +101,19 @@ def test_a_rank_that_no_table_of_the_shape_has_is_lowered_with_a_warning():
     with pytest.warns(UserWarning, match=r"n_components=9 is more than a table of 5 x 7 can hold; 5 will be used"):
         assert usable_rank(9, (5, 7)) == 5
     assert usable_rank(3, (5, 7)) == 3
+
+
+@pytest.mark.parametrize("completer", [SoftImputeCV, SpectralImpute, SoftImpute, HardImpute, MMMF, OptSpace])
+def test_tables_are_filled_alike_in_huge_and_tiny_units(completer):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 8))
+    table[rng.random(table.shape) < 0.1] = np.nan
+    expected = completer(random_state=0).fit_transform(table)
+    for unit in (2.0**-498, 2.0**160, 2.0**498):  # the last is about 1e150
+        assert completer(random_state=0).fit_transform(unit * table) / unit == pytest.approx(expected, abs=1e-9)
+
+
+def test_numbers_whose_squares_overflow_are_refused_with_their_column():
+    table = pd.DataFrame({"mass": [1.0, np.nan, 3.0, 2.0], "distance": [1e160, 2e160, np.nan, 1e159]})
+    with pytest.raises(ValueError, match=r"Column 'distance' holds numbers up to 2e\+160.*other units"):
+        SoftImputeCV().fit(table)

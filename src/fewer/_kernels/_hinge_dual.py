@@ -20,7 +20,7 @@ _MOST_STEPS = 20_000_000
 # A cost of more than this over the largest product is beyond what rounding lets the steps resolve: they find the
 # margins of classes that can be told without error, and get lost among others.
 _LARGEST_COST = 1e10
-_STEPS_AT_LARGEST_COST = 200_000
+_STEPS_AT_LARGEST_COST = 100_000
 # A cost of less than this over the sum of the products cannot bring any decision value to 1 / 100 of a margin.
 _SMALLEST_COST = 1e-2
 

@@ -178,9 +178,9 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             place = int(table.by_rows.indices[np.abs(table.by_rows.data).argmax()])
             name = getattr(self, "feature_names_in_", np.arange(table.shape[1])).tolist()[place]
             raise ValueError(
-                f"Column {name!r} holds numbers up to {largest:.2g}, whose squares are beyond what {table.dtype} counts "
-                f"with: {type(self).__name__} needs numbers below {most:.2g}. Give the columns in other units, by "
-                "MaxAbsScaler as the step before in a pipeline."
+                f"Column {name!r} holds numbers up to {largest:.2g}, whose squares are beyond what {table.dtype} "
+                f"counts with: {type(self).__name__} needs numbers below {most:.2g}. Give the columns in other units, "
+                "by MaxAbsScaler as the step before in a pipeline."
             )
 
     def _new_table(self, X: Any) -> Observed:
