@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-# Rows that are equal (or no columns at all) leave no curvature; a step then goes as far as it may.
+# Share of the largest product: rows that are equal (or no columns at all) leave no curvature; a step then goes as far
+# as it may.
 _FLAT = 1e-12
 _STEPS_BETWEEN_SIEVES = 1000
 # Gradients are sums of products times beta; below so many units of rounding, a violation means nothing.
@@ -61,13 +62,14 @@ def hinge_dual(products, signs, cost, tol, max_steps, beta):
     gradient, rows, scale = np.empty(n), np.arange(n), 0.0
     for i in range(n):
         scale = max(scale, products[i, i])
+    flat = _FLAT * (scale if scale > 0.0 else 1.0)
     largest_beta = np.abs(beta).max()
     _set_gradient(products, signs, beta, rows, gradient)
     active = n
     violation = np.inf
     until_sieve = min(n, _STEPS_BETWEEN_SIEVES)
     for _ in range(max_steps):
-        up, down, largest, smallest = _steepest_pair(products, beta, low, high, gradient, rows, active)
+        up, down, largest, smallest = _steepest_pair(products, beta, low, high, gradient, rows, active, flat)
         violation = largest - smallest
         if violation < max(tol, _ROUNDING * largest_beta * scale) or down < 0:
             if active == n:
@@ -79,7 +81,7 @@ def hinge_dual(products, signs, cost, tol, max_steps, beta):
         if until_sieve == 0:
             active = _sieve(beta, low, high, gradient, rows, active, largest, smallest)
             until_sieve = min(n, _STEPS_BETWEEN_SIEVES)
-        curvature = max(products[up, up] + products[down, down] - 2.0 * products[up, down], _FLAT)
+        curvature = max(products[up, up] + products[down, down] - 2.0 * products[up, down], flat)
         room_up, room_down = high[up] - beta[up], beta[down] - low[down]
         step = min((gradient[up] - gradient[down]) / curvature, min(room_up, room_down))
         # At a bound exactly, so that rounding never leaves a row with a sliver of room.
@@ -106,7 +108,7 @@ def _set_gradient(products, signs, beta, rows, gradient):
 
 
 @njit(cache=True, nogil=True)
-def _steepest_pair(products, beta, low, high, gradient, rows, active):
+def _steepest_pair(products, beta, low, high, gradient, rows, active, flat):
     """The entry to raise and the one to lower, with the largest gradient to rise and the smallest to fall."""
     up, largest = -1, -np.inf
     for place in range(active):
@@ -123,7 +125,7 @@ def _steepest_pair(products, beta, low, high, gradient, rows, active):
             smallest = min(smallest, gradient[i])
             gap = largest - gradient[i]
             if gap > 0.0:
-                promise = gap * gap / max(own + products[i, i] - 2.0 * risen[i], _FLAT)
+                promise = gap * gap / max(own + products[i, i] - 2.0 * risen[i], flat)
                 if promise > best:
                     down, best = i, promise
     return up, down, largest, smallest
