@@ -9,10 +9,11 @@ ROOM_ORDER = ("io", "overview", "datasets", "engine", "catalogue", *ROOMS, "stud
 
 
 def write(folder: Path) -> None:
-    """Write the method index and the API reference below the folder of the docs."""
+    """Write the method index, the page on units and the API reference below the folder of the docs."""
     (folder / "methods").mkdir(exist_ok=True)
     (folder / "generated").mkdir(exist_ok=True)
     (folder / "methods" / "index.md").write_text(method_index(), encoding="utf-8")
+    (folder / "methods" / "units.md").write_text(unit_page(), encoding="utf-8")
     (folder / "generated" / "index.rst").write_text(api_reference(), encoding="utf-8")
 
 
@@ -38,12 +39,56 @@ def method_index() -> str:
                 f"- **When:** {card.when}",
                 f"- **For:** {', '.join(card.tasks)}",
                 f"- **Takes as they are:** {', '.join(card.handles) or 'dense tables of numbers, without holes'}",
+                f"- **Units:** {card.units}",
                 f"- **Cost:** {card.cost}",
                 *([f"- **Paper:** {card.citation}"] if card.citation else []),
                 f"- **Reference and examples:** {{py:obj}}`fewer.{room}.{card.name}`",
                 "",
             ]
     return "\n".join(lines)
+
+
+def unit_page() -> str:
+    """Which estimators depend on the unit or on the origin of the columns, and why, from the cards."""
+    cards = [card for card in methods(package="fewer") if card.is_estimator]
+    free = [f"{{py:obj}}`~fewer.{each.room}.{each.name}`" for each in cards if not depends(each)]
+    lines = [
+        "# Units and origins",
+        "",
+        "A table in metres and the same table in nanometres hold the same information, and so do temperatures in "
+        "Celsius and in Kelvin. Most estimators give the same result for both; some have a penalty or a width that is "
+        "in the unit of the columns.",
+        "",
+        "The contract tests try every estimator on a table times 1e-12, 1e-6, 1e6 and 1e12, and with columns that lie "
+        "1e6 standard deviations from zero. Predictions, rankings and new columns (up to the unit and up to constants) "
+        "must be the same to 1e-6, unless the card of the method says why not. Where a fit comes to nothing for the "
+        "unit of the columns, a warning says so. For the methods in the second table, have `StandardScaler` as the "
+        "step before in a pipeline, unless the columns have one unit and parameters suit it.",
+        "",
+        "All columns are multiplied by one number here: whether columns are weighed against each other by their own "
+        "units is another question, which `scale` and `with_std` are about where a method has them.",
+        "",
+        "## The result depends on neither",
+        "",
+        ", ".join(free) + ".",
+        "",
+        "## The result depends on one or both",
+        "",
+        "A reason that begins with *with* is about other parameters than the default ones.",
+        "",
+        "| method | unit of the columns | origin of the columns |",
+        "|---|---|---|",
+    ]
+    lines += [
+        f"| {{py:obj}}`~fewer.{each.room}.{each.name}` | {each.depends_on_scale} | {each.depends_on_shift} |"
+        for each in cards
+        if depends(each)
+    ]
+    return "\n".join([*lines, ""])
+
+
+def depends(card) -> bool:
+    return bool(card.depends_on_scale or card.depends_on_shift)
 
 
 def api_reference() -> str:

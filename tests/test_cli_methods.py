@@ -67,3 +67,11 @@ def test_a_card_with_markup_in_it_stays_text(capsys):
     declare = method(room="select", tasks=["evaluation"], when="[red]always[/red] and [bold", cost="O(1)", handles=[])
     print_methods([declare(lambda X: X).__fewer_method__])
     assert "When: [red]always[/red] and [bold" in capsys.readouterr().out
+
+
+def test_one_method_is_shown_with_what_units_do():
+    shown = " ".join(run("RegularizedFisher").stdout.split())
+    assert "The result depends on the unit of the columns: alpha is added to sums of squares of the columns." in shown
+    shown = " ".join(run("ReconstructionPCA").stdout.split())
+    assert "The result does not depend on the unit or the origin of the columns." in shown
+    assert json.loads(run("BasisPursuit", "--json").stdout)[0]["depends_on_shift"]

@@ -192,3 +192,17 @@ def test_a_completion_score_reads_the_marker_of_the_imputer(gaps):
     for model in (PCAMissing(1, random_state=0), SimpleImputer()):
         found = completion_score(clone(model).set_params(missing_values=-9), marked, random_state=0)
         np.testing.assert_array_equal(found.rmse, completion_score(model, X, random_state=0).rmse)
+@pytest.mark.parametrize("completer", [SoftImputeCV, SpectralImpute, SoftImpute, HardImpute, MMMF, OptSpace])
+def test_tables_are_filled_alike_in_huge_and_tiny_units(completer):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 8))
+    table[rng.random(table.shape) < 0.1] = np.nan
+    expected = completer(random_state=0).fit_transform(table)
+    for unit in (2.0**-498, 2.0**160, 2.0**498):  # the last is about 1e150
+        assert completer(random_state=0).fit_transform(unit * table) / unit == pytest.approx(expected, abs=1e-9)
+
+
+def test_numbers_whose_squares_overflow_are_refused_with_their_column():
+    table = pd.DataFrame({"mass": [1.0, np.nan, 3.0, 2.0], "distance": [1e160, 2e160, np.nan, 1e159]})
+    with pytest.raises(ValueError, match=r"Column 'distance' holds numbers up to 2e\+160.*other units"):
+        SoftImputeCV().fit(table)

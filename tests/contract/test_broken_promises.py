@@ -91,13 +91,52 @@ def HasNoSeed(toy):
     toy.transform = lambda self, X: Faithful.transform(self, X) + 1e-3 * np.random.normal()  # noqa: NPY002
 
 
-@breaks("dense and sparse tables give the same result", saying="csr_array differs from dense")
+@breaks("dense and sparse tables give the same result", saying="csr_array with int64 indices differs from dense")
 def SparseDiffers(toy):
     def transform(self, X):
         found = Faithful.transform(self, X)
         return found if isinstance(X, np.ndarray | pd.DataFrame) or not hasattr(X, "toarray") else 2 * found
 
     toy.transform = transform
+
+
+@breaks("dense and sparse tables give the same result", saying="csr_array with int64 indices differs from dense")
+def WideIndicesDiffer(toy):
+    def transform(self, X):
+        found = Faithful.transform(self, X)
+        return 2 * found if getattr(getattr(X, "indices", None), "dtype", None) == np.int64 else found
+
+    toy.transform = transform
+
+
+UNITS = "its result does not depend on units, unless its card says why"
+
+
+@breaks(UNITS, saying="the table times 9e-13 differs: `transform` differs")
+def HasAFixedRidge(toy):
+    toy.transform = lambda self, X: np.tanh(Faithful.transform(self, X))
+
+
+@breaks(UNITS, saying="the table 1e+06 standard deviations from zero differs: `transform` differs")
+def SubtractsSquares(toy):
+    def fit(self, X, y=None):
+        X = self._validated(X, reset=True)
+        self.n_iter_, self.mean_ = 1, np.asarray(X.mean(axis=0)).ravel()
+        products = X.T @ X
+        products = products.toarray() if hasattr(products, "toarray") else products
+        self.direction_ = np.linalg.eigh(products / X.shape[0] - np.outer(self.mean_, self.mean_))[1][:, -1]
+        return self
+
+    toy.fit = fit
+
+
+@breaks(UNITS, saying="depends on shift (it says so), yet it stays the same", depends_on_shift="it says so")
+def ExcusedInVain(toy): ...
+
+
+@breaks(UNITS, saying="no warning names the unit", of=FaithfulSelector, depends_on_scale="0.1 is in its unit")
+def PredictsOneClass(toy):
+    toy.predict = lambda self, X: np.abs(np.asarray(X)[:, 0]) > 0.1
 
 
 @breaks("float32 stays float32", saying="yet gives float64")

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from fewer._estimators import encoded_classes, validated
+from fewer._estimators import encoded_classes, narrow_indices, validated
 from fewer.datasets import load, make_five_classes
 from fewer.select import fisher_score, irrelevant_feature_curve, redundancy_groups
 
@@ -126,3 +126,14 @@ def test_classes_are_coded_in_sorted_order():
 def test_functions_take_no_dataset_either(function):
     with pytest.raises(TypeError, match=r"X is a Dataset, .* pass data\.X and data\.y"):
         function(load("wine"), load("wine").y)
+
+
+def test_indices_of_64_bits_become_32_where_they_do_and_the_table_given_stays_as_it_is():
+    X = sparse.random_array((6, 4), density=0.5, format="csr", rng=0)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    found = narrow_indices(X)
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    assert X.indices.dtype == np.int64
+    assert found.data is X.data
+    assert (found != X).nnz == 0
+    assert narrow_indices(found) is found

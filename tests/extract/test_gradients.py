@@ -458,3 +458,19 @@ def test_very_many_edges_are_told(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(GradientGraph(n_edges=20).fit(X, y).edges_) == 20
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("unit", [1e6, 1e12])
+def test_columns_too_large_for_the_penalty_are_told_and_a_larger_one_is_used(loss, unit):
+    X, y = waves(n_rows=40)
+    with pytest.warns(
+        ConvergenceWarning, match=r"reg_grad=0.0001 is too small for columns in this unit.*StandardScaler"
+    ):
+        model = GradientLearner(loss, max_iter=20).fit(unit * X, y > np.median(y))
+    assert np.isfinite(model.gradients_).all()
+
+
+def test_a_solution_that_ends_at_once_is_yielded_with_its_error():
+    ends = iter([_pair_problem.Iterate(np.zeros((2, 1)), 0.5)])
+    assert [error for _, error in _pair_problem.in_step([ends], 1e-6)] == [0.5]

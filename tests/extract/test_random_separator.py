@@ -83,3 +83,8 @@ def test_three_classes_and_one_class_are_told():
         RandomSeparatorClassifier().fit(X, np.arange(300) % 3)
     with pytest.raises(ValueError, match="one class only"):
         RandomSeparatorClassifier().fit(X, np.zeros(300))
+
+
+def test_columns_far_from_the_origin_are_told():
+    with pytest.warns(UserWarning, match=r"All rows lie on one side of the plane.*StandardScaler"):
+        RandomSeparatorClassifier(random_state=0).fit(X + 1e6, Y)

@@ -321,3 +321,57 @@ def test_rows_that_fall_together_for_want_of_a_ridge_are_told():
     with pytest.warns(UserWarning, match="fall together, as they would in whatever classes.*Raise alpha"):
         model = RegularizedFisher(alpha=0).fit(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("classifier", ["left_out", "gaussian", "centroid"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_coefficients_give_the_log_posteriors(classifier, n_classes):
+    X, y = load_wine(return_X_y=True)
+    X, y = scale(X), np.minimum(y, n_classes - 1)
+    model = RegularizedFisher(alpha=10, classifier=classifier).fit(X, y)
+    values = X @ model.coef_.T + model.intercept_
+    if n_classes == 2:
+        assert model.coef_.shape == (1, X.shape[1])
+        values = np.column_stack([np.zeros(len(X)), values])
+    assert softmax(values, axis=1) == pytest.approx(model.predict_proba(X), abs=rounding(13, 1e3))
+
+
+def test_coefficients_without_a_ridge_are_those_of_discriminant_analysis():
+    X, y = load_wine(return_X_y=True)
+    ours = RegularizedFisher(alpha=0, classifier="gaussian").fit(scale(X), y)
+    theirs = LinearDiscriminantAnalysis().fit(scale(X), y)
+    # Log posteriors are up to a constant for each row, so that coefficients are up to one for each column.
+    for name in ("coef_", "intercept_"):
+        first, second = (getattr(model, name) - getattr(model, name).mean(axis=0) for model in (ours, theirs))
+        assert first == pytest.approx(second, abs=rounding(len(y), np.abs(second).max(), condition=100))
+
+
+def test_the_nearest_neighbour_has_no_coefficients():
+    model = RegularizedFisher(classifier="neighbour").fit(*table())
+    assert model.coef_ is None
+    assert model.intercept_ is None
+
+
+@pytest.mark.parametrize("model", [RegularizedFisher(), RegularizedFisherCV(), RegularizedFisherCV(cv=3)])
+@pytest.mark.parametrize("unit", [1e-6, 1e-12])
+def test_a_ridge_that_outweighs_the_table_is_told_with_its_unit(model, unit):
+    X, y = table()
+    with pytest.warns(UserWarning, match="squared unit of the columns.*StandardScaler"):
+        model.fit(unit * X, y)
+    assert len(model.eigenvalues_) == 2
+
+
+def test_a_column_that_is_constant_in_a_training_fold_does_not_decide_by_rounding():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 20)
+    X = np.column_stack([rng.normal(size=(60, 4)) + np.eye(4)[y], np.zeros(60)])
+    X[[0, 20, 40], 4] = [0.3, 1.7, 0.2]
+    tests = [np.array([0, 1, 2, 20, 21, 40, 41]), np.arange(3, 12), np.arange(23, 35)]
+    folds = [(np.setdiff1d(np.arange(60), test), test) for test in tests]
+    expected = np.average(
+        [RegularizedFisher(alpha=0).fit(X[train], y[train]).score(X[test], y[test]) for train, test in folds],
+        weights=[len(test) for test in tests],
+    )
+    for unit in (1, 3, 7, 0.1):
+        scores = RegularizedFisherCV(alphas=[0.0, 1e-12], cv=folds).fit(unit * (X + 100), y).scores_
+        assert scores[0] == pytest.approx(expected)

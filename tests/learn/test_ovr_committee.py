@@ -174,3 +174,25 @@ def test_rows_far_from_zero_and_large_numbers_are_taken():
 def test_one_class_is_refused():
     with pytest.raises(ValueError, match="one class only, 'x'"):
         OVRLinearSVMCommittee().fit(np.eye(3), ["x", "x", "x"])
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-6])
+@pytest.mark.parametrize("n_columns", [4, 60])
+def test_columns_too_small_for_the_cost_are_told(unit, n_columns):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 15)
+    X = unit * (rng.normal(size=(45, n_columns)) + 3 * np.eye(n_columns)[y])
+    with pytest.warns(ConvergenceWarning, match=r"all rows fall to one class.*unit of the columns.*StandardScaler"):
+        OVRLinearSVMCommittee().fit(X, y)
+
+
+@pytest.mark.parametrize("unit", [1e6, 1e12])
+def test_classes_that_can_be_told_without_error_are_so_in_any_larger_unit(unit):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 15)
+    X = rng.normal(size=(45, 100)) + 3 * np.eye(100)[y]
+    expected = OVRLinearSVMCommittee(C=1e6).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="more than double precision resolves"):
+        found = OVRLinearSVMCommittee().fit(unit * X, y)
+    assert unit * found.coef_ == pytest.approx(expected.coef_, abs=1e-6)
+    assert (found.predict(unit * X) == y).all()

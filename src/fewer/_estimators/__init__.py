@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from fewer._estimators._documents import refuse_documents
     from fewer._estimators._fit_steps import fit_steps
     from fewer._estimators._known_columns import columns_known_as, known_column
-    from fewer._estimators._validated import checked_array, refuse_dataset, validated
+    from fewer._estimators._validated import checked_array, narrow_indices, refuse_dataset, validated
     from fewer._estimators._warn import each_warning_once, warn_caller
     from fewer._estimators._whole_file import beside_of, put_in_place, write_whole
 
@@ -21,6 +21,7 @@ __all__ = [
     "encoded_classes",
     "fit_steps",
     "known_column",
+    "narrow_indices",
     "put_in_place",
     "refuse_dataset",
     "refuse_documents",

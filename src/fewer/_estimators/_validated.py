@@ -29,13 +29,30 @@ def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) 
     target = checked[1] if isinstance(checked, tuple) else None
     if isinstance(target, np.ndarray) and target.dtype.kind == "O" and target.ndim == 1:
         refuse_missing_labels(target, who)  # scikit-learn takes None in an array of objects for a label
-    return checked
+    return (narrow_indices(checked[0]), *checked[1:]) if isinstance(checked, tuple) else narrow_indices(checked)
 
 
 def checked_array(X: Any, who: str, **options: Any) -> Any:
     """What ``sklearn.utils.check_array`` gives, for functions; what it refuses is told with the names of columns."""
     with _columns_named(X, who):
-        return check_array(X, input_name="X", **options)
+        return narrow_indices(check_array(X, input_name="X", **options))
+
+
+def narrow_indices(X: Any) -> Any:
+    """A sparse table with 32-bit indices where these do, as liblinear and compiled kernels want them; others as is.
+
+    >>> wide = sparse.csr_array([[0.0, 2.0]])
+    >>> wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    >>> narrow_indices(wide).indices.dtype
+    dtype('int32')
+    """
+    if getattr(X, "format", None) not in ("csr", "csc") or X.indices.dtype == X.indptr.dtype == np.int32:
+        return X
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    narrowed = type(X)(X.shape, dtype=X.dtype)
+    narrowed.data, narrowed.indices, narrowed.indptr = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return narrowed
 
 
 @contextmanager

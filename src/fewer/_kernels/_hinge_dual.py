@@ -6,14 +6,49 @@ step moves the pair of entries that promises most (Fan, Chen & Lin, 2005), until
 optimum by more than ``tol``. Entries that sit firmly at a bound are set aside, and looked at again in the end.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-# Rows that are equal (or no columns at all) leave no curvature; a step then goes as far as it may.
+# Share of the largest product: rows that are equal (or no columns at all) leave no curvature; a step then goes as far
+# as it may.
 _FLAT = 1e-12
 _STEPS_BETWEEN_SIEVES = 1000
-# Gradients are sums of products times C; below so many units of rounding, a violation means nothing.
+# Gradients are sums of products times beta; below so many units of rounding, a violation means nothing.
 _ROUNDING = 256 * 2.2e-16
+_MOST_STEPS = 20_000_000
+# A cost of more than this over the largest product is beyond what rounding lets the steps resolve: they find the
+# margins of classes that can be told without error, and get lost among others.
+_LARGEST_COST = 1e10
+_STEPS_AT_LARGEST_COST = 100_000
+# A cost of less than this over the sum of the products cannot bring any decision value to 1 / 100 of a margin.
+_SMALLEST_COST = 1e-2
+
+
+class Effort(NamedTuple):
+    """The cost to train with, the steps to make at most, and what is wrong with the unit of the columns, if it is."""
+
+    cost: float
+    max_steps: int
+    complaint: str
+
+
+def effort_for(squares, cost):
+    """How to train machines on rows with these squared distances from their mean."""
+    mean, largest = float(np.mean(squares)), float(np.max(squares))
+    cures = f"bring the columns to one scale (StandardScaler), or take a C of about {1 / mean if mean else 1:.1g}"
+    where = f"C={cost:g} with rows that are {np.sqrt(mean):.2g} from their mean"
+    if 0 < cost * mean * len(squares) < _SMALLEST_COST:
+        said = f"{where} leaves nothing but the intercepts: all rows fall to one class. The unit of the columns is too "
+        return Effort(cost, _MOST_STEPS, f"{said}large for this C: {cures}.")
+    if cost * largest > _LARGEST_COST:
+        usable = _LARGEST_COST / largest
+        said = (
+            f"{where} is more than double precision resolves: C={usable:.2g} is used. The unit of the columns is too "
+        )
+        return Effort(usable, _STEPS_AT_LARGEST_COST, f"{said}small for this C: {cures}.")
+    return Effort(cost, _MOST_STEPS, "")
 
 
 @njit(cache=True, nogil=True)
@@ -27,15 +62,16 @@ def hinge_dual(products, signs, cost, tol, max_steps, beta):
     gradient, rows, scale = np.empty(n), np.arange(n), 0.0
     for i in range(n):
         scale = max(scale, products[i, i])
-    tol = max(tol, _ROUNDING * cost * scale)
+    flat = _FLAT * (scale if scale > 0.0 else 1.0)
+    largest_beta = np.abs(beta).max()
     _set_gradient(products, signs, beta, rows, gradient)
     active = n
     violation = np.inf
     until_sieve = min(n, _STEPS_BETWEEN_SIEVES)
     for _ in range(max_steps):
-        up, down, largest, smallest = _steepest_pair(products, beta, low, high, gradient, rows, active)
+        up, down, largest, smallest = _steepest_pair(products, beta, low, high, gradient, rows, active, flat)
         violation = largest - smallest
-        if violation < tol or down < 0:
+        if violation < max(tol, _ROUNDING * largest_beta * scale) or down < 0:
             if active == n:
                 return _intercept(beta, gradient, low, high), 0.0
             _set_gradient(products, signs, beta, rows[active:], gradient)
@@ -45,12 +81,13 @@ def hinge_dual(products, signs, cost, tol, max_steps, beta):
         if until_sieve == 0:
             active = _sieve(beta, low, high, gradient, rows, active, largest, smallest)
             until_sieve = min(n, _STEPS_BETWEEN_SIEVES)
-        curvature = max(products[up, up] + products[down, down] - 2.0 * products[up, down], _FLAT)
+        curvature = max(products[up, up] + products[down, down] - 2.0 * products[up, down], flat)
         room_up, room_down = high[up] - beta[up], beta[down] - low[down]
         step = min((gradient[up] - gradient[down]) / curvature, min(room_up, room_down))
         # At a bound exactly, so that rounding never leaves a row with a sliver of room.
         beta[up] = high[up] if step == room_up else beta[up] + step
         beta[down] = low[down] if step == room_down else beta[down] - step
+        largest_beta = max(largest_beta, abs(beta[up]), abs(beta[down]))
         risen, fallen = products[up], products[down]
         for place in range(active):
             i = rows[place]
@@ -71,7 +108,7 @@ def _set_gradient(products, signs, beta, rows, gradient):
 
 
 @njit(cache=True, nogil=True)
-def _steepest_pair(products, beta, low, high, gradient, rows, active):
+def _steepest_pair(products, beta, low, high, gradient, rows, active, flat):
     """The entry to raise and the one to lower, with the largest gradient to rise and the smallest to fall."""
     up, largest = -1, -np.inf
     for place in range(active):
@@ -88,7 +125,7 @@ def _steepest_pair(products, beta, low, high, gradient, rows, active):
             smallest = min(smallest, gradient[i])
             gap = largest - gradient[i]
             if gap > 0.0:
-                promise = gap * gap / max(own + products[i, i] - 2.0 * risen[i], _FLAT)
+                promise = gap * gap / max(own + products[i, i] - 2.0 * risen[i], flat)
                 if promise > best:
                     down, best = i, promise
     return up, down, largest, smallest

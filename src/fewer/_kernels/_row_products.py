@@ -1,19 +1,38 @@
-"""Products of centred rows: ``(X - m)(Z - m)'``, with m the column means of X.
+"""Products and distances of rows, with all digits wherever the origin of the columns lies.
 
-Machines with a free intercept do not notice where the columns are centred, but their arithmetic does: products of rows
-far from zero lose the digits that matter. No centred copy of a whole table is ever made.
+Machines with a free intercept, and kernels of differences, do not notice where the columns are centred, but their
+arithmetic does: products of rows far from zero lose the digits that matter.
 """
 
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
 
 _ENTRIES_AT_ONCE = 1 << 22
 
 
+def about_mean(rows: Any, *others: Any) -> tuple[Any, ...]:
+    """The tables less the column means of the first, in float64; sparse ones as they are."""
+    if any(sparse.issparse(each) for each in (rows, *others)):
+        return (rows, *others)
+    mean = rows.mean(axis=0, dtype=np.float64)
+    centred = rows - mean
+    return (centred, *(centred if each is rows else each - mean for each in others))
+
+
+def squared_distances(X: Any, rows: Any) -> np.ndarray:
+    """Squared distance of each row of X to each of ``rows``, in float64."""
+    rows, X = about_mean(rows, X)
+    return euclidean_distances(X, rows, squared=True).astype(np.float64, copy=False)
+
+
 def centred_products(X: Any, Z: Any | None = None) -> np.ndarray:
-    """Products of all rows of X with each other, or of the rows of Z (first axis) with those of X, in float64."""
+    """``(X - m)(Z - m)'`` with m the column means of X, or the same of X with itself, in float64.
+
+    No centred copy of the whole table is made.
+    """
     if sparse.issparse(X):
         return _sparse_products(X, Z)
     products = np.zeros(((X if Z is None else Z).shape[0], X.shape[0]))

@@ -53,6 +53,11 @@ class Method:
         Gives the instances that the contract tests try.
     package : str
         The distribution that brings it.
+    depends_on_scale : str
+        Why the result changes when the whole table is multiplied by a number, other than by its unit; empty where it
+        does not.
+    depends_on_shift : str
+        Why the result changes when each column is moved by a constant; empty where it does not.
     """
 
     name: str
@@ -65,6 +70,8 @@ class Method:
     examples: Callable[[], Iterable[Any]] = field(repr=False)
     package: str
     declared_traits: tuple[Trait, ...] | None = field(default=None, repr=False)
+    depends_on_scale: str = ""
+    depends_on_shift: str = ""
 
     @property
     def is_estimator(self) -> bool:
@@ -98,6 +105,18 @@ class Method:
         taken = {"missing": tags.allow_nan, "sparse": tags.sparse, "categorical": tags.categorical}
         return tuple(trait for trait in TRAITS if taken[trait])
 
+    @property
+    def units(self) -> str:
+        """What the unit and the origin of the columns change, in a sentence or two."""
+        if not (self.depends_on_scale or self.depends_on_shift):
+            return "The result does not depend on the unit or the origin of the columns."
+        said = [
+            f"The result depends on the {what} of the columns: {why}."
+            for what, why in (("unit", self.depends_on_scale), ("origin", self.depends_on_shift))
+            if why
+        ]
+        return " ".join(said)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON and for the docs."""
         return {
@@ -108,6 +127,8 @@ class Method:
             "when": self.when,
             "cost": self.cost,
             "handles": list(self.handles),
+            "depends_on_scale": self.depends_on_scale,
+            "depends_on_shift": self.depends_on_shift,
             "paper": self.paper,
             "citation": self.citation,
             "package": self.package,
@@ -123,6 +144,8 @@ def method(
     room: Room | None = None,
     handles: Iterable[Trait] | None = None,
     examples: Callable[[], Iterable[Any]] | None = None,
+    depends_on_scale: str = "",
+    depends_on_shift: str = "",
 ) -> Callable[[Implementation], Implementation]:
     """Write the card of the estimator class or function that follows.
 
@@ -143,6 +166,11 @@ def method(
         it here.
     examples : callable, default=None
         Gives the instances that the contract tests try, where the class cannot be built without arguments.
+    depends_on_scale : str, default=""
+        Why the result changes with the unit of the table, as a clause that follows a colon: "alpha is added to squares
+        of columns". The contract tests hold a method that says nothing to giving the same result in every unit.
+    depends_on_shift : str, default=""
+        The same for constants that are added to columns.
 
     Returns
     -------
@@ -173,6 +201,8 @@ def method(
             examples=examples or (lambda: [implementation()]),
             package=package,
             declared_traits=None if handles is None else tuple(handles),
+            depends_on_scale=depends_on_scale,
+            depends_on_shift=depends_on_shift,
         )
         _check_card(card)
         setattr(implementation, CARD, card)

@@ -177,6 +177,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         table = Observed(self._validated(X, reset=True))
         if table.n_observed == 0:
             raise ValueError("X has no observed entry: every entry is NaN, or (in a sparse table) none is stored.")
+        self._refuse_huge(table)
         self.n_observed_ = table.column_counts
         self.indicator_ = self._fitted_indicator(table) if self.add_indicator else None
         empty = np.flatnonzero(table.column_counts == 0)
@@ -189,6 +190,21 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
                 "keep_empty_features says which."
             )
         return table
+
+    def _refuse_huge(self, table: Observed) -> None:
+        """Numbers whose squares cannot be added up; the column with the largest is named."""
+        values = table.by_rows.data if table.dense is None else table.dense
+        with np.errstate(invalid="ignore"):
+            largest = float(max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None), 0.0))
+        most = float(np.sqrt(np.finfo(table.dtype).max / values.size)) / 100
+        if largest > most:
+            place = int(table.by_rows.indices[np.abs(table.by_rows.data).argmax()])
+            name = getattr(self, "feature_names_in_", np.arange(table.shape[1])).tolist()[place]
+            raise ValueError(
+                f"Column {name!r} holds numbers up to {largest:.2g}, whose squares are beyond what {table.dtype} "
+                f"counts with: {type(self).__name__} needs numbers below {most:.2g}. Give the columns in other units, "
+                "by MaxAbsScaler as the step before in a pipeline."
+            )
 
     def _new_table(self, X: Any) -> Observed:
         check_is_fitted(self)

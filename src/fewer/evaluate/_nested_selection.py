@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
 
+from fewer._estimators import validated
 from fewer.catalogue import method
 from fewer.evaluate._checked_table import check_complete, check_suits
 from fewer.evaluate._fold_scores import Job, Selected, columns_of, fit_selector, fitted_learner
@@ -31,6 +32,7 @@ from fewer.select import SelectTop
     cost="O(R K + 1) fits of the selector for R repeats of K folds, whatever the number of sizes",
     paper="less-biased",
     examples=lambda: [NestedSelectionCV(SelectTop(), RidgeClassifier(), cv=2)],
+    depends_on_scale="the estimator and the selector inside may do so; this also goes for the origin",
 )
 class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
     """Choose the number of columns by nested cross-validation, and say honestly what that gains.
@@ -232,7 +234,7 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
             X = validate_data(self, X, skip_check_array=True)
             y = _check_y(y, multi_output=False, y_numeric=False, estimator=self)
         else:
-            X, y = validate_data(
+            X, y = validated(
                 self,
                 X,
                 y,
@@ -272,7 +274,7 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
             X = validate_data(self, X, skip_check_array=True, reset=False)
         else:
             tags = get_tags(self).input_tags
-            X = validate_data(
+            X = validated(
                 self,
                 X,
                 reset=False,

@@ -18,7 +18,8 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from fewer.catalogue import method
-from fewer.extract._extractor import LinearExtractor
+from fewer.extract._centred import column_means, scatter
+from fewer.extract._extractor import LinearExtractor, upright
 
 # Up to here the covariance matrix of a sparse table is cheaper to decompose whole than by Lanczos steps.
 _FEW_COLUMNS = 1000
@@ -62,10 +63,19 @@ def directions_by_rows(X: np.ndarray) -> Directions:
     eigenvalues, rows = linalg.eigh(centred @ centred.T, check_finite=False)
     eigenvalues, rows = eigenvalues[::-1], rows[:, ::-1]
     sound = eigenvalues > max(eigenvalues[0], 0) * _SOUND
-    components = (rows[:, sound] / np.sqrt(eigenvalues[sound])).T @ centred
-    largest = np.take_along_axis(components, np.abs(components).argmax(axis=1, keepdims=True), axis=1)
-    components *= np.sign(largest)  # scikit-learn's convention
+    components = upright((rows[:, sound] / np.sqrt(eigenvalues[sound])).T @ centred)  # scikit-learn's convention
     return Directions(components.astype(X.dtype), eigenvalues[sound] / (len(X) - 1), mean.astype(X.dtype))
+
+
+def directions_by_columns(X: np.ndarray) -> Directions:
+    """All directions of a table with few columns, from their covariances about the means.
+
+    scikit-learn subtracts products of means from products of columns instead, and columns with a mean of 1e6 standard
+    deviations lose all digits but four.
+    """
+    mean = column_means(X)
+    eigenvalues, columns = linalg.eigh(scatter(X, mean), check_finite=False)
+    return Directions(upright(columns[:, ::-1].T), np.maximum(eigenvalues[::-1], 0) / (len(X) - 1), mean)
 
 
 @method(
@@ -202,7 +212,7 @@ class ReconstructionPCA(LinearExtractor):
                 return found, total
         # The covariance route squares the condition number; in single precision that costs the small eigenvalues.
         tall = X.shape[0] >= X.shape[1]
-        found = _directions(PCA(svd_solver="covariance_eigh" if tall and X.dtype == np.float64 else "full"), X)
+        found = directions_by_columns(X) if tall and X.dtype == np.float64 else _directions(PCA(svd_solver="full"), X)
         return found, float(found.variances.sum(dtype=np.float64))
 
     def _fit_sparse(self, X):

@@ -18,11 +18,11 @@ from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import encoded_classes, fit_steps, validated, warn_caller
+from fewer._kernels._row_products import about_mean, squared_distances
 from fewer.catalogue import method
 from fewer.learn._deleted_residuals import KernelSpectrum, bordered_solution, press_sensitivity
 
@@ -33,7 +33,8 @@ _REACH = 12.0
 def gaussian_kernel(X: np.ndarray, gamma: float | np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
     """``exp(-sum_d gamma_d (x_d - z_d)^2)`` for all pairs of rows of X and Z, or of X alone."""
     widths = np.sqrt(gamma)
-    return np.exp(-euclidean_distances(X * widths, None if Z is None else Z * widths, squared=True))
+    rows = X * widths
+    return np.exp(-squared_distances(rows, rows if Z is None else Z * widths))
 
 
 class PressCriterion:
@@ -44,10 +45,11 @@ class PressCriterion:
     """
 
     def __init__(self, X: np.ndarray, y: np.ndarray, reg: float, gamma: np.ndarray, ard: bool, penalty: float) -> None:
+        (X,) = about_mean(X)
         self.X, self.y, self.reg, self.gamma, self.ard, self.penalty = X, y, reg, gamma, ard, penalty
         self.n_hyperparameters = 1 + (X.shape[1] if ard else 1)
         # With one width the weighted distances are the same throughout.
-        self._distances = None if ard else euclidean_distances(X * np.sqrt(gamma), squared=True)
+        self._distances = None if ard else squared_distances(X * np.sqrt(gamma), X * np.sqrt(gamma))
 
     def hyperparameters(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Regularisation, and the width of each column."""
@@ -159,6 +161,8 @@ def best_regularisation(spectrum: KernelSpectrum, reg: float, penalty: float) ->
     cost="O(n^3) time for each step of the search, O(n^2) memory",
     paper="selection-bias",
     examples=lambda: [KernelRidgeClassifierLOO(tol=0.1)],
+    depends_on_scale="with a number for gamma the search starts from a width in the unit of the columns",
+    depends_on_shift="gamma='scale' is from the variance of all entries, that of the columns' means included",
 )
 class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Kernel ridge classifier that tunes itself by exact leave-one-out residuals.

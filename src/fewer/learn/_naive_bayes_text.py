@@ -40,6 +40,8 @@ def joint_log_probabilities(X: Any, log_priors: np.ndarray, log_rates: np.ndarra
     "machine on all words is usually more accurate, and slower.",
     cost="O(entries stored) to fit, O(entries stored x classes) to predict.",
     paper="mladenic-text-fs",
+    depends_on_scale="the smoothing is added to counts",
+    depends_on_shift="it takes counts, whose zero means that nothing was there",
 )
 class NaiveBayesText(ClassifierMixin, BaseEstimator):
     """Naive Bayes with the rates at which words occur in the rows of a class.

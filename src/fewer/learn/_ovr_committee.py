@@ -12,14 +12,16 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import encoded_classes, validated, warn_caller
-from fewer._kernels._hinge_dual import committee_dual
+from fewer._kernels._hinge_dual import committee_dual, effort_for
 from fewer._kernels._row_products import centred_products
 from fewer.catalogue import method
 from fewer.learn._hinge_interior import interior_machine
@@ -29,7 +31,6 @@ _MOST_ROWS_IN_PAIRS = 5_000
 _MOST_COLUMNS_IN_PAIRS = 3_000
 # The gap is a mean over rows, while a tolerance is for every one of them.
 _GAP_FOR_TOLERANCE = 1e-3
-_MOST_STEPS = 20_000_000
 
 
 class Machines(NamedTuple):
@@ -55,17 +56,22 @@ def trained_machines(
     """The machines for the given products of centred rows; from ``start``, an earlier solution, in fewer steps."""
     betas = np.zeros((n_machines(n_classes), len(codes))) if start is None else start
     intercepts = np.empty(len(betas))
+    cost, max_steps, complaint = effort_for(products.diagonal(), C)
+    if cost < C:
+        betas[:] = 0.0  # an earlier solution may be out of the new bounds
     violation = committee_dual(
-        products, machine_codes(codes, n_classes), len(betas), C, tol, _MOST_STEPS, betas, intercepts
+        products, machine_codes(codes, n_classes), len(betas), cost, tol, max_steps, betas, intercepts
     )
-    if violation >= tol:
+    silent = np.ptp(betas @ products, axis=1) < 10 * tol
+    if complaint and (cost < C or silent.all()):
+        warn_caller(complaint, ConvergenceWarning)
+    elif violation >= tol:
         warn_caller(
             f"The machines still break the conditions of the optimum by {violation:.2g} (tol={tol:g}) after "
-            f"{_MOST_STEPS:,} steps. Bring the columns to one scale (StandardScaler), or take a "
-            "smaller C.",
+            f"{max_steps:,} steps. Bring the columns to one scale (StandardScaler), or take a smaller C.",
             ConvergenceWarning,
         )
-    silence(np.ptp(betas @ products, axis=1) < 10 * tol, betas, intercepts)
+    silence(silent, betas, intercepts)
     return Machines(betas, intercepts)
 
 
@@ -83,7 +89,13 @@ def interior_machines(
             ConvergenceWarning,
         )
     weights, intercepts = np.stack([one.weights for one in found]), np.array([one.intercept for one in found])
-    silence(np.ptp(np.asarray(X @ weights.T), axis=0) < 10 * tol, weights, intercepts)
+    silent = np.ptp(np.asarray(X @ weights.T), axis=0) < 10 * tol
+    silence(silent, weights, intercepts)
+    if silent.all():
+        variances = mean_variance_axis(X, axis=0)[1] if sparse.issparse(X) else X.var(axis=0, dtype=np.float64)
+        complaint = effort_for(np.full(len(codes), variances.sum()), C).complaint
+        if complaint:
+            warn_caller(complaint, ConvergenceWarning)
     return weights, intercepts
 
 
@@ -138,6 +150,7 @@ def winners(decisions: np.ndarray) -> np.ndarray:
     cost="O(n^2 p) for the products of all rows, then O(n) for each step of each machine, and O(n^2) memory; with many "
     "more rows than columns O(n p^2) for each of some thirty iterations, and O(n + p^2) memory",
     paper="mgs-committee",
+    depends_on_scale="C weighs losses against squared weights, which have the inverse squared unit of the columns",
 )
 class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
     """Linear support vector machines, one for each class against all others; the largest decision value wins.

@@ -70,6 +70,7 @@ def print_method(card: Method, console: Console | None = None) -> None:
         ("for", ", ".join(card.tasks)),
         ("when", card.when),
         ("takes", ", ".join(card.handles) or "dense tables of numbers, without holes"),
+        ("units", card.units),
         ("cost", card.cost),
         ("paper", card.citation or "none"),
     ]:

@@ -63,6 +63,8 @@ def model_scores(model: Any, n_columns: int) -> np.ndarray:
     cost="One fit of the model: O(n p log n) for a tree, O(n p) for a linear model and iteration.",
     paper="mladenic-text-fs",
     examples=lambda: [EmbeddedSelector(LinearSVC(random_state=0), max_features=3, refit=True)],
+    depends_on_scale="the estimator inside may do so",
+    depends_on_shift="the estimator inside may do so",
 )
 class EmbeddedSelector(MetaEstimatorMixin, Selector):
     """Keep the columns that a model uses.

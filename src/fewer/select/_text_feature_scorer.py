@@ -37,6 +37,7 @@ WITHOUT_CLASSES = ("frequency", "random")
     "good; a linear support vector machine does best with nearly all words.",
     cost="O(entries stored) for all scores but 'svm_weight', and O(p log p) to sort.",
     paper="mladenic-text-fs",
+    depends_on_shift="it takes counts, whose zero means that nothing was there",
 )
 class TextFeatureScorer(Selector):
     """Score words by the classes of the rows in which they occur, and keep the best.

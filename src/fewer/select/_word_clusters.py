@@ -47,6 +47,7 @@ def nearest_to(distribution: np.ndarray, sums: np.ndarray) -> int:
     "w clusters, for each iteration.",
     paper="word-clusters",
     examples=lambda: [WordClusters(2), WordClusters(3, method="divisive")],
+    depends_on_shift="it takes counts, whose zero means that nothing was there",
 )
 class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     """Add up words that tell the same about the class.

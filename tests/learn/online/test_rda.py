@@ -345,3 +345,13 @@ def test_classes_that_were_not_named_are_refused(rows):
         RDAClassifier().partial_fit(X, y, classes=[-1.0, 0.0])
     with pytest.raises(ValueError, match="one class only"):
         RDAClassifier().partial_fit(X, np.ones(len(X)), classes=[1.0])
+
+
+@pytest.mark.parametrize("model", [RDAClassifier(random_state=0), RDARegressor(random_state=0)])
+def test_columns_too_small_or_too_far_from_zero_are_told(model):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scaled(X)
+    with pytest.warns(ConvergenceWarning, match=r"in the unit of the columns.*StandardScaler"):
+        model.fit(1e-6 * X, y)
+    with pytest.warns(ConvergenceWarning, match=r"All columns lie far from zero.*StandardScaler"):
+        model.fit(X + 1e6, y)

@@ -81,7 +81,10 @@ def fitted(
     max_iter: int,
     on_step: Callable[[float], bool] = lambda log_likelihood: False,
 ) -> Fit:
-    """EM from given columns until the log-likelihood (less what the prior costs) rises by ``tol`` of it at most."""
+    """EM from given columns until the log-likelihood (less what the prior costs) rises by ``tol`` at most.
+
+    That is for each observed entry: the log-likelihood itself changes with the unit of the table.
+    """
     n_seen = int((np.einsum("fpcc->fpc", weights) > 0).sum())
     mean_square = float(np.einsum("fpc,fpcd,fpd->", values, weights, values, optimize=True)) / max(n_seen, 1)
     least = max(_LEAST_NOISE * mean_square, np.finfo(float).tiny)
@@ -100,7 +103,7 @@ def fitted(
         history.append(latent.log_likelihood)
         stopped = on_step(latent.log_likelihood)
         before, worth = worth, latent.log_likelihood - _prior_cost(columns, model)
-        converged = bool(worth - before <= tol * abs(worth))
+        converged = bool(worth - before <= tol * max(n_seen, 1))
         if stopped or converged:
             break
     return Fit(columns, latent, noise_var, history, converged, stopped)

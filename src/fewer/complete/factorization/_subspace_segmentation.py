@@ -27,6 +27,8 @@ from fewer.complete.factorization._weights import entry_weights
     cost="O(n p q^2 + n q^3) time for a step, with q the dimensions of all things together; O(n p) memory",
     paper="sfm-factorization",
     examples=lambda: [SubspaceSegmentation(subspace_dim=2, max_iter=10, n_init=2)],
+    depends_on_scale="latent_var is the variance of the offsets of rows, in the squared unit of the table",
+    depends_on_shift="it fits the table as it is, with a prior that has mean zero",
 )
 class SubspaceSegmentation(FactorizationBase):
     """Tell which columns belong together: each lies in one of several subspaces.

@@ -75,6 +75,8 @@ class FactorizationBase(Completer):
     when="A table with holes whose entries differ in how far they can be trusted, or whose rows follow in time.",
     cost="O(n p k^2 + (n + p) k^3) time for a step; O(n p) memory",
     paper="sfm-factorization",
+    depends_on_scale="with a number for noise_var or with affine=True, variances have the squared unit of the table",
+    depends_on_shift="it fits the table as it is, with a prior that has mean zero",
 )
 class WeightedFactorization(FactorizationBase):
     """Fill holes by factors that weigh every entry by its noise, and rows by their neighbours in time.
@@ -108,7 +110,7 @@ class WeightedFactorization(FactorizationBase):
     max_iter : int, default=200
         Steps of EM at most.
     tol : float, default=1e-6
-        Stop when a step raises the log-likelihood by no more than this share of it.
+        Stop when a step raises the log-likelihood of an observed entry by no more than this, on average.
     n_init : int, default=1
         Starts. The first is from ``col_prior`` or singular vectors, others are drawn at random; the most likely fit is
         kept.

@@ -30,6 +30,7 @@ _ENOUGH_ENTRIES = 1.2
     when="A table of known low rank from few entries with little noise, or with rows observed far more than others.",
     cost="O(m k^2 + (n + p) k^2 + n k^4) time for a step, with m entries observed and rank k; O(m + (n + p) k) memory",
     paper="optspace",
+    depends_on_shift="center=None fits the table as it is, and center='columns' takes away the means",
 )
 class OptSpace(LowRankCompleter):
     """Fill holes by the table of a given rank whose row and column spaces fit what is observed.

@@ -35,6 +35,8 @@ _START = PathOptions(tol=1e-3, max_iter=100, rank_max=0)
     cost="O(m k + (n + p) k^2) time for a step, with m entries observed and rank k; O(m + (n + p) k) memory",
     paper="soft-impute",
     examples=lambda: [HardImpute(max_iter=200)],
+    depends_on_scale="with a number for lam it is in the unit of the table",
+    depends_on_shift="center=None fits the table as it is, and center='columns' takes away the means",
 )
 class HardImpute(LowRankCompleter):
     """Fill holes by the table of a given rank that fits what is observed best.

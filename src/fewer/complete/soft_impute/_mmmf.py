@@ -28,6 +28,8 @@ _SHARE = 0.1
     when="A large table with holes, ratings above all, and a rank in mind: a few sweeps of ridge regressions do.",
     cost="O(m k^2 + (n + p) k^3) time for a sweep, with m entries observed and rank k; O(m + (n + p) k) memory",
     paper="soft-impute",
+    depends_on_scale="with a number for lam it is in the unit of the table",
+    depends_on_shift="center=None fits the table as it is, and center='columns' takes away the means",
 )
 class MMMF(LowRankCompleter):
     """Fill holes by the product of two factors, each found in turn by ridge regressions.

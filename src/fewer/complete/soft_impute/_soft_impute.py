@@ -28,6 +28,8 @@ from fewer.complete.soft_impute._spectral import Completion, LowRank, inner
     when="A table with holes whose columns go together in a few ways: ratings, sensors, expression; no rank needed.",
     cost="O(m k + (n + p) k^2) time for a step, with m entries observed and rank k; O(m + (n + p) k) memory",
     paper="soft-impute",
+    depends_on_scale="with a number for lam it is in the unit of the table",
+    depends_on_shift="center=None fits the table as it is, and center='columns' takes away the means",
 )
 class SoftImpute(LowRankCompleter):
     """Fill holes by the low-rank table with shrunken singular values that fits what is observed.

@@ -43,6 +43,7 @@ class HeldOut(NamedTuple):
     when="A table with holes to be filled with no penalty or rank to be guessed: entries held out choose.",
     cost="O(m k + (n + p) k^2) for each of some hundred steps, m observed entries, rank k; O(m + (n + p) k) memory",
     paper="soft-impute",
+    depends_on_shift="center=None fits the table as it is, and center='columns' takes away the means",
 )
 class SoftImputeCV(SoftImpute):
     """Fill holes by Soft-Impute, with the penalty that fills held-out entries best.
@@ -250,6 +251,9 @@ class SoftImputeCV(SoftImpute):
         """Errors at the chosen entries along a path that is fitted without them."""
         others = table.hidden(chosen)
         offsets = fitted_offsets(others, self.center, self.scale)
+        # In a unit in which no penalty is beyond single precision; powers of 2 cost no digits.
+        unit = 2.0 ** np.floor(np.log2(self.lambda_max_)) if self.lambda_max_ > 0 else 1.0
+        offsets = offsets._replace(scales=unit * offsets.scales)
         others = standardised(others, offsets)
         if self.lambda_min_ratio >= _SINGLE_SUFFICES:
             others = others.astype(np.float32)
@@ -261,7 +265,7 @@ class SoftImputeCV(SoftImpute):
         best, rising = None, 0
         options = self._options(table.shape)
         options = options._replace(tol=max(options.tol, _NEAR_ENOUGH))
-        for at, solution in enumerate(solutions(entries, self.lambdas_, options, on_step)):
+        for at, solution in enumerate(solutions(entries, self.lambdas_ / unit, options, on_step)):
             Z = solution.Z
             for post, name in enumerate(posts):
                 core = refitted_core(entries, Z, name)
@@ -269,7 +273,7 @@ class SoftImputeCV(SoftImpute):
                 errors[post, at] = inner(wrong, wrong) / total
             least, reached = errors.min(), errors[:, at].min()
             if reached <= least:
-                best = Z
+                best = Z._replace(d=unit * Z.d.astype(np.float64), filled=unit * Z.filled.astype(np.float64))
             rising = rising + 1 if reached > _WORSE * least else 0
             if rising == _PATIENCE or reached > _MUCH_WORSE * least:
                 break

@@ -34,6 +34,8 @@ _SHARE = 0.1
     when="SoftImpute shrinks the strong directions of a table too much, and HardImpute keeps too many weak ones.",
     cost="O(m k + (n + p) k^2) time for a step, with m entries observed and rank k; O(m + (n + p) k) memory",
     paper="soft-impute",
+    depends_on_scale="with a number for lam it is in the unit of the table",
+    depends_on_shift="center=None fits the table as it is, and center='columns' takes away the means",
 )
 class SpectralImpute(LowRankCompleter):
     """Fill holes by a low-rank table whose singular values pass a threshold of your choice.

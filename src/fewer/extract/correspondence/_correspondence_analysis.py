@@ -35,6 +35,7 @@ _NO_AXIS = 1e-7
     when="A table of counts (words in documents, purchases of customers, species at sites) is to be seen as one map.",
     cost="O(n p min(n, p)) time; O(m k) for a step of Lanczos on a large table with m counts above 0",
     paper="zhu-cca-lda",
+    depends_on_shift="it takes counts, whose zero means that nothing was there",
 )
 class CorrespondenceAnalysis(CallbackSupportMixin, Extractor):
     """Scores of the rows and columns of a table of counts on shared axes, like rows and their columns near each other.

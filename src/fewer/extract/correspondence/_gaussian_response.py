@@ -87,7 +87,12 @@ def fitted_response(
     A row may sit on the wrong side of an optimum, where no small step leads out of: each is placed anew when the search
     has come to an end, and if that helps, the search goes on from there.
     """
-    counts = np.ascontiguousarray(table.counts, dtype=np.float64)
+    given = np.ascontiguousarray(table.counts, dtype=np.float64)
+    # About 1 on average, so that the search ends alike in every unit; powers of 2 cost no digits.
+    unit = 2.0 ** np.round(np.log2(given.mean()))
+    counts = given / unit
+    row_totals, column_totals = table.row_totals / unit, table.column_totals / unit
+    table = table._replace(counts=counts, row_totals=row_totals, column_totals=column_totals)
     start = _start(table, counts, n_axes, covariates, row_effects)
     here, n_iter, settled, stopped = start, 0, False, False
     for _ in range(_ROUNDS):
@@ -100,7 +105,14 @@ def fitted_response(
         here = placed_anew if gain >= 0 else here
         if gain <= 1e-6 or n_iter >= max_iter:
             break
-    return Fit(here, log_likelihood(counts, here), log_likelihood(counts, start), n_iter, settled or stopped)
+    start, here = _times(start, unit), _times(here, unit)
+    return Fit(here, log_likelihood(given, here), log_likelihood(given, start), n_iter, settled or stopped)
+
+
+def _times(response: Response, unit: float) -> Response:
+    """The response of counts that are ``unit`` times as large."""
+    totals = None if response.row_totals is None else unit * response.row_totals
+    return response._replace(heights=response.heights + np.log(unit), row_totals=totals)
 
 
 class _Climb(NamedTuple):

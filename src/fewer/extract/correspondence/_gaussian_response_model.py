@@ -27,6 +27,7 @@ _MOST_CELLS = 50_000_000
     when="Counts rise and fall along a hidden gradient (species along moisture, words along time).",
     cost="O(n p k) time for a step; O(n p k) memory",
     paper="zhu-cca-lda",
+    depends_on_shift="it takes counts, whose zero means that nothing was there",
 )
 class GaussianResponseModel(CallbackSupportMixin, Extractor):
     """Places of rows along a hidden gradient, and optima of columns whose counts rise towards them, by likelihood.

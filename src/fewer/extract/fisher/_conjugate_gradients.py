@@ -20,7 +20,7 @@ _ENTRIES, _MOST_SIGNS = 10_000, 100
 class Descent(NamedTuple):
     """Solution, the classes on its side, the matrix times the solution, and how far the residual came down.
 
-    The trace of the inverse is estimated, from random vectors.
+    The trace of the inverse is estimated, from random vectors; the total is the trace of the matrix without the ridge.
     """
 
     weights: np.ndarray
@@ -29,6 +29,7 @@ class Descent(NamedTuple):
     by_columns: bool
     trace: float
     residual: float
+    total: float
 
     @property
     def converged(self) -> bool:
@@ -65,7 +66,8 @@ def ridge_by_gradients(X: Any, mean: np.ndarray, groups: Groups, alpha: float) -
     )
     weights, of_signs = solved[:, :-n_signs], solved[:, -n_signs:]
     trace = float(np.einsum("ij,ij->", signs, of_signs)) / n_signs + (0 if by_columns else 1 / alpha)
-    return Descent(weights, classes, image(weights), by_columns, trace, residual)
+    total = float((diagonal - alpha).sum())
+    return Descent(weights, classes, image(weights), by_columns, trace, residual, total)
 
 
 def _descended(matrix: Any, targets: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, float]:

@@ -43,13 +43,15 @@ SOUND = float(np.sqrt(np.finfo(np.float64).eps))
 class Discriminant(NamedTuple):
     """The ridge solution G, the rotation V (classes, directions) that makes it directions, and their eigenvalues.
 
-    Besides, where rows lie that are left out; None where all rows fall together.
+    Besides, where rows lie that are left out, None where all rows fall together; and the largest eigenvalue that the
+    ridge leaves possible, which is far below 1 where the ridge outweighs the table.
     """
 
     ridge_coef: np.ndarray
     rotation: np.ndarray
     eigenvalues: np.ndarray
     left_out: LeftOut | None
+    possible: float
 
 
 class Rotation(NamedTuple):
@@ -59,24 +61,24 @@ class Rotation(NamedTuple):
     eigenvalues: np.ndarray
 
 
-def rotation_of(R: np.ndarray, tol: float) -> Rotation:
+def rotation_of(R: np.ndarray, tol: float, possible: float) -> Rotation:
     """Eigenvectors of R with eigenvalues above ``tol`` times the largest, the largest first."""
     eigenvalues, vectors = linalg.eigh(R, check_finite=False)
-    return _telling(vectors[:, ::-1], eigenvalues[::-1], tol)
+    return _telling(vectors[:, ::-1], eigenvalues[::-1], tol, possible)
 
 
-def rotation_of_factor(F: np.ndarray, tol: float) -> Rotation:
+def rotation_of_factor(F: np.ndarray, tol: float, possible: float) -> Rotation:
     """The same for ``R = F'F``, without squaring F."""
     if not len(F):
         return Rotation(np.zeros((F.shape[1], 0)), np.zeros(0))
     _, sizes, vectors = linalg.svd(F, full_matrices=False, check_finite=False)
-    return _telling(vectors.T, sizes**2, tol)
+    return _telling(vectors.T, sizes**2, tol, possible)
 
 
-def _telling(vectors: np.ndarray, eigenvalues: np.ndarray, tol: float) -> Rotation:
-    # One direction less than classes; what lies below rounding of 1, the largest possible, parts nothing.
+def _telling(vectors: np.ndarray, eigenvalues: np.ndarray, tol: float, possible: float) -> Rotation:
+    # One direction less than classes; what lies below rounding of the largest possible one parts nothing.
     most = len(vectors) - 1
-    kept = eigenvalues[:most] > max(tol * eigenvalues.max(initial=0), np.finfo(np.float64).eps)
+    kept = eigenvalues[:most] > max(tol * eigenvalues.max(initial=0), possible * np.finfo(np.float64).eps)
     return Rotation(vectors[:, :most][:, kept], np.minimum(eigenvalues[:most][kept], 1))
 
 
@@ -131,14 +133,15 @@ def discriminant_of_solution(
     """Directions from the ridge solution on the smaller side, and G."""
     weights = solution.weights
     R = products.classes.T @ (weights if products.by_columns else products.matrix @ weights)
-    rotation = rotation_of((R + R.T) / 2, tol)
+    total = float(np.trace(products.matrix))
+    rotation = rotation_of((R + R.T) / 2, tol, total / (total + alpha))
     if products.by_columns:
         left_out = average_of_columns(weights, rotation, alpha, float(solution.diagonal.sum()), groups)
     else:
         scores, residuals = products.classes @ rotation.vectors, alpha * weights @ rotation.vectors
         freedoms = alpha * solution.diagonal - 1 / len(weights)
         left_out = left_out_rows(scores, residuals, freedoms, groups, rotation.vectors)
-    return Discriminant(coef, *rotation, left_out)
+    return Discriminant(coef, *rotation, left_out, total / (total + alpha))
 
 
 def average_of_columns(
@@ -177,6 +180,14 @@ class Spectrum(NamedTuple):
         left, sizes, right = thin_svd(X - mean)
         return cls(sizes**2, (groups.indicator().T @ left).T, right.T)
 
+    def rotation(self, alpha: float, tol: float) -> Rotation:
+        """The rotation that makes directions of G."""
+        return rotation_of_factor(self.factor(alpha), tol, self.possible(alpha))
+
+    def possible(self, alpha: float) -> float:
+        """Largest eigenvalue that a ridge leaves."""
+        return float(self.squares[0] / (self.squares[0] + alpha)) if len(self.squares) else 0.0
+
     def factor(self, alpha: float) -> np.ndarray:
         """F, whose ``F'F`` is R."""
         return np.sqrt(self.squares / (self.squares + alpha))[:, None] * self.shares
@@ -191,8 +202,9 @@ class Spectrum(NamedTuple):
             ridge_coef = self.right @ self.ridge_coordinates(alpha)
         else:
             ridge_coef = centred_columns_times(X, self.dual_coef(alpha))
-        rotation = rotation_of_factor(self.factor(alpha), tol)
-        return Discriminant(ridge_coef, *rotation, self.left_out(alpha, rotation.vectors, groups))
+        rotation = self.rotation(alpha, tol)
+        left_out = self.left_out(alpha, rotation.vectors, groups)
+        return Discriminant(ridge_coef, *rotation, left_out, self.possible(alpha))
 
     def left_out(self, alpha: float, rotation: np.ndarray, groups: Groups) -> LeftOut | None:
         """Where left-out rows lie along directions."""
@@ -255,7 +267,8 @@ def by_gradients(X: Any, mean: np.ndarray, groups: Groups, alpha: float, tol: fl
         )
     R = found.classes.T @ (found.weights if found.by_columns else found.images)
     coef = found.weights if found.by_columns else centred_columns_times(X, found.weights)
-    rotation = rotation_of((R + R.T) / 2, tol)
+    possible = found.total / (found.total + alpha)
+    rotation = rotation_of((R + R.T) / 2, tol, possible)
     if found.by_columns:
         left_out = average_of_columns(found.weights, rotation, alpha, found.trace, groups)
     else:
@@ -263,7 +276,7 @@ def by_gradients(X: Any, mean: np.ndarray, groups: Groups, alpha: float, tol: fl
         squares = np.einsum("ik,ik->k", residuals, residuals)
         products = np.einsum("ik,ik->k", scores, residuals)
         left_out = left_out_on_average(products, squares, alpha * found.trace - 1, groups, rotation.vectors)
-    return Discriminant(coef, *rotation, left_out)
+    return Discriminant(coef, *rotation, left_out, possible)
 
 
 def safest_spectrum(X: Any, mean: np.ndarray, groups: Groups) -> Spectrum:

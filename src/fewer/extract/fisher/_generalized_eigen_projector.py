@@ -65,6 +65,8 @@ def generalized_projection(X: Any, mean: np.ndarray, Y: np.ndarray, f_coeffs: np
     cost="O(n p min(n, p)) time, O(n p) memory; sparse tables O(min(n, p)^2) memory",
     paper="rda-ridge",
     examples=lambda: [GeneralizedEigenProjector(), GeneralizedEigenProjector(f_coeffs=(1, 0.5), center=False)],
+    depends_on_scale="f_coeffs weigh powers of the columns against one another",
+    depends_on_shift="with center=False the means of the columns count",
 )
 class GeneralizedEigenProjector(LinearExtractor):
     """Directions that go with a target, between covariance and correlation.

@@ -45,8 +45,9 @@ def kernel_directions(C: np.ndarray, groups: Groups, *, alpha: float, solver: st
     spectrum = Spectrum.of_products(products)
     if solver == "legacy":
         return _legacy_directions(spectrum, groups, alpha, tol)
-    rotation = rotation_of_factor(spectrum.factor(alpha), tol)
-    return Discriminant(spectrum.dual_coef(alpha), *rotation, spectrum.left_out(alpha, rotation.vectors, groups))
+    rotation = spectrum.rotation(alpha, tol)
+    left_out = spectrum.left_out(alpha, rotation.vectors, groups)
+    return Discriminant(spectrum.dual_coef(alpha), *rotation, left_out, spectrum.possible(alpha))
 
 
 def _legacy_directions(spectrum: Spectrum, groups: Groups, alpha: float, tol: float) -> Discriminant:
@@ -54,13 +55,14 @@ def _legacy_directions(spectrum: Spectrum, groups: Groups, alpha: float, tol: fl
     regularised = spectrum.squares**2 + alpha
     F = (spectrum.squares / np.sqrt(regularised))[:, None] * spectrum.shares
     weights = spectrum.left @ ((spectrum.squares / regularised)[:, None] * spectrum.shares)
-    rotation = rotation_of_factor(F, tol)
+    possible = float((spectrum.squares**2 / regularised).max(initial=0))
+    rotation = rotation_of_factor(F, tol, possible)
     shares, left = (spectrum.shares @ rotation.vectors) ** 2, alpha / regularised
     outside = np.maximum(1 - shares.sum(axis=0), 0)
     freedom = len(spectrum.left) - 1 - len(left) + left.sum()
     products, squares = outside + left @ shares, outside + left**2 @ shares
     left_out = left_out_on_average(products, squares, float(freedom), groups, rotation.vectors)
-    return Discriminant(weights, *rotation, left_out)
+    return Discriminant(weights, *rotation, left_out, possible)
 
 
 @method(
@@ -70,6 +72,8 @@ def _legacy_directions(spectrum: Spectrum, groups: Groups, alpha: float, tol: fl
     cost="O(n^2 p + n^3) time, O(n^2) memory",
     paper="rda-ridge",
     examples=lambda: [KernelRegularizedFisher(), KernelRegularizedFisher(kernel="linear", solver="svd")],
+    depends_on_scale="with a kernel or a gamma that has a unit, alpha is added to values that change with it",
+    depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
 )
 class KernelRegularizedFisher(ProjectedClassifier, Extractor):
     """Curved directions that part classes: Fisher's criterion with a ridge, in the space of a kernel.
@@ -229,6 +233,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         self.dual_coef_ = np.ascontiguousarray(turned.T)
         self.X_fit_ = X
         self._learn_classes(rotation * signs, groups, X, found.left_out and found.left_out.turned(signs))
+        self._warn_of_ridge(self.alpha, found.possible, groups, "of the kernel")
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -251,4 +256,5 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         return ((self._kernel_with(X, self.X_fit_) - self.kernel_means_) @ self.dual_coef_).astype(X.dtype)
 
     def _kernel_with(self, X: Any, rows: Any) -> np.ndarray:
-        return kernel_values(X, rows, self.kernel, self.gamma_, self.degree, self.coef0, type(self).__name__)
+        who = type(self).__name__
+        return kernel_values(X, rows, self.kernel, self.gamma_, self.degree, self.coef0, who, centred=True)

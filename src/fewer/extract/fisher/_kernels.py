@@ -4,7 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import KERNEL_PARAMS, euclidean_distances, pairwise_kernels
+from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
+
+from fewer._kernels._row_products import about_mean, squared_distances
+
+OF_DIFFERENCES = ("rbf", "laplacian")
+"""Kernels that do not depend on the origin of the columns."""
 
 
 def kernel_width(X: Any, kernel: str | Callable, gamma: float | str) -> float | None:
@@ -17,14 +22,24 @@ def kernel_width(X: Any, kernel: str | Callable, gamma: float | str) -> float | 
 def mean_distance(X: Any) -> float:
     """Mean distance between two different rows; 1 where all rows are the same."""
     n_rows = X.shape[0]
-    mean = float(euclidean_distances(X).sum(dtype=np.float64)) / max(n_rows * (n_rows - 1), 1)
+    mean = float(np.sqrt(squared_distances(X, X)).sum()) / max(n_rows * (n_rows - 1), 1)
     return mean if mean > 0 else 1.0
 
 
 def kernel_values(
-    X: Any, rows: Any, kernel: str | Callable, gamma: float | None, degree: float, coef0: float, who: str
+    X: Any,
+    rows: Any,
+    kernel: str | Callable,
+    gamma: float | None,
+    degree: float,
+    coef0: float,
+    who: str,
+    centred: bool = False,
 ) -> np.ndarray:
-    """Kernel of every row of X with each of ``rows``, in double precision; a precomputed one as it is."""
+    """Kernel of every row of X with each of ``rows``, in double precision; a precomputed one as it is.
+
+    With ``centred`` the kernel will be centred, so that products of rows may be taken about the mean of ``rows``.
+    """
     if isinstance(kernel, str) and kernel == "precomputed":
         if rows.shape[0] != rows.shape[1]:
             raise ValueError(
@@ -37,5 +52,7 @@ def kernel_values(
     options = {"gamma": gamma, "degree": degree, "coef0": coef0}
     # Rounded to single precision, a kernel of few columns would have full rank: noise that nothing tells from columns.
     X, rows = X.astype(np.float64, copy=False), rows.astype(np.float64, copy=False)
+    if kernel in OF_DIFFERENCES or (centred and kernel == "linear"):
+        rows, X = about_mean(rows, X)
     values = pairwise_kernels(X, rows, metric=kernel, filter_params=True, **options)
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)

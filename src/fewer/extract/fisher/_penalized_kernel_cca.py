@@ -173,6 +173,8 @@ def _ridged(C: np.ndarray, alpha: float) -> tuple[np.ndarray, bool]:
     cost="O(n^2 p + n^3) time and O(n^2) memory; with linear kernels O(n p min(n, p)) time, O(n p) memory",
     paper="rda-ridge",
     examples=lambda: [PenalizedKernelCCA(), PenalizedKernelCCA(kernels="linear", alpha_x=0.0, alpha_y=0.0)],
+    depends_on_scale="with a kernel or a gamma that has a unit, the ridges are added to values that change with it",
+    depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
 )
 class PenalizedKernelCCA(Extractor):
     """What two tables about the same rows have in common: canonical correlations with kernels and ridges.

@@ -51,12 +51,16 @@ class ClassGeometry:
         ``spherical``: with one variance for all directions, and all classes equally probable beforehand, so that the
         nearest centre has the largest.
         """
+        weights, constants = self.linear(spherical)
+        return Z @ weights.T + constants
+
+    def linear(self, spherical: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (classes, directions) and constants (classes,) that give the log posteriors."""
         variances = np.full_like(self.variances, self.variances.mean()) if spherical else self.variances
-        to_unit = 1 / np.sqrt(variances)
-        rows, centres = Z * to_unit, self.centres * to_unit
         # Each row's own squared length is the same for all classes.
-        likelihoods = rows @ centres.T - np.einsum("jk,jk->j", centres, centres) / 2
-        return likelihoods if spherical else likelihoods + np.log(self.priors)
+        weights = self.centres / variances
+        constants = -np.einsum("jk,jk->j", weights, self.centres) / 2
+        return weights, constants if spherical else constants + np.log(self.priors)
 
 
 class ProjectedClassifier(ClassifierMixin):
@@ -87,6 +91,16 @@ class ProjectedClassifier(ClassifierMixin):
         self._rows, self._codes = None, groups.codes
         if self.classifier == "neighbour":
             self._rows = np.asarray(self.transform(X), dtype=np.float64)
+
+    def _warn_of_ridge(self, alpha: float, possible: float, groups: Groups, unit: str) -> None:
+        """Say so where a ridge that outweighs the table leaves nothing but the shares of the classes to predict by."""
+        n_rows = len(groups.codes)
+        if possible < 0.5 and n_rows * self.eigenvalues_[0] < 1 and self.classifier in ("left_out", "gaussian"):
+            warn_caller(
+                f"alpha={alpha:g} is {(1 - possible) / possible:.2g} times as large as the scatter of the table: rows "
+                "of all classes fall together, and one class is predicted for all. alpha has the squared unit "
+                f"{unit}: bring the columns to one scale (StandardScaler), or take a smaller alpha."
+            )
 
     def predict(self, X: Any) -> np.ndarray:
         """Class of each row.

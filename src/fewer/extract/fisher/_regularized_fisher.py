@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import encoded_classes
 from fewer.catalogue import method
@@ -36,14 +37,37 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
         """Column means of the training table: the same as ``mean_``."""
         return self.mean_
 
+    @property
+    def coef_(self) -> np.ndarray | None:
+        """Weights of the columns in the log posterior of each class; of two classes, their difference."""
+        found = self._linear()
+        return None if found is None else found[0].astype(self.components_.dtype)
+
+    @property
+    def intercept_(self) -> np.ndarray | None:
+        """Constants beside ``coef_``."""
+        found = self._linear()
+        return None if found is None else found[1].astype(self.components_.dtype)
+
+    def _linear(self) -> tuple[np.ndarray, np.ndarray] | None:
+        check_is_fitted(self)
+        if self._rows is not None:
+            return None
+        weights, constants = self._geometry.linear(self.classifier == "centroid")
+        coef = weights @ self.components_.astype(np.float64)
+        intercept = constants - coef @ self.mean_
+        if len(coef) == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        return coef, intercept
+
     def _training(self, X: Any, y: Any) -> tuple[Any, Groups]:
         """The table and its classes, checked."""
         X, y = self._validated(X, y)
         self.classes_, codes = encoded_classes(y, type(self).__name__)
         return X, Groups.of(codes, len(self.classes_))
 
-    def _keep(self, X: Any, mean: np.ndarray, groups: Groups, found: Discriminant) -> None:
-        """Set what a fit leaves."""
+    def _keep(self, X: Any, mean: np.ndarray, groups: Groups, found: Discriminant, alpha: float | None) -> None:
+        """Set what a fit leaves; ``alpha`` is the ridge, if no other was left to choose."""
         if not len(found.eigenvalues):
             raise ValueError(
                 "The means of all classes are the same in every column, so no direction parts them; check y, or look "
@@ -65,6 +89,8 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
         self.means_ = groups.means(X).astype(X.dtype)
         self.ridge_coef_ = found.ridge_coef.astype(X.dtype)
         self._learn_classes(rotation * signs, groups, X, found.left_out and found.left_out.turned(signs))
+        if alpha is not None:
+            self._warn_of_ridge(alpha, found.possible, groups, "of the columns")
 
 
 @method(
@@ -74,6 +100,7 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
     cost="O(n p min(n, p) + min(n, p)^3) time, O(min(n, p)^2) memory; large sparse tables O(nnz c) a step",
     paper="rda-ridge",
     examples=lambda: [RegularizedFisher(), RegularizedFisher(alpha=0, scaling="orthonormal", classifier="neighbour")],
+    depends_on_scale="alpha is added to sums of squares of the columns",
 )
 class RegularizedFisher(FisherExtractor):
     """Directions that part classes, by Fisher's criterion with a ridge.
@@ -111,6 +138,12 @@ class RegularizedFisher(FisherExtractor):
         Share of the regularised scatter along each direction that lies between classes, from 0 to 1.
     ridge_coef_ : ndarray of shape (n_features, n_classes)
         Coefficients of the ridge regression of ``discriminant_scores_matrix(y)``; they span the directions.
+    coef_ : ndarray of shape (n_classes, n_features) or (1, n_features), or None
+        Weights of the columns in the log posterior of each class, up to a constant for each row, as those of
+        ``LinearDiscriminantAnalysis``; of two classes, the second's less the first's. None for
+        ``classifier="neighbour"``, which is not linear.
+    intercept_ : ndarray of shape (n_classes,) or (1,), or None
+        The constants beside them.
     means_ : ndarray of shape (n_classes, n_features)
         Mean of each class.
     mean_ : ndarray of shape (n_features,)
@@ -201,5 +234,5 @@ class RegularizedFisher(FisherExtractor):
             raise ValueError("solver='cg' needs a ridge: raise alpha above 0, or take solver='svd'.")
         mean = column_means(X)
         found = fisher_directions(X, mean, groups, alpha=float(self.alpha), solver=self.solver, tol=self.tol)
-        self._keep(X, mean, groups, found)
+        self._keep(X, mean, groups, found, self.alpha)
         return self

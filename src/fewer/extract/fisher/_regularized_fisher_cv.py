@@ -23,6 +23,7 @@ from fewer.extract.fisher._ridge_path import Telling, WholeTable, gcv_errors, he
     cost="O(n p min(n, p) + min(n, p)^3) time, some times that with folds; O(min(n, p)^2) memory beside the table",
     paper="rda-ridge",
     examples=lambda: [RegularizedFisherCV(), RegularizedFisherCV(cv=3)],
+    depends_on_scale="one of alphas is added to sums of squares of the columns",
 )
 class RegularizedFisherCV(FisherExtractor):
     """Directions that part classes, with the ridge chosen by cross-validation.
@@ -59,6 +60,10 @@ class RegularizedFisherCV(FisherExtractor):
         Share of the regularised scatter along each direction that lies between classes, from 0 to 1.
     ridge_coef_ : ndarray of shape (n_features, n_classes)
         Coefficients of the ridge regression of ``discriminant_scores_matrix(y)``; they span the directions.
+    coef_ : ndarray of shape (n_classes, n_features) or (1, n_features), or None
+        Weights of the columns in the log posteriors, as in ``RegularizedFisher``.
+    intercept_ : ndarray of shape (n_classes,) or (1,), or None
+        The constants beside them.
     means_ : ndarray of shape (n_classes, n_features)
         Mean of each class.
     mean_ : ndarray of shape (n_features,)
@@ -154,7 +159,9 @@ class RegularizedFisherCV(FisherExtractor):
             found = spectrum.discriminant(X, groups, self.alpha_, self.tol)
         else:
             found = fisher_directions(X, mean, groups, alpha=self.alpha_, solver="auto", tol=self.tol)
-        self._keep(X, mean, groups, found)
+        # The ridge chosen over the largest scatter is (1 - possible) / possible; the smallest one may still be larger.
+        all_too_large = alphas.min() * (1 - found.possible) > self.alpha_ * found.possible
+        self._keep(X, mean, groups, found, self.alpha_ if all_too_large else None)
         return self
 
     def _checked_alphas(self) -> np.ndarray:
@@ -170,7 +177,7 @@ class RegularizedFisherCV(FisherExtractor):
     ) -> np.ndarray:
         """Share of the held-out rows told right, over all folds, for each alpha."""
         telling = Telling(self.n_components, self.scaling, self.classifier, self.tol)
-        table = WholeTable.of(X.tocsr() if sparse.issparse(X) else X, mean, groups, products)
+        table = WholeTable.of(X.tocsr() if sparse.issparse(X) else X, mean, groups, products, float(alphas.min()))
         right, n_held_out = np.zeros(len(alphas)), 0
         splitter = check_cv(self.cv, groups.codes, classifier=True)
         for number, (train, test) in enumerate(splitter.split(X, groups.codes)):

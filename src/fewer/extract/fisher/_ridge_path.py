@@ -13,16 +13,20 @@ of all folds together cost about as much as those of one fit.
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import gen_batches
 
 from fewer.extract._centred import centred_kernel, column_means, scatter
 from fewer.extract.fisher._class_scores import Groups, scores_matrix
-from fewer.extract.fisher._eigenproblem import Products, Spectrum, rotation_of_factor
+from fewer.extract.fisher._eigenproblem import Products, Spectrum
 from fewer.extract.fisher._projected_classes import ClassGeometry
 
 _DIRECTIONS = 64
 """Directions, of several ridges, along which held-out rows are seen in one product."""
+
+_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
+"""Share of the total scatter below which a ridge does not hide what rounding leaves of differences of products."""
 
 
 def gcv_errors(spectrum: Spectrum, alphas: np.ndarray, n_rows: int) -> np.ndarray:
@@ -62,17 +66,20 @@ class Fold(NamedTuple):
 
 
 class WholeTable(NamedTuple):
-    """All rows, with the products and sums from which those of any fold follow."""
+    """All rows, with the products and sums from which those of any fold follow, and the smallest ridge."""
 
     X: Any
     mean: np.ndarray
     groups: Groups
     products: Products
     class_means: np.ndarray
+    least_alpha: float
 
     @classmethod
-    def of(cls, X: Any, mean: np.ndarray, groups: Groups, products: Products) -> "WholeTable":
-        return cls(X, mean, groups, products, groups.means(X))
+    def of(
+        cls, X: Any, mean: np.ndarray, groups: Groups, products: Products, least_alpha: float = np.inf
+    ) -> "WholeTable":
+        return cls(X, mean, groups, products, groups.means(X), least_alpha)
 
     def fold(self, train: np.ndarray, test: np.ndarray, with_rows: bool) -> Fold:
         """A split, decomposed; ``with_rows`` keeps the training rows too."""
@@ -88,8 +95,14 @@ class WholeTable(NamedTuple):
     def _fold_by_columns(self, train: np.ndarray, test: np.ndarray, with_rows: bool) -> Fold:
         own = self._groups(train)
         left_out = np.setdiff1d(np.arange(self.X.shape[0]), train)
-        others = None
-        if 2 * len(left_out) > len(train) or len(train) + len(left_out) > self.X.shape[0]:
+        others, spectrum = None, None
+        # Without a ridge, what rounding leaves of a column that is constant in this fold would become a direction.
+        exact = self.least_alpha < _ROUNDING * np.trace(self.products.matrix)
+        if exact and not sparse.issparse(self.X):
+            rows = self.X[train]
+            centre = column_means(rows)
+            spectrum = Spectrum.of_table(rows, centre, own)
+        elif exact or 2 * len(left_out) > len(train) or len(train) + len(left_out) > self.X.shape[0]:
             rows = self.X[train]
             centre, class_means = column_means(rows), own.means(rows)
             its_scatter = scatter(rows, centre)
@@ -99,8 +112,9 @@ class WholeTable(NamedTuple):
             centre, class_means = sums.sum(axis=0) / len(train), sums / own.sizes[:, None]
             shift = centre - self.mean
             its_scatter = self.products.matrix - scatter(others, self.mean) - len(train) * np.outer(shift, shift)
-        classes = (np.sqrt(own.sizes)[:, None] * (class_means - centre)).T
-        spectrum = Spectrum.of_products(Products(its_scatter, classes, True))
+        if spectrum is None:
+            classes = (np.sqrt(own.sizes)[:, None] * (class_means - centre)).T
+            spectrum = Spectrum.of_products(Products(its_scatter, classes, True))
         assert spectrum.right is not None
         training = self.X[train] if with_rows else None
         held_out = others if others is not None and np.array_equal(left_out, test) else self.X[test]
@@ -137,7 +151,7 @@ class _Directions(NamedTuple):
 
 def _directions(fold: Fold, alpha: float, telling: Telling) -> _Directions:
     """Directions for one alpha in the coordinates of V, and where the classes are along them."""
-    rotation, eigenvalues = rotation_of_factor(fold.spectrum.factor(alpha), telling.tol)
+    rotation, eigenvalues = fold.spectrum.rotation(alpha, telling.tol)
     rotation, eigenvalues = rotation[:, : telling.n_components], eigenvalues[: telling.n_components]
     coordinates = fold.spectrum.ridge_coordinates(alpha) @ rotation
     if telling.scaling == "orthonormal":

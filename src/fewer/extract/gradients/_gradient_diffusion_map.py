@@ -8,12 +8,12 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import fit_steps, warn_caller
+from fewer._kernels._row_products import squared_distances
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor, upright
 from fewer.extract.gradients._diffusion import slow_modes, squared_changes
@@ -29,6 +29,7 @@ from fewer.extract.gradients._row_space import median_distance
     "have a target, and the others shall help to find the shape. A nearest-neighbour learner comes after it.",
     cost="O(n^2 p) for likeness and some tens of steps of O(n^2 min(n, p)); O(n^2 + n p) memory",
     paper="learning-gradients",
+    depends_on_scale="reg_grad is the price of slopes, which have the inverse unit of the columns",
 )
 class GradientDiffusionMap(CallbackSupportMixin, Extractor):
     """Coordinates of a slow walk between rows that are alike in place and in target.
@@ -185,13 +186,13 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
 
     def _embed(self, X: Any) -> None:
         self.X_fit_ = X
-        squared_distances = euclidean_distances(X, squared=True).astype(float, copy=False)
-        self.sigma1_ = median_distance(squared_distances) ** 2 if self.sigma1 == "median" else float(self.sigma1)
+        distances = squared_distances(X, X)
+        self.sigma1_ = median_distance(distances) ** 2 if self.sigma1 == "median" else float(self.sigma1)
         changes = self._squared_changes(X)
         self.sigma2_ = median_distance(changes) ** 2 if self.sigma2 == "median" else float(self.sigma2)
-        alike = np.exp(-squared_distances / self.sigma1_ - changes / self.sigma2_)
+        alike = np.exp(-distances / self.sigma1_ - changes / self.sigma2_)
         if self.n_neighbors is not None:
-            alike = self._among_neighbours(alike, squared_distances)
+            alike = self._among_neighbours(alike, distances)
         n_rows = X.shape[0]
         modes = slow_modes(alike, self._number_of_components(n_rows - 1, "one less than there are rows"))
         # Turned here once, for new rows as well.
@@ -210,9 +211,9 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
             return np.square(here[:, :, None] - there[:, None, :]).sum(axis=0)
         return squared_changes(*learner._along_and_slopes(X), *learner._along_and_slopes(self.X_fit_))
 
-    def _among_neighbours(self, alike: np.ndarray, squared_distances: np.ndarray) -> sparse.csr_array:
+    def _among_neighbours(self, alike: np.ndarray, distances: np.ndarray) -> sparse.csr_array:
         """Likeness between rows one of which is among the nearest of the other; it stays 1 with itself."""
-        near = _nearest_of_each(squared_distances, self.n_neighbors + 1)
+        near = _nearest_of_each(distances, self.n_neighbors + 1)
         graph = sparse.csr_array(np.where(near | near.T, alike, 0.0))
         n_parts = connected_components(graph, directed=False, return_labels=False)
         if n_parts > 1:
@@ -254,12 +255,12 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        squared_distances = euclidean_distances(X, self.X_fit_, squared=True).astype(float, copy=False)
-        unlike = squared_distances / self.sigma1_ + self._squared_changes(X) / self.sigma2_
+        distances = squared_distances(X, self.X_fit_)
+        unlike = distances / self.sigma1_ + self._squared_changes(X) / self.sigma2_
         # A row far from all others still goes where the nearest are.
         alike = np.exp(unlike.min(axis=1, keepdims=True) - unlike)
         if self.n_neighbors is not None:
-            alike = np.where(_nearest_of_each(squared_distances, self.n_neighbors + 1), alike, 0.0)
+            alike = np.where(_nearest_of_each(distances, self.n_neighbors + 1), alike, 0.0)
         steps = alike / alike.sum(axis=1, keepdims=True)
         return (steps @ (self._modes * self.eigenvalues_ ** (self.t - 1.0))).astype(X.dtype, copy=False)
 
@@ -269,7 +270,7 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
         return tags
 
 
-def _nearest_of_each(squared_distances: np.ndarray, n_nearest: int) -> np.ndarray:
+def _nearest_of_each(distances: np.ndarray, n_nearest: int) -> np.ndarray:
     """Mask of the nearest training rows of each row, with all that are as far as the last of them."""
-    place = min(n_nearest, squared_distances.shape[1]) - 1
-    return squared_distances <= np.partition(squared_distances, place, axis=1)[:, place, None]
+    place = min(n_nearest, distances.shape[1]) - 1
+    return distances <= np.partition(distances, place, axis=1)[:, place, None]

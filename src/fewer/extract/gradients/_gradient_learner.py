@@ -13,13 +13,13 @@ from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import fit_steps, warn_caller
+from fewer._kernels._row_products import squared_distances
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
 from fewer.extract.gradients._logistic import newton_solutions
@@ -38,6 +38,8 @@ from fewer.extract.gradients._target import Targets, targets_of
 
 _LONELY_SHARE = 0.1
 _ENOUGH_NEIGHBOURS = 0.05
+_UNSOLVABLE, _SOLVABLE = 1e12, 1e8
+"""Equations that are so many times as large as their penalties lose all digits, and are solved with ease."""
 
 
 def _tells_classes(learner: "GradientLearner") -> bool:
@@ -55,6 +57,7 @@ def _tells_probabilities(learner: "GradientLearner") -> bool:
     cost="O(n p min(n, p)) once, then O(n^2 min(n, p)) for each of some tens of steps; O(n^2 + n p) memory",
     paper="learning-gradients",
     examples=lambda: [GradientLearner(tol=1e-8), GradientLearner(loss="logistic")],
+    depends_on_scale="reg_grad is the price of slopes, which have the inverse unit of the columns",
 )
 class GradientLearner(CallbackSupportMixin, LinearExtractor):
     """A smooth function of the columns together with its gradient.
@@ -245,20 +248,34 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
     def _problem(self, X: Any, space: RowSpace) -> PairProblem:
         """The equations without a target, with the widths that they are written with."""
         n_rows, rank = space.rows.shape
-        squared_distances = euclidean_distances(space.rows, squared=True)
-        median = median_distance(squared_distances)
+        distances = squared_distances(space.rows, space.rows)
+        median = median_distance(distances)
         self.weight_bandwidth_ = median if self.weight_bandwidth == "median" else float(self.weight_bandwidth)
         self.kernel_bandwidth_ = median if self.kernel_bandwidth == "median" else float(self.kernel_bandwidth)
-        weights = np.exp(-squared_distances / (2 * self.weight_bandwidth_**2))
+        weights = np.exp(-distances / (2 * self.weight_bandwidth_**2))
         self._warn_of_lonely_rows(weights, rank)
         if callable(self.kernel):
             kernel = np.asarray(self.kernel(X, X), dtype=float)
         elif self.kernel_bandwidth_ == self.weight_bandwidth_:
             kernel = weights
         else:
-            kernel = np.exp(-squared_distances / (2 * self.kernel_bandwidth_**2))
-        penalties = n_rows**2 * np.append([self.reg_f] * self.joint, [self.reg_grad] * rank)
+            kernel = np.exp(-distances / (2 * self.kernel_bandwidth_**2))
+        reg_grad = self._usable_penalty(float(np.vdot(weights, distances)) / n_rows**2, median)
+        penalties = n_rows**2 * np.append([self.reg_f] * self.joint, [reg_grad] * rank)
         return PairProblem(space.rows, kernel, weights, penalties, self.joint)
+
+    def _usable_penalty(self, size: float, median: float) -> float:
+        """The penalty of the gradient, or a larger one where equations of this size are too large for it."""
+        if size <= _UNSOLVABLE * self.reg_grad:
+            return self.reg_grad
+        usable = size / _SOLVABLE
+        warn_caller(
+            f"reg_grad={self.reg_grad:g} is too small for columns in this unit, with a median distance of {median:.2g} "
+            f"between rows: no digits of the solution would be left, and reg_grad={usable:.2g} is used. Bring the "
+            "columns to one scale (StandardScaler), or raise reg_grad.",
+            ConvergenceWarning,
+        )
+        return usable
 
     def _solutions(self, problem: PairProblem, spectrum: Spectrum, target: np.ndarray) -> Iterator[Iterate]:
         """Better and better coefficients for one target."""
@@ -333,8 +350,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         """Kernel between rows of a table and the training rows."""
         if callable(self.kernel):
             return np.asarray(self.kernel(X, self.X_fit_), dtype=float)
-        squared_distances = euclidean_distances(X, self.X_fit_, squared=True).astype(float, copy=False)
-        return np.exp(-squared_distances / (2 * self.kernel_bandwidth_**2))
+        return np.exp(-squared_distances(X, self.X_fit_) / (2 * self.kernel_bandwidth_**2))
 
     def _along_and_slopes(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Rows along the axes of the span, and the gradients there (functions, rows, axes)."""

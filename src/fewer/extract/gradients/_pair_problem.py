@@ -37,6 +37,7 @@ _MOST_COUPLED = 100
 _ORDINARY, _STIFF = 1e4, 1e5
 """Single precision is for numbers up to the first, and equations up to the second times as large as their penalties."""
 _CHECKED_EVERY = 1e-3
+_LITTLE = 1e-6
 
 
 class Spectrum(NamedTuple):
@@ -210,6 +211,8 @@ def conjugate_gradients(problem: PairProblem, target: np.ndarray, spectrum: Spec
         image = near.kernel @ preconditioned.astype(near.kernel.dtype)
         last, slope = slope, _product(residual, image)
         if slope <= 0:  # nothing is left but rounding
+            if not coefficients.any():
+                yield Iterate(coefficients, error)
             return
         step = preconditioned + slope / last * step
         ascent = image + near.kernel.dtype.type(slope / last) * ascent
@@ -267,11 +270,16 @@ def _matrix(problem: PairProblem) -> np.ndarray:
 def in_step(solutions: list[Iterator[Iterate]], tol: float) -> Iterator[tuple[np.ndarray, float]]:
     """Coefficients of all solutions after each step of those that are not good enough yet, and the worst error.
 
-    One that has no next step is as good as it gets.
+    One that has no next step is as good as it gets, and good enough if it leaves little; it ends if none has.
     """
     latest = [next(each) for each in solutions]
-    while True:
+    going = True
+    while going:
         yield np.stack([each.coefficients for each in latest]), max(each.error for each in latest)
+        going = False
         for number, iterate in enumerate(latest):
             if iterate.error > tol:
-                latest[number] = next(solutions[number], iterate._replace(error=0.0))
+                as_it_is = iterate._replace(error=0.0) if iterate.error <= _LITTLE else None
+                following = next(solutions[number], as_it_is)
+                if following is not None:
+                    latest[number], going = following, True

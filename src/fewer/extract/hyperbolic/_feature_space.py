@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from fewer._kernels._row_products import squared_distances
 from fewer.extract._centred import pivoted_factor
 
 _RELATIVE_CUT = 1e-10
@@ -48,6 +48,6 @@ def diameter(rows: Any) -> float:
 def median_squared_distance(X: Any) -> float:
     """Over at most some hundred thousand pairs."""
     some = np.unique(np.linspace(0, X.shape[0] - 1, _ROWS_FOR_MEDIAN).astype(int))
-    squared = euclidean_distances(X[some], squared=True)[np.triu_indices(len(some), k=1)]
+    squared = squared_distances(X[some], X[some])[np.triu_indices(len(some), k=1)]
     positive = squared[squared > 0]
     return float(np.median(positive)) if positive.size else 1.0

@@ -18,6 +18,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import encoded_classes
+from fewer._kernels._row_products import about_mean
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor, upright
 from fewer.extract.hyperbolic._feature_space import FeatureSpace, diameter, feature_space, median_squared_distance
@@ -56,6 +57,8 @@ class _Fit(NamedTuple):
     cost="O(n^3) with a kernel; O(n p^2 + p^3) for the linear one; O(n^2) memory, or O(n p + p^2)",
     paper="hyperbolic-pca",
     examples=lambda: [HyperbolicPCA(), HyperbolicPCA(n_components=2, kernel="linear")],
+    depends_on_scale="with a number for gamma the width is in the unit of the columns",
+    depends_on_shift="with normalize_rows=True rows are brought to one length",
 )
 class HyperbolicPCA(Extractor):
     """A projection that brings rows of the same kind close and keeps different ones apart.
@@ -257,6 +260,8 @@ class HyperbolicPCA(Extractor):
         if self.normalize_rows:
             X = normalize(X)
         self._set_gamma(X)
+        if self.kernel == "linear":  # only differences of rows count, and they have more digits about the mean
+            (X,) = about_mean(X)
         primal = self.kernel == "linear" and X.shape[1] <= X.shape[0]
         space = FeatureSpace(X, None) if primal else feature_space(self._kernel_between(X, X).astype(float))
         rows = space.rows
@@ -336,6 +341,7 @@ class HyperbolicPCA(Extractor):
                 dual = safe_sparse_dot(X, linalg.pinvh(gram) @ turned.T)
             else:
                 dual = dual * np.sign(np.einsum("ij,ij->i", turned, directions))
+                dual -= dual.mean(axis=0)  # so that rows that are not centred make up the same directions
         self.dual_coef_ = np.ascontiguousarray(dual, dtype=X.dtype)
 
     def _warn_of_few(self) -> None:

@@ -6,13 +6,14 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize
+
+from fewer._kernels._row_products import squared_distances
 
 
 def half_rbf(X: Any, Y: Any = None, *, gamma: float) -> np.ndarray:
     """``0.5 exp(-gamma |x - y|^2)``."""
-    return rbf_kernel(X, Y, gamma=gamma) / 2
+    return np.exp(-gamma * squared_distances(X, X if Y is None else Y)) / 2
 
 
 def _normalized_half_rbf(X: Any, Y: Any = None, *, gamma: float) -> np.ndarray:

@@ -93,6 +93,7 @@ def gaussian_receiver(Z: np.ndarray, W: np.ndarray, channel: Channel) -> tuple[R
         VariationalInfoMax(n_components=3, objective="hybrid", n_init=1, max_iter=3),
         VariationalInfoMax(n_aux=2, aux="free", n_init=2, max_iter=4),
     ],
+    depends_on_scale="noise_variance has the squared unit of the columns",
 )
 class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
     """Orthonormal directions whose noisy coordinates tell most about the rows.

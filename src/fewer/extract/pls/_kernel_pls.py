@@ -33,6 +33,8 @@ from fewer.extract.pls._moments import from_row_products
     cost="O(n^2 (p + k)) time, O(n^2) memory",
     paper="pls",
     examples=lambda: [KernelPLS(), KernelPLS(4, kernel="poly", degree=2), KernelPLS(kernel="linear")],
+    depends_on_scale="with a number for gamma the width is in the unit of the columns",
+    depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
 )
 class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extractor):
     """Partial least squares regression in the space of a kernel.
@@ -267,7 +269,8 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
         return X, (self._kernel_with(X, self.X_fit_) - self.kernel_means_) @ self.dual_rotations_
 
     def _kernel_with(self, X: Any, rows: Any) -> np.ndarray:
-        return kernel_values(X, rows, self.kernel, self.gamma_, self.degree, self.coef0, type(self).__name__)
+        who = type(self).__name__
+        return kernel_values(X, rows, self.kernel, self.gamma_, self.degree, self.coef0, who, centred=self.center)
 
     def _of_targets(self, values: np.ndarray) -> np.ndarray:
         return values[..., 0] if self._one_target else values

@@ -57,7 +57,9 @@ def _varying(X: Any) -> np.ndarray:
 def _of_varying(X: Any) -> Sphere:
     mean, to_sphere = uncorrelated(X)
     coordinates = Sphere(mean, to_sphere, to_sphere.T).coordinates(X)
-    # What columns have in common with the coordinates is the way back, as these are uncorrelated.
+    # What columns have in common with the coordinates is the way back, as these are uncorrelated. Their means are 0 but
+    # for rounding, which columns far from 0 would magnify.
+    coordinates -= coordinates.mean(axis=0)
     return _nearest_to_columns(Sphere(mean, to_sphere, np.asarray((X.T @ coordinates).T) / len(coordinates)))
 
 

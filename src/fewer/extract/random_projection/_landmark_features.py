@@ -81,6 +81,8 @@ def are_objects(X: Any) -> bool:
         LandmarkFeatures(n_landmarks=20, mapping="F2"),
         LandmarkFeatures(kernel="poly", n_landmarks=20, mapping="F3", n_components=3, normalize_kernel=True),
     ],
+    depends_on_scale="with a number for gamma in kernel_params the width is in the unit of the columns",
+    depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
 )
 class LandmarkFeatures(Extractor):
     """Likeness to random rows as new columns, which turn a kernel into features.

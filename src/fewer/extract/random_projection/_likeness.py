@@ -8,6 +8,9 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
+from fewer._kernels._row_products import about_mean
+from fewer.extract.fisher._kernels import OF_DIFFERENCES
+
 _OF_PRODUCTS = frozenset({"linear", "poly", "polynomial", "sigmoid"})
 _UNIT = frozenset({"rbf", "laplacian", "chi2"})
 
@@ -22,6 +25,8 @@ class Likeness(NamedTuple):
         """Of every row of X with every row of Y, in double precision."""
         if isinstance(self.kernel, str):
             X, Y = (rows.astype(np.float64, copy=False) for rows in (X, Y))
+            if self.kernel in OF_DIFFERENCES:
+                Y, X = about_mean(Y, X)
             values = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **self.params)
             return np.asarray(values.toarray() if sparse.issparse(values) else values)
         return self._told([[self.kernel(x, y, **self.params) for y in Y] for x in X])

@@ -64,6 +64,7 @@ def tries_enough(gamma: float) -> int:
     "that it answers needs no learning. Alone it is barely better than a coin.",
     cost="O(n p / gamma) time, O(n + p) memory",
     paper="random-projection",
+    depends_on_shift="the plane goes through the origin",
 )
 class RandomSeparatorClassifier(ClassifierMixin, BaseEstimator):
     """A random plane through the origin that does a little better than a coin.
@@ -170,6 +171,11 @@ class RandomSeparatorClassifier(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
             )
         self.coef_, self.error_, self.n_tries_ = found.normal[None, :], found.error, found.n_tries
+        if np.unique(X @ found.normal >= 0).size == 1:
+            warn_caller(
+                "All rows lie on one side of the plane, so that one class is predicted for all: it goes through the "
+                "origin, and the columns lie far from it. Bring them to mean 0 (StandardScaler)."
+            )
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

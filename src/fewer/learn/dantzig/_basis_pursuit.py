@@ -71,6 +71,7 @@ def _polished(equations: np.ndarray, wanted: np.ndarray, coef: np.ndarray) -> np
     "columns: compressed measurements. With noise use DantzigSelector or L1LinearRegressor.",
     cost="O(n^2 p) for the equations, and a linear program with n rows and 2p columns",
     paper="restricted-eigenvalue",
+    depends_on_shift="there is no constant unless fit_intercept=True",
 )
 class BasisPursuit(RegressorMixin, LinearModel, BaseEstimator):
     """Sparse solution of linear equations, ``min ||b||_1`` subject to ``X b = y``.

@@ -18,7 +18,7 @@ from fewer._estimators import fit_steps
 from fewer.learn.online._dense_learners import AcceleratedLearner, DenseLearner
 from fewer.learn.online._gamma_race import SHARES, GammaRace
 from fewer.learn.online._lazy_learner import LazyLearner
-from fewer.learn.online._overshoot import tell_of_overshooting
+from fewer.learn.online._overshoot import tell_of_overshooting, tell_of_units
 from fewer.learn.online._recipe import Learner, Recipe
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
@@ -109,6 +109,7 @@ class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
     def _tell_of_overshooting(self, X: Any, targets: list[np.ndarray]) -> None:
         for learner, target in zip(self._learners, targets, strict=True):
             tell_of_overshooting(learner, X, target)
+        tell_of_units(self._learners, X)
 
     def _learn(self, X: Any, targets: list[np.ndarray], order: np.ndarray, stopped: Callable[[], bool]) -> bool:
         """Meet the rows in this order; returns whether a callback said stop."""

@@ -1,8 +1,10 @@
-"""Whether the weights of an online learner run away: the squared loss has no bound on its gradients."""
+"""Whether the weights of an online learner run away, or never get going, for the unit of the columns."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import warn_caller
@@ -11,6 +13,7 @@ from fewer.learn.online._recipe import Learner
 
 _N_LOOKED_AT = 100
 _MUCH_WORSE = 10.0
+_FAR = 1e-3
 _CURE = (
     "The weights overshoot further with each row, for gamma={gamma:.3g} is too small for them: raise it, leave it at "
     "None, or scale the columns."
@@ -35,3 +38,26 @@ def tell_of_overshooting(learner: Learner, X: Any, y: np.ndarray) -> None:
             f"predicted for them. {_CURE.format(gamma=learner.gamma)}",
             ConvergenceWarning,
         )
+
+
+def tell_of_units(learners: Sequence[Learner], X: Any) -> None:
+    """Warn if the unit or the origin of the columns leaves one constant for all rows as the best that is learnt."""
+    last = X[max(X.shape[0] - _N_LOOKED_AT, 0) :]
+    largest = float(np.max(abs(last).mean(axis=0)))
+    price = learners[0].recipe.price
+    if 0 < largest < price and not any(learner.weights[: X.shape[1]].any() for learner in learners):
+        warn_caller(
+            "No column has a weight: gradients are in the unit of the columns, of which the largest has a mean size of "
+            f"{largest:.2g}, and alpha={price:g} is above that. Bring the columns to one scale (StandardScaler), or "
+            "take a smaller alpha.",
+            ConvergenceWarning,
+        )
+    if not sparse.issparse(X):
+        means, spreads = np.abs(last.mean(axis=0)), last.std(axis=0)
+        if spreads.any() and (spreads < _FAR * means).all():
+            warn_caller(
+                f"All columns lie far from zero, the first at {means[0] / max(spreads[0], np.finfo(float).tiny):.2g} "
+                "standard deviations, so that steps in all rows are alike and tell no rows apart. Bring the columns to "
+                "mean 0 and one scale (StandardScaler).",
+                ConvergenceWarning,
+            )

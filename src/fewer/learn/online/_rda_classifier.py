@@ -25,6 +25,8 @@ from fewer.learn.online._online_linear import ACCEPTED, SHARED_CONSTRAINTS, Onli
     "L1LinearClassifier is more exact.",
     cost="O(entries stored) a pass; O(p) a step with an l1 ball, a p-norm or acceleration. Memory O(p x classes).",
     paper="dual-averaging",
+    depends_on_scale="the penalty and the steps have the unit of the columns",
+    depends_on_shift="steps go along whole rows, and are alike where columns lie far from zero",
 )
 class RDAClassifier(LinearClassifierMixin, ClassifierMixin, OnlineLinear):
     """Sparse linear classifier that learns online, by regularised dual averaging.

@@ -20,6 +20,8 @@ from fewer.learn.online._online_linear import ACCEPTED, SHARED_CONSTRAINTS, Onli
     "matter. Scale columns and target first. Where all rows fit into memory, L1LinearRegressor is more exact.",
     cost="O(entries stored) a pass; O(p) a step with an l1 ball, a p-norm or acceleration. Memory O(p).",
     paper="dual-averaging",
+    depends_on_scale="the penalty and the steps have the unit of the columns",
+    depends_on_shift="steps go along whole rows, and are alike where columns lie far from zero",
 )
 class RDARegressor(RegressorMixin, LinearModel, OnlineLinear):
     """Sparse linear regression that learns online, by regularised dual averaging of ``(y - x'w - b)^2``.

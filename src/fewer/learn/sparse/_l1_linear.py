@@ -133,6 +133,7 @@ class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
     cost="O(n p) a pass over the stored entries, few of them at strong penalties; correlated columns and weak "
     "penalties add the cube of the number of columns kept.",
     paper="l1-comparison",
+    depends_on_scale="C weighs losses against weights, which have the inverse unit of the columns",
 )
 class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
     """Sparse logistic regression or squared-hinge machine, ``min P(w) + C sum_i loss(y_i, x_i'w + b)``.
@@ -319,6 +320,7 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
     cost="O(n p) a pass over the stored entries, few of them at strong penalties; correlated columns and weak "
     "penalties add the cube of the number of columns kept.",
     paper="l1-comparison",
+    depends_on_scale="alpha is the price of weights, which have the inverse unit of the columns",
 )
 class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
     """Sparse linear regression (the Lasso), ``min alpha P(w) + (1/2n) sum_i (y_i - x_i'w - b)^2``.

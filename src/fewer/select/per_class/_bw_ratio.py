@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     "that set the most distant classes apart, and may leave close classes without any.",
     cost="O(n p + p log p)",
     paper="mgs-committee",
+    depends_on_shift="with log_transform=True logarithms are taken of the values as they are",
 )
 class BWRatioSelector(PerClassSelector):
     """Keep the columns with the largest ratio of the sums of squares between and within the classes.

@@ -19,6 +19,7 @@ from fewer.select.scores._fold_change import fold_changes
     "positive. Columns that are low in a class, or that separate groups of classes, are missed.",
     cost="O(n p) for the means and O(M p log p) to sort, for M classes",
     paper="mgs-committee",
+    depends_on_shift="with log_transform=True logarithms are taken of the values as they are",
 )
 class OVEFoldChangeSelector(PerClassSelector):
     """Keep, for each class, the columns that exceed every other class by the largest fold change.

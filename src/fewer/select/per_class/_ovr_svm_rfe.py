@@ -27,6 +27,8 @@ _MOST_ROWS_IN_PAIRS = 5_000
     cost="O(n^2 p) for the products of the rows and their updates, O(n p / step) for the weights of all rounds, for "
     "each class; O(n^2 + n p) memory",
     paper="mgs-committee",
+    depends_on_scale="C weighs losses against squared weights, which have the inverse squared unit of the columns",
+    depends_on_shift="with log_transform=True logarithms are taken of the values as they are",
 )
 class OVRSVMRFESelector(CallbackSupportMixin, PerClassSelector):
     """Keep, for each class, the columns that recursive elimination by a support vector machine leaves.

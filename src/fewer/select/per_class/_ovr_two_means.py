@@ -41,6 +41,7 @@ class TwoMeansSelector(PerClassSelector):
     "units. Columns that set a whole group of classes apart fill the lists; see OVEFoldChangeSelector.",
     cost="O(n p) for the moments and O(M p log p) to sort, for M classes",
     paper="mgs-committee",
+    depends_on_shift="with log_transform=True logarithms are taken of the values as they are",
 )
 class OVRSNRSelector(TwoMeansSelector):
     """Keep, for each class, the columns with the largest signal-to-noise ratio against all other rows.
@@ -118,6 +119,7 @@ def welch_statistic(two: ClassMoments) -> np.ndarray:
     "few rows counts for less.",
     cost="O(n p) for the moments and O(M p log p) to sort, for M classes",
     paper="mgs-committee",
+    depends_on_shift="with log_transform=True logarithms are taken of the values as they are",
 )
 class OVRTStatSelector(TwoMeansSelector):
     """Keep, for each class, the columns with the largest Welch t statistic against all other rows.

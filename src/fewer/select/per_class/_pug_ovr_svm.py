@@ -33,6 +33,8 @@ from fewer.select.per_class._sustained import checked_grid, sustained_best
     cost="O(n p + M p log p + n^2 k M) for M classes with k columns each; 'auto' so much for each fold",
     paper="mgs-committee",
     examples=lambda: [PUGOVRSVM(grid=(1, 2), cv=2)],
+    depends_on_scale="C weighs losses against squared weights, which have the inverse squared unit of the columns",
+    depends_on_shift="with log_transform=True logarithms are taken of the values as they are",
 )
 class PUGOVRSVM(ClassifierMixin, BaseEstimator):
     """Markers of each class by fold change against every other, and a committee of machines, one for each class.

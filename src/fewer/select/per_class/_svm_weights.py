@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fewer._kernels._hinge_dual import hinge_dual
+from fewer._kernels._hinge_dual import effort_for, hinge_dual
 from fewer.learn import OVRLinearSVMCommittee
 from fewer.select._elimination import RowProducts, Weights
-
-_MOST_STEPS = 20_000_000
 
 
 class ProductWeights:
@@ -28,8 +26,12 @@ class ProductWeights:
         self.violation = 0.0
 
     def __call__(self, left: np.ndarray) -> np.ndarray:
-        _, violation = hinge_dual(self.products(left), self.signs, self.C, self.tol, _MOST_STEPS, self.beta)
+        products = self.products(left)
+        cost, max_steps, _ = effort_for(products.diagonal(), self.C)
+        _, violation = hinge_dual(products, self.signs, cost, self.tol, max_steps, self.beta)
         self.violation = max(self.violation, violation)
+        if np.ptp(products @ self.beta) < 10 * self.tol:
+            return np.zeros(len(left))  # the best machine has no weights, and those found are noise
         return self.products.weights(self.beta)
 
 

@@ -101,10 +101,10 @@ def noisy_columns(X: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """Columns over their standard deviation, with a little noise, as the rows of a new table."""
     n_rows, n_columns = X.shape
     spread = np.sqrt(class_moments(X, np.zeros(n_rows, dtype=np.int64)).squares[0] / n_rows)
-    spread[spread < 10 * np.finfo(float).eps] = 1.0
     size = np.zeros(n_columns)
     for _, block in row_blocks(X):
         size += np.abs(block).sum(axis=0, dtype=float)
+    spread[spread <= 10 * np.finfo(float).eps * size / n_rows] = 1.0
     noise = _NOISE * np.maximum(1.0, size / spread / n_rows)
     noisy = np.empty((n_columns, n_rows))
     height = max(1, _ENTRIES_AT_ONCE // n_columns)
