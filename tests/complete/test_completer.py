@@ -192,6 +192,8 @@ def test_a_completion_score_reads_the_marker_of_the_imputer(gaps):
     for model in (PCAMissing(1, random_state=0), SimpleImputer()):
         found = completion_score(clone(model).set_params(missing_values=-9), marked, random_state=0)
         np.testing.assert_array_equal(found.rmse, completion_score(model, X, random_state=0).rmse)
+
+
 @pytest.mark.parametrize("completer", [SoftImputeCV, SpectralImpute, SoftImpute, HardImpute, MMMF, OptSpace])
 def test_tables_are_filled_alike_in_huge_and_tiny_units(completer):
     rng = np.random.default_rng(0)

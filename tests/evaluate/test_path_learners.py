@@ -66,7 +66,7 @@ def test_classes_are_those_of_a_fit_for_each_size(learner, n_columns, n_classes)
     X, y, _ = table(90, n_columns, n_classes)
     path = random_path(n_columns)
     sizes = sorted({1, 2, 3, 7, 11, n_columns // 2, min(60, n_columns - 1), n_columns})
-    found = path_predictions(learner, X[:60], y[:60], X[60:], path, sizes)
+    found, _ = path_predictions(learner, X[:60], y[:60], X[60:], path, sizes)
     np.testing.assert_array_equal(found, refitted(learner, X[:60], y[:60], X[60:], path, sizes))
 
 
@@ -76,7 +76,7 @@ def test_values_are_those_of_a_fit_for_each_size(learner, n_columns):
     X, _, y = table(90, n_columns, 2)
     path = random_path(n_columns)
     sizes = sorted({1, 5, n_columns // 2, n_columns})
-    found = path_predictions(learner, X[:60], y[:60], X[60:], path, sizes)
+    found, _ = path_predictions(learner, X[:60], y[:60], X[60:], path, sizes)
     np.testing.assert_allclose(found, refitted(learner, X[:60], y[:60], X[60:], path, sizes), rtol=1e-6, atol=1e-7)
 
 
@@ -85,9 +85,9 @@ def test_subsets_that_are_not_nested_share_distances_where_they_can():
     subsets = {1: [3], 2: [0, 1], 3: [0, 1, 4], 4: [2, 3, 4, 5], 5: [0, 2, 3, 4, 5]}
     path = SubsetPath(6, None, subsets={size: np.array(columns) for size, columns in subsets.items()})
     learner, sizes = KNeighborsClassifier(3), [1, 2, 3, 4, 5, 6]
-    found = path_predictions(learner, X[:60], y[:60], X[60:], path, sizes)
+    found, _ = path_predictions(learner, X[:60], y[:60], X[60:], path, sizes)
     np.testing.assert_array_equal(found, refitted(learner, X[:60], y[:60], X[60:], path, sizes))
-    assert path_predictions(GaussianNB(), X[:60], y[:60], X[60:], path, sizes) is None
+    assert path_predictions(GaussianNB(), X[:60], y[:60], X[60:], path, sizes)[0] is None
 
 
 @pytest.mark.filterwarnings("ignore:Variables are collinear")
@@ -98,7 +98,7 @@ def test_discriminants_with_collinear_constant_and_separating_columns():
     X[:, 8] = np.unique(y, return_inverse=True)[1]
     path = SubsetPath(10, np.array([1, 2, 0, 4, 6, 5, 8, 3, 7, 9]))
     learner, sizes = LinearDiscriminantAnalysis(), list(range(1, 11))
-    found = path_predictions(learner, X[:60], y[:60], X[60:], path, sizes)
+    found, _ = path_predictions(learner, X[:60], y[:60], X[60:], path, sizes)
     np.testing.assert_array_equal(found, refitted(learner, X[:60], y[:60], X[60:], path, sizes))
 
 
@@ -106,7 +106,7 @@ def test_of_rows_equally_near_the_first_is_the_neighbour():
     X = np.array([[0.0], [2.0], [0.0], [2.0]])
     y = np.array(["a", "b", "c", "d"])
     path = SubsetPath(1, np.array([0]))
-    found = path_predictions(KNeighborsClassifier(1), X, y, np.array([[1.0], [1.5]]), path, [1])
+    found, _ = path_predictions(KNeighborsClassifier(1), X, y, np.array([[1.0], [1.5]]), path, [1])
     assert found.tolist() == [["a", "b"]]
 
 
@@ -134,27 +134,27 @@ class Derived(GaussianNB):
 )
 def test_what_is_not_known_is_left_to_a_fit_for_each_size(learner):
     X, y, _ = table(90, 5, 2)
-    assert path_predictions(learner, X[:60], y[:60], X[60:], random_path(5), [1, 5]) is None
+    assert path_predictions(learner, X[:60], y[:60], X[60:], random_path(5), [1, 5])[0] is None
 
 
 def test_missing_values_are_left_to_a_fit_for_each_size():
     X, y, _ = table(90, 5, 2)
     X[3, 2] = np.nan
-    assert path_predictions(GaussianNB(), X[:60], y[:60], X[60:], random_path(5), [1, 5]) is None
+    assert path_predictions(GaussianNB(), X[:60], y[:60], X[60:], random_path(5), [1, 5])[0] is None
 
 
 def test_columns_that_never_vary_are_left_to_a_fit_for_each_size():
     X, y, _ = table(90, 5, 2)
     X[:, 0] = 3.0
     first, later = SubsetPath(5, np.arange(5)), SubsetPath(5, np.arange(5)[::-1])
-    assert path_predictions(GaussianNB(), X[:60], y[:60], X[60:], first, [1, 5]) is None
-    found = path_predictions(GaussianNB(), X[:60], y[:60], X[60:], later, [1, 5])
+    assert path_predictions(GaussianNB(), X[:60], y[:60], X[60:], first, [1, 5])[0] is None
+    found, _ = path_predictions(GaussianNB(), X[:60], y[:60], X[60:], later, [1, 5])
     np.testing.assert_array_equal(found, refitted(GaussianNB(), X[:60], y[:60], X[60:], later, [1, 5]))
 
 
 def test_a_row_halfway_goes_to_the_first_class_as_in_scikit_learn():
     X, y = np.array([[-1.0], [1.0]]), np.array(["a", "b"])
-    found = path_predictions(RidgeClassifier(), X, y, np.array([[0.0]]), SubsetPath(1, np.array([0])), [1])
+    found, _ = path_predictions(RidgeClassifier(), X, y, np.array([[0.0]]), SubsetPath(1, np.array([0])), [1])
     assert found.tolist() == [RidgeClassifier().fit(X, y).predict([[0.0]]).tolist()] == [["a"]]
 
 
@@ -175,5 +175,5 @@ def test_repeated_columns_leave_the_discriminant_as_it_is(n_columns):
     X[:, 5:9] = X[:, 1:5]
     path = random_path(n_columns)
     sizes = sorted({4, 7, 10, 12, min(59, n_columns), n_columns})
-    found = path_predictions(LinearDiscriminantAnalysis(), X[:60], y[:60], X[60:], path, sizes)
+    found, _ = path_predictions(LinearDiscriminantAnalysis(), X[:60], y[:60], X[60:], path, sizes)
     np.testing.assert_array_equal(found, refitted(LinearDiscriminantAnalysis(), X[:60], y[:60], X[60:], path, sizes))

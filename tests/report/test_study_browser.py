@@ -81,7 +81,9 @@ def test_every_plot_is_drawn_in_the_colours_of_the_page(open_report, scheme):
     for name in _PLOTS:
         plot = f"#plot-{name} .main-svg"
         assert driver.find_elements("css selector", plot), name
-        drawn = driver.find_elements("css selector", f"#plot-{name} .trace path, #plot-{name} .point path, #plot-{name} .hm image")
+        drawn = driver.find_elements(
+            "css selector", f"#plot-{name} .trace path, #plot-{name} .point path, #plot-{name} .hm image"
+        )
         assert drawn, name
     text = driver.find_element("css selector", "#plot-first .xtitle").value_of_css_property("fill")
     caption = driver.find_element("css selector", "figcaption").value_of_css_property("color")

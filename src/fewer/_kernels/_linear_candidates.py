@@ -12,17 +12,16 @@ _NO_LEVERAGE_LEFT = 1e-10
 
 
 @njit(cache=True, nogil=True)
-def hits_after(decisions, shifts, coefficients, offsets, classes):
-    """Rows whose own class has the highest decision value after the change; of equals the first class.
+def classes_after(decisions, shifts, coefficients, offsets):
+    """The class (rows, candidates) with the highest decision value after the change; of equals the first.
 
     ``decisions`` is (rows, classes) before the change; ``shifts`` (rows, candidates); ``coefficients`` and ``offsets``
     (candidates, classes).
     """
     n_rows, n_candidates = shifts.shape
     n_classes = decisions.shape[1]
-    hits = np.zeros(n_candidates)
+    found = np.empty((n_rows, n_candidates), dtype=np.int32)
     for row in range(n_rows):
-        own = classes[row]
         for candidate in range(n_candidates):
             shift = shifts[row, candidate]
             best, winner = -np.inf, -1
@@ -30,40 +29,25 @@ def hits_after(decisions, shifts, coefficients, offsets, classes):
                 value = decisions[row, one] + shift * coefficients[candidate, one] + offsets[candidate, one]
                 if value > best:
                     best, winner = value, one
-            if winner == own:
-                hits[candidate] += 1.0
-    return hits
+            found[row, candidate] = winner
+    return found
 
 
 @njit(cache=True, nogil=True)
-def squared_errors_after(residuals, shifts, coefficients):
-    """Sum of squared residuals after the change, for each candidate."""
-    n_rows, n_candidates = shifts.shape
-    errors = np.zeros(n_candidates)
-    for row in range(n_rows):
-        for candidate in range(n_candidates):
-            residual = residuals[row] - shifts[row, candidate] * coefficients[candidate]
-            errors[candidate] += residual * residual
-    return errors
-
-
-@njit(cache=True, nogil=True)
-def left_out_hits(targets, residuals, leverage_left, shifts, coefficients, inverses, classes):
-    """Rows that get their own class from the least-squares fit without them; NaN where a fit hangs on one row.
+def left_out_classes(targets, residuals, leverage_left, shifts, coefficients, inverses):
+    """The class (rows, candidates) that the least-squares fit without a row gives it; -1 where it hangs on that row.
 
     ``targets`` and ``residuals`` are (rows, targets): a single target tells class 1 from class 0 by its sign, several
     stand for a class each, of which the highest wins. ``leverage_left`` is ``1 - h``.
     """
     n_rows, n_candidates = shifts.shape
     n_targets = targets.shape[1]
-    hits = np.zeros(n_candidates)
+    found = np.full((n_rows, n_candidates), -1, dtype=np.int32)
     for row in range(n_rows):
-        own = classes[row]
         for candidate in range(n_candidates):
             shift = shifts[row, candidate]
             left = leverage_left[row] - shift * shift * inverses[candidate]
             if not left > _NO_LEVERAGE_LEFT:
-                hits[candidate] = np.nan
                 continue
             best, winner = (0.0, 0) if n_targets == 1 else (-np.inf, -1)
             for target in range(n_targets):
@@ -71,31 +55,21 @@ def left_out_hits(targets, residuals, leverage_left, shifts, coefficients, inver
                 value = targets[row, target] - residual
                 if value > best:
                     best, winner = value, (1 if n_targets == 1 else target)
-            if winner == own:
-                hits[candidate] += 1.0
-    return hits
+            found[row, candidate] = winner
+    return found
+
+
+def left_out_values(targets, residuals, leverage_left, shifts, coefficients, inverses):
+    """What the fit without a row predicts for it (rows, candidates); NaN where that hangs on this row."""
+    left = leverage_left[:, None] - shifts**2 * inverses
+    clear = left > _NO_LEVERAGE_LEFT
+    after = (residuals[:, None] - shifts * coefficients) / np.where(clear, left, 1.0)
+    return np.where(clear, targets[:, None] - after, np.nan)
 
 
 @njit(cache=True, nogil=True)
-def left_out_squared_errors(residuals, leverage_left, shifts, coefficients, inverses):
-    """Sum of squared residuals of rows under the fit without them; NaN where a fit hangs on one row."""
-    n_rows, n_candidates = shifts.shape
-    errors = np.zeros(n_candidates)
-    for row in range(n_rows):
-        for candidate in range(n_candidates):
-            shift = shifts[row, candidate]
-            left = leverage_left[row] - shift * shift * inverses[candidate]
-            if left > _NO_LEVERAGE_LEFT:
-                residual = (residuals[row] - shift * coefficients[candidate]) / left
-                errors[candidate] += residual * residual
-            else:
-                errors[candidate] = np.nan
-    return errors
-
-
-@njit(cache=True, nogil=True)
-def left_out_discriminant_hits(distances, products, places, centres, inverses, classes, sizes, log_shares):
-    """Rows that linear discriminant analysis without them puts into their own class; NaN where that hangs on one row.
+def left_out_discriminant_classes(distances, products, places, centres, inverses, classes, sizes, log_shares):
+    """The class (rows, candidates) that discriminant analysis without a row gives it; -1 where it hangs on that row.
 
     In the metric of the scatter W within classes, and for row i of class g with deviation ``d = x_i - m_g``:
     ``distances`` holds ``|x_i - m_k|^2`` and ``products`` ``<d, x_i - m_k>``, (rows, classes). ``places`` (rows,
@@ -104,12 +78,13 @@ def left_out_discriminant_hits(distances, products, places, centres, inverses, c
     """
     n_rows, n_candidates = places.shape
     n_classes = distances.shape[1]
-    hits = np.zeros(n_candidates)
+    found = np.full((n_rows, n_candidates), -1, dtype=np.int32)
     for row in range(n_rows):
         own = classes[row]
-        if sizes[own] < 2:
-            continue  # without the row there is no such class
-        factor = sizes[own] / (sizes[own] - 1.0)
+        if sizes[own] < 2:  # without the row there is no such class, and its scatter is none
+            factor = 0.0
+        else:
+            factor = sizes[own] / (sizes[own] - 1.0)
         for candidate in range(n_candidates):
             inverse = inverses[candidate]
             place = places[row, candidate]
@@ -117,11 +92,12 @@ def left_out_discriminant_hits(distances, products, places, centres, inverses, c
             spread = distances[row, own] + deviation * deviation * inverse
             left = 1.0 - factor * spread
             if not left > _NO_LEVERAGE_LEFT:
-                hits[candidate] = np.nan
                 continue
             best, winner = -np.inf, -1
             for one in range(n_classes):
                 if one == own:
+                    if sizes[own] < 2:
+                        continue
                     distance = factor * factor * spread / left
                     share = np.log((sizes[own] - 1.0) / (n_rows - 1.0))
                 else:
@@ -132,6 +108,5 @@ def left_out_discriminant_hits(distances, products, places, centres, inverses, c
                 value = share - 0.5 * (n_rows - 1.0) * distance
                 if value > best:
                     best, winner = value, one
-            if winner == own:
-                hits[candidate] += 1.0
-    return hits
+            found[row, candidate] = winner
+    return found

@@ -51,16 +51,15 @@ def fold_moments(X, codes, n_classes, member):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _log_density(x, mean, variance):
+def _log_density(gap, variance):
     """Up to a constant; a column without any variance says nothing."""
     if not variance > 0.0:
         return 0.0
-    gap = x - mean
     return -0.5 * (np.log(variance) + gap * gap / variance)
 
 
 @njit(cache=True, nogil=True)
-def _note_densities(x, columns, means, variances, extra, log_shares, logs, sums):
+def _note_densities(x, columns, means, variances, scales, extra, log_shares, logs, sums):
     """Sum of log densities of one row over columns, for each class, into ``sums``; ``logs`` are those of variances."""
     for one in range(sums.shape[0]):
         total = log_shares[one]
@@ -68,7 +67,7 @@ def _note_densities(x, columns, means, variances, extra, log_shares, logs, sums)
             column = columns[place]
             variance = variances[one, column] + extra
             if variance > 0.0:
-                gap = x[column] - means[one, column]
+                gap = (x[column] - means[one, column]) * scales[column]
                 total -= 0.5 * (logs[one, place] + gap * gap / variance)
         sums[one] = total
 
@@ -93,14 +92,15 @@ def _largest(values, columns):
 
 
 @njit(cache=True, nogil=True)
-def hits_with(X, queries, starts, moments, log_shares, smoothing, subset, candidates, codes):
-    """How many queries of each fold are recognised with each candidate added to the subset (candidates, folds).
+def classes_with(X, queries, starts, moments, scales, log_shares, smoothing, subset, candidates):
+    """Class of each query with each candidate added to the subset (candidates, queries).
 
-    ``queries`` are rows, those of the fold f from ``starts[f]`` to ``starts[f + 1]``.
+    ``queries`` are rows, those of the fold f from ``starts[f]`` to ``starts[f + 1]``. ``scales`` (folds, columns)
+    multiply the columns; variances and spreads are those of the scaled columns, means are not scaled.
     """
     means, variances, spreads, _ = moments
     n_folds, n_classes = log_shares.shape
-    hits = np.zeros((candidates.shape[0], n_folds))
+    found = np.empty((candidates.shape[0], queries.shape[0]), dtype=np.int32)
     own_sums = np.empty(n_classes)
     for fold in range(n_folds):
         rows = queries[starts[fold] : starts[fold + 1]]
@@ -110,7 +110,9 @@ def hits_with(X, queries, starts, moments, log_shares, smoothing, subset, candid
         sums = np.empty((rows.shape[0], n_classes))
         for index in range(rows.shape[0]):
             x = X[rows[index]]
-            _note_densities(x, subset, means[fold], variances[fold], extra, log_shares[fold], logs, sums[index])
+            _note_densities(
+                x, subset, means[fold], variances[fold], scales[fold], extra, log_shares[fold], logs, sums[index]
+            )
         for index in range(candidates.shape[0]):
             candidate = candidates[index]
             wider = spreads[fold, candidate] > widest
@@ -121,8 +123,9 @@ def hits_with(X, queries, starts, moments, log_shares, smoothing, subset, candid
                 x = X[rows[query]]
                 if wider:
                     _note_densities(
-                        x, subset, means[fold], variances[fold], own_extra, log_shares[fold], own_logs, own_sums
-                    )
+                        x, subset, means[fold], variances[fold], scales[fold], own_extra, log_shares[fold], own_logs,
+                        own_sums,
+                    )  # fmt: skip
                 else:
                     copy_into(own_sums, sums[query])
                 best, winner = -np.inf, -1
@@ -130,25 +133,24 @@ def hits_with(X, queries, starts, moments, log_shares, smoothing, subset, candid
                     value = own_sums[one]
                     variance = variances[fold, one, candidate] + own_extra
                     if variance > 0.0:
-                        gap = x[candidate] - means[fold, one, candidate]
+                        gap = (x[candidate] - means[fold, one, candidate]) * scales[fold, candidate]
                         value -= 0.5 * (column_logs[one, 0] + gap * gap / variance)
                     if value > best:
                         best, winner = value, one
-                if winner == codes[rows[query]]:
-                    hits[index, fold] += 1.0
-    return hits
+                found[index, starts[fold] + query] = winner
+    return found
 
 
 @njit(cache=True, nogil=True)
-def hits_without(X, queries, starts, moments, log_shares, smoothing, subset, places, codes):
-    """The same with the columns at each of these places of the subset taken away, one at a time (places, folds).
+def classes_without(X, queries, starts, moments, scales, log_shares, smoothing, subset, places):
+    """The same with the columns at each of these places of the subset taken away, one at a time (places, queries).
 
     What is left of a row's sum is put together from the columns before the place and those after it.
     """
     means, variances, spreads, _ = moments
     n_folds, n_classes = log_shares.shape
     size = subset.shape[0]
-    hits = np.zeros((places.shape[0], n_folds))
+    found = np.empty((places.shape[0], queries.shape[0]), dtype=np.int32)
     after = np.zeros((size + 1, n_classes))
     before = np.zeros((size + 1, n_classes))
     terms = np.empty(size)
@@ -167,9 +169,8 @@ def hits_without(X, queries, starts, moments, log_shares, smoothing, subset, pla
                 before[0, one] = log_shares[fold, one]
                 for place in range(size):
                     column = subset[place]
-                    terms[place] = _log_density(
-                        x[column], means[fold, one, column], variances[fold, one, column] + extra
-                    )
+                    gap = (x[column] - means[fold, one, column]) * scales[fold, column]
+                    terms[place] = _log_density(gap, variances[fold, one, column] + extra)
                     before[place + 1, one] = before[place, one] + terms[place]
                 for place in range(size - 1, -1, -1):
                     after[place, one] = after[place + 1, one] + terms[place]
@@ -183,11 +184,9 @@ def hits_without(X, queries, starts, moments, log_shares, smoothing, subset, pla
                         for place in range(size):
                             if place != places[index]:
                                 column = subset[place]
-                                value += _log_density(
-                                    x[column], means[fold, one, column], variances[fold, one, column] + extras[index]
-                                )
+                                gap = (x[column] - means[fold, one, column]) * scales[fold, column]
+                                value += _log_density(gap, variances[fold, one, column] + extras[index])
                     if value > best:
                         best, winner = value, one
-                if winner == codes[queries[query]]:
-                    hits[index, fold] += 1.0
-    return hits
+                found[index, query] = winner
+    return found

@@ -21,10 +21,10 @@ _NOTHING = np.float32(np.inf).view(np.int32)
 
 
 @njit(cache=True, nogil=True, fastmath=_NO_NAN, inline="always")
-def _distances_after(high, low, column, at, sign, out):
-    """Distances from one query to all rows when one column is added (``sign`` 1) or taken away (-1)."""
+def _distances_after(high, low, column, at, scale, sign, out):
+    """Distances from one query to all rows when one column, times a scale, is added (``sign`` 1) or taken away (-1)."""
     for row in range(out.size):
-        gap = at - column[row]
+        gap = (at - column[row]) * scale
         square = sign * (gap * gap)
         total = high[row] + square
         grown = total - high[row]
@@ -33,16 +33,16 @@ def _distances_after(high, low, column, at, sign, out):
 
 
 @njit(cache=True, nogil=True)
-def change_distances(high, low, rough, column, queries, sign):
+def change_distances(high, low, rough, column, queries, scales, sign):
     """Add a column to all distances (``sign`` 1), or take it away (-1), in place.
 
     ``high``, ``low`` and ``rough`` (``high`` in single precision) are (queries, rows), ``column`` holds the rows'
-    values, ``queries`` the row of each query.
+    values, ``queries`` the row of each query, and ``scales`` what it multiplies the column by.
     """
     for query in range(high.shape[0]):
-        at = column[queries[query]]
+        at, scale = column[queries[query]], scales[query]
         for row in range(high.shape[1]):
-            gap = at - column[row]
+            gap = (at - column[row]) * scale
             square = sign * (gap * gap)
             before = high[query, row]
             total = before + square
@@ -75,7 +75,7 @@ def _first_original(values, least, start, stop, original, first):
 def _hits_exactly(high, low, column, at, sign, start, stop, original, distances):
     """Whether the nearest row, to the last digit, is one of those from ``start`` to ``stop``."""
     n_rows = distances.size
-    _distances_after(high, low, column, at, sign, distances)
+    _distances_after(high, low, column, at, 1.0, sign, distances)
     own = _smallest(distances, start, stop)
     other = min(_smallest(distances, 0, start), _smallest(distances, stop, n_rows))
     if own != other:
@@ -204,41 +204,74 @@ def _note_nearest(distances, original, nearest_distance, nearest):
 
 
 @njit(cache=True, nogil=True)
-def vote_hits(high, low, columns, candidates, sign, queries, folds, n_folds, original, classes, n_classes, n_neighbors):
-    """How many queries of each fold get their own class by a vote; of equal votes, the first class wins."""
-    hits = np.zeros((candidates.size, n_folds), dtype=np.int64)
-    distances = np.empty(high.shape[1])
-    nearest_distance = np.empty(n_neighbors)
-    nearest = np.empty(n_neighbors, dtype=np.int64)
-    votes = np.empty(n_classes, dtype=np.int64)
-    for index in range(candidates.size):
-        column = columns[candidates[index]]
-        for query in range(queries.size):
-            _distances_after(high[query], low[query], column, column[queries[query]], sign, distances)
-            _note_nearest(distances, original, nearest_distance, nearest)
-            votes[:] = 0
-            for place in range(n_neighbors):
-                votes[classes[nearest[place]]] += 1
-            if np.argmax(votes) == classes[queries[query]]:
-                hits[index, folds[query]] += 1
-    return hits
+def _note_weights(distances, by_distance, weights):
+    """What each neighbour counts: equally much, or by its inverse distance; a row at no distance decides alone."""
+    there = by_distance and distances[0] <= 0.0  # the nearest comes first
+    for place in range(weights.size):
+        if there:
+            weights[place] = 1.0 if distances[place] <= 0.0 else 0.0
+        else:
+            weights[place] = 1.0 / np.sqrt(distances[place]) if by_distance else 1.0
 
 
 @njit(cache=True, nogil=True)
-def squared_errors(high, low, columns, candidates, sign, queries, folds, n_folds, original, target, n_neighbors):
-    """Sum of squared errors of each fold when a query gets the mean of its neighbours, for each candidate column."""
-    errors = np.zeros((candidates.size, n_folds))
+def neighbour_classes(
+    high,
+    low,
+    columns,
+    scales,
+    scale_of,
+    candidates,
+    sign,
+    queries,
+    original,
+    classes,
+    n_classes,
+    n_neighbors,
+    by_distance,
+):
+    """Class of each query (candidates, queries) by a vote of its neighbours; of equal votes, the first class wins.
+
+    ``scales`` (scalings, columns) multiply the columns, ``scale_of`` tells the scaling of each query.
+    """
+    found = np.empty((candidates.size, queries.size), dtype=np.int64)
     distances = np.empty(high.shape[1])
-    nearest_distance = np.empty(n_neighbors)
+    nearest_distance, weights = np.empty(n_neighbors), np.empty(n_neighbors)
+    nearest = np.empty(n_neighbors, dtype=np.int64)
+    votes = np.empty(n_classes)
+    for index in range(candidates.size):
+        column = columns[candidates[index]]
+        for query in range(queries.size):
+            scale = scales[scale_of[query], candidates[index]]
+            _distances_after(high[query], low[query], column, column[queries[query]], scale, sign, distances)
+            _note_nearest(distances, original, nearest_distance, nearest)
+            _note_weights(nearest_distance, by_distance, weights)
+            votes[:] = 0.0
+            for place in range(n_neighbors):
+                votes[classes[nearest[place]]] += weights[place]
+            found[index, query] = np.argmax(votes)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def neighbour_means(
+    high, low, columns, scales, scale_of, candidates, sign, queries, original, target, n_neighbors, by_distance
+):
+    """Mean of the target over the neighbours of each query (candidates, queries)."""
+    found = np.empty((candidates.size, queries.size))
+    distances = np.empty(high.shape[1])
+    nearest_distance, weights = np.empty(n_neighbors), np.empty(n_neighbors)
     nearest = np.empty(n_neighbors, dtype=np.int64)
     for index in range(candidates.size):
         column = columns[candidates[index]]
         for query in range(queries.size):
-            _distances_after(high[query], low[query], column, column[queries[query]], sign, distances)
+            scale = scales[scale_of[query], candidates[index]]
+            _distances_after(high[query], low[query], column, column[queries[query]], scale, sign, distances)
             _note_nearest(distances, original, nearest_distance, nearest)
-            total = 0.0
+            _note_weights(nearest_distance, by_distance, weights)
+            total, weight = 0.0, 0.0
             for place in range(n_neighbors):
-                total += target[nearest[place]]
-            error = target[queries[query]] - total / n_neighbors
-            errors[index, folds[query]] += error * error
-    return errors
+                total += weights[place] * target[nearest[place]]
+                weight += weights[place]
+            found[index, query] = total / weight
+    return found

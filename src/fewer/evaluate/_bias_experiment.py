@@ -264,7 +264,7 @@ def split_trial(task: tuple[int, float | int, Any], job: Job) -> tuple[Trial, in
                 selected.path,
                 sizes,
                 job.scoring,
-            ),
+            )[0],
             strict=True,
         )
     )
@@ -295,7 +295,7 @@ def _naive_estimate(
                     selected.path,
                     sizes,
                     job.scoring,
-                )
+                )[0]
                 for fold in folds
             ]
         )

@@ -15,13 +15,13 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 
+from fewer._estimators import asks_for_predictions, score_of_predictions
 from fewer._figures import Result
 from fewer.catalogue import method as card
 from fewer.evaluate._checked_table import checked_table, rows_of
 from fewer.evaluate._cross_index import CrossIndex, Indexing, cross_index
 from fewer.evaluate._marked_point import mark_point
 from fewer.evaluate._outer_folds import Fold, disjoint, outer_folds
-from fewer.evaluate._scoring import asks_for_predictions, score_of_predictions
 from fewer.evaluate._tasks import values_of
 from fewer.extract import with_components
 

@@ -93,11 +93,11 @@ def score_components(
             break
         path = SubsetPath(n_new, np.arange(n_new))
         widths = possible if nested else [n_new]
-        scores += size_scores(estimator, new_train, y_train, new_test, y_test, path, widths, scoring).tolist()
+        scores += size_scores(estimator, new_train, y_train, new_test, y_test, path, widths, scoring)[0].tolist()
         tried += possible
         weights = np.linalg.norm(loadings(X_train, new_train), axis=1)
     everything = SubsetPath(n_columns, np.arange(n_columns))
-    scores += size_scores(estimator, X_train, y_train, X_test, y_test, everything, [n_columns], scoring).tolist()
+    scores += size_scores(estimator, X_train, y_train, X_test, y_test, everything, [n_columns], scoring)[0].tolist()
     return ComponentScores([*tried, n_columns], np.array(scores), weights)
 
 

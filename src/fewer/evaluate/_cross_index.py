@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from fewer._estimators import first_of_best
 from fewer._figures import Result
 from fewer.catalogue import method as card
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 Indexing = Literal["A", "B", "outer"]
 Reduce = Literal["mean", "median"]
 Tie = Literal["smallest", "largest"]
-
-# Scores that agree to this many digits are equal: what float arithmetic leaves of a tie must not break it.
-_DIGITS = 10
 
 
 class Indexed(NamedTuple):
@@ -365,8 +363,7 @@ def _checked_sizes(sizes: "ArrayLike | None", n_sizes: int) -> np.ndarray:
 
 def _best_columns(means: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Of the columns in this order, the one with the largest value along the last axis; of equal values, the first."""
-    scale = np.abs(means).max() or 1.0
-    return order[np.argmax(np.round(means[..., order] / scale, _DIGITS), axis=-1)]
+    return order[first_of_best(means[..., order])]
 
 
 def _check_choice(name: str, given: object, known: tuple[str, ...]) -> None:

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewer._estimators import FastRoute, fold_scores, note_slow
 from fewer.evaluate._checked_table import columns_of, rows_of
 from fewer.evaluate._outer_folds import Fold
 from fewer.evaluate._path_learners import path_predictions
-from fewer.evaluate._scoring import asks_for_predictions, score_of_predictions
 from fewer.evaluate._subset_path import SubsetPath, inner_scores, subset_path
 
 
 class Job(NamedTuple):
-    """What all folds share."""
+    """What all folds share; ``first`` is the one of ``n_folds`` from which the time of all is told."""
 
     X: Any
     y: np.ndarray
@@ -23,6 +23,8 @@ class Job(NamedTuple):
     sizes: tuple[int, ...] | None
     scoring: Any
     share_work: bool = True
+    first: Fold | None = None
+    n_folds: int = 0
 
 
 class FoldScores(NamedTuple):
@@ -42,6 +44,8 @@ class FoldScores(NamedTuple):
         What a search believed of its subsets.
     selector_seconds, learner_seconds : float
         Time taken.
+    fast_route : FastRoute
+        Whether a closed form took the place of fits for each size, and which, or why not.
     """
 
     sizes: list[int]
@@ -51,6 +55,7 @@ class FoldScores(NamedTuple):
     inner: Mapping[int, float]
     selector_seconds: float
     learner_seconds: float
+    fast_route: FastRoute
 
 
 class Selected(NamedTuple):
@@ -67,6 +72,7 @@ class Selected(NamedTuple):
 
 def score_fold(fold: Fold, job: Job) -> FoldScores:
     """Scores of all sizes on one fold. Nothing that is fitted sees the rows held out."""
+    first = job.first is not None and np.array_equal(fold.test, job.first.test)
     return score_sizes(
         job.selector,
         job.learner,
@@ -77,6 +83,7 @@ def score_fold(fold: Fold, job: Job) -> FoldScores:
         sizes=job.sizes,
         scoring=job.scoring,
         share_work=job.share_work,
+        n_folds=job.n_folds if first else 0,
     )
 
 
@@ -91,6 +98,7 @@ def score_sizes(
     sizes: Iterable[int] | None = None,
     scoring: Any = None,
     share_work: bool = True,
+    n_folds: int = 1,
 ) -> FoldScores:
     """Select on some rows, learn on them with every number of columns, and score on others.
 
@@ -110,6 +118,8 @@ def score_sizes(
         A score of scikit-learn, higher is better; None for the estimator's own.
     share_work : bool, default=True
         Let sizes share their work where the estimator allows it; the result is the same.
+    n_folds : int, default=1
+        How many folds like this one there will be, for the warning that is logged where fits take more than a minute.
 
     Returns
     -------
@@ -137,7 +147,10 @@ def score_sizes(
     tried = selected.path.sizes(sizes)
     X_test = selected.table(X_test)
     started = time.perf_counter()
-    scores = size_scores(estimator, X_train, y_train, X_test, y_test, selected.path, tried, scoring, share_work)
+    halves = (X_train, y_train, X_test, y_test)
+    scores, route = size_scores(
+        estimator, *halves, selected.path, tried, scoring, share_work=share_work, n_folds=n_folds
+    )
     learner_seconds = time.perf_counter() - started
     return FoldScores(
         tried,
@@ -147,6 +160,7 @@ def score_sizes(
         inner_scores(selected.selector),
         selector_seconds,
         learner_seconds,
+        route,
     )
 
 
@@ -177,17 +191,29 @@ def size_scores(
     path: SubsetPath,
     sizes: list[int],
     scoring: Any,
+    *,
     share_work: bool = True,
-) -> np.ndarray:
-    """Score of the learner for every size, by shared work where that is possible."""
+    n_folds: int = 1,
+) -> tuple[np.ndarray, FastRoute]:
+    """Score of the learner for every size, by shared work where that is possible, and whether it was."""
+    from sklearn.base import is_classifier
     from sklearn.metrics import check_scoring
 
     scorer = check_scoring(learner, scoring=scoring)
-    if share_work and (scoring is None or asks_for_predictions(scorer)):
-        predictions = path_predictions(learner, X_train, y_train, X_test, path, sizes)
-        if predictions is not None:
-            return _scores_of_predictions(predictions, y_test, learner, scorer, scoring)
-    return np.array([_fitted_score(learner, X_train, y_train, X_test, y_test, path.columns(s), scorer) for s in sizes])
+    route = FastRoute(False, "share_work=False asks for fits")
+    if share_work:
+        predicted, route = path_predictions(learner, X_train, y_train, X_test, path, sizes, scoring)
+        if predicted is not None:
+            own = "accuracy" if is_classifier(learner) else "r2"
+            return fold_scores(own if scoring is None else scoring, y_test, predicted)[:, 0], route
+    scores = np.empty(len(sizes))
+    for place, size in enumerate(sizes):
+        started = time.perf_counter()
+        scores[place] = _fitted_score(learner, X_train, y_train, X_test, y_test, path.columns(size), scorer)
+        if place == 0:
+            seconds = (time.perf_counter() - started) * len(sizes) * n_folds
+            note_slow(f"The curve of {len(sizes):,} sizes on {n_folds:,} folds", seconds, route)
+    return scores, route
 
 
 def fitted_learner(learner: Any, X: Any, y: np.ndarray, columns: np.ndarray) -> Any:
@@ -209,16 +235,3 @@ def full_ranking(selected: Selected) -> np.ndarray | None:
 
 def _fitted_score(learner, X_train, y_train, X_test, y_test, columns: np.ndarray, scorer) -> float:
     return scorer(fitted_learner(learner, X_train, y_train, columns), columns_of(X_test, columns), y_test)
-
-
-def _scores_of_predictions(predictions, y_test, learner, scorer, scoring) -> np.ndarray:
-    from sklearn.base import is_classifier
-    from sklearn.metrics import r2_score
-
-    if is_classifier(learner) and scoring in (None, "accuracy"):
-        return (predictions == y_test).sum(axis=1) / len(y_test)
-    if not is_classifier(learner) and scoring in (None, "r2"):
-        truth = np.repeat(y_test[:, None], len(predictions), axis=1)
-        # Of a single row there is no R2: one NaN for all.
-        return np.broadcast_to(r2_score(truth, predictions.T, multioutput="raw_values"), len(predictions))
-    return np.array([score_of_predictions(scorer, y_test, predicted) for predicted in predictions])

@@ -13,9 +13,20 @@ from typing import Protocol as Interface
 
 import numpy as np
 
+from fewer._estimators import (
+    DISCRIMINANT,
+    NAIVE_BAYES,
+    NEIGHBOURS,
+    RIDGE,
+    ClosedForm,
+    FastRoute,
+    asks_for_predictions,
+    closed_form,
+    scales_columns,
+    score_of_predictions,
+)
 from fewer.catalogue import card_of
 from fewer.evaluate._permutation_protocol import Protocol, accuracy
-from fewer.evaluate._scoring import asks_for_predictions, score_of_predictions
 
 LARGEST_COPY = 500_000_000
 """Bytes that the transformed folds of a pipeline may take."""
@@ -116,32 +127,53 @@ def _scores(protocol: Protocol, labels: np.ndarray, predicted: np.ndarray, class
     return np.array([rate(classes[true], classes[guess]) for true, guess in zip(labels, predicted, strict=True)])
 
 
-def shared_work_for(protocol: Protocol, X: Any, y: np.ndarray) -> SharedWork | None:
-    """What can be shared between label permutations; None when every permutation has to be fitted by itself."""
+def shared_work_for(protocol: Protocol, X: Any, y: np.ndarray) -> tuple[SharedWork | None, FastRoute]:
+    """What can be shared between label permutations; None, and why, when every permutation is fitted by itself."""
     from sklearn.base import is_classifier
 
-    if not is_classifier(protocol.estimator) or not _needs_labels_only(protocol.score):
-        return None
-    steps, learner = _steps_and_learner(protocol.estimator)
-    if steps is None or any(_is_random(step) for step in steps):
-        return None
-    build = _route_builder(learner)
-    if build is None:
-        return None
+    if not is_classifier(protocol.estimator):
+        return None, FastRoute(False, "closed forms of label permutations are for classes")
+    form = closed_form(
+        protocol.estimator, protocol.score, "labels", knows_step=_ignores_labels, takes_scorer=_needs_labels_only
+    )
+    if isinstance(form, FastRoute):
+        return None, form
     splits = _label_free_splits(protocol, X, y)
     if splits is None:
-        build = _builder_behind(steps, learner)
-        whole = None if build is None else _route(build, X, None)
-        return None if whole is None or not _leaves_each_row_out_once(protocol) else SharedWork(whole.name, whole, None)
-    if len(splits) * X.shape[0] * X.shape[1] * 8 > LARGEST_COPY:
-        return None
+        work = _shared_by_all_rows(protocol, form, X)
+    elif len(splits) * X.shape[0] * X.shape[1] * 8 > LARGEST_COPY:
+        work = f"the tables of all folds would take more than {LARGEST_COPY / 1e6:.0f} MB"
+    else:
+        work = _shared_by_folds(form, X, y, splits)
+    return (None, FastRoute(False, work)) if isinstance(work, str) else (work, form.route)
+
+
+def _shared_by_all_rows(protocol: Protocol, form: ClosedForm, X: Any) -> SharedWork | str:
+    """For folds that change with the labels."""
+    build = _builder_behind(form)
+    if build is None:
+        names = ", ".join(type(step).__name__ for step in form.steps)
+        return f"{names}, before {form.name}, depends on the folds, and these on the labels; use cv=KFold(...)"
+    if not _leaves_each_row_out_once(protocol):
+        return f"{type(protocol.cv).__name__} depends on the labels, and may leave a row out more than once"
+    table = _plain_table(X)
+    whole = None if table is None else build(table, None)
+    return _not_on_this_table(form) if whole is None else SharedWork(whole.name, whole, None)
+
+
+def _shared_by_folds(form: ClosedForm, X: Any, y: np.ndarray, splits: list) -> SharedWork | str:
+    """For folds that do not."""
     fixed = []
     for train, test in splits:
-        route = _fold_route(build, steps, X, y, train, test)
+        route = _fold_route(_route_builder(form), form.steps, X, y, train, test)
         if route is None:
-            return None
+            return _not_on_this_table(form)
         fixed.append((train, test, route))
     return SharedWork(fixed[0][2].name, None, tuple(fixed))
+
+
+def _not_on_this_table(form: ClosedForm) -> str:
+    return f"the closed form of {form.name} needs a dense table of numbers in double precision, not nearly collinear"
 
 
 def _needs_labels_only(score: Any) -> bool:
@@ -149,17 +181,8 @@ def _needs_labels_only(score: Any) -> bool:
     return score is accuracy or asks_for_predictions(score)
 
 
-def _steps_and_learner(estimator: Any) -> tuple[list | None, Any]:
-    """Steps of a pipeline that ignore labels, and its last step; None for steps that may look at labels."""
-    from sklearn.pipeline import Pipeline
-
-    if type(estimator) is not Pipeline:
-        return [], estimator
-    steps = [step for _, step in estimator.steps[:-1] if step not in (None, "passthrough")]
-    return (steps if all(map(_ignores_labels, steps)) else None), estimator.steps[-1][1]
-
-
 def _ignores_labels(step: Any) -> bool:
+    """Whether a step makes the same of the table whatever the labels, and each time."""
     from sklearn import decomposition, impute, preprocessing
 
     blind = (
@@ -177,68 +200,44 @@ def _ignores_labels(step: Any) -> bool:
     )
     # Of ours, what is for tables without a target; a user's subclass has no card of its own and may look.
     card = card_of(type(step))
-    return type(step) in blind or (card is not None and card.tasks == ("unsupervised",))
+    known = type(step) in blind or (card is not None and card.tasks == ("unsupervised",))
+    return known and not _is_random(step)
 
 
 def _is_random(step: Any) -> bool:
     return "random_state" in step.get_params() and not isinstance(step.random_state, int | np.integer)
 
 
-def _route_builder(learner: Any) -> Callable[[np.ndarray, int | None], Route | None] | None:
+def _route_builder(form: ClosedForm) -> Callable[[np.ndarray, int | None], Route | None]:
     """Builds the route of a learner from a table, and the number of training rows at its top (None: all)."""
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.linear_model import RidgeClassifier
-    from sklearn.naive_bayes import GaussianNB
-    from sklearn.neighbors import KNeighborsClassifier
-
     from fewer.evaluate._label_permutations_discriminant import discriminant_route
     from fewer.evaluate._label_permutations_naive_bayes import naive_bayes_route
     from fewer.evaluate._label_permutations_neighbours import neighbours_route
     from fewer.evaluate._label_permutations_ridge import ridge_route
 
-    known: dict[type, Any] = {
-        KNeighborsClassifier: neighbours_route,
-        RidgeClassifier: ridge_route,
-        LinearDiscriminantAnalysis: discriminant_route,
-        GaussianNB: naive_bayes_route,
+    routes: dict[str, Any] = {
+        NEIGHBOURS: neighbours_route,
+        RIDGE: ridge_route,
+        DISCRIMINANT: discriminant_route,
+        NAIVE_BAYES: naive_bayes_route,
     }
-    build = known.get(type(learner))
-    return None if build is None else lambda X, n_train: build(learner, X, n_train)
+    return partial(routes[form.name], form.model)
 
 
-def _builder_behind(steps: list, learner: Any) -> Callable[[np.ndarray, int | None], Route | None] | None:
+def _builder_behind(form: ClosedForm) -> Callable[[np.ndarray, int | None], Route | None] | None:
     """Builds the route of a learner on all rows, when it can tell what the steps would do in every fold.
 
     Discriminants divide every column by its own spread, so they undo whatever a scaler did before; naive Bayes knows
     the spread that a StandardScaler divides by. Distances and penalties change with the scales of each fold.
     """
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.naive_bayes import GaussianNB
     from sklearn.preprocessing import StandardScaler
 
-    if not steps:
-        return _route_builder(learner)
-    if type(learner) is LinearDiscriminantAnalysis and all(map(_scales_columns, steps)):
-        return _route_builder(learner)
-    if type(learner) is GaussianNB and len(steps) == 1 and type(steps[0]) is StandardScaler:
-        from fewer.evaluate._label_permutations_naive_bayes import naive_bayes_route
-
-        build: Any = partial(naive_bayes_route, learner, standardised=bool(steps[0].with_std))
+    build: Any = _route_builder(form)
+    if not form.steps or (form.name == DISCRIMINANT and all(map(scales_columns, form.steps))):
         return build
+    if form.name == NAIVE_BAYES and len(form.steps) == 1 and type(form.steps[0]) is StandardScaler:
+        return partial(build, standardised=bool(form.steps[0].with_std))
     return None
-
-
-def _scales_columns(step: Any) -> bool:
-    """Whether a step shifts and stretches every column, and does nothing else."""
-    from sklearn import preprocessing
-
-    scalers = (
-        preprocessing.StandardScaler,
-        preprocessing.MinMaxScaler,
-        preprocessing.MaxAbsScaler,
-        preprocessing.RobustScaler,
-    )
-    return type(step) in scalers and not getattr(step, "clip", False)
 
 
 def _fold_route(
@@ -255,11 +254,6 @@ def _fold_route(
         left_out = prepare.transform(left_out)
     upper, lower = _plain_table(held_in), _plain_table(left_out)
     return None if upper is None or lower is None else build(np.vstack([upper, lower]), len(train))
-
-
-def _route(build: Callable, X: Any, n_train: int | None) -> Route | None:
-    table = _plain_table(X)
-    return None if table is None else build(table, n_train)
 
 
 def _plain_table(X: Any) -> np.ndarray | None:

@@ -96,10 +96,6 @@ def _diagonal(values: np.ndarray) -> np.ndarray:
 
 def discriminant_route(learner: Any, X: np.ndarray, n_train: int | None) -> Any:
     """Route of a LinearDiscriminantAnalysis with solver "svd"."""
-    if learner.solver != "svd" or learner.shrinkage is not None or learner.covariance_estimator is not None:
-        return None
-    if learner.n_components is not None or (learner.priors is not None and len(learner.priors) > 2):
-        return None
     if X.shape[1] == 0 or (X[0] == X).all(axis=0).any():
         return None  # how scikit-learn scales a constant column is a matter of rounding
     priors = None if learner.priors is None else np.asarray(learner.priors, dtype=float)

@@ -63,9 +63,7 @@ class FoldNeighboursRoute:
 
 
 def neighbours_route(learner: Any, X: np.ndarray, n_train: int | None) -> NeighboursRoute | FoldNeighboursRoute | None:
-    """Route of a KNeighborsClassifier, when its votes are equal or weighed by distance."""
-    if learner.weights not in ("uniform", "distance") or learner.metric == "precomputed" or callable(learner.metric):
-        return None
+    """Route of a KNeighborsClassifier whose votes are equal or weighed by distance."""
     names = ("algorithm", "leaf_size", "metric", "p", "metric_params", "n_jobs")
     settings = {name: getattr(learner, name) for name in names}
     if n_train is not None:

@@ -108,14 +108,6 @@ def _one_class_left(labels: np.ndarray, left_out: np.ndarray, n_classes: int) ->
 
 def ridge_route(learner: Any, X: np.ndarray, n_train: int | None) -> RidgeRoute | None:
     """Route of a RidgeClassifier with an exact solver, one positive penalty and no weights."""
-    if (
-        learner.solver not in ("auto", "cholesky", "svd")
-        or learner.positive
-        or learner.class_weight is not None
-        or np.ndim(learner.alpha) != 0
-        or not learner.alpha > 0
-    ):
-        return None
     n_rows, n_columns = X.shape
     left_out = n_rows / 10 if n_train is None else n_rows - n_train
     if n_columns > min(left_out, n_rows / 2) and n_rows <= 4000:

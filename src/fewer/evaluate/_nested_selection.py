@@ -89,6 +89,9 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
         The scores of ``curve_``.
     sizes_ : ndarray of shape (n_sizes,)
         Their sizes.
+    fast_route_ : FastRoute
+        Whether the sizes of a fold shared the closed form of the estimator (``taken``), or why it was fitted for each
+        (``reason``).
     selector_ : selector
         Fitted on all rows.
     estimator_ : estimator
@@ -203,6 +206,7 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
         found = scored_folds(repeats, job, engine=engine, only_all=True)
         curve = curve_of(found, repeats, learner=self.estimator, scoring=self.scoring)
         self.curve_, self.scores_, self.sizes_ = curve, curve.scores, curve.sizes
+        self.fast_route_ = curve.fast_route
         self.estimates_ = {name: curve.cross_index(name) for name in ("outer", "A", "B")}
         chosen = self.estimates_[self.method]
         self.score_, self.full_score_, self.benefit_ = chosen.score, chosen.full_score, chosen.benefit

@@ -15,15 +15,6 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-# Below this, squared singular values cannot be told from rounding.
-_SMALLEST_TOLERANCE = 1e-6
-
-
-def suits(model: Any) -> bool:
-    """Whether the model is the plain one: singular values, no shrinkage, class shares as priors."""
-    plain = model.solver == "svd" and model.shrinkage is None and model.covariance_estimator is None
-    return plain and model.priors is None and model.n_components is None and model.tol >= _SMALLEST_TOLERANCE
-
 
 def class_predictions(
     model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]

@@ -4,12 +4,24 @@ k-NN, ridge, linear discriminant analysis and Gaussian naive Bayes share most of
 Scalers that treat each column by itself, without the target, commute with taking columns, so they are fitted once.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from fewer._estimators import (
+    DISCRIMINANT,
+    NAIVE_BAYES,
+    NEIGHBOURS,
+    RIDGE,
+    ClosedForm,
+    FastRoute,
+    by_column,
+    closed_form,
+    plain_table,
+)
 from fewer.evaluate._subset_path import SubsetPath
 
 # Up to this many cells, matrix products are over before a second thread has started.
@@ -17,9 +29,15 @@ _SMALL_TABLE = 2_000_000
 
 
 def path_predictions(
-    learner: Any, X_train: Any, y_train: np.ndarray, X_test: Any, path: SubsetPath, sizes: list[int]
-) -> np.ndarray | None:
-    """Predictions (sizes, test rows), or None when the learner has to be fitted for each size.
+    learner: Any,
+    X_train: Any,
+    y_train: np.ndarray,
+    X_test: Any,
+    path: SubsetPath,
+    sizes: list[int],
+    scoring: Any = None,
+) -> tuple[np.ndarray | None, FastRoute]:
+    """Predictions (sizes, test rows) and where they are from, or None and why the learner has to be fitted for each.
 
     Parameters
     ----------
@@ -33,27 +51,31 @@ def path_predictions(
         The subsets.
     sizes : list of int
         Sizes to predict for, increasing.
+    scoring : str, callable or None, default=None
+        What will be made of the predictions.
     """
-    scalers, model = _parts(learner)
-    route = _route(model)
-    if route is None or y_train.ndim != 1 or not all(_by_column(scaler) for scaler in scalers):
-        return None
-    train, test = _numbers(X_train), _numbers(X_test)
-    if train is None or test is None:
-        return None
-    train, test = _scaled(scalers, train, test)
-    if not (np.isfinite(train).all() and np.isfinite(test).all()):
-        return None  # scikit-learn says what is wrong with it, or knows what to do
-    predict, any_path = route
-    if any_path:
-        return predict(model, train, y_train, test, path, sizes)
-    if path.order is None:
-        return None
+    form = closed_form(learner, scoring, "path", knows_step=by_column)
+    if isinstance(form, FastRoute):
+        return None, form
+    if y_train.ndim != 1:
+        return None, FastRoute(False, "closed forms are for one target")
+    any_path = form.name == NEIGHBOURS
+    if path.order is None and not any_path:
+        return None, FastRoute(False, f"the closed form of {form.name} is for nested subsets")
+    train, test = plain_table(X_train), plain_table(X_test)
+    for table in (train, test):
+        if isinstance(table, FastRoute):
+            return None, table
+    train, test = _scaled(form.steps, train, test)
+    subsets: Any = path if any_path else path.order
     try:
-        with _threads_for(train):
-            return predict(model, train, y_train, test, path.order, sizes)
+        with nullcontext() if any_path else _threads_for(train):
+            found = _predict(form)(form.model, train, y_train, test, subsets, sizes)
     except np.linalg.LinAlgError:
-        return None
+        found = None
+    if found is None:
+        return None, FastRoute(False, f"the closed form of {form.name} does not hold on these rows")
+    return found, form.route
 
 
 def _threads_for(table: np.ndarray) -> AbstractContextManager:
@@ -68,45 +90,23 @@ def _blas() -> Any:
     return ThreadpoolController()
 
 
-def _parts(learner: Any) -> tuple[list[Any], Any]:
-    """Steps before the last of a pipeline, and the model itself."""
-    from sklearn.pipeline import Pipeline
-
-    if type(learner) is not Pipeline:
-        return [], learner
-    steps = [step for _, step in learner.steps]
-    return [step for step in steps[:-1] if step is not None and not isinstance(step, str)], steps[-1]
-
-
-def _route(model: Any) -> tuple[Any, bool] | None:
-    """How this model predicts along a path, and whether subsets may be other than nested."""
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.linear_model import Ridge, RidgeClassifier
-    from sklearn.naive_bayes import GaussianNB
-    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+def _predict(form: ClosedForm) -> Callable[..., np.ndarray | None]:
+    """What predicts along a path: by the path itself for neighbours, by the order of its columns for others."""
+    from sklearn.base import is_classifier
 
     from fewer.evaluate import _path_discriminant, _path_naive_bayes, _path_neighbours, _path_ridge
 
-    # The very classes: a class derived from one of them may do anything.
-    routes: dict[type, tuple[Any, Any, bool]] = {
-        KNeighborsClassifier: (_path_neighbours.suits, _path_neighbours.class_predictions, True),
-        KNeighborsRegressor: (_path_neighbours.suits, _path_neighbours.value_predictions, True),
-        RidgeClassifier: (_path_ridge.suits, _path_ridge.class_predictions, False),
-        Ridge: (_path_ridge.suits, _path_ridge.value_predictions, False),
-        LinearDiscriminantAnalysis: (_path_discriminant.suits, _path_discriminant.class_predictions, False),
-        GaussianNB: (_path_naive_bayes.suits, _path_naive_bayes.class_predictions, False),
+    modules: dict[str, Any] = {
+        NEIGHBOURS: _path_neighbours,
+        RIDGE: _path_ridge,
+        DISCRIMINANT: _path_discriminant,
+        NAIVE_BAYES: _path_naive_bayes,
     }
-    suits, predict, any_path = routes.get(type(model), (None, None, False))
-    return (predict, any_path) if suits is not None and suits(model) else None
+    module = modules[form.name]
+    return module.class_predictions if is_classifier(form.model) else module.value_predictions
 
 
-def _by_column(scaler: Any) -> bool:
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
-
-    return type(scaler) in (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
-
-
-def _scaled(scalers: list[Any], train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _scaled(scalers: list[Any], train: Any, test: Any) -> tuple[np.ndarray, np.ndarray]:
     from sklearn.base import clone
 
     for scaler in scalers:
@@ -114,15 +114,3 @@ def _scaled(scalers: list[Any], train: np.ndarray, test: np.ndarray) -> tuple[np
         train = fresh.fit_transform(train)
         test = fresh.transform(test)
     return train, test
-
-
-def _numbers(X: Any) -> np.ndarray | None:
-    """The table as float64; None when it is sparse or holds anything but numbers."""
-    from scipy import sparse
-
-    if sparse.issparse(X):
-        return None
-    values = X if isinstance(X, np.ndarray) else np.asarray(X)
-    if values.dtype.kind not in "fiub":
-        return None
-    return values.astype(np.float64, copy=False)

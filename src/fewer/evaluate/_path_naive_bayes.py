@@ -12,11 +12,6 @@ import numpy as np
 from fewer.evaluate._row_blocks import row_blocks
 
 
-def suits(model: Any) -> bool:
-    """Whether the class shares are the priors."""
-    return model.priors is None
-
-
 def class_predictions(
     model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
 ) -> np.ndarray | None:

@@ -11,12 +11,6 @@ from fewer._kernels._read_only import read_only
 from fewer.evaluate._subset_path import SubsetPath
 
 
-def suits(model: Any) -> bool:
-    """Whether the neighbours are by Euclidean distance, and vote with weights that we know."""
-    euclidean = (model.metric == "minkowski" and model.p == 2) or model.metric in ("euclidean", "l2")
-    return euclidean and not model.metric_params and model.weights in ("uniform", "distance")
-
-
 def class_predictions(
     model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, path: SubsetPath, sizes: list[int]
 ) -> np.ndarray | None:

@@ -8,21 +8,12 @@ columns than rows use the inner products of rows, ``K_s = sum_{j <= s} x_j x_j'`
 
 from collections.abc import Iterator
 from itertools import pairwise
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from fewer.evaluate._row_blocks import row_blocks
-
-_EXACT_SOLVERS = ("auto", "cholesky", "svd")
-
-
-def suits(model: Any) -> bool:
-    """Whether the model solves one plain ridge problem exactly."""
-    exact = model.solver in _EXACT_SOLVERS and not model.positive
-    return exact and isinstance(model.alpha, Real) and float(model.alpha) > 0
 
 
 def class_predictions(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._estimators import NOT_KNOWN, FastRoute, note_slow
 from fewer.evaluate._label_permutations import SharedWork
 from fewer.evaluate._permutation_protocol import PERMUTATION, REPEAT, Protocol, run_seeds
 from fewer.evaluate._permutation_result import stopping_times
@@ -32,6 +33,7 @@ class Experiment:
     columns: Any = None
     jointly: bool = False
     shared: SharedWork | None = None
+    fast_route: FastRoute = NOT_KNOWN
 
     def repeat(self, index: int) -> float:
         """Statistic of the data as they are."""
@@ -88,8 +90,11 @@ def statistics_of(
         run = running.run(
             _compute, tasks, shared=experiment, labels=_label, progress=progress, description="Permutation test"
         )
-        for outcome in run:
+        for n_done, outcome in enumerate(run):
             value = outcome.unwrap()
+            if n_done == 0:
+                seconds = outcome.seconds * len(tasks) / running.n_workers
+                note_slow(f"The permutation test ({n_permutations:,} permutations)", seconds, experiment.fast_route)
             if isinstance(outcome.task, int):
                 observed[outcome.task] = value
             else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._estimators import NOT_KNOWN, FastRoute
 from fewer._figures import Result
 from fewer.evaluate._randomize import Null
 
@@ -84,6 +85,8 @@ class PermutationResult(Result):
         Number of hits after which a sequential test stops.
     route : str
         How the randomised data sets were computed: ``"plain"``, or the name of what was shared.
+    fast_route : FastRoute
+        Whether a closed form took the place of fits, and which, or why not (``reason``).
     notes : tuple of str
         What a reader should know before quoting the p-value.
     """
@@ -99,6 +102,7 @@ class PermutationResult(Result):
     stop_after: int | None = None
     route: str = "plain"
     notes: tuple[str, ...] = ()
+    fast_route: FastRoute = NOT_KNOWN
 
     _data = (
         "null",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._estimators import FastRoute
 from fewer.catalogue import method
 from fewer.evaluate._checked_table import checked_table, is_quantity
 from fewer.evaluate._label_permutations import shared_work_for
@@ -247,8 +248,14 @@ def _tested(
     _check_exchangeable(null, y, groups)
     notes = _resolution_notes(n_permutations, alpha)
     protocol = protocol_for(estimator, y, cv, scoring, groups)
-    shared = shared_work_for(protocol, X, y) if share_work and null == "labels" else None
-    experiment = Experiment(protocol, X, y, null, seed_sequence(random_state), orders, columns, jointly, shared)
+    shared, fast_route = None, FastRoute(False, "share_work=False asks for fits")
+    if null != "labels":
+        fast_route = FastRoute(False, f"null={null!r} changes the table, so that every data set is fitted by itself")
+    elif share_work:
+        shared, fast_route = shared_work_for(protocol, X, y)
+    experiment = Experiment(
+        protocol, X, y, null, seed_sequence(random_state), orders, columns, jointly, shared, fast_route
+    )
     stop_after = None if not sequential else HITS if sequential is True else int(sequential)
     higher_is_better = not protocol.as_error
     observed, null_values, interrupted = statistics_of(
@@ -273,6 +280,7 @@ def _tested(
         higher_is_better=higher_is_better,
         stop_after=stop_after,
         route="plain" if shared is None else shared.name,
+        fast_route=fast_route,
         notes=tuple(notes),
     )
 

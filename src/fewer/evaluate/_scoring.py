@@ -1,4 +1,4 @@
-"""Which score is used, what it is called, and how it rates predictions that are at hand."""
+"""Which score is used, and what it is called."""
 
 from typing import Any
 
@@ -24,13 +24,3 @@ def scoring_name(scoring: Any, learner: Any) -> str:
     if scoring is None:
         return "accuracy" if is_classifier(learner) else "r2"
     return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
-
-
-def asks_for_predictions(scorer: Any) -> bool:
-    """Whether a scorer of scikit-learn needs predictions alone, no probabilities and not the fitted model."""
-    return getattr(scorer, "_response_method", None) == "predict"
-
-
-def score_of_predictions(scorer: Any, true: Any, predicted: Any) -> float:
-    """What such a scorer gives to predictions that were made already."""
-    return float(scorer._sign * scorer._score_func(true, predicted, **scorer._kwargs))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._estimators import NOT_KNOWN, FastRoute
 from fewer._figures import Result
 from fewer.catalogue import method as card
 from fewer.evaluate._checked_table import checked_table
@@ -51,6 +52,8 @@ class SelectionCurve(Result):
         Rows held out over rows held in.
     disjoint : bool
         Whether no row is held out twice in a repeat, as cross-indexing needs.
+    fast_route : FastRoute
+        Whether sizes shared the closed form of the learner, or why it was fitted for each (``reason``).
     """
 
     scores: np.ndarray
@@ -63,6 +66,7 @@ class SelectionCurve(Result):
     test_ratio: float
     disjoint: bool
     paths: tuple[SubsetPath, ...]
+    fast_route: FastRoute = NOT_KNOWN
 
     _data = (
         "scores",
@@ -315,7 +319,7 @@ def scored_folds(
     done = values_of(
         score_fold,
         tasks,
-        job,
+        job._replace(first=tasks[0], n_folds=len(tasks)),
         engine=engine,
         progress=progress,
         description="Selection curve",
@@ -357,7 +361,17 @@ def curve_of(found: list[FoldScores], repeats: list[list[Fold]], *, learner: Any
         test_ratio=float(np.mean([len(fold.test) / len(fold.train) for fold in folds])),
         disjoint=disjoint(repeats),
         paths=tuple(fold.path for fold in found),
+        fast_route=_route_of(found),
     )
+
+
+def _route_of(found: list[FoldScores]) -> FastRoute:
+    """The closed form, if all folds took it, or else the reason of the first that did not."""
+    against = [fold.fast_route for fold in found if not fold.fast_route.taken]
+    if not against:
+        return found[0].fast_route
+    where = "" if len(against) == len(found) else f", in {len(against)} of {len(found)} folds"
+    return FastRoute(False, against[0].reason + where)
 
 
 def checked_sizes(sizes: Iterable[int] | None) -> tuple[int, ...] | None:

@@ -138,7 +138,7 @@ def nested_set_predictions(
     if type(learner) is OVRLinearSVMCommittee and path.order is not None:
         found = learner.nested_predictions(as_numbers(X), y, as_numbers(X_new), path.order, sizes.tolist())
         return found[places]
-    shared = path_predictions(learner, X, y, X_new, path, sizes.tolist())
+    shared, _ = path_predictions(learner, X, y, X_new, path, sizes.tolist())
     if shared is None:
         fits = ((fitted_learner(learner, X, y, path.columns(size)), path.columns(size)) for size in sizes.tolist())
         shared = np.stack([fit.predict(columns_of(X_new, columns)) for fit, columns in fits])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fewer._estimators import FastRoute
     from fewer.select._embedded_selector import EmbeddedSelector
     from fewer.select._independent_ranking import IndependentRanking
     from fewer.select._likelihood_ratio_selector import LikelihoodRatioSelector
@@ -114,6 +115,7 @@ __all__ = [
     "DiscriminantObjective",
     "EmbeddedSelector",
     "ExhaustiveSearch",
+    "FastRoute",
     "FisherWeightSelector",
     "ForestImportanceSelector",
     "ForestRelevanceSelector",

@@ -21,9 +21,7 @@ _NOT_LEARNT_FROM = {
     "date": "it holds dates",
 }
 
-_CURE_OF_INFINITE = (
-    "Write a number there, or add inf and -inf to missing_values=."
-)
+_CURE_OF_INFINITE = "Write a number there, or add inf and -inf to missing_values=."
 _FEWEST_OF_A_CLASS = 3
 _ENOUGH_OF_A_CLASS = 5
 

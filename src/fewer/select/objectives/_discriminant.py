@@ -14,8 +14,9 @@ from scipy import linalg
 from sklearn.model_selection import LeaveOneOut
 
 from fewer._estimators import encoded_classes
-from fewer._kernels._linear_candidates import hits_after, left_out_discriminant_hits
-from fewer.select._folds import Split, fixed_splits
+from fewer._kernels._linear_candidates import classes_after, left_out_discriminant_classes
+from fewer.select._folds import Split, fixed_splits, leaves_one_out
+from fewer.select.objectives._fold_measure import FoldMeasure
 from fewer.select.objectives._linear_scorer import LeftOutScorer, LinearScorer, as_slice, places_in
 from fewer.select.objectives._objective import Objective, SubsetScorer
 from fewer.select.objectives._subset_products import Change, Fit, SubsetProducts, rows_by_fold
@@ -56,7 +57,9 @@ class DiscriminantObjective(Objective):
 
     cv: Any = 5
 
-    def start(self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None) -> SubsetScorer:
+    def start(
+        self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None, groups: Any = None
+    ) -> SubsetScorer:
         """A scorer for these rows, with the empty subset.
 
         Parameters
@@ -69,6 +72,8 @@ class DiscriminantObjective(Objective):
             Not used: the linear algebra has threads of its own.
         random_state : int, RandomState instance or None, default=None
             Shuffles the folds when ``cv`` is a number.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group stay together, where ``cv`` is a number or asks for groups.
 
         Returns
         -------
@@ -77,35 +82,109 @@ class DiscriminantObjective(Objective):
         """
         X, codes = np.asarray(X, dtype=float), encoded_classes(np.asarray(y), type(self).__name__).codes
         X = scaled_columns(X)
-        if isinstance(self.cv, LeaveOneOut) or (isinstance(self.cv, str) and self.cv == "loo"):
+        if leaves_one_out(self.cv):
             if np.sort(np.bincount(codes))[-2] < 2:
                 raise ValueError("Leave-one-out needs two classes of at least two rows each.")
-            return LeaveOneOutDiscriminantScorer(X, codes)
-        splits = fixed_splits(self.cv, X, codes, classifier=True, random_state=random_state)
-        return DiscriminantScorer(X, codes, splits)
+            scorer: _DiscriminantScorer = LeaveOneOutDiscriminantScorer(X, codes)
+        else:
+            splits = fixed_splits(self.cv, X, codes, classifier=True, random_state=random_state, groups=groups)
+            scorer = DiscriminantScorer(X, codes, splits)
+        warn_of_separators(scorer.squares_within, scorer.centres)
+        return scorer
 
 
-class DiscriminantScorer(LinearScorer):
+class _DiscriminantScorer(LinearScorer):
+    """What discriminants on folds, and with each row left out, share.
+
+    A column that does not vary within classes changes nothing. With ``strict``, sets of others that are collinear
+    there, or nearly so, have no score: what scikit-learn does with them depends on its tolerance for singular values.
+    """
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        order: np.ndarray,
+        codes: np.ndarray,
+        training: list[np.ndarray],
+        *,
+        tol: float = np.sqrt(DETERMINED),
+        strict: bool = False,
+    ) -> None:
+        super().__init__(SubsetProducts(X, order, codes[order], training, ridge=0.0, tol=tol**2))
+        self._codes = codes[order]
+        # The smallest eigenvalue of correlations is at least one over the trace of their inverse.
+        self._largest_trace = 0.25 / tol**2 if strict else np.inf
+
+    @property
+    def squares_within(self) -> np.ndarray:
+        """Largest square within classes of each column in any fold."""
+        return self._products.squares.max(axis=0)
+
+    @property
+    def centres(self) -> np.ndarray:
+        """Means of the classes."""
+        return self._products.centres
+
+    def score_added(self, candidates: np.ndarray) -> np.ndarray:
+        scores = super().score_added(candidates)
+        return scores if np.isinf(self._largest_trace) else np.where(self._sound_with(candidates), scores, np.nan)
+
+    def score_removed(self, candidates: np.ndarray) -> np.ndarray:
+        # With a column less, the smallest eigenvalue does not fall.
+        if not np.isinf(self._largest_trace) and not self._sound():
+            return np.full(len(candidates), np.nan)
+        return super().score_removed(candidates)
+
+    def _traces(self) -> list[float]:
+        """Trace of the inverse correlations of the subset, in each fold; infinite where a column is determined."""
+        varying = (self._products.squares[:, self.subset] > 0).sum(axis=1)
+        return [
+            self._products.inverse_trace(fold, fit) if len(fit.columns) == varying[fold] else np.inf
+            for fold, fit in enumerate(self._products.fits(self.subset))
+        ]
+
+    def _sound(self) -> bool:
+        return max(self._traces()) < self._largest_trace
+
+    def _sound_with(self, candidates: np.ndarray) -> np.ndarray:
+        sound = np.ones(len(candidates), dtype=bool)
+        for fold, (fit, trace) in enumerate(zip(self._products.fits(self.subset), self._traces(), strict=True)):
+            more = self._products.trace_added(fold, self._products.added(fold, fit, candidates))
+            sound &= trace + more < self._largest_trace
+        return sound
+
+
+class DiscriminantScorer(_DiscriminantScorer):
     """Discriminants on the training rows of every fold; made by ``DiscriminantObjective.start``."""
 
-    def __init__(self, X: np.ndarray, codes: np.ndarray, splits: list[Split]) -> None:
+    def __init__(
+        self,
+        X: np.ndarray,
+        codes: np.ndarray,
+        splits: list[Split],
+        *,
+        scoring: Any = "accuracy",
+        labels: np.ndarray | None = None,
+        **options: Any,
+    ) -> None:
         order = rows_by_fold(splits, len(X))
         training, tests = places_in(order, [train for train, _ in splits]), [test for _, test in splits]
-        super().__init__(SubsetProducts(X, order, codes[order], training, ridge=0.0, tol=DETERMINED))
+        super().__init__(X, order, codes, training, **options)
         self._tests = [as_slice(rows) for rows in places_in(order, tests)]
-        self._codes = codes[order]
         counts = self._products.counts
         if ((counts > 0).sum(axis=1) < 2).any():
             raise ValueError("The training rows of a fold hold one class only; use fewer folds, or stratify them.")
         with np.errstate(divide="ignore"):
             self._log_shares = np.log(counts / counts.sum(axis=1, keepdims=True))
-        warn_of_separators(self._products.squares.max(axis=0), self._products.centres)
+        labels = np.arange(counts.shape[1]) if labels is None else labels
+        self._measure = FoldMeasure(scoring, [self._codes[rows] for rows in self._tests], labels)
 
     def _scores(self, fits: list[Fit], changes: list[Change]) -> np.ndarray:
         by_fold = enumerate(zip(fits, changes, strict=True))
-        return np.mean([self._fold_scores(fold, fit, change) for fold, (fit, change) in by_fold], axis=0)
+        return self._measure(np.vstack([self._predicted(fold, fit, change) for fold, (fit, change) in by_fold]).T)
 
-    def _fold_scores(self, fold: int, fit: Fit, change: Change) -> np.ndarray:
+    def _predicted(self, fold: int, fit: Fit, change: Change) -> np.ndarray:
+        """Codes (test rows, candidates)."""
         products, n_training = self._products, self._products.counts[fold].sum()
         rows, codes = products.rows[self._tests[fold]], self._codes[self._tests[fold]]
         means = products.centres + products.offsets[fold]
@@ -118,20 +197,29 @@ class DiscriminantScorer(LinearScorer):
             directions = linalg.cho_solve((fit.factor, True), means[:, fit.columns].T, check_finite=False)
             lengths = np.einsum("ks,sk->k", means[:, fit.columns], directions)
             decisions = decisions + n_training * (inside @ directions - 0.5 * lengths)
-        return hits_after(decisions, shifts, coefficients, -0.5 * coefficients * centres, codes) / len(codes)
+        return classes_after(decisions, shifts, coefficients, -0.5 * coefficients * centres)
 
 
-class LeaveOneOutDiscriminantScorer(LeftOutScorer):
+class LeaveOneOutDiscriminantScorer(LeftOutScorer, _DiscriminantScorer):
     """Discriminants on all rows, from which each is left out in turn; made by ``DiscriminantObjective.start``."""
 
-    def __init__(self, X: np.ndarray, codes: np.ndarray) -> None:
+    def __init__(
+        self,
+        X: np.ndarray,
+        codes: np.ndarray,
+        *,
+        scoring: Any = "accuracy",
+        labels: np.ndarray | None = None,
+        **options: Any,
+    ) -> None:
         every_row = np.arange(len(X))
-        super().__init__(SubsetProducts(X, every_row, codes, [every_row], ridge=0.0, tol=DETERMINED))
+        super().__init__(X, every_row, codes, [every_row], **options)
         self._problem = (X, codes)
+        self._options = {"scoring": scoring, "labels": labels, **options}
         self._sizes = np.bincount(codes).astype(float)
         self._log_shares = np.log(self._sizes / (len(X) - 1))
-        self._codes = codes
-        warn_of_separators(self._products.squares[0], self._products.centres)
+        labels = np.arange(len(self._sizes)) if labels is None else labels
+        self._measure = FoldMeasure(scoring, list(codes[:, None]), labels)
 
     def _scores(self, fits: list[Fit], changes: list[Change]) -> np.ndarray:
         (fit,), (change,) = fits, changes
@@ -148,7 +236,7 @@ class LeaveOneOutDiscriminantScorer(LeftOutScorer):
                 distances[:, one] = np.einsum("is,is->i", gaps, gaps)
                 crossed[:, one] = np.einsum("is,is->i", gaps, deviations)
         centre_places = change.of(centres)
-        hits = left_out_discriminant_hits(
+        found = left_out_discriminant_classes(
             distances,
             crossed,
             change.of(rows) + centre_places[codes],
@@ -158,8 +246,8 @@ class LeaveOneOutDiscriminantScorer(LeftOutScorer):
             self._sizes,
             self._log_shares,
         )
-        return hits / len(codes)
+        return self._measure(found.T)
 
     def _one_by_one(self) -> DiscriminantScorer:
         X, codes = self._problem
-        return DiscriminantScorer(X, codes, list(LeaveOneOut().split(X)))
+        return DiscriminantScorer(X, codes, list(LeaveOneOut().split(X)), **self._options)

@@ -70,19 +70,17 @@ class LeftOutScorer(LinearScorer):
         """A scorer that fits without each row."""
 
     def score_added(self, candidates: np.ndarray) -> np.ndarray:
-        return self._completed(super().score_added(candidates), candidates, LinearScorer.score_added)
+        return self._completed(super().score_added(candidates), candidates, "score_added")
 
     def score_removed(self, candidates: np.ndarray) -> np.ndarray:
-        return self._completed(super().score_removed(candidates), candidates, LinearScorer.score_removed)
+        return self._completed(super().score_removed(candidates), candidates, "score_removed")
 
-    def _completed(
-        self, scores: np.ndarray, candidates: np.ndarray, score: Callable[[LinearScorer, np.ndarray], np.ndarray]
-    ) -> np.ndarray:
+    def _completed(self, scores: np.ndarray, candidates: np.ndarray, question: str) -> np.ndarray:
         unclear = np.isnan(scores)
         if unclear.any():
             one_by_one = self._one_by_one()
             one_by_one.move_to(self.subset)
-            scores[unclear] = score(one_by_one, np.asarray(candidates)[unclear])
+            scores[unclear] = getattr(one_by_one, question)(np.asarray(candidates)[unclear])
         return scores
 
 

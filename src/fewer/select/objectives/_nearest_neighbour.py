@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import LeaveOneOut
 
-from fewer._kernels._nearest import FAR, change_distances, nearest_hits, squared_errors, vote_hits
+from fewer._kernels._nearest import FAR, change_distances, nearest_hits, neighbour_classes, neighbour_means
 from fewer.select._folds import Split, fixed_splits
+from fewer.select.objectives._fold_measure import FoldMeasure
 from fewer.select.objectives._objective import Objective, SubsetScorer
 from fewer.select.objectives._target import has_classes
 from fewer.select.objectives._threads import CandidateThreads
@@ -62,7 +62,9 @@ class NearestNeighbourObjective(Objective):
     cv: Any = "loo"
     task: str = "auto"
 
-    def start(self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None) -> "NearestNeighbourScorer":
+    def start(
+        self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None, groups: Any = None
+    ) -> "NearestNeighbourScorer":
         """A scorer for these rows, with the empty subset.
 
         Parameters
@@ -75,6 +77,8 @@ class NearestNeighbourObjective(Objective):
             Threads that share the candidates.
         random_state : int, RandomState instance or None, default=None
             Shuffles the folds when ``cv`` is a number.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group stay together, where ``cv`` is a number or asks for groups.
 
         Returns
         -------
@@ -83,21 +87,24 @@ class NearestNeighbourObjective(Objective):
         """
         y = np.asarray(y)
         classes = has_classes(y, self.task)
-        splits = fixed_splits(self.cv, X, y, classifier=classes, random_state=random_state)
-        pooled = isinstance(self.cv, LeaveOneOut) or (isinstance(self.cv, str) and self.cv == "loo")
+        splits = fixed_splits(self.cv, X, y, classifier=classes, random_state=random_state, groups=groups)
         smallest = min(len(train) for train, _ in splits)
         if self.n_neighbors < 1 or smallest < self.n_neighbors:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must lie between 1 and {smallest}, the number of rows in the smallest "
                 "training part of the folds."
             )
+        scoring = "accuracy" if classes else "neg_mean_squared_error"
         return NearestNeighbourScorer(
-            np.asarray(X, dtype=float), y, splits, self.n_neighbors, classes=classes, pooled=pooled, n_jobs=n_jobs
+            np.asarray(X, dtype=float), y, splits, self.n_neighbors, classes=classes, scoring=scoring, n_jobs=n_jobs
         )
 
 
 class NearestNeighbourScorer(SubsetScorer):
-    """Distances between all rows in the current subset; made by ``NearestNeighbourObjective.start``."""
+    """Distances between all rows in the current subset; made by ``NearestNeighbourObjective.start``.
+
+    ``scales`` (folds, columns) is what each fold multiplies the columns by; None leaves them as they are.
+    """
 
     def __init__(
         self,
@@ -107,20 +114,22 @@ class NearestNeighbourScorer(SubsetScorer):
         n_neighbors: int,
         *,
         classes: bool,
-        pooled: bool,
+        scoring: Any,
+        by_distance: bool = False,
+        scales: np.ndarray | None = None,
         n_jobs: int | None,
     ) -> None:
-        self._threads = CandidateThreads(n_jobs)
+        self._threads = CandidateThreads(n_jobs, sum(len(test) for _, test in splits))
         super().__init__(self._threads.close)
-        codes = np.unique(y, return_inverse=True)[1] if classes else np.zeros(len(y), dtype=np.int64)
+        labels, codes = np.unique(y, return_inverse=True) if classes else (None, np.zeros(len(y), dtype=np.int64))
         self._original = np.argsort(codes, kind="stable")  # rows of a class stand together
-        self._columns = np.ascontiguousarray(_scaled_by_power_of_two(X)[self._original].T)
+        columns, self._scales = _scaled_by_power_of_two(X, scales)
+        self._columns = np.ascontiguousarray(columns[self._original].T)
         place = np.empty_like(self._original)
         place[self._original] = np.arange(len(y))
         self._queries = place[np.concatenate([test for _, test in splits])]
         folds = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
-        self._folds = np.zeros_like(folds) if pooled else folds
-        self._fold_sizes = np.bincount(self._folds)
+        self._scale_of = np.zeros_like(folds) if scales is None else folds
         self._high = np.full((len(self._queries), len(y)), FAR)
         query = 0
         for train, test in splits:
@@ -128,56 +137,71 @@ class NearestNeighbourScorer(SubsetScorer):
             query += len(test)
         self._low = np.zeros_like(self._high)
         self._rough = self._high.astype(np.float32)
-        self._sums_over_folds = self._kernel(codes[self._original], np.asarray(y)[self._original], n_neighbors, classes)
-        self._sign_of_score = 1.0 if classes else -1.0
+        self._measure = FoldMeasure(scoring, [(codes if classes else y)[test] for _, test in splits], labels)
+        codes, target = codes[self._original], np.asarray(y)[self._original]
+        if classes and n_neighbors == 1 and scales is None and scoring == "accuracy":
+            self._scores_of = self._nearest_scores(codes, folds)
+        else:
+            self._scores_of = self._vote_scores(codes if classes else target.astype(float), n_neighbors, by_distance)
 
-    def _kernel(
-        self, codes: np.ndarray, target: np.ndarray, n_neighbors: int, classes: bool
-    ) -> Callable[[np.ndarray, float], np.ndarray]:
-        """From candidates and the sign of their change to hits, or squared errors, in each fold."""
-        n_folds = len(self._fold_sizes)
-        queries = (self._queries, self._folds, n_folds)
-        pairs = (self._high, self._low)
-        if not classes:
-            numbers = target.astype(float)
-            return lambda candidates, sign: squared_errors(
-                *pairs, self._columns, candidates, sign, *queries, self._original, numbers, n_neighbors
-            )
-        if n_neighbors > 1:
-            n_classes = int(codes[-1]) + 1
-            return lambda candidates, sign: vote_hits(
-                *pairs, self._columns, candidates, sign, *queries, self._original, codes, n_classes, n_neighbors
-            )
+    def _nearest_scores(self, codes: np.ndarray, folds: np.ndarray) -> Callable[[np.ndarray, float], np.ndarray]:
+        """From candidates and the sign of their change to the share of rows with a neighbour of their own class."""
+        sizes = np.bincount(folds)
+        if sizes.max() == 1:  # the mean over single rows is that over all of them
+            folds, sizes = np.zeros_like(folds), np.array([len(folds)])
         own = codes[self._queries]
         blocks = (np.searchsorted(codes, own, "left"), np.searchsorted(codes, own, "right"))
         columns = (self._columns, *_rough_columns(self._columns))
-        return lambda candidates, sign: nearest_hits(
-            *pairs, self._rough, *columns, candidates, sign, *queries, *blocks, self._original
-        )
+        pairs, queries = (self._high, self._low, self._rough), (self._queries, folds, len(sizes))
+
+        def scores(candidates: np.ndarray, sign: float) -> np.ndarray:
+            hits = nearest_hits(*pairs, *columns, candidates, sign, *queries, *blocks, self._original)
+            return (hits / sizes).mean(axis=1)
+
+        return scores
+
+    def _vote_scores(
+        self, target: np.ndarray, n_neighbors: int, by_distance: bool
+    ) -> Callable[[np.ndarray, float], np.ndarray]:
+        """From candidates and the sign of their change to the score of what their neighbours say."""
+        pairs, columns = (self._high, self._low), (self._columns, self._scales, self._scale_of)
+        votes = target.dtype.kind == "i"
+        rows = (self._original, target, int(target[-1]) + 1) if votes else (self._original, target)
+        predicted: Any = neighbour_classes if votes else neighbour_means
+
+        def scores(candidates: np.ndarray, sign: float) -> np.ndarray:
+            changes = (candidates, sign, self._queries)
+            return self._measure(predicted(*pairs, *columns, *changes, *rows, n_neighbors, by_distance))
+
+        return scores
 
     def score_added(self, candidates: np.ndarray) -> np.ndarray:
-        return self._scores(candidates, 1.0)
+        return self._threads(lambda part: self._scores_of(part, 1.0), candidates)
 
     def score_removed(self, candidates: np.ndarray) -> np.ndarray:
-        return self._scores(candidates, -1.0)
+        return self._threads(lambda part: self._scores_of(part, -1.0), candidates)
 
     def add(self, column: int) -> None:
         super().add(column)
-        change_distances(self._high, self._low, self._rough, self._columns[column], self._queries, 1.0)
+        self._change(column, 1.0)
 
     def remove(self, column: int) -> None:
         super().remove(column)
-        change_distances(self._high, self._low, self._rough, self._columns[column], self._queries, -1.0)
+        self._change(column, -1.0)
 
-    def _scores(self, candidates: np.ndarray, sign: float) -> np.ndarray:
-        sums = self._threads(lambda part: self._sums_over_folds(part, sign), candidates)
-        return self._sign_of_score * (sums / self._fold_sizes).mean(axis=1)
+    def _change(self, column: int, sign: float) -> None:
+        scales = self._scales[self._scale_of, column]
+        change_distances(self._high, self._low, self._rough, self._columns[column], self._queries, scales, sign)
 
 
-def _scaled_by_power_of_two(X: np.ndarray) -> np.ndarray:
-    """X with its largest entry near 1: squares cannot overflow, and no digit changes."""
+def _scaled_by_power_of_two(X: np.ndarray, scales: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """X with its largest entry near 1, and so that of X times scales: squares cannot overflow, and no digit changes."""
     largest = np.abs(X).max(initial=0.0)
-    return np.ldexp(X, -int(np.frexp(largest)[1])) if largest > 0 else X
+    X = np.ldexp(X, -int(np.frexp(largest)[1])) if largest > 0 else X
+    if scales is None:
+        return X, np.ones((1, X.shape[1]))
+    widest = (np.ptp(X, axis=0) * scales).max(initial=0.0)
+    return X, np.ldexp(scales, -int(np.frexp(widest)[1])) if widest > 0 else scales
 
 
 def _rough_columns(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

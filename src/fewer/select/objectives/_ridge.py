@@ -7,19 +7,15 @@ the fit without it misses it by ``e / (1 - h)``, where a candidate changes e by 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 from sklearn.model_selection import LeaveOneOut
 
-from fewer._kernels._linear_candidates import (
-    hits_after,
-    left_out_hits,
-    left_out_squared_errors,
-    squared_errors_after,
-)
-from fewer.select._folds import Split, fixed_splits
+from fewer._kernels._linear_candidates import classes_after, left_out_classes, left_out_values
+from fewer.select._folds import Split, fixed_splits, leaves_one_out
+from fewer.select.objectives._fold_measure import FoldMeasure
 from fewer.select.objectives._linear_scorer import LeftOutScorer, LinearScorer, as_slice, places_in
 from fewer.select.objectives._objective import Objective, SubsetScorer
 from fewer.select.objectives._subset_products import Change, Fit, SubsetProducts, rows_by_fold
@@ -74,7 +70,9 @@ class RidgeObjective(Objective):
     cv: Any = "loo"
     task: str = "auto"
 
-    def start(self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None) -> SubsetScorer:
+    def start(
+        self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None, groups: Any = None
+    ) -> SubsetScorer:
         """A scorer for these rows, with the empty subset.
 
         Parameters
@@ -87,6 +85,8 @@ class RidgeObjective(Objective):
             Not used: the linear algebra has threads of its own.
         random_state : int, RandomState instance or None, default=None
             Shuffles the folds when ``cv`` is a number.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group stay together, where ``cv`` is a number or asks for groups.
 
         Returns
         -------
@@ -97,67 +97,93 @@ class RidgeObjective(Objective):
             raise ValueError(f"alpha={self.alpha} must not be negative; 0 is least squares.")
         X, y = np.asarray(X, dtype=float), np.asarray(y)
         classes = has_classes(y, self.task)
-        codes = np.unique(y, return_inverse=True)[1] if classes else None
-        if codes is None:
-            targets = y.astype(float)[:, None]
-        elif codes.max() == 1:
-            targets = 2.0 * codes[:, None] - 1.0
-        else:
-            targets = 2.0 * (codes[:, None] == np.arange(codes.max() + 1)) - 1.0
-        if isinstance(self.cv, LeaveOneOut) or (isinstance(self.cv, str) and self.cv == "loo"):
+        scoring = "accuracy" if classes else "neg_mean_squared_error"
+        if leaves_one_out(self.cv):
             if len(X) < 3:
                 raise ValueError(f"Leave-one-out needs at least 3 rows, and there are {len(X)}.")
-            return LeaveOneOutRidgeScorer(X, targets, codes, float(self.alpha))
-        splits = fixed_splits(self.cv, X, y, classifier=classes, random_state=random_state)
-        return RidgeScorer(X, targets, codes, splits, float(self.alpha))
+            return LeaveOneOutRidgeScorer(X, y, float(self.alpha), classes=classes, scoring=scoring)
+        splits = fixed_splits(self.cv, X, y, classifier=classes, random_state=random_state, groups=groups)
+        return RidgeScorer(X, y, splits, float(self.alpha), classes=classes, scoring=scoring)
+
+
+class RidgeTargets(NamedTuple):
+    """What is regressed on: numbers, or -1 and 1, in one column for each class if there are more than two."""
+
+    columns: np.ndarray
+    truth: np.ndarray
+    labels: np.ndarray | None
+
+
+def ridge_targets(y: np.ndarray, classes: bool) -> RidgeTargets:
+    """Targets, what predictions are compared with (codes or numbers), and the classes that codes stand for."""
+    if not classes:
+        numbers = y.astype(float)
+        return RidgeTargets(numbers[:, None], numbers, None)
+    labels, codes = np.unique(y, return_inverse=True)
+    first = 1 if len(labels) == 2 else 0
+    return RidgeTargets(2.0 * (codes[:, None] == np.arange(first, len(labels))) - 1.0, codes, labels)
 
 
 class RidgeScorer(LinearScorer):
-    """Ridge regression on the training rows of every fold; made by ``RidgeObjective.start``."""
+    """Ridge regression on the training rows of every fold; made by ``RidgeObjective.start``.
+
+    ``alpha`` is one penalty, or one for each column in each fold (folds, columns).
+    """
 
     def __init__(
-        self, X: np.ndarray, targets: np.ndarray, codes: np.ndarray | None, splits: list[Split], alpha: float
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        splits: list[Split],
+        alpha: float | np.ndarray,
+        *,
+        classes: bool,
+        scoring: Any,
     ) -> None:
         order = rows_by_fold(splits, len(X))
         training, tests = places_in(order, [train for train, _ in splits]), [test for _, test in splits]
         one_group = np.zeros(len(X), dtype=np.int64)
         super().__init__(SubsetProducts(X, order, one_group, training, ridge=alpha, tol=_DETERMINED))
         self._tests = [as_slice(rows) for rows in places_in(order, tests)]
-        self._targets = targets[order]
-        self._codes = None if codes is None else codes[order]
-        self._target_means = np.stack([self._targets[rows].mean(axis=0) for rows in training])
-        self._with_target = self._products.with_target(self._targets)
+        targets = ridge_targets(y[order], classes)
+        self._classes = classes
+        self._target_means = np.stack([targets.columns[rows].mean(axis=0) for rows in training])
+        self._with_target = self._products.with_target(targets.columns)
+        self._measure = FoldMeasure(scoring, [targets.truth[rows] for rows in self._tests], targets.labels)
 
     def _scores(self, fits: list[Fit], changes: list[Change]) -> np.ndarray:
         by_fold = enumerate(zip(fits, changes, strict=True))
-        return np.mean([self._fold_scores(fold, fit, change) for fold, (fit, change) in by_fold], axis=0)
+        return self._measure(np.vstack([self._predicted(fold, fit, change) for fold, (fit, change) in by_fold]).T)
 
-    def _fold_scores(self, fold: int, fit: Fit, change: Change) -> np.ndarray:
+    def _predicted(self, fold: int, fit: Fit, change: Change) -> np.ndarray:
+        """Codes or numbers (test rows, candidates)."""
         products, mean = self._products, self._products.offsets[fold]
-        rows, targets = products.rows[self._tests[fold]], self._targets[self._tests[fold]]
+        rows = products.rows[self._tests[fold]]
         shifts = change.of(rows) - change.of(mean)
         with_target = self._with_target[fold]
         coefficients = change.inverses[:, None] * change.of(with_target.T).T
         slopes = _solved(fit, with_target[fit.columns])
         predictions = self._target_means[fold] + (rows[:, fit.columns] - mean[:, fit.columns]) @ slopes
-        if self._codes is None:
-            return -squared_errors_after(targets[:, 0] - predictions[:, 0], shifts, coefficients[:, 0]) / len(rows)
+        if not self._classes:
+            return predictions + shifts * coefficients[:, 0]
         if predictions.shape[1] == 1:  # the second class wins above 0
             predictions, coefficients = (np.hstack([np.zeros_like(a), a]) for a in (predictions, coefficients))
-        codes = self._codes[self._tests[fold]]
-        return hits_after(predictions, shifts, coefficients, np.zeros_like(coefficients), codes) / len(rows)
+        return classes_after(predictions, shifts, coefficients, np.zeros_like(coefficients))
 
 
 class LeaveOneOutRidgeScorer(LeftOutScorer):
     """Ridge regression on all rows, from which each is left out in turn; made by ``RidgeObjective.start``."""
 
-    def __init__(self, X: np.ndarray, targets: np.ndarray, codes: np.ndarray | None, alpha: float) -> None:
+    def __init__(self, X: np.ndarray, y: np.ndarray, alpha: float, *, classes: bool, scoring: Any) -> None:
         one_group = np.zeros(len(X), dtype=np.int64)
         every_row = np.arange(len(X))
         super().__init__(SubsetProducts(X, every_row, one_group, [every_row], ridge=alpha, tol=_DETERMINED))
-        self._problem = (X, targets, codes, alpha)
-        self._targets, self._codes = targets, codes
-        self._with_target = self._products.with_target(targets)[0]
+        self._problem = (X, y, alpha)
+        self._classes, self._scoring = classes, scoring
+        targets = ridge_targets(y, classes)
+        self._targets = targets.columns
+        self._with_target = self._products.with_target(self._targets)[0]
+        self._measure = FoldMeasure(scoring, list(targets.truth[:, None]), targets.labels)
 
     def _scores(self, fits: list[Fit], changes: list[Change]) -> np.ndarray:
         (fit,), (change,) = fits, changes
@@ -169,19 +195,19 @@ class LeaveOneOutRidgeScorer(LeftOutScorer):
             residuals = residuals - inside @ _solved(fit, self._with_target[fit.columns])
             whitened = linalg.solve_triangular(fit.factor, inside.T, lower=True, check_finite=False)
             leverage_left = leverage_left - (whitened**2).sum(axis=0)
-        shifts = change.of(rows)
-        coefficients = change.inverses[:, None] * change.of(self._with_target.T).T
-        if self._codes is None:
-            sums = -left_out_squared_errors(residuals[:, 0], leverage_left, shifts, coefficients[:, 0], change.inverses)
+        shifts, inverses = change.of(rows), change.inverses
+        coefficients = inverses[:, None] * change.of(self._with_target.T).T
+        if self._classes:
+            found = left_out_classes(self._targets, residuals, leverage_left, shifts, coefficients, inverses)
         else:
-            sums = left_out_hits(
-                self._targets, residuals, leverage_left, shifts, coefficients, change.inverses, self._codes
-            )
-        return sums / n_rows
+            targets, residuals, coefficients = self._targets[:, 0], residuals[:, 0], coefficients[:, 0]
+            found = left_out_values(targets, residuals, leverage_left, shifts, coefficients, inverses)
+        return self._measure(found.T)
 
     def _one_by_one(self) -> RidgeScorer:
-        X, targets, codes, alpha = self._problem
-        return RidgeScorer(X, targets, codes, list(LeaveOneOut().split(X)), alpha)
+        X, y, alpha = self._problem
+        splits = list(LeaveOneOut().split(X))
+        return RidgeScorer(X, y, splits, alpha, classes=self._classes, scoring=self._scoring)
 
 
 def _solved(fit: Fit, products: np.ndarray) -> np.ndarray:

@@ -57,7 +57,7 @@ class SubsetProducts:
         Group of each row, from 0.
     training : list of ndarray of int
         Training rows of each fold.
-    ridge : float
+    ridge : float or ndarray of shape (n_folds, n_columns)
         Added to the square of every column.
     tol : float
         A column whose partial square is less than this part of its square is taken for determined by the others.
@@ -70,11 +70,11 @@ class SubsetProducts:
         groups: np.ndarray,
         training: Sequence[np.ndarray],
         *,
-        ridge: float,
+        ridge: float | np.ndarray,
         tol: float,
     ) -> None:
-        self._ridge, self._tol = ridge, tol
         n_groups, n_folds = int(groups.max()) + 1, len(training)
+        self._ridge, self._tol = np.broadcast_to(np.asarray(ridge, dtype=float), (n_folds, X.shape[1])), tol
         self.centres, self.rows = _centred(X, order, groups)
         self._member = np.zeros((n_folds, len(X)))
         for fold, rows in enumerate(training):
@@ -131,21 +131,21 @@ class SubsetProducts:
         if not len(columns):
             return Fit(columns, np.empty((0, 0)))
         gram = np.stack([self._products[column][fold, columns] for column in columns])
-        np.fill_diagonal(gram, self.squares[fold, columns] + self._ridge)
+        np.fill_diagonal(gram, self.squares[fold, columns] + self._ridge[fold, columns])
         kept, factor = _independent(gram, self._tol)
         return Fit(columns[kept], factor)
 
     def added(self, fold: int, fit: Fit, candidates: np.ndarray) -> Change:
         """Each candidate added by itself."""
-        squares = self.squares[fold, candidates]
+        squares, ridge = self.squares[fold, candidates], self._ridge[fold, candidates]
         if len(fit.columns):
             products = np.stack([self._products[column][fold, candidates] for column in fit.columns])
             half = linalg.solve_triangular(fit.factor, products, lower=True, check_finite=False)
             weights = linalg.solve_triangular(fit.factor, half, lower=True, trans=1, check_finite=False)
-            partial = np.maximum(squares - (half**2).sum(axis=0), 0.0) + self._ridge
+            partial = np.maximum(squares - (half**2).sum(axis=0), 0.0) + ridge
         else:
-            weights, partial = np.empty((0, len(candidates))), squares + self._ridge
-        tells = partial > self._tol * (squares + self._ridge)
+            weights, partial = np.empty((0, len(candidates))), squares + ridge
+        tells = partial > self._tol * (squares + ridge)
         return Change(fit.columns, candidates, weights, np.where(tells, 1 / np.where(tells, partial, 1.0), 0.0))
 
     def removed(self, fit: Fit, candidates: np.ndarray) -> Change:
@@ -154,6 +154,20 @@ class SubsetProducts:
         place = {int(column): at for at, column in enumerate(fit.columns)}
         at = np.array([place[int(column)] for column in candidates])
         return Change(fit.columns, None, -inverse[:, at], -1 / inverse[at, at])
+
+    def inverse_trace(self, fold: int, fit: Fit) -> float:
+        """Trace of the inverse of the correlations of the columns of the fit."""
+        if not len(fit.columns):
+            return 0.0
+        half = linalg.solve_triangular(fit.factor, np.eye(len(fit.columns)), lower=True, check_finite=False)
+        return float((half**2).sum(axis=0) @ (self.squares[fold] + self._ridge[fold])[fit.columns])
+
+    def trace_added(self, fold: int, change: Change) -> np.ndarray:
+        """What each candidate adds to this trace: nothing if it does not vary, infinity if the others determine it."""
+        squares = self.squares[fold] + self._ridge[fold]
+        own = squares[change.own] + squares[change.columns] @ change.weights**2
+        determined = np.where(squares[change.own] == 0, 0.0, np.inf)
+        return np.where(change.inverses > 0, own * change.inverses, determined)
 
     def nothing(self, fit: Fit) -> Change:
         """A change that is none."""

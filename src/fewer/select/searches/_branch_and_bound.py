@@ -13,11 +13,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from fewer._estimators import warn_caller
+from fewer._estimators import clearly_better, warn_caller
 from fewer.catalogue import method
 from fewer.select.objectives._mahalanobis import MahalanobisObjective
 from fewer.select.objectives._objective import Objective, SubsetScorer
-from fewer.select.searches._path import SearchPath, SearchStep, Walker, clearly_better, ranking_by_trials
+from fewer.select.searches._path import SearchPath, SearchStep, Walker, ranking_by_trials
 from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
 
 
@@ -117,6 +117,8 @@ class BranchAndBoundSearch(Search):
         Every subset that was better than those before it.
     n_evaluations_ : int
         How many sets were scored, those that were only passed through included.
+    fast_route_ : FastRoute
+        Whether a closed form took the place of fits (``taken``), and which, or why not (``reason``).
     n_features_to_select_ : int
         Columns kept.
     scores_ : ndarray of shape (n_features,)

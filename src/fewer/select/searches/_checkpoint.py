@@ -16,19 +16,20 @@ from typing import Any
 import joblib
 import numpy as np
 
-from fewer._estimators import write_whole
+from fewer._estimators import FastRoute, write_whole
 from fewer.select.objectives._objective import Objective, SubsetScorer
 
 _FORMAT = "fewer search checkpoint 1"
 _WORDS = {
     "table": "the table has changed",
     "target": "the target has changed",
+    "groups": "the groups have changed",
     "search": "the search, its objective or one of their parameters has changed",
 }
 _DO_NOT_MATTER = ("checkpoint", "n_jobs")
 
 
-def fingerprint(search: Any, objective: Objective, X: Any, y: Any) -> dict[str, str]:
+def fingerprint(search: Any, objective: Objective, X: Any, y: Any, groups: Any = None) -> dict[str, str]:
     """What must be the same for a search to go on."""
     parameters = {name: value for name, value in search.get_params(deep=False).items() if name not in _DO_NOT_MATTER}
     parameters["objective"] = (type(objective).__qualname__, objective.get_params(deep=False))
@@ -40,7 +41,8 @@ def fingerprint(search: Any, objective: Objective, X: Any, y: Any) -> dict[str, 
             "checkpoint= must recognise the objective in a later session, and this one cannot be pickled: "
             f"{error}. Define functions at the top of a module, or write an Objective."
         ) from error
-    return {"table": joblib.hash(X), "target": joblib.hash(y), "search": described}
+    found = {"table": joblib.hash(X), "target": joblib.hash(y), "search": described}
+    return found if groups is None else found | {"groups": joblib.hash(groups)}
 
 
 def _refuse_chance(parameters: dict[str, Any]) -> None:
@@ -65,8 +67,8 @@ class Checkpoint:
         with path.open("rb") as file:
             lines = file.read().split(b"\n")
         found = _header(lines[0], path)
-        for what, value in header["fingerprint"].items():
-            if found["fingerprint"].get(what) != value:
+        for what in _WORDS:
+            if found["fingerprint"].get(what) != header["fingerprint"].get(what):
                 raise ValueError(
                     f"checkpoint={str(path)!r} holds another search: {_WORDS[what]} since. Fit with what it was begun "
                     "with, or delete the file (or name another) to begin anew."
@@ -111,6 +113,10 @@ class RecalledScorer(SubsetScorer):
         self._checkpoint = checkpoint
         self.subset = scorer.subset
 
+    @property
+    def fast_route(self) -> FastRoute:  # type: ignore[override]
+        return self._scorer.fast_route
+
     def score_added(self, candidates: np.ndarray) -> np.ndarray:
         question = ["added", len(self.subset), len(candidates)]
         return self._checkpoint.recall(question, lambda: self._scorer.score_added(candidates))
@@ -140,9 +146,11 @@ class RecalledScorer(SubsetScorer):
         self._scorer.close()
 
 
-def opened(path: str | os.PathLike[str], search: Any, objective: Objective, X: Any, y: Any, seed: Any) -> Checkpoint:
+def opened(
+    path: str | os.PathLike[str], search: Any, objective: Objective, X: Any, y: Any, seed: Any, groups: Any = None
+) -> Checkpoint:
     """The checkpoint of this search at this path: an earlier one if there is any, or else a new one."""
-    header = {"format": _FORMAT, "fingerprint": fingerprint(search, objective, X, y), "seed": seed}
+    header = {"format": _FORMAT, "fingerprint": fingerprint(search, objective, X, y, groups), "seed": seed}
     return Checkpoint(Path(path).expanduser(), header)
 
 

@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import warn_caller
+from fewer._estimators import clearly_better, first_of_best, warn_caller
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, SubsetScorer
-from fewer.select.searches._path import SearchPath, SearchStep, Walker, clearly_better, ranking_by_trials
+from fewer.select.searches._path import SearchPath, SearchStep, Walker, ranking_by_trials
 from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
 
 # Callbacks are asked after all subsets that share their first columns, this many.
@@ -35,7 +35,7 @@ def try_all(walker: Walker, size: int, on_step: OnStep = lambda path: False) -> 
     def try_last(first: int) -> None:
         candidates = np.arange(first, path.n_columns)
         scores = walker.scores_of(candidates, scorer.score_added)
-        leader = int(np.argmax(scores))
+        leader = int(first_of_best(scores))
         score = float(scores[leader])
         path.tried[candidates] = np.fmax(path.tried[candidates], scores)
         path.tried[scorer.subset] = np.fmax(path.tried[scorer.subset], score)
@@ -112,6 +112,8 @@ class ExhaustiveSearch(Search):
         Every subset that was better than those before it of its size.
     n_evaluations_ : int
         How many subsets were scored.
+    fast_route_ : FastRoute
+        Whether a closed form took the place of fits (``taken``), and which, or why not (``reason``).
     n_features_to_select_ : int
         Columns kept.
     scores_ : ndarray of shape (n_features,)

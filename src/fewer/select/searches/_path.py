@@ -6,16 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fewer._estimators import clearly_better, first_of_best, without_rounding
 from fewer.select._ranking import places_of_order
 from fewer.select.objectives._objective import Subset, SubsetScorer
-
-# Means over folds that are equal on paper differ in their last digits, and no search should turn back for that.
-ROUNDING = 1e-12
-
-
-def clearly_better(score: float, other: float) -> bool:
-    """Whether a score is higher by more than rounding."""
-    return score > other + ROUNDING * abs(other) if np.isfinite(other) else score > other
 
 
 def reaches(score: float, enough: float | None) -> bool:
@@ -64,7 +57,7 @@ class SearchPath:
     def note(self, step: SearchStep, subset: list[int]) -> None:
         """Write a step down, and keep its subset if it is the best of its size."""
         self.history.append(step)
-        if step.size not in self.scores or step.score > self.scores[step.size]:
+        if step.size not in self.scores or clearly_better(step.score, self.scores[step.size]):
             self.scores[step.size] = step.score
             self.subsets[step.size] = tuple(sorted(subset))
 
@@ -116,7 +109,7 @@ class Walker:
         scores = self.scores_of(candidates, score)
         if main:
             self.path.tried[candidates] = scores
-        best = int(np.argmax(scores))
+        best = int(first_of_best(scores))
         return int(candidates[best]), float(scores[best])
 
     def scores_of(self, candidates: np.ndarray, score: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -182,10 +175,10 @@ def column_ranking(path: SearchPath, chosen: Subset, merit: np.ndarray) -> np.nd
     times_held = np.zeros(path.n_columns, dtype=int)
     for subset in path.subsets.values():
         times_held[list(subset)] += 1
-    return places_of_order(np.lexsort((np.arange(path.n_columns), -merit, -times_held, ~inside)))
+    return places_of_order(np.lexsort((np.arange(path.n_columns), -without_rounding(merit), -times_held, ~inside)))
 
 
 def ranking_by_trials(path: SearchPath, chosen: Subset) -> np.ndarray:
     """Places from 1: the chosen columns first, and each group in the order of J of what was tried with them."""
     inside = np.isin(np.arange(path.n_columns), chosen)
-    return places_of_order(np.lexsort((np.arange(path.n_columns), -path.tried, ~inside)))
+    return places_of_order(np.lexsort((np.arange(path.n_columns), -without_rounding(path.tried), ~inside)))

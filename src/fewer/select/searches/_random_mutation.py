@@ -10,10 +10,11 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from fewer._estimators import clearly_better
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import SubsetScorer
-from fewer.select.searches._path import SearchPath, Walker, clearly_better, reaches
+from fewer.select.searches._path import SearchPath, Walker, reaches
 from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
 
 
@@ -105,6 +106,8 @@ class RandomMutationSearch(Search):
         The start, and every change that was kept.
     n_evaluations_ : int
         How many subsets were scored.
+    fast_route_ : FastRoute
+        Whether a closed form took the place of fits (``taken``), and which, or why not (``reason``).
     n_features_to_select_ : int
         Columns kept: those of the best subset, of equals the smallest.
     scores_ : ndarray of shape (n_features,)
@@ -169,6 +172,9 @@ class RandomMutationSearch(Search):
 
     def _n_steps(self, n_columns: int) -> int:
         return 10 * n_columns if self.n_iter is None else self.n_iter
+
+    def _n_subsets(self, n_columns: int) -> int:
+        return self._n_steps(n_columns)
 
     def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:
         return random_mutation_path(

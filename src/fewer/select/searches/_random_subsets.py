@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from fewer._estimators import warn_caller
+from fewer._estimators import clearly_better, warn_caller
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import SubsetScorer
-from fewer.select.searches._path import SearchPath, SearchStep, Walker, clearly_better, ranking_by_trials, reaches
+from fewer.select.searches._path import SearchPath, SearchStep, Walker, ranking_by_trials, reaches
 from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
 
 
@@ -94,6 +94,8 @@ class RandomSubsetSearch(Search):
         Every subset that was better than those before it of its size.
     n_evaluations_ : int
         How many subsets were scored.
+    fast_route_ : FastRoute
+        Whether a closed form took the place of fits (``taken``), and which, or why not (``reason``).
     n_features_to_select_ : int
         Columns kept.
     scores_ : ndarray of shape (n_features,)
@@ -157,6 +159,9 @@ class RandomSubsetSearch(Search):
 
     def _n_steps(self, n_columns: int) -> int:
         return 77 * n_columns if self.n_iter is None else self.n_iter
+
+    def _n_subsets(self, n_columns: int) -> int:
+        return self._n_steps(n_columns)
 
     def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:
         n_iter = self._n_steps(n_columns)

@@ -4,20 +4,24 @@ A search defines how it walks (``_walk``) and which size it keeps (``_kept_size`
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 
-from fewer._estimators import fit_steps, validated, warn_caller
+from fewer._estimators import fit_steps, note_slow, validated, warn_caller
 from fewer.select._selector import Selector
 from fewer.select.objectives._as_objective import NAMED_OBJECTIVES, as_objective
-from fewer.select.objectives._objective import Objective, SubsetScorer
+from fewer.select.objectives._objective import Objective, PlainScorer, SubsetScorer
 from fewer.select.searches._checkpoint import RecalledScorer, opened
 from fewer.select.searches._path import SearchPath, column_ranking, column_scores
 
@@ -37,9 +41,12 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 class Search(CallbackSupportMixin, Selector):
     """Base of all searches."""
 
+    # Groups are for the splitter, which asks for them itself.
+    __metadata_request__fit = {"groups": UNUSED}
+
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, groups=None):
         """Search the columns.
 
         Parameters
@@ -48,6 +55,9 @@ class Search(CallbackSupportMixin, Selector):
             Training table; sparse, or with holes, if the objective takes that.
         y : array-like of shape (n_samples,), default=None
             Target, as the objective needs it.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group stay together in the folds of the objective, if ``cv`` is a number or a splitter that asks
+            for groups.
 
         Returns
         -------
@@ -65,32 +75,75 @@ class Search(CallbackSupportMixin, Selector):
             X, y = validated(self, X, y, **taken)
         self._warn_of_idle_scoring()
         self._check(objective, X.shape[1])
-        with fit_steps(self, X, y, n_steps=self._n_steps(X.shape[1])) as after_step:
+        options = {} if groups is None else self._groups_for(objective, X, groups)
+        n_steps = self._n_steps(X.shape[1])
+        with (
+            fit_steps(self, X, y, n_steps=n_steps) as after_step,
+            self._started(objective, X, y, options) as (scorer, seed),
+        ):
+
+            def attributes(path):
+                return self._attributes(path) | {"fast_route_": scorer.fast_route}
 
             def on_step(path):
                 last = path.history[-1]
                 name = f"{last.action}-{'subset' if last.column is None else 'column'}"
-                return after_step(name, lambda: self._attributes(path))
+                return after_step(name, lambda: attributes(path))
 
-            self._set(self._attributes(self._searched(objective, X, y, on_step)))
+            self._set(attributes(self._walk(scorer, X.shape[1], on_step, seed)))
         return self
 
-    def _searched(self, objective: Objective, X: Any, y: Any, on_step: OnStep) -> SearchPath:
-        """The path, on what an earlier session knows already if there is a checkpoint."""
+    @contextmanager
+    def _started(
+        self, objective: Objective, X: Any, y: Any, options: dict[str, Any]
+    ) -> Iterator[tuple[SubsetScorer, int | None]]:
+        """The scorer, on what an earlier session knows already if there is a checkpoint, and the seed of the walk."""
         seed = None
         if self._is_random():
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        if self.checkpoint is None:
-            with objective.start(X, y, n_jobs=self.n_jobs, random_state=self.random_state) as scorer:
-                return self._walk(scorer, X.shape[1], on_step, seed)
-        known = opened(self.checkpoint, self, objective, X, y, seed)
+        known = None
+        if self.checkpoint is not None:
+            known = opened(self.checkpoint, self, objective, X, y, seed, options.get("groups"))
         try:
-            scorer = objective.start(X, y, n_jobs=self.n_jobs, random_state=self.random_state)
+            scorer = objective.start(X, y, n_jobs=self.n_jobs, random_state=self.random_state, **options)
         except BaseException:
-            known.close()
+            if known is not None:
+                known.close()
             raise
-        with RecalledScorer(scorer, known) as recalled:
-            return self._walk(recalled, X.shape[1], on_step, known.seed)
+        self._note_if_slow(scorer, X.shape[1])
+        with scorer if known is None else RecalledScorer(scorer, known) as started:
+            yield started, seed if known is None else known.seed
+
+    def _groups_for(self, objective: Objective, X: Any, groups: Any) -> dict[str, Any]:
+        """The groups as an option of ``objective.start``, if it has folds to draw."""
+        groups = check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
+        check_consistent_length(X, groups)
+        if "groups" in signature(objective.start).parameters:
+            return {"groups": groups}
+        warn_caller(f"groups= is not used: {type(objective).__name__} draws no folds.")
+        return {}
+
+    def _note_if_slow(self, scorer: SubsetScorer, n_columns: int) -> None:
+        """Have it logged, after the first subset, where fits will take more than a minute."""
+        n_subsets, route = self._n_subsets(n_columns), scorer.fast_route
+        if isinstance(scorer, PlainScorer) and n_subsets is not None:
+            n_workers = effective_n_jobs(self.n_jobs)
+            what = f"{type(self).__name__} ({n_subsets:,} subsets)"
+            scorer.after_first = lambda seconds: note_slow(what, seconds * n_subsets / n_workers, route)
+
+    def get_metadata_routing(self):
+        """Which metadata ``fit`` takes: groups, where the splitter asks for them, as in GridSearchCV.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            As in scikit-learn's user guide.
+        """
+        router = MetadataRouter(owner=self)
+        cv = getattr(self._objective(), "cv", None)
+        if hasattr(cv, "split"):
+            router.add(splitter=cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router
 
     def _objective(self) -> Objective:
         return as_objective(self.objective, cv=self.cv, scoring=self.scoring)
@@ -114,6 +167,10 @@ class Search(CallbackSupportMixin, Selector):
 
     def _n_steps(self, n_columns: int) -> int | None:
         """How many steps there will be, if that is known beforehand."""
+        return None
+
+    def _n_subsets(self, n_columns: int) -> int | None:
+        """How many subsets will be scored, at least, if that is known beforehand."""
         return None
 
     def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:

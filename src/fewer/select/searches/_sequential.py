@@ -7,7 +7,7 @@ The floating searches (Pudil et al. 1994) go back after each step, as long as th
 better than the best known one of its size. With the correction of Somol et al. (1999), a step that leads to a subset
 worse than the best known one of that size goes on from the latter, and never replaces it.
 
-Of columns with equal J, the one with the lowest index is taken.
+Of columns with equal J, but for rounding, the one with the lowest index is taken.
 """
 
 from collections.abc import Callable
@@ -15,8 +15,9 @@ from typing import Literal
 
 import numpy as np
 
+from fewer._estimators import clearly_better
 from fewer.select.objectives._objective import SubsetScorer
-from fewer.select.searches._path import SearchPath, Walker, clearly_better, reaches
+from fewer.select.searches._path import SearchPath, Walker, reaches
 
 Direction = Literal["forward", "backward", "floating", "floating_backward"]
 

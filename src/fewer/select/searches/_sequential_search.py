@@ -43,9 +43,10 @@ class SequentialSearch(Search):
     Parameters
     ----------
     objective : estimator, objective or callable
-        What to maximise: the cross-validated score of an estimator, on one set of folds for the whole search; an
-        objective such as :class:`NearestNeighbourObjective`; or a function ``(X, y) -> float``, given the columns of a
-        subset.
+        What to maximise: the cross-validated score of an estimator, on one set of folds for the whole search (by a
+        closed form where the estimator has one: nearest neighbours, ridge, linear discriminant analysis, Gaussian naive
+        Bayes); an objective such as :class:`NearestNeighbourObjective`; or a function ``(X, y) -> float``, given the
+        columns of a subset.
     direction : {"forward", "backward", "floating", "floating_backward", "forward_stepwise", "backward_stepwise", \
             "plus_minus"}, default="forward"
         Where the search starts, and whether it goes back. Forward suits small subsets, backward large ones.
@@ -85,6 +86,8 @@ class SequentialSearch(Search):
         Every step: what was done, to which column, the size and J afterwards.
     n_evaluations_ : int
         How many subsets were scored.
+    fast_route_ : FastRoute
+        Whether a closed form took the place of fits (``taken``), and which, or why not (``reason``).
     n_features_to_select_ : int
         Columns kept.
     scores_ : ndarray of shape (n_features,)
@@ -111,7 +114,7 @@ class SequentialSearch(Search):
 
     Notes
     -----
-    Of columns with the same J, the one with the lowest index is taken.
+    Of columns with the same J, but for rounding, the one with the lowest index is taken.
 
     A forward search for k of p columns scores ``p + (p - 1) + ... + (p - k + 1)`` subsets; a backward one the full set,
     and ``p + (p - 1) + ... + (k + 1)`` others.
@@ -203,6 +206,12 @@ class SequentialSearch(Search):
         if self.direction not in ("forward", "backward"):
             return None
         return abs(self._goal(n_columns) - (0 if self._forward else n_columns))
+
+    def _n_subsets(self, n_columns: int) -> int:
+        goal = self._goal(n_columns)
+        if self._forward:
+            return sum(n_columns - size for size in range(goal))
+        return 1 + sum(range(goal + 1, n_columns + 1))
 
     def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:
         goal, stops = self._goal(n_columns), {"tol": self.tol, "enough": self.enough, "on_step": on_step}

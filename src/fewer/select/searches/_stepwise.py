@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fewer._estimators import clearly_better
 from fewer.select.objectives._objective import SubsetScorer
-from fewer.select.searches._path import SearchPath, Walker, clearly_better, reaches
+from fewer.select.searches._path import SearchPath, Walker, reaches
 
 
 def stepwise_path(

@@ -73,6 +73,8 @@ class SubsetSearch(Search):
         Every step.
     n_evaluations_ : int
         How many subsets were scored.
+    fast_route_ : FastRoute
+        Whether a closed form took the place of fits (``taken``), and which, or why not (``reason``).
     n_features_to_select_ : int
         Columns kept.
     scores_ : ndarray of shape (n_features,)
@@ -168,6 +170,9 @@ class SubsetSearch(Search):
 
     def _n_steps(self, n_columns: int) -> int | None:
         return self._search()._n_steps(n_columns)
+
+    def _n_subsets(self, n_columns: int) -> int | None:
+        return self._search()._n_subsets(n_columns)
 
     def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:
         return self._search()._walk(scorer, n_columns, on_step, seed)
