@@ -50,7 +50,9 @@ def evaluations(name: str, folder: Path) -> Contest:
                     if prepare_once
                     else prepared_fold(data.dataset, fold, plan)
                 )
-                found[piece.key] = scored(candidate, rows, data.dataset.y, fold, plan, seed_of(plan, piece.key))
+                seed = seed_of(plan, piece.key)
+                reducer = candidate.reducer and candidate.reducer.reducer(seed=seed)
+                found[piece.key] = scored(candidate, reducer, rows, data.dataset.y, fold, plan, seed)
             scores = read_scores(found, plan, 0.25)
             do_final(bench, scores)
             do_cautions(bench, scores)

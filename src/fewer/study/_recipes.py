@@ -109,7 +109,7 @@ LEARNERS: dict[str, Learner] = {
         Learner("ridge", "ridge", _ridge),
         Learner("svm", "SVM", _support_vectors, pairwise=True),
         Learner("svm10", "SVM (C=10)", partial(_support_vectors, C=10.0), pairwise=True),
-        Learner("extra_trees", "extra trees", _extra_trees, every=2),
+        Learner("extra_trees", "extra trees", _extra_trees, every=3),
         Learner("knn", "nearest neighbours", _neighbours, pairwise=True),
         Learner("naive_bayes", "naive Bayes", _naive_bayes, regression=False, sparse=False),
         Learner("lda", "linear discriminant", _discriminant, regression=False, sparse=False),
