@@ -75,3 +75,12 @@ def error_by_size(sizes):
 
 
 error_by_size(np.array([1, 2, 4, 6, 8, 12, 16]))
+
+# %%
+# In the place of scikit-learn's imputers
+# ---------------------------------------
+# All completers take ``missing_values`` (a number such as -999 that stands for a missing value), ``add_indicator`` and
+# ``keep_empty_features``. Where an entry is missing for a reason, the indicator is a feature of its own.
+imputer = PCAMissing(6, scale=True, missing_values=-999, add_indicator=True, random_state=0)
+filled = imputer.set_output(transform="pandas").fit_transform(table.fillna(-999))
+print(filled.filter(like="missingindicator_worst").mean().round(2))
