@@ -335,8 +335,8 @@ class _OutOfTimeError(BaseException):
 
 
 @contextmanager
-def time_limit(seconds: int) -> Iterator[None]:
-    """Ends the block with a TooSlowError after so many seconds; 0 for no limit."""
+def time_limit(seconds: float) -> Iterator[None]:
+    """Ends the block with a TooSlowError after so many processor seconds; 0 for no limit."""
     if not seconds:
         yield
         return
@@ -344,15 +344,15 @@ def time_limit(seconds: int) -> Iterator[None]:
     def out_of_time(*_: Any) -> None:
         raise _OutOfTimeError
 
-    before = signal.signal(signal.SIGALRM, out_of_time)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, out_of_time)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     except _OutOfTimeError:
         raise TooSlowError(f"longer than {seconds:,} s") from None
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def run_one(key: Key, limit: int) -> dict[str, Any]:
@@ -416,7 +416,7 @@ def main(
         str, typer.Option(help="Names or 'plain' or 'peers', with semicolons or commas between.")
     ] = "",
     jobs: Annotated[int, typer.Option(help="Processes; each works on one thread.")] = 1,
-    limit: Annotated[int, typer.Option(help="Seconds after which a run is given up; 0 for none.")] = 1800,
+    limit: Annotated[int, typer.Option(help="Processor seconds after which a run is given up; 0 for none.")] = 1800,
     results: Annotated[Path, typer.Option(help="File of the runs.")] = RESULTS,
 ) -> None:
     """Run what is not there yet, and write a line for each run."""

@@ -1,7 +1,6 @@
 """The benchmark of the presets: rows kept apart once, scores row by row, runs that are not repeated, goals."""
 
 import json
-import time
 
 import numpy as np
 import pytest
@@ -67,13 +66,13 @@ def test_a_run_is_a_line_and_is_not_run_again(tmp_path):
 def stubborn():
     while True:
         try:
-            time.sleep(5)
+            sum(range(1000))
         except Exception:
             continue
 
 
 def test_a_run_ends_at_its_limit_whatever_it_catches():
-    with pytest.raises(TooSlowError, match="longer than 1 s"), time_limit(1):
+    with pytest.raises(TooSlowError, match=r"longer than 0.1 s"), time_limit(0.1):
         stubborn()
 
 
