@@ -361,8 +361,10 @@ def run_one(key: Key, limit: int) -> dict[str, Any]:
     line: dict[str, Any] = {"table": table, "split": split, "procedure": procedure}
 
     try:
-        dataset = TABLES[table].dataset()
-        task = task_of(dataset, split)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            dataset = TABLES[table].dataset()
+            task = task_of(dataset, split)
         line |= {"kind": TABLES[table].kind, "rows": dataset.n_rows, "columns": dataset.n_columns}
         line |= {"scoring": task.scoring, "n_train": task.train.n_rows}
         begun = processor_seconds()
