@@ -331,7 +331,7 @@ def processor_seconds() -> float:
 
 
 class _OutOfTimeError(BaseException):
-    """Not an Exception, which a study would take for the failure of one of its tasks."""
+    """Not an Exception, which many procedures catch."""
 
 
 @contextmanager
@@ -340,19 +340,26 @@ def time_limit(seconds: float) -> Iterator[None]:
     if not seconds:
         yield
         return
+    over = False
 
     def out_of_time(*_: Any) -> None:
+        nonlocal over
+        over = True
         raise _OutOfTimeError
 
     before = signal.signal(signal.SIGPROF, out_of_time)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    # Again each second, because a study takes the first one for the failure of one of its tasks.
+    signal.setitimer(signal.ITIMER_PROF, seconds, min(seconds, 1.0))
     try:
         yield
-    except _OutOfTimeError:
-        raise TooSlowError(f"longer than {seconds:,} s") from None
+    except BaseException:
+        if not over:
+            raise
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+    if over:
+        raise TooSlowError(f"longer than {seconds:,} s")
 
 
 def run_one(key: Key, limit: int) -> dict[str, Any]:
