@@ -331,28 +331,35 @@ def processor_seconds() -> float:
 
 
 class _OutOfTimeError(BaseException):
-    """Not an Exception, which a study would take for the failure of one of its tasks."""
+    """Not an Exception, which many procedures catch."""
 
 
 @contextmanager
-def time_limit(seconds: int) -> Iterator[None]:
-    """Ends the block with a TooSlowError after so many seconds; 0 for no limit."""
+def time_limit(seconds: float) -> Iterator[None]:
+    """Ends the block with a TooSlowError after so many processor seconds; 0 for no limit."""
     if not seconds:
         yield
         return
+    over = False
 
     def out_of_time(*_: Any) -> None:
+        nonlocal over
+        over = True
         raise _OutOfTimeError
 
-    before = signal.signal(signal.SIGALRM, out_of_time)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, out_of_time)
+    # Again each second, because a study takes the first one for the failure of one of its tasks.
+    signal.setitimer(signal.ITIMER_PROF, seconds, min(seconds, 1.0))
     try:
         yield
-    except _OutOfTimeError:
-        raise TooSlowError(f"longer than {seconds:,} s") from None
+    except BaseException:
+        if not over:
+            raise
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+    if over:
+        raise TooSlowError(f"longer than {seconds:,} s")
 
 
 def run_one(key: Key, limit: int) -> dict[str, Any]:
@@ -361,8 +368,10 @@ def run_one(key: Key, limit: int) -> dict[str, Any]:
     line: dict[str, Any] = {"table": table, "split": split, "procedure": procedure}
 
     try:
-        dataset = TABLES[table].dataset()
-        task = task_of(dataset, split)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            dataset = TABLES[table].dataset()
+            task = task_of(dataset, split)
         line |= {"kind": TABLES[table].kind, "rows": dataset.n_rows, "columns": dataset.n_columns}
         line |= {"scoring": task.scoring, "n_train": task.train.n_rows}
         begun = processor_seconds()
@@ -416,7 +425,7 @@ def main(
         str, typer.Option(help="Names or 'plain' or 'peers', with semicolons or commas between.")
     ] = "",
     jobs: Annotated[int, typer.Option(help="Processes; each works on one thread.")] = 1,
-    limit: Annotated[int, typer.Option(help="Seconds after which a run is given up; 0 for none.")] = 1800,
+    limit: Annotated[int, typer.Option(help="Processor seconds after which a run is given up; 0 for none.")] = 1800,
     results: Annotated[Path, typer.Option(help="File of the runs.")] = RESULTS,
 ) -> None:
     """Run what is not there yet, and write a line for each run."""
