@@ -39,7 +39,7 @@ REFUSED = {
     "columns without values": ("x0,x1,y\n" + ",,a\n,,b\n" * 10, [], "No column is left to learn from"),
     "constant columns": ("x0,x1,y\n" + "1,2,a\n1,2,b\n" * 10, [], "No column is left to learn from"),
     "an open quote": ('x0,x1,y\n1,"2,a\n' + "1,2,b\n" * 10, [], "never closed"),
-    "infinite cells": (rows("ab" * 10).replace("0.370", "inf"), [], "is infinite in row"),
+    "infinite cells": (rows("ab" * 10).replace("0.370", "inf"), [], "holds inf, an infinite number, in row"),
     "as many folds as rows": (rows("ab" * 10), ["--folds", "20"], "No class of 'y' has more than 10 rows"),
     "more folds than rows": (rows("ab" * 10), ["--folds", "30"], "too few for 30 folds"),
     "sizes beyond the columns": (rows("ab" * 10), ["--sizes", "5"], "3 columns"),

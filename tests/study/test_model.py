@@ -100,7 +100,7 @@ def test_without_predictions_only_columns_come_out(mixed):
 
 def test_infinite_new_rows_are_named(mixed):
     model = fitted(mixed, ["dose", "colour_red"], "ridge")
-    with pytest.raises(StudyError, match="the column 'dose' is infinite in row 2"):
+    with pytest.raises(StudyError, match="the column 'dose' holds inf, an infinite number, in row 2"):
         apply_model(model, Dataset.from_frame(pl.DataFrame({"colour": ["red", "blue"], "dose": [1.5, np.inf]})))
 
 

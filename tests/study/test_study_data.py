@@ -128,14 +128,17 @@ def test_classes_of_less_than_three_rows_are_left_out_where_two_others_have_five
 
 def test_infinite_numbers_are_refused_by_column_and_row(frame):
     spoilt = frame.with_columns(day=pl.when(pl.int_range(pl.len()) == 7).then(-np.inf).otherwise("day"))
-    told = "the column 'day' is infinite in row 8"
+    told = "the column 'day' holds -inf, an infinite number, in row 8"
     for table in (spoilt, spoilt.select("day", "dose", "ill")):
         with pytest.raises(StudyError, match=told):
             study_data(Dataset.from_frame(table, target="ill"))
     X = spoilt.select("dose", "day").to_numpy()
     with pytest.raises(StudyError, match=told.replace("day", "x1")):
         study_data(Dataset.from_frame(sparse.csr_array(X), target=frame["ill"].to_list()))
-    with pytest.raises(StudyError, match="the target 'day' is infinite in row 8"):
+    X[7, 1] = 1e200
+    with pytest.raises(StudyError, match="'x1' holds 1e\\+200, a number too large to compute with, in row 8"):
+        study_data(Dataset.from_frame(X, target=frame["ill"].to_list()))
+    with pytest.raises(StudyError, match="the target 'day' holds -inf, an infinite number, in row 8"):
         study_data(Dataset.from_frame(spoilt, target="day"))
 
 

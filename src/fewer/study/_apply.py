@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from fewer.study._errors import StudyError
-from fewer.study._study_data import refuse_infinite
+from fewer.study._study_data import refuse_too_large
 from fewer.study._wording import listed
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True
             f"{dataset.source} lacks {len(lacking)} of the {len(model.columns)} columns that the model needs: "
             f"{listed([repr(name) for name in lacking])}."
         )
-    refuse_infinite(dataset, model.columns)
+    refuse_too_large(dataset, model.columns)
     kept = dataset.keep(list(model.columns))
     reduced = kept.to_polars(dense=True).select(list(model.columns))
     if not predict and "make" not in model.pipeline.named_steps:

@@ -21,7 +21,8 @@ _NOT_LEARNT_FROM = {
     "date": "it holds dates",
 }
 
-_CURE_OF_INFINITE = "Write a number there, or add inf and -inf to missing_values=."
+# Squares of larger numbers, and sums of these, are beyond what a computer can hold.
+_LARGEST = 1e150
 _FEWEST_OF_A_CLASS = 3
 _ENOUGH_OF_A_CLASS = 5
 
@@ -126,7 +127,7 @@ def study_data(
         raise StudyError(
             f"No column is left to learn from ({reasons}{more}). To learn from a column all the same, name it by keep=."
         )
-    refuse_infinite(table, kept)
+    refuse_too_large(table, kept)
     return StudyData(
         dataset=coded(dataset if len(kept) == dataset.n_columns else dataset.keep(kept)),
         groups=group_of,
@@ -184,50 +185,45 @@ def _check_target(dataset: "Dataset") -> None:
             )
         if counts.max() < 2:
             raise StudyError(f"Every row has a class of its own in {dataset.target!r}; is it an identifier?")
-    elif not np.isfinite(dataset.y.astype(float)).all():
-        row = int(np.flatnonzero(~np.isfinite(dataset.y.astype(float)))[0])
-        raise StudyError(
-            f"{dataset.source}: the target {dataset.target!r} is infinite in row {row + 1} (counted from 1). "
-            f"{_CURE_OF_INFINITE}"
-        )
+    elif len(large := np.flatnonzero(np.abs(dataset.y.astype(float)) > _LARGEST)):
+        raise _too_large(dataset, f"the target {dataset.target!r}", dataset.y[large[0]], int(large[0]))
     elif np.ptp(dataset.y.astype(float)) == 0:
         raise StudyError(
             f"The target {dataset.target!r} is {dataset.y[0]} in every row, so there is nothing to predict."
         )
 
 
-def refuse_infinite(dataset: "Dataset", columns: Iterable[str]) -> None:
-    """Raise for infinite numbers in these columns, by the name of the first column and its first row."""
-    rows, places = _infinite_cells(dataset)
+def refuse_too_large(dataset: "Dataset", columns: Iterable[str]) -> None:
+    """Raise for infinite and huge numbers in these columns, by the name of the first column and its first row."""
+    rows, places, values = _too_large_cells(dataset)
     if not len(places):
         return
     wanted = set(columns)
-    used = np.array([dataset.columns[place] in wanted for place in places])
-    rows, places = rows[used], places[used]
-    if not len(places):
-        return
-    first = np.lexsort((rows, places))[0]
-    n_columns = len(np.unique(places))
-    others = "" if len(rows) == 1 else f", one of {len(rows):,} infinite cells in {n_columns:,} columns"
-    raise StudyError(
-        f"{dataset.source}: the column {dataset.columns[places[first]]!r} is infinite in row {rows[first] + 1} "
-        f"(counted from 1){others}. {_CURE_OF_INFINITE}"
-    )
+    used = np.flatnonzero([dataset.columns[place] in wanted for place in places])
+    if len(used):
+        first = used[np.lexsort((rows[used], places[used]))[0]]
+        raise _too_large(dataset, f"the column {dataset.columns[places[first]]!r}", values[first], int(rows[first]))
 
 
-def _infinite_cells(dataset: "Dataset") -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the infinite cells."""
+def _too_large_cells(dataset: "Dataset") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and values of the infinite and huge cells."""
     X: Any = dataset.X
     if dataset.is_sparse:
         stored = X.tocoo()
-        infinite = np.isinf(stored.data)
-        return stored.row[infinite], stored.col[infinite]
-    floats = np.arange(dataset.n_columns)
+        large = np.abs(stored.data) > _LARGEST
+        return stored.row[large], stored.col[large], stored.data[large]
+    numbers = np.arange(dataset.n_columns)
     if not isinstance(X, np.ndarray):
-        floats = np.array([place for place, dtype in enumerate(X.dtypes) if dtype.is_float()], dtype=int)
-        X = X[:, floats.tolist()].to_numpy() if len(floats) else np.empty((dataset.n_rows, 0))
-    rows, own = np.nonzero(np.isinf(X))
-    return rows, floats[own]
+        numbers = np.array([place for place, dtype in enumerate(X.dtypes) if dtype.is_float()], dtype=int)
+        X = X[:, numbers.tolist()].to_numpy() if len(numbers) else np.empty((dataset.n_rows, 0))
+    rows, own = np.nonzero(np.abs(X) > _LARGEST) if X.dtype.kind == "f" else np.zeros((2, 0), dtype=int)
+    return rows, numbers[own], X[rows, own]
+
+
+def _too_large(dataset: "Dataset", where: str, value: float, row: int) -> StudyError:
+    kind = "an infinite number" if np.isinf(value) else "a number too large to compute with"
+    cure = f"Write another number there, or count it as missing: add {value:g} to missing_values=."
+    return StudyError(f"{dataset.source}: {where} holds {value:g}, {kind}, in row {row + 1} (counted from 1). {cure}")
 
 
 def _column(dataset: "Dataset", name: str, role: str) -> np.ndarray:
