@@ -264,7 +264,7 @@ def test_threads_change_nothing_but_rounding():
     for with_std in (False, True):
         one = RidgePathClassifierCV(4, with_std=with_std, tol=1e-9).fit(X, y)
         two = RidgePathClassifierCV(4, with_std=with_std, tol=1e-9, n_jobs=2).fit(X, y)
-        np.testing.assert_allclose(one.scores_, two.scores_, rtol=1e-5)
+        np.testing.assert_allclose(one.scores_, two.scores_, rtol=1e-3)
         np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-7)
 
 
