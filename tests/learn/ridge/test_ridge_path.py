@@ -303,6 +303,22 @@ def test_a_constant_table_gives_the_shares_of_the_classes():
     np.testing.assert_allclose(model.predict_proba(np.full((1, 3), 7.1)), [[0.25, 0.75]], atol=1e-6)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_pass_that_serves_six_sets_is_the_two_products(fit_intercept):
+    X, y = counts()
+    rng = np.random.default_rng(0)
+    weights = rng.random((len(y), 6))
+    table = prepared_table(X, weights[:, 0] / weights[:, 0].sum(), fit_intercept=fit_intercept)
+    loss = LogLoss(y)
+    coefs = rng.normal(size=(table.size, 6, 1))
+    terms = loss.terms(table.forward(coefs), weights)
+    image, products = table.curved(loss, terms, coefs)
+    np.testing.assert_allclose(image, table.forward(coefs), atol=1e-10)
+    np.testing.assert_allclose(products, table.backward(loss.curved(terms, image)), atol=1e-8)
+    dense = prepared_table(X.toarray(), weights[:, 0] / weights[:, 0].sum(), fit_intercept=fit_intercept)
+    assert dense.unit == pytest.approx(table.unit)
+
+
 @pytest.mark.parametrize(("loss", "n_classes"), [(LogLoss, 2), (SoftmaxLoss, 4)])
 def test_slopes_and_curvatures_are_derivatives(loss, n_classes):
     rng = np.random.default_rng(0)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from fewer.learn.ridge._losses import Terms
 from fewer.learn.ridge._tables import Table
@@ -139,24 +140,47 @@ def _newton_step(
     step, change, decrease = np.zeros_like(gradient), np.zeros_like(terms.slopes), np.zeros(gradient.shape[1])
     product = first = _inner(residual, direction)
     for _ in range(_MAX_CG):
-        image = table.forward(direction)
-        bent = table.backward(loss.curved(terms, image))
-        bent += damping * direction
-        bend = _inner(direction, bent)
+        image, bent = table.curved(loss, terms, direction)
+        bend = _damped(bent, damping, direction)
         length = np.divide(product, bend, out=np.zeros_like(product), where=bend > 0)
         decrease += 0.5 * length * product
         image *= length[:, None]
         change += image
-        bent *= length[:, None]
-        residual -= bent
-        step += np.multiply(direction, length[:, None], out=bent)
-        solved = np.divide(residual, diagonal, out=bent)
-        before, product = product, _inner(residual, solved)
+        before, product = product, _advanced(step, residual, direction, bent, diagonal, length)
         if (product <= forcing**2 * first).all():
             break
-        direction *= np.divide(product, before, out=np.zeros_like(product), where=before > 0)[:, None]
-        direction += solved
+        ratio = np.divide(product, before, out=np.zeros_like(product), where=before > 0)
+        direction *= ratio[:, None]
+        direction += bent
     return step, change, decrease
+
+
+@njit(cache=True, nogil=True)
+def _damped(bent, damping, direction):
+    """Adds the penalty's part to the curvature along a direction; returns their inner products, one for each set."""
+    n_coefs, n_sets, n_outputs = bent.shape
+    products = np.zeros(n_sets)
+    for m in range(n_coefs):
+        for s in range(n_sets):
+            for o in range(n_outputs):
+                bent[m, s, o] += damping[m, 0, 0] * direction[m, s, o]
+                products[s] += bent[m, s, o] * direction[m, s, o]
+    return products
+
+
+@njit(cache=True, nogil=True)
+def _advanced(step, residual, direction, bent, diagonal, length):
+    """One step of conjugate gradients in place; ``bent`` becomes the preconditioned residual; gives its product."""
+    n_coefs, n_sets, n_outputs = bent.shape
+    products = np.zeros(n_sets)
+    for m in range(n_coefs):
+        for s in range(n_sets):
+            for o in range(n_outputs):
+                step[m, s, o] += length[s] * direction[m, s, o]
+                residual[m, s, o] -= length[s] * bent[m, s, o]
+                bent[m, s, o] = residual[m, s, o] / diagonal[m, s, o]
+                products[s] += residual[m, s, o] * bent[m, s, o]
+    return products
 
 
 def _stepped(loss, weights, damping, at, by) -> tuple[np.ndarray, np.ndarray, Terms, np.ndarray]:
