@@ -3,8 +3,9 @@
 Both get the same Cs, scikit-learn's own ten over eight decades, and the same folds, and choose by the log loss. Every
 solver of scikit-learn stops by a gradient on a scale of its own, and with its default tolerance it stops far above the
 minimum where the penalty is weak. Before the clock starts, each solver gets the loosest tolerance of a ladder with
-which the paths of all folds come within ``GAP`` of their minima, at every C; ours has its default, and is held to the
-same. What is compared is the objective of the final model over the minimum at the C that it chose: 1, within ``GAP``.
+which the paths of all folds come within ``GAP`` of their minima, at every C. Ours has its default tolerance; a test
+holds its paths to the same gap, on a smaller table. What is compared here is the objective of the final model over the
+minimum at the C that it chose: 1, within ``GAP``. The minima are those of our solver with a tight tolerance.
 
 The cases "as called" time all with their default tolerances instead.
 """
@@ -107,11 +108,17 @@ def objective(X: Any, y: np.ndarray, C: float, coef: np.ndarray, intercept: np.n
 @cache
 def minima(problem: str, fold: int | None) -> np.ndarray:
     """The lowest objective on the rows that a fold learns from, or on all rows, at every C."""
-    from fewer.learn import RidgePathClassifierCV
+    from fewer.learn.ridge._losses import LogLoss, SoftmaxLoss
+    from fewer.learn.ridge._newton import ridge_path
+    from fewer.learn.ridge._tables import prepared_table
 
     X, y = training_rows(problem, fold)
-    models = [RidgePathClassifierCV([C], cv=2, tol=1e-10, max_iter=1000).fit(X, y) for C in CS]
-    return np.array([objective(X, y, C, m.coef_, m.intercept_) for C, m in zip(CS, models, strict=True)])
+    weights = np.full((len(y), 1), 1 / len(y))
+    table = prepared_table(X, weights[:, 0], fit_intercept=True)
+    loss = (LogLoss if y.max() == 1 else SoftmaxLoss)(y)
+    path = ridge_path(table, loss, weights, 1 / (CS * len(y) * table.unit), tol=1e-9, max_iter=1000)
+    # The mean loss is on the scale of C n.
+    return np.array([point.objectives[0] for point in path]) * CS * len(y)
 
 
 def training_rows(problem: str, fold: int | None) -> tuple[Any, np.ndarray]:

@@ -206,9 +206,12 @@ class RidgePathClassifierCV(LinearClassifierMixin, ClassifierMixin, RidgePathCV)
 
     def _losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
         codes = np.searchsorted(self.classes_, y)
-        decisions = predictions[:, 0] if len(self.classes_) == 2 else predictions @ self._basis.T
-        shares = probabilities(decisions)[np.arange(len(y)), codes]
-        return -np.log(np.maximum(shares, np.finfo(float).eps))  # as scikit-learn's log_loss does
+        if len(self.classes_) == 2:
+            losses = np.logaddexp(0, np.where(codes == 1, -predictions[:, 0], predictions[:, 0]))
+        else:
+            decisions = predictions @ self._basis.T
+            losses = np.logaddexp.reduce(decisions, axis=1) - decisions[np.arange(len(y)), codes]
+        return np.minimum(losses, -np.log(np.finfo(float).eps))  # as scikit-learn's log_loss
 
     def _set_model(self, coef: np.ndarray, intercept: np.ndarray, dtype) -> None:
         if len(self.classes_) > 2:

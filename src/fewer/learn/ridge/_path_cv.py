@@ -36,7 +36,7 @@ from fewer.learn.sparse._l1_path_cv import chosen_point
 # In units of the total variance of the columns.
 _STRONGEST = 10.0
 # The tolerance of the model that is kept, in the precision of the table, and its Newton steps at most.
-_FINAL_TOL, _FINAL_STEPS = {"float64": 1e-17, "float32": 1e-7}, 20
+_FINAL_TOL, _FINAL_STEPS = {"float64": 1e-14, "float32": 1e-7}, 20
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "eps": [Interval(Real, 0, 1, closed="neither")],

@@ -33,8 +33,11 @@ def left_out_path(
     inner = table.rows[:, : table.size - table.fit_intercept].astype(np.float64, copy=False)
     mean, level = (weights @ inner, weights @ y) if table.fit_intercept else (np.zeros(inner.shape[1]), 0.0)
     weighted = root * (inner - mean)
-    values, axes = linalg.eigh(weighted.T @ weighted, check_finite=False)
-    along = weighted @ axes
+    if np.ptp(weights) == 0:  # the table is on its principal axes
+        values, axes, along = (weighted**2).sum(axis=0), np.eye(weighted.shape[1]), weighted
+    else:
+        values, axes = linalg.eigh(weighted.T @ weighted, check_finite=False)
+        along = weighted @ axes
     moments = along.T @ (root[:, 0] * (y - level))
     for penalty in penalties:
         shrunk = 1 / (np.maximum(values, 0.0) + penalty)
