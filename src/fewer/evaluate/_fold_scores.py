@@ -98,7 +98,7 @@ def score_sizes(
     sizes: Iterable[int] | None = None,
     scoring: Any = None,
     share_work: bool = True,
-    n_folds: int = 1,
+    n_folds: int = 0,
 ) -> FoldScores:
     """Select on some rows, learn on them with every number of columns, and score on others.
 
@@ -118,7 +118,7 @@ def score_sizes(
         A score of scikit-learn, higher is better; None for the estimator's own.
     share_work : bool, default=True
         Let sizes share their work where the estimator allows it; the result is the same.
-    n_folds : int, default=1
+    n_folds : int, default=0
         How many folds like this one there will be, for the warning that is logged where fits take more than a minute.
 
     Returns
@@ -193,7 +193,7 @@ def size_scores(
     scoring: Any,
     *,
     share_work: bool = True,
-    n_folds: int = 1,
+    n_folds: int = 0,
 ) -> tuple[np.ndarray, FastRoute]:
     """Score of the learner for every size, by shared work where that is possible, and whether it was."""
     from sklearn.base import is_classifier

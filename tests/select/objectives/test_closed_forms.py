@@ -109,7 +109,19 @@ def test_collinear_columns_are_left_to_fits():
     for cv in (KFold(3), LeaveOneOut()):
         fast, plain = both_ways(LinearDiscriminantAnalysis(), X[:14], y[:14], cv=cv, direction="backward")
         assert_same(fast, plain)
-        assert "subsets were fitted: their columns are collinear" in fast.fast_route_.reason
+        assert "subsets were fitted, for collinear or constant columns or class means" in fast.fast_route_.reason
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_directions_that_scikit_learn_drops_are_left_to_fits(direction):
+    # One column gives a class away, by a million standard deviations: beside it, all other directions are dropped.
+    X, y, _ = table()
+    given_away = (y == "low") + 1e-6 * np.random.default_rng(1).normal(size=N_ROWS)
+    fast, plain = both_ways(
+        LinearDiscriminantAnalysis(), np.column_stack([X[:, :3], given_away]), y, cv=3, direction=direction
+    )
+    assert_same(fast, plain)
+    assert "subsets were fitted" in fast.fast_route_.reason
 
 
 @pytest.mark.filterwarnings("ignore:Variables are collinear", "ignore:divide by zero", "ignore:invalid value")

@@ -133,7 +133,8 @@ class ClosedFormScorer(SubsetScorer):
         """The closed form, and how many subsets had to be fitted all the same."""
         taken, reason = self._scorer.fast_route
         if self._n_fitted:
-            reason += f"; {self._n_fitted:,} of {self._n_scored:,} subsets were fitted: their columns are collinear"
+            fitted = f"{self._n_fitted:,} of {self._n_scored:,} subsets were fitted"
+            reason += f"; {fitted}, for collinear or constant columns or class means"
         return FastRoute(taken, reason)
 
     def score_added(self, candidates: np.ndarray) -> np.ndarray:

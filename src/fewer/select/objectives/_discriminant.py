@@ -97,7 +97,8 @@ class _DiscriminantScorer(LinearScorer):
     """What discriminants on folds, and with each row left out, share.
 
     A column that does not vary within classes changes nothing. With ``strict``, sets of others that are collinear
-    there, or nearly so, have no score: what scikit-learn does with them depends on its tolerance for singular values.
+    there, or nearly so, have no score, nor have those whose class means lie on a line, or in a plane, but for little:
+    what scikit-learn does with them depends on its tolerance for singular values.
     """
 
     def __init__(
@@ -111,9 +112,9 @@ class _DiscriminantScorer(LinearScorer):
         strict: bool = False,
     ) -> None:
         super().__init__(SubsetProducts(X, order, codes[order], training, ridge=0.0, tol=tol**2))
-        self._codes = codes[order]
+        self._codes, self._tol, self._strict = codes[order], tol, strict
         # The smallest eigenvalue of correlations is at least one over the trace of their inverse.
-        self._largest_trace = 0.25 / tol**2 if strict else np.inf
+        self._largest_trace = 0.25 / tol**2
 
     @property
     def squares_within(self) -> np.ndarray:
@@ -127,13 +128,28 @@ class _DiscriminantScorer(LinearScorer):
 
     def score_added(self, candidates: np.ndarray) -> np.ndarray:
         scores = super().score_added(candidates)
-        return scores if np.isinf(self._largest_trace) else np.where(self._sound_with(candidates), scores, np.nan)
+        if not self._strict:
+            return scores
+        sound = np.ones(len(candidates), dtype=bool)
+        for fold, (fit, trace) in enumerate(zip(self._products.fits(self.subset), self._traces(), strict=True)):
+            change = self._products.added(fold, fit, candidates)
+            sound &= trace + self._products.trace_added(fold, change) < self._largest_trace
+            sound &= self._spans(fold, fit, change, len(fit.columns) + (change.inverses > 0))
+        return np.where(sound, scores, np.nan)
 
     def score_removed(self, candidates: np.ndarray) -> np.ndarray:
+        if not self._strict:
+            return super().score_removed(candidates)
         # With a column less, the smallest eigenvalue does not fall.
-        if not np.isinf(self._largest_trace) and not self._sound():
+        if not max(self._traces()) < self._largest_trace:
             return np.full(len(candidates), np.nan)
-        return super().score_removed(candidates)
+        sound = np.ones(len(candidates), dtype=bool)
+        for fold, fit in enumerate(self._products.fits(self.subset)):
+            varies, size = np.isin(candidates, fit.columns), np.array(len(fit.columns))
+            sound[~varies] &= self._spans(fold, fit, self._products.nothing(fit), size)
+            if varies.any():
+                sound[varies] &= self._spans(fold, fit, self._products.removed(fit, candidates[varies]), size - 1)
+        return np.where(sound, super().score_removed(candidates), np.nan)
 
     def _traces(self) -> list[float]:
         """Trace of the inverse correlations of the subset, in each fold; infinite where a column is determined."""
@@ -143,15 +159,22 @@ class _DiscriminantScorer(LinearScorer):
             for fold, fit in enumerate(self._products.fits(self.subset))
         ]
 
-    def _sound(self) -> bool:
-        return max(self._traces()) < self._largest_trace
-
-    def _sound_with(self, candidates: np.ndarray) -> np.ndarray:
-        sound = np.ones(len(candidates), dtype=bool)
-        for fold, (fit, trace) in enumerate(zip(self._products.fits(self.subset), self._traces(), strict=True)):
-            more = self._products.trace_added(fold, self._products.added(fold, fit, candidates))
-            sound &= trace + more < self._largest_trace
-        return sound
+    def _spans(self, fold: int, fit: Fit, change: Change, sizes: np.ndarray) -> np.ndarray:
+        """Whether the class means after each change differ clearly in as many directions as there can be."""
+        counts = self._products.counts[fold]
+        present = counts > 0
+        most = np.broadcast_to(np.minimum(sizes, present.sum() - 1), change.inverses.shape)
+        if present.sum() < 3 or (most < 2).all():
+            return np.ones(len(most), dtype=bool)
+        shares = counts[present] / counts.sum()
+        means = (self._products.centres + self._products.offsets[fold])[present]
+        means = np.sqrt(shares)[:, None] * (means - shares @ means)
+        whitened = linalg.solve_triangular(fit.factor, means[:, fit.columns].T, lower=True, check_finite=False)
+        moved = change.of(means).T
+        products = moved[:, :, None] * moved[:, None, :] * change.inverses[:, None, None] + whitened.T @ whitened
+        squares = np.linalg.eigvalsh(products)[:, ::-1]
+        last = np.take_along_axis(squares, np.maximum(most, 1)[:, None] - 1, axis=1)[:, 0]
+        return (most < 2) | (last > 4 * self._tol**2 * squares[:, 0])
 
 
 class DiscriminantScorer(_DiscriminantScorer):
