@@ -61,9 +61,9 @@ def unit_page() -> str:
         "",
         "The contract tests try every estimator on a table times 1e-12, 1e-6, 1e6 and 1e12, and with columns that lie "
         "1e6 standard deviations from zero. Predictions, rankings and new columns (up to the unit and up to constants) "
-        "must be the same to 1e-6, unless the card of the method says why not. Where a fit comes to nothing for the "
-        "unit of the columns, a warning says so. For the methods in the second table, have `StandardScaler` as the "
-        "step before in a pipeline, unless the columns have one unit and parameters suit it.",
+        "must be the same to 1e-6, and to 1e-5 far from zero, unless the card of the method says why not. Where a fit "
+        "comes to nothing for the unit of the columns, a warning says so. For the methods in the second table, have "
+        "`StandardScaler` as the step before in a pipeline, unless the columns have one unit and parameters suit it.",
         "",
         "All columns are multiplied by one number here: whether columns are weighed against each other by their own "
         "units is another question, which `scale` and `with_std` are about where a method has them.",

@@ -155,7 +155,7 @@ def test_machines_that_are_not_done_say_so(monkeypatch, blocks):
     with pytest.warns(ConvergenceWarning, match=r"break the conditions of the optimum by"):
         OVRLinearSVMCommittee().fit(X, y)
     X, y = blocks
-    monkeypatch.setattr("fewer.learn._ovr_committee._MOST_STEPS", 10)
+    monkeypatch.setattr("fewer._kernels._hinge_dual._MOST_STEPS", 10)
     with pytest.warns(ConvergenceWarning, match=r"by [\d.e+]+ .* after 10 steps"):
         OVRLinearSVMCommittee().fit(X, y)
 

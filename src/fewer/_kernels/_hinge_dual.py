@@ -36,7 +36,7 @@ class Effort(NamedTuple):
 
 def effort_for(squares, cost):
     """How to train machines on rows with these squared distances from their mean."""
-    mean, largest = float(np.mean(squares)), float(np.max(squares))
+    mean, largest = max(float(np.mean(squares)), 0.0), float(np.max(squares))
     cures = f"bring the columns to one scale (StandardScaler), or take a C of about {1 / mean if mean else 1:.1g}"
     where = f"C={cost:g} with rows that are {np.sqrt(mean):.2g} from their mean"
     if 0 < cost * mean * len(squares) < _SMALLEST_COST:

@@ -75,7 +75,7 @@ def descended(
         slopes = _slopes(entries, state, incoherence)
         directions = _evened(slopes, state.S)
         promised = sum(float(np.sum(a * b)) for a, b in zip(slopes, directions, strict=True))
-        norms.append(float(np.sqrt(sum(float(np.sum(slope**2)) for slope in slopes))))
+        norms.append(_norm(slopes))
         found, step = _searched(entries, state, directions, promised, step, incoherence)
         if found is None:
             converged = True
@@ -86,8 +86,14 @@ def descended(
         state = found
         objectives.append(state.objective)
         stopped = on_step(state)
-    norms.append(float(np.sqrt(sum(float(np.sum(slope**2)) for slope in _slopes(entries, state, incoherence)))))
+    norms.append(_norm(_slopes(entries, state, incoherence)))
     return Descent(state, objectives, norms, converged, stopped and not converged)
+
+
+def _norm(slopes: tuple[np.ndarray, ...]) -> float:
+    """Root of the sum of squares, which go with the fourth power of the table's unit and may overflow by themselves."""
+    size = max(float(np.abs(slope).max(initial=0)) for slope in slopes) or 1.0
+    return size * float(np.sqrt(sum(float(np.sum((slope / size) ** 2)) for slope in slopes)))
 
 
 def _at(entries: Any, U: np.ndarray, V: np.ndarray, near: np.ndarray | None, incoherence: Incoherence) -> Subspaces:

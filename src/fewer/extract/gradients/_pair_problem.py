@@ -180,7 +180,10 @@ class PairProblem:
         matrix = np.block([[(u.T * given) @ u, both.T], [both, gradients]])
         values = np.append(spectrum.values[leading], np.full(rank, spectrum.values[leading[0]]))
         penalties = np.append(np.full(len(leading), self.penalties[0]), self.penalties[1:])
-        inverse = linalg.inv(np.diag(penalties) + matrix * values, check_finite=False)
+        system = np.diag(penalties) + matrix * values
+        # Values and slopes have different units, which shall not make the system look singular.
+        units = np.sqrt(np.outer(system.diagonal(), system.diagonal()))
+        inverse = linalg.inv(system / units, check_finite=False) / units
         places = (
             np.append(leading, np.full(rank, leading[0])),
             np.append(np.zeros(len(leading), dtype=int), np.arange(1, rank + 1)),
