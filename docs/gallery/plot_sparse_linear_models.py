@@ -13,6 +13,8 @@ judged on the same rows: put the model into :func:`~fewer.evaluate.selection_cur
 
 # %%
 # The price decides how many. From the strongest to the weakest, in one path, each fit started from the last:
+import warnings
+
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
@@ -38,6 +40,26 @@ for column in model.support_:
 # numbers).
 chosen = L1PathClassifierCV(eps=1e-3).fit(X, data.target)
 chosen.plot()
+
+# %%
+# Offsets and units. With an intercept, an offset of the columns changes nothing, however large: columns far from zero
+# are centred for the solver, and sparse columns stay sparse. :class:`~fewer.learn.L1PathClassifierCV` does not depend
+# on the unit of the table either, because its penalties follow the table. A fixed ``C`` or ``alpha`` does: in a unit
+# that makes the numbers small, all coefficients are zero, and a warning names the unit. Columns share one price, so
+# scale them to comparable sizes first.
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    L1LinearClassifier(C=0.1).fit(1e-6 * X, data.target)
+print(caught[-1].message)
+moved = L1PathClassifierCV(eps=1e-3).fit(1e-6 * X + 1, data.target)
+print(abs(moved.predict_proba(1e-6 * X + 1) - chosen.predict_proba(X)).max())
+
+# %%
+# Classes of unequal size get equal weight by ``class_weight="balanced"``, rows that belong together stay in one fold by
+# ``groups`` in ``fit``, and ``l1_ratio`` below 1 (the elastic net) keeps columns together that are alike.
+balanced = L1PathClassifierCV(eps=1e-3, class_weight="balanced", l1_ratio=0.5, scoring="balanced_accuracy")
+balanced.fit(X, data.target)
+print(f"{len(balanced.support_)} columns, {len(chosen.support_)} without squares in the price")
 
 # %%
 # Which columns enter first is a ranking, :class:`~fewer.select.SparsePathSelector`; which come back when the model sees

@@ -7,7 +7,7 @@ from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.linear_model import ElasticNet, ElasticNetCV, LogisticRegression, lasso_path
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import GroupKFold, KFold, cross_validate
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, cross_validate
 from sklearn.preprocessing import scale
 
 from fewer.learn import (
@@ -185,18 +185,27 @@ def test_classes_have_weights_on_a_path(cancer):
     assert by_class.intercept_[0] < plain.intercept_[0]  # the rarer class gets more of the room
 
 
-@pytest.mark.parametrize("cv", [3, GroupKFold(3)])
-def test_groups_are_never_parted_by_a_fold(cv):
-    # Rows of a group are copies: only folds that part groups would find anything to learn.
+def test_groups_are_never_parted_by_a_fold():
+    # Rows of a group are copies: folds that part groups find something to learn in noise.
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(20), 4)
     X, y = rng.normal(size=(20, 60))[groups], rng.normal(size=20)[groups]
     parted = L1PathRegressorCV(n_points=8, cv=KFold(3, shuffle=True, random_state=0)).fit(X, y)
-    kept = L1PathRegressorCV(n_points=8, cv=cv).fit(X, y, groups=groups)
+    kept = L1PathRegressorCV(n_points=8, cv=3).fit(X, y, groups=groups)
     assert parted.scores_.mean(axis=0).max() > 0.5 * -y.var()
     assert kept.scores_.mean(axis=0).max() < 0.8 * -y.var()
-    classes = L1PathClassifierCV(n_points=8, cv=cv, scoring="accuracy").fit(X, y > np.median(y), groups=groups)
-    assert classes.scores_.mean(axis=0).max() < 0.75
+
+
+@pytest.mark.parametrize(
+    ("model", "splitter"), [(L1PathRegressorCV, GroupKFold), (L1PathClassifierCV, StratifiedGroupKFold)]
+)
+def test_groups_go_to_the_splitter_and_a_number_becomes_one_that_takes_them(model, splitter):
+    rng = np.random.default_rng(0)
+    X, y, groups = rng.normal(size=(60, 5)), rng.integers(0, 2, 60), rng.integers(0, 12, 60)
+    folds = list(splitter(3).split(X, y, groups))
+    expected = model(n_points=5, cv=folds).fit(X, y).scores_
+    for cv in (3, splitter(3)):
+        np.testing.assert_array_equal(model(n_points=5, cv=cv).fit(X, y, groups=groups).scores_, expected)
 
 
 def test_groups_and_weights_of_scores_come_by_metadata_routing(cancer):
@@ -205,7 +214,7 @@ def test_groups_and_weights_of_scores_come_by_metadata_routing(cancer):
     groups, weights = np.arange(120) % 10, np.where(y == 1, 5.0, 0.0)
     with config_context(enable_metadata_routing=True):
         weighted = make_scorer(accuracy_score).set_score_request(sample_weight=True)
-        model = L1PathClassifierCV(n_points=4, cv=GroupKFold(2), scoring=weighted).set_fit_request(sample_weight=False)
+        model = L1PathClassifierCV(n_points=4, cv=GroupKFold(2), scoring=weighted)
         model.fit(X, y, groups=groups, sample_weight=weights + 1e-9)
         # Scores count class 1 alone, which the empty model predicts.
         assert model.scores_[:, 0] == pytest.approx(1.0)
@@ -213,7 +222,7 @@ def test_groups_and_weights_of_scores_come_by_metadata_routing(cancer):
             L1PathClassifierCV(n_points=4, cv=GroupKFold(2)), X, y, cv=GroupKFold(2), params={"groups": groups}
         )
         assert (inside["test_score"] > 0.8).all()
-    with pytest.raises(TypeError, match="price"):
+    with pytest.raises(ValueError, match="price"):
         L1PathClassifierCV().fit(X, y, price=groups)
 
 

@@ -120,8 +120,17 @@ class PathPoints(NamedTuple):
     last_slopes: np.ndarray
 
 
-def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | None = None) -> PathPoints:
-    """Models at increasing weights, in units of the problem's own; each is where the next starts."""
+def path_of(
+    problem: L1Problem,
+    Cs: np.ndarray,
+    tol: float,
+    max_features: int | None = None,
+    last_tol: float | None = None,
+) -> PathPoints:
+    """Models at increasing weights, in units of the problem's own; each is where the next starts.
+
+    The last may have a tolerance of its own.
+    """
     standing = Standing(problem.scaled(Cs[0]), problem.null_start)
     w = standing.w
     slopes = Cs[0] * problem.null_gradient
@@ -136,11 +145,12 @@ def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | 
         strong = np.flatnonzero((np.abs(slopes) * max(2 * before / C - 1, 0.0) >= problem.penalties) | (w != 0.0))
         problem.add_ridge(slopes, w)
         before = C
+        aim = last_tol if last_tol is not None and Cs[-1] == C else tol
         likely = Candidates(standing, slopes[strong], strong)
-        likely.rounds(0.5 * tol, kept)
+        likely.rounds(0.5 * aim, kept)
         everything = Candidates(standing, slopes)
         everything.look()
-        everything.rounds(tol, kept)
+        everything.rounds(aim, kept)
         places.append(np.flatnonzero(w))
         values.append(w[places[-1]])
         objectives.append(standing.objective)
@@ -152,8 +162,8 @@ def path_of(problem: L1Problem, Cs: np.ndarray, tol: float, max_features: int | 
     n_columns = problem.X.shape[1]
     constants = rows[:, [n_columns]].toarray().ravel() if problem.fit_intercept else np.zeros(len(places))
     coefs, intercepts = problem.units.originals(rows[:, :n_columns], constants)
-    objectives = problem.units.objective * np.array(objectives)
-    return PathPoints(sparse.csr_array(coefs), intercepts, objectives, np.array(ends), np.abs(slopes))
+    values_there = problem.units.objective * np.array(objectives)
+    return PathPoints(sparse.csr_array(coefs), intercepts, values_there, np.array(ends), np.abs(slopes))
 
 
 def warn_of_violations(violations: np.ndarray, tol: float) -> None:

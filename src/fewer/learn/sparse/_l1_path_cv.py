@@ -46,6 +46,10 @@ _SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+# Of the tolerance, for the model that is kept: it should not depend on the way that led to it.
+_LAST = 1e-3
+
+
 def chosen_point(scores: np.ndarray, rule: str) -> tuple[int, int]:
     """The point to take and the best point, from scores of folds (rows) at penalties that get weaker to the right.
 
@@ -91,11 +95,12 @@ class _L1PathCV(BaseEstimator):
             )
         )
 
-    def _folds(self, X, y, groups, params, stratify: bool):
+    def _folds(self, X, y, sample_weight, groups, params, stratify: bool):
         """Rows to learn from and to score on, and what goes to the scorer; with groups, a number never parts one."""
-        known = {name: value for name, value in (params | {"groups": groups}).items() if value is not None}
         if _routing_enabled():
-            routed = process_routing(self, "fit", **known) if known else None
+            given = params | {"groups": groups, "sample_weight": sample_weight}
+            given = {name: value for name, value in given.items() if value is not None}
+            routed = process_routing(self, "fit", **given) if given else None
             to_split, to_score = (routed.splitter.split, routed.scorer.score) if routed else ({}, {})
         else:
             _raise_for_params(params, self, "fit")
@@ -123,7 +128,7 @@ class _L1PathCV(BaseEstimator):
         problems = problems_on(slice(None))
         grids = [weight_grid(problem, self.n_points, self.eps) for problem in problems]
         grid = np.geomspace(min(grid[0] for grid in grids), max(grid[-1] for grid in grids), self.n_points)
-        folds, to_score = self._folds(X, y, groups, params, stratify)
+        folds, to_score = self._folds(X, y, sample_weight, groups, params, stratify)
         if stratify:
             _refuse_folds_without_a_class(folds, y, sample_weight, type(self).__name__)
 
@@ -136,7 +141,7 @@ class _L1PathCV(BaseEstimator):
         scores, violations = zip(*with_threads(delayed(fold_scores)(*fold) for fold in folds), strict=True)
         self.scores_ = np.array(scores)
         chosen, best = chosen_point(self.scores_, self.rule)
-        coefs, intercepts, last = self._models(problems, grid[: chosen + 1])
+        coefs, intercepts, last = self._models(problems, grid[: chosen + 1], _LAST * self.tol)
         warn_of_violations(np.concatenate([*violations, last]), self.tol)
         self.n_nonzero_ = np.count_nonzero(coefs.any(axis=1), axis=1)
         return grid, chosen, best, coefs[-1], intercepts[-1]
@@ -144,9 +149,12 @@ class _L1PathCV(BaseEstimator):
     def _weights_of(self, y, sample_weight) -> np.ndarray | None:
         return sample_weight
 
-    def _models(self, problems: list[L1Problem], grid: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _models(
+        self, problems: list[L1Problem], grid: np.ndarray, last_tol: float | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Coefficients (points, targets, columns), constants (points, targets), and how far each is from optimal."""
-        paths, dtype = [path_of(problem, grid, self.tol) for problem in problems], problems[0].X.dtype
+        paths = [path_of(problem, grid, self.tol, last_tol=last_tol) for problem in problems]
+        dtype = problems[0].X.dtype
         coefs = np.stack([path.coefs.toarray() for path in paths], axis=1).astype(dtype, copy=False)
         intercepts = np.stack([path.intercepts for path in paths], axis=1).astype(dtype, copy=False)
         return coefs, intercepts, np.concatenate([path.violations for path in paths])
@@ -186,7 +194,7 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
     fit_intercept : bool, default=True
         Whether to add a constant, which is not penalised.
     tol : float, default=1e-3
-        As in :func:`~fewer.learn.l1_path`.
+        As in :func:`~fewer.learn.l1_path`; the chosen model is fit to a thousandth of it.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the fits, as in scikit-learn; "balanced" counts the rows that a fold learns from.
     n_jobs : int or None, default=None
@@ -434,7 +442,7 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
     fit_intercept : bool, default=True
         Whether to add a constant, which is not penalised.
     tol : float, default=1e-3
-        As in :func:`~fewer.learn.l1_path`.
+        As in :func:`~fewer.learn.l1_path`; the chosen model is fit to a thousandth of it.
     n_jobs : int or None, default=None
         Folds at the same time, in threads.
 

@@ -153,4 +153,4 @@ def _sparse_shifted(X: sparse.csc_array, named: np.ndarray, centres: np.ndarray)
     starts = np.zeros(X.shape[1] + 1, dtype=np.int32)
     starts[named + 1] = n_rows
     offsets = np.repeat(centres[named], n_rows), np.tile(np.arange(n_rows, dtype=np.int32), named.size)
-    return with_fast_columns(X - type(X)((*offsets, np.cumsum(starts, dtype=X.indptr.dtype)), shape=X.shape))
+    return with_fast_columns(X - type(X)((*offsets, np.cumsum(starts, dtype=np.int64)), shape=X.shape))
