@@ -139,12 +139,13 @@ def test_what_cannot_take_a_sparse_table_is_not_tried_on_one():
     assert {candidate.learner.name for candidate in plan.candidates} == {
         "simplest",
         "ridge",
+        "logistic",
         "svm",
         "svm10",
         "extra_trees",
         "knn",
     }
-    with pytest.raises(StudyError, match="'lda' cannot take a sparse table; take ridge, svm, svm10, extra_trees, knn"):
+    with pytest.raises(StudyError, match="'lda' cannot take a sparse table; take ridge, logistic, svm, svm10, extra"):
         make_plan(sparse, learners=["lda"])
     for dense_only in ("relieff", "ShadowRelevanceSelector"):
         with pytest.raises(
@@ -270,11 +271,12 @@ def test_presets_try_more_and_more_and_what_suits_the_target():
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        ({"classify": True}, ["ridge", "svm", "svm10", "extra_trees", "naive_bayes", "knn"]),
-        ({"classify": False}, ["ridge", "svm", "svm10", "extra_trees", "knn"]),
-        ({"classify": True, "sparse": True}, ["ridge", "svm", "svm10", "extra_trees", "knn"]),
-        ({"classify": True, "n_rows": 30_000}, ["ridge", "extra_trees", "boosting", "naive_bayes"]),
+        ({"classify": True}, ["ridge", "logistic", "svm", "svm10", "extra_trees", "naive_bayes", "knn"]),
+        ({"classify": True, "scoring": "neg_log_loss"}, ["logistic", "extra_trees", "naive_bayes", "knn"]),
+        ({"classify": False, "scoring": "r2"}, ["ridge", "svm", "svm10", "extra_trees", "knn"]),
+        ({"classify": True, "sparse": True}, ["ridge", "logistic", "svm", "svm10", "extra_trees", "knn"]),
+        ({"classify": True, "n_rows": 30_000}, ["ridge", "logistic", "extra_trees", "boosting", "naive_bayes"]),
     ],
 )
 def test_the_learners_of_a_preset_suit_target_and_table(kind, expected):
-    assert _learners("thorough", **{"sparse": False, "n_rows": 100} | kind) == expected
+    assert _learners("thorough", **{"sparse": False, "n_rows": 100, "scoring": "accuracy"} | kind) == expected

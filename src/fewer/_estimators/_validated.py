@@ -19,7 +19,7 @@ def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) 
         _refuse_text_target(y, who)
     with _columns_named(X, who):
         try:
-            checked = validate_data(estimator, X, y, **options)
+            checked = validate_data(estimator, narrow_indices(X), y, **options)
         except ValueError as error:
             if str(error).startswith("Input contains NaN"):  # of y: for X the message names it
                 refuse_missing_labels(np.asarray(y), who)
@@ -35,7 +35,7 @@ def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) 
 def checked_array(X: Any, who: str, **options: Any) -> Any:
     """What ``sklearn.utils.check_array`` gives, for functions; what it refuses is told with the names of columns."""
     with _columns_named(X, who):
-        return narrow_indices(check_array(X, input_name="X", **options))
+        return narrow_indices(check_array(narrow_indices(X), input_name="X", **options))
 
 
 def narrow_indices(X: Any) -> Any:
@@ -46,7 +46,7 @@ def narrow_indices(X: Any) -> Any:
     >>> narrow_indices(wide).indices.dtype
     dtype('int32')
     """
-    if getattr(X, "format", None) not in ("csr", "csc") or X.indices.dtype == X.indptr.dtype == np.int32:
+    if not sparse.issparse(X) or X.format not in ("csr", "csc") or X.indices.dtype == X.indptr.dtype == np.int32:
         return X
     if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         return X

@@ -66,7 +66,9 @@ def study(
     learners: Annotated[
         list[str] | None,
         typer.Option(
-            "--learners", metavar="A,B", help="ridge, svm, svm10, extra_trees, boosting, forest, knn, naive_bayes, lda."
+            "--learners",
+            metavar="A,B",
+            help="ridge, logistic, svm, svm10, extra_trees, boosting, forest, knn, naive_bayes, lda.",
         ),
     ] = None,
     sizes: Annotated[

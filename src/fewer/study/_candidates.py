@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from fewer.study._errors import StudyError
-from fewer.study._recipes import LEARNERS, Recipe
+from fewer.study._recipes import LEARNERS, Recipe, can_be_scored
 
 Preset = Literal["quick", "standard", "thorough"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
@@ -130,11 +130,11 @@ def _reducers(preset: Preset, *, classify: bool, sparse: bool, many_rows: bool) 
     ]
 
 
-def _learners(preset: Preset, *, classify: bool, sparse: bool, n_rows: int) -> list[str]:
+def _learners(preset: Preset, *, classify: bool, sparse: bool, n_rows: int, scoring: str) -> list[str]:
     names = {
-        "quick": ["ridge", "svm", "svm10", "extra_trees"],
-        "standard": ["ridge", "svm", "svm10", "extra_trees", "boosting"],
-        "thorough": ["ridge", "svm", "svm10", "extra_trees", "boosting", "naive_bayes", "knn"],
+        "quick": ["ridge", "logistic", "svm", "svm10", "extra_trees"],
+        "standard": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting"],
+        "thorough": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting", "naive_bayes", "knn"],
     }[preset]
     return [
         name
@@ -143,6 +143,7 @@ def _learners(preset: Preset, *, classify: bool, sparse: bool, n_rows: int) -> l
         and (LEARNERS[name].sparse or not sparse)
         and not (LEARNERS[name].pairwise and n_rows > _MANY_FOR_PAIRS)
         and not (name == "boosting" and n_rows < _ENOUGH_FOR_BOOSTING)
+        and can_be_scored(LEARNERS[name].build(classify, 0), scoring)
     ]
 
 
@@ -153,6 +154,7 @@ def candidates_for(
     n_rows: int = 0,
     sparse: bool = False,
     counts: bool = False,
+    scoring: str = "accuracy",
     preset: Preset = "standard",
     methods: Iterable[str] | None = None,
     learners: Iterable[str] | None = None,
@@ -172,6 +174,8 @@ def candidates_for(
         Whether the table is sparse: what cannot take it is left out of the presets.
     counts : bool, default=False
         Whether it has no negative numbers, so that methods for counts can be asked for.
+    scoring : str, default="accuracy"
+        Score of scikit-learn: presets leave out learners without the probabilities that it asks for.
     preset : {"quick", "standard", "thorough"}, default="standard"
         A sensible set.
     methods : iterable of str, default=None
@@ -189,7 +193,7 @@ def candidates_for(
     if preset not in PRESETS:
         raise StudyError(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
     chosen = (
-        _learners(preset, classify=classify, sparse=sparse, n_rows=n_rows)
+        _learners(preset, classify=classify, sparse=sparse, n_rows=n_rows, scoring=scoring)
         if learners is None
         else list(dict.fromkeys(learners))
     )
@@ -209,9 +213,18 @@ def candidates_for(
         Candidate(f"{label}, {LEARNERS[name].says}", reducer, Recipe(name), _sizes(reducer, name, n_columns, wanted))
         for label, reducer in reducers
         for name in chosen
-        if learners is not None or methods is not None or name not in _TREES or label in _OF_TREES
+        if learners is not None or _go_together(label, name, alone="ridge" not in chosen)
     ]
     return (simplest, *everything, *reduced)
+
+
+def _go_together(reducer: str, learner: str, *, alone: bool) -> bool:
+    """Whether a preset tries the learner behind this reducer.
+
+    Trees learn from rankings by trees best. Logistic regression does about what ridge does, and takes longer at many
+    sizes: it is there for all columns, and where it is the only linear learner.
+    """
+    return (learner not in _TREES or reducer in _OF_TREES) and (learner != "logistic" or alone)
 
 
 def _sizes(reducer: Recipe, learner: str, n_columns: int, wanted: tuple[int, ...] | None) -> tuple[int, ...]:

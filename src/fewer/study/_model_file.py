@@ -79,17 +79,21 @@ def pipeline_from(content: bytes, path: Path) -> Any:
 
 
 def _is_own_type(name: str) -> bool:
-    """Whether a type, by its dotted name, is one of our estimators that impute missing values or make new columns."""
+    """Whether a type, by its dotted name, is one of our estimators: imputers, makers of columns, learners."""
     from fewer.catalogue import CatalogueError, find
 
-    if not name.startswith(("fewer.complete.", "fewer.extract.")):
+    if not name.startswith(("fewer.complete.", "fewer.extract.", "fewer.learn.")):
         return False
     try:
         card = find(name.rpartition(".")[2])
     except CatalogueError:
         return False
     own = card.implementation
-    return card.room in ("complete", "extract") and card.is_estimator and name == f"{own.__module__}.{own.__qualname__}"
+    return (
+        card.room in ("complete", "extract", "learn")
+        and card.is_estimator
+        and name == f"{own.__module__}.{own.__qualname__}"
+    )
 
 
 def _check_pipeline(pipeline: Any) -> None:

@@ -263,12 +263,14 @@ def make_plan(
         Nothing has been run.
     """
     imputer = imputer_named(impute, sparse=data.dataset.is_sparse)
+    scoring = _default_scoring(data) if scoring is None else _checked_scoring(scoring, data)
     candidates = candidates_for(
         classify=data.is_classification,
         n_columns=data.dataset.n_columns,
         n_rows=data.dataset.n_rows,
         sparse=data.dataset.is_sparse,
         counts=data.holds_counts and not (imputer.from_others and data.dataset.has_missing),
+        scoring=scoring,
         preset=preset,
         methods=methods,
         learners=learners,
@@ -285,7 +287,7 @@ def make_plan(
         splitting=_splitting(data),
         n_folds=folds if n_folds is None else n_folds,
         n_repeats=repeats if n_repeats is None else n_repeats,
-        scoring=_default_scoring(data) if scoring is None else _checked_scoring(scoring, data),
+        scoring=scoring,
         candidates=candidates,
         n_permutations=permutations if n_permutations is None else n_permutations,
         confidence=confidence,

@@ -29,6 +29,12 @@ def _ridge(classify: bool, classes: int) -> Any:
     return RidgeClassifierCV(_ALPHAS, class_weight=_weight(classes)) if classify else RidgeCV(_ALPHAS)
 
 
+def _logistic(classify: bool, classes: int) -> Any:
+    from fewer.learn import RidgePathClassifierCV
+
+    return RidgePathClassifierCV(class_weight=_weight(classes))
+
+
 def _naive_bayes(classify: bool, classes: int) -> Any:
     from sklearn.naive_bayes import GaussianNB
 
@@ -107,6 +113,7 @@ LEARNERS: dict[str, Learner] = {
     learner.name: learner
     for learner in (
         Learner("ridge", "ridge", _ridge),
+        Learner("logistic", "logistic regression", _logistic, regression=False),
         Learner("svm", "SVM", _support_vectors, pairwise=True),
         Learner("svm10", "SVM (C=10)", partial(_support_vectors, C=10.0), pairwise=True),
         Learner("extra_trees", "extra trees", _extra_trees, every=3),
@@ -118,6 +125,14 @@ LEARNERS: dict[str, Learner] = {
         Learner("simplest", "most frequent class, or mean", _simplest),
     )
 }
+
+
+def can_be_scored(learner: Any, scoring: str) -> bool:
+    """Whether the learner gives what the score asks for: predictions, decision values or probabilities."""
+    from sklearn.metrics import get_scorer
+
+    asked = getattr(get_scorer(scoring), "_response_method", "predict")
+    return any(hasattr(learner, name) for name in ((asked,) if isinstance(asked, str) else asked))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from fewer.evaluate import Fold, cross_index, randomize, score_sizes
 from fewer.study._candidates import size_path
 from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
-from fewer.study._recipes import BALANCED_SCORES, Recipe
+from fewer.study._recipes import BALANCED_SCORES, Recipe, can_be_scored
 from fewer.study._study_data import StudyData
 from fewer.study._work import Bench, Null, NullWork, at_common_sizes, prepared_fold, seed_of, study_folds
 
@@ -62,23 +62,25 @@ def _fold_table(dataset: "Dataset", y: np.ndarray, fold: Fold, plan: Plan, null:
     selector = Recipe("SelectTop", {"score_func": score_func}).reducer(seed=plan.seed).fit(rows.X_train, y[fold.train])
     sizes = size_path(rows.X_train.shape[1], _MOST_COLUMNS)
     found = []
-    for learner in _learners(plan, null, sparse=dataset.is_sparse, y=y):
+    for learner in _learners(plan, null, sparse=dataset.is_sparse, y=y, n_train=len(fold.train)):
         halves = rows.X_train, y[fold.train], rows.X_test, y[fold.test]
         scored = score_sizes(FrozenEstimator(selector), learner, *halves, sizes=sizes, scoring=plan.scoring)
         found.append({"sizes": scored.sizes, "scores": scored.scores})
     return found
 
 
-def _learners(plan: Plan, null: Null, *, sparse: bool, y: np.ndarray) -> list[Any]:
+def _learners(plan: Plan, null: Null, *, sparse: bool, y: np.ndarray, n_train: int) -> list[Any]:
     """Ridge with a fixed penalty, nearest neighbours, and naive Bayes, which looks at one column at a time."""
     from sklearn.linear_model import Ridge, RidgeClassifier
 
     classes = len(np.unique(y)) if plan.classify and plan.scoring in BALANCED_SCORES else 0
-    names = ["knn"]
-    if plan.classify and not sparse and null == "labels":
-        names.append("naive_bayes")
-    ridge = RidgeClassifier(class_weight="balanced" if classes else None) if plan.classify else Ridge()
-    return [ridge, *(Recipe(name).learner(classify=plan.classify, classes=classes, seed=plan.seed) for name in names)]
+    knn = Recipe("knn", {"n_neighbors": min(5, n_train)}).learner(classify=plan.classify, seed=plan.seed)
+    if not plan.classify:
+        return [Ridge(), knn]
+    learners = [RidgeClassifier(class_weight="balanced" if classes else None), knn]
+    if not sparse and null == "labels":
+        learners.append(Recipe("naive_bayes").learner(classify=True, classes=classes, seed=plan.seed))
+    return [learner for learner in learners if can_be_scored(learner, plan.scoring)]
 
 
 def tested_rows(data: StudyData, plan: Plan) -> StudyData:

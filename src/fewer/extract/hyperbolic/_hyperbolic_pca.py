@@ -261,7 +261,7 @@ class HyperbolicPCA(Extractor):
             X = normalize(X)
         self._set_gamma(X)
         if self.kernel == "linear":  # only differences of rows count, and they have more digits about the mean
-            (X,) = about_mean(X)
+            X = about_mean(X)[0].astype(X.dtype, copy=False)
         primal = self.kernel == "linear" and X.shape[1] <= X.shape[0]
         space = FeatureSpace(X, None) if primal else feature_space(self._kernel_between(X, X).astype(float))
         rows = space.rows

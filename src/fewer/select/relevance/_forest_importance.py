@@ -12,8 +12,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -172,6 +174,7 @@ class ForestImportanceSelector(Selector):
             The fitted selector.
         """
         X, y = self._validated(X, y)
+        X = _in_unit_range(X)
         self.n_features_to_select_ = self._number_to_keep(X.shape[1])
         forest, target = self._forest_and_target(y)
 
@@ -199,3 +202,14 @@ class ForestImportanceSelector(Selector):
             return ExtraTreesRegressor(**options), numbers(y, "ForestImportanceSelector")
         encoded_classes(y, "ForestImportanceSelector")
         return ExtraTreesClassifier(class_weight=self.class_weight, **options), y
+
+
+def _in_unit_range(X: Any) -> Any:
+    """The columns between 0 and 1, or scaled by their largest entry if sparse: scikit-learn's trees hold single precision.
+
+    They take values closer than 1e-7 for equal, so a column in tiny units would count as constant.
+    """
+    if sparse.issparse(X):
+        return MaxAbsScaler().fit_transform(X)
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (X - low) / np.where(high > low, high - low, 1)
