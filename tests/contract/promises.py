@@ -275,18 +275,6 @@ FAR = 2.0**20
 """About 1e6. Powers of 2 round nothing, so that a table in another unit holds the very same numbers."""
 
 
-# Their solvers neither centre columns nor stop by a relative gap yet, and take minutes for columns far from zero: take
-# this out once they do.
-NOT_YET = {
-    "L1LinearClassifier",
-    "L1LinearRegressor",
-    "L1PathClassifierCV",
-    "L1PathRegressorCV",
-    "SparsePathSelector",
-    "StabilitySelection",
-}
-
-
 def in_other_units(X):
     return {f"times {factor:.0e}": factor * X for factor in (FAR**-2, 1 / FAR, FAR, FAR**2)}
 
@@ -343,8 +331,6 @@ def differs(first, second):
 
 @promise("its result does not depend on units, unless its card says why")
 def has_no_unit(card, estimator):
-    if card.name in NOT_YET:
-        return
     X, y = example_table(card, estimator)
     expected = outputs(example_fit(card, estimator), X)
     if get_tags(estimator).input_tags.allow_nan:  # without missing values a completer changes nothing

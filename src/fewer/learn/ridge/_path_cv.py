@@ -29,9 +29,9 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import _check_sample_weight
 
 from fewer._estimators import fit_steps, warn_caller
+from fewer.learn._path_choice import chosen_point
 from fewer.learn.ridge._newton import Point, ridge_path
 from fewer.learn.ridge._tables import Table, prepared_table
-from fewer.learn.sparse._l1_path_cv import chosen_point
 
 # In units of the total variance of the columns.
 _STRONGEST = 10.0

@@ -28,6 +28,7 @@ from sklearn.utils.metaestimators import available_if
 
 from fewer._estimators import encoded_classes, validated
 from fewer.catalogue import method
+from fewer.learn._path_choice import chosen_point
 from fewer.learn.sparse._l1_linear import ACCEPTED, L1LinearClassifier, L1LinearRegressor, row_weights
 from fewer.learn.sparse._l1_path import path_of, warn_of_violations, weight_grid
 from fewer.learn.sparse._prepared import prepared
@@ -48,26 +49,6 @@ _SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 
 # Of the tolerance, for the model that is kept: it should not depend on the way that led to it.
 _LAST = 1e-3
-
-
-def chosen_point(scores: np.ndarray, rule: str) -> tuple[int, int]:
-    """The point to take and the best point, from scores of folds (rows) at penalties that get weaker to the right.
-
-    "one_se" takes the first point whose mean is within one standard error of the best mean.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scores = np.array([[0.5, 0.70, 0.74], [0.5, 0.80, 0.80], [0.5, 0.60, 0.62]])
-    >>> chosen_point(scores, "one_se"), chosen_point(scores, "best")
-    ((1, 2), (2, 2))
-    """
-    means = scores.mean(axis=0)
-    best = int(np.argmax(means))
-    if rule == "best" or len(scores) < 2:
-        return best, best
-    error = scores[:, best].std(ddof=1) / np.sqrt(len(scores))
-    return int(np.argmax(means >= means[best] - error)), best
 
 
 class _L1PathCV(BaseEstimator):

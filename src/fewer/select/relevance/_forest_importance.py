@@ -205,9 +205,9 @@ class ForestImportanceSelector(Selector):
 
 
 def _in_unit_range(X: Any) -> Any:
-    """The columns between 0 and 1, or scaled by their largest entry if sparse: scikit-learn's trees hold single precision.
+    """The columns between 0 and 1, or, if sparse, scaled by their largest entry.
 
-    They take values closer than 1e-7 for equal, so a column in tiny units would count as constant.
+    scikit-learn's trees take values closer than 1e-7 for equal: a column in tiny units would count as constant.
     """
     if sparse.issparse(X):
         return MaxAbsScaler().fit_transform(X)
