@@ -40,7 +40,6 @@ def check(shares, means, n_tables=N_TABLES):
     assert min(shares["A", 0.8], shares["B", 0.8]) < 0.97, shares
 
 
-@pytest.mark.slow
 def test_intervals_cover_zero_on_pure_noise():
     found = covered(SelectKBest(), GaussianNB(), n_rows=50, n_columns=10, n_repeats=1, n_tables=80)
     check(*found, n_tables=80)

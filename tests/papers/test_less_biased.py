@@ -109,7 +109,6 @@ def check_breast_cancer(inner, n_repeats, figure):
 
 
 @pytest.mark.claim("less-biased", 4)
-@pytest.mark.slow
 def test_bias_on_breast_cancer(figure):
     check_breast_cancer("loo", 12, figure)
 
@@ -165,7 +164,6 @@ def check_waveform(n_repeats, figure):
 
 
 @pytest.mark.claim("less-biased", 6)
-@pytest.mark.slow
 def test_bias_on_waveforms(figure):
     check_waveform(10, figure)
 

@@ -131,7 +131,6 @@ def test_selection_inside_of_the_folds_finds_nothing_in_noise(figure):
 
 
 @pytest.mark.claim("mgs-committee", 6)
-@pytest.mark.slow
 def test_the_minimum_of_the_curve_is_optimistic_on_a_few_training_sets(figure):
     optimism = []
     for seed in range(4):

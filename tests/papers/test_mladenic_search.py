@@ -26,7 +26,6 @@ LEARNERS = {
 
 
 @pytest.mark.claim("mladenic-text-fs", 5)
-@pytest.mark.slow
 def test_focus_finds_the_two_bits_of_a_parity_and_greedy_entropy_does_not(figure):
     found, sizes = 0, []
     for seed in range(20):

@@ -87,7 +87,6 @@ def topic_scores(names, n_words, seeds=(0, 1)):
 
 
 @pytest.mark.claim("mladenic-text-fs", 3)
-@pytest.mark.slow
 def test_on_a_rare_topic_the_odds_ratio_recalls_what_information_gain_misses(figure):
     found = topic_scores(["odds_ratio", "info_gain", "random"], 100)
     figure("; ".join(f"{name} F2 {f2:.2f} ({p:.2f}, {r:.2f})" for name, (f2, p, r) in found.items()))

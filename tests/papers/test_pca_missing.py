@@ -62,6 +62,12 @@ def test_probabilistic_pca_of_a_complete_table_has_its_closed_form(figure):
     figure(f"noise variance {model.noise_variance_:.6f} for {eigenvalues[3:].mean():.6f}, angle {angle:.1e}")
 
 
+def test_variational_bayes_beats_least_squares_where_rows_are_many():
+    bayes, squares = (mean_errors(SMALL_30, [0], method=name)[0] for name in ("vb", "ls-imputation"))
+    assert bayes <= 1.15
+    assert bayes < squares
+
+
 @pytest.mark.claim("pca-missing", 2)
 @pytest.mark.slow
 def test_the_methods_rank_as_in_the_paper_where_rows_are_many(figure):

@@ -103,7 +103,6 @@ def check_easy_set(X, y, figure, **options):
 
 
 @pytest.mark.claim("permutation-tests", 2)
-@pytest.mark.slow
 def test_iris_has_classes_but_no_use_for_interactions(figure):
     check_easy_set(*load_iris(return_X_y=True), figure, cv=3, n_permutations=19, n_repeats=2)
 
@@ -119,6 +118,14 @@ def correlated_gaussians(rho, seed):
     rng = np.random.default_rng(seed)
     noise = rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], size=200)
     return noise + np.repeat([[1.0, 0.0], [-1.0, 0.0]], 100, axis=0), np.repeat([1, -1], 100)
+
+
+def test_strong_correlation_is_used_by_neighbours_but_not_by_naive_bayes():
+    X, y = correlated_gaussians(0.8, seed=0)
+    options = {"null": "features_within_class", "n_permutations": 19, "cv": 4, "random_state": 0}
+    p_values = [permutation_test(CLASSIFIERS[name], X, y, **options).p_value for name in ("1-NN", "naive Bayes")]
+    assert p_values[0] == pytest.approx(1 / 20)
+    assert p_values[1] > 0.3
 
 
 @pytest.mark.claim("permutation-tests", 3)
@@ -163,6 +170,10 @@ def null_rejection_rates(n_sets, n_permutations=99):
         tested = permutation_test(NeighbourOfOthers(), X, y, null="features_within_class", random_state=seed, **options)
         rejections[1] += tested.decision()
     return rejections / n_sets
+
+
+def test_both_tests_hold_their_level_on_a_few_sets():
+    assert null_rejection_rates(6, n_permutations=19).max() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 6)
 
 
 @pytest.mark.claim("permutation-tests", 4)
@@ -247,14 +258,18 @@ def balance_scale():
     return X, np.sign(X[:, 0] * X[:, 1] - X[:, 2] * X[:, 3]).astype(int)
 
 
-def check_balance(figure, **options):
+def check_balance(figure, classifiers=CLASSIFIERS, **options):
     X, y = balance_scale()
     said = []
-    for name, classifier in CLASSIFIERS.items():
+    for name, classifier in classifiers.items():
         tested = permutation_test(classifier, X, y, null="features_within_class", random_state=0, **options)
         assert tested.p_value == pytest.approx(1 / (tested.n_permutations + 1))
         said.append(f"{name} {tested.observed.mean():.2f} / {tested.null_mean:.2f}")
     figure("observed / null error: " + ", ".join(said))
+
+
+def test_balance_needs_its_columns_together_for_naive_bayes(figure):
+    check_balance(figure, {"naive Bayes": GaussianNB()}, cv=4, n_permutations=19, n_repeats=1)
 
 
 @pytest.mark.claim("permutation-tests", 8)

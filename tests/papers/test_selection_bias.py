@@ -126,6 +126,13 @@ def test_the_best_of_a_grid_looks_good_on_pure_noise_and_is_not(figure):
     figure(f"best of the grid {flat:.2f}, nested {nested:.2f}")
 
 
+def test_the_best_of_four_is_optimistic_on_pure_noise():
+    flat, nested = flat_and_nested_error(0, {"C": [0.1, 1000.0], "gamma": [0.01, 1.0]})
+    assert flat < nested
+    # Of 60 rows that toss a coin.
+    assert abs(nested - 0.5) < 3 * np.sqrt(0.25 / 60)
+
+
 @pytest.mark.claim("selection-bias", 5)
 @pytest.mark.slow
 def test_the_best_of_a_small_grid_is_optimistic_on_pure_noise(figure):
@@ -184,6 +191,15 @@ def test_a_criterion_of_less_variance_chooses_steadier_and_better(figure):
     )
     assert (np.diff(spread, axis=0) < 0).all()
     assert (np.diff(errors) < 0).all()
+
+
+def test_a_criterion_of_eight_splits_varies_less_than_that_of_one():
+    X, y = training_set(0)
+    criteria = [RepeatedSplitCriterion(8, stratify=False, random_state=seed) for seed in range(20)]
+    surfaces = [each.surface(KernelRidgeClassifierLOO(), X, y, {"reg": [1.0], "gamma": [1.0]}) for each in criteria]
+    one, eight = (np.std([surface.first(n).mean for surface in surfaces]) for n in (1, 8))
+    # Independent splits would give the root of 1/8; ratios of two deviations of 20 draws vary by a third.
+    assert eight < 0.7 * one
 
 
 @pytest.mark.claim("selection-bias", 7)

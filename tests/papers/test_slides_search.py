@@ -12,6 +12,17 @@ from fewer.datasets import make_five_classes
 from fewer.select import IndependentRanking, NearestNeighbourObjective, SequentialSearch
 
 
+def test_the_worst_of_five_columns_belongs_to_the_best_pair_on_one_table():
+    X, y, truth = make_five_classes(random_state=0)
+    search, naive = (
+        method(LinearDiscriminantAnalysis(), n_features_to_select=2, cv=3).fit(X, y)
+        for method in (SequentialSearch, IndependentRanking)
+    )
+    assert search.subset_path_[2] == truth["best_pair"]
+    assert naive.ranking_[3] == 4
+    assert not naive.get_support()[3]
+
+
 @pytest.mark.claim("slides", 1)
 @pytest.mark.slow
 def test_the_worst_single_column_belongs_to_the_best_pair(figure):
