@@ -210,14 +210,21 @@ def _too_large_cells(dataset: "Dataset") -> tuple[np.ndarray, np.ndarray, np.nda
     X: Any = dataset.X
     if dataset.is_sparse:
         stored = X.tocoo()
-        large = np.abs(stored.data) > _LARGEST
+        large = _is_too_large(stored.data)
         return stored.row[large], stored.col[large], stored.data[large]
     numbers = np.arange(dataset.n_columns)
     if not isinstance(X, np.ndarray):
         numbers = np.array([place for place, dtype in enumerate(X.dtypes) if dtype.is_float()], dtype=int)
         X = X[:, numbers.tolist()].to_numpy() if len(numbers) else np.empty((dataset.n_rows, 0))
-    rows, own = np.nonzero(np.abs(X) > _LARGEST) if X.dtype.kind == "f" else np.zeros((2, 0), dtype=int)
+    rows, own = np.nonzero(_is_too_large(X))
     return rows, numbers[own], X[rows, own]
+
+
+def _is_too_large(values: np.ndarray) -> np.ndarray:
+    """Whether numbers are infinite or huge; of single precision, whether they are infinite."""
+    if values.dtype.kind != "f":
+        return np.zeros(values.shape, dtype=bool)
+    return np.abs(values) > min(_LARGEST, float(np.finfo(values.dtype).max))
 
 
 def _too_large(dataset: "Dataset", where: str, value: float, row: int) -> StudyError:
