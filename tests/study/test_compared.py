@@ -13,6 +13,8 @@ PLAN = SimpleNamespace(
     n_folds=3,
     level=0.05,
     parsimony=0.05,
+    n_columns=9,
+    n_rows=30,
 )
 
 

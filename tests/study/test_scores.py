@@ -22,6 +22,7 @@ def all_scores(*candidates):
         margin=0.1,
         confidence=0.9,
         n_rows=30,
+        n_columns=5,
     )
     return AllScores(plan, candidates, {})
 

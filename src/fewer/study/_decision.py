@@ -1,11 +1,13 @@
 """The decision of a study: which candidate with how many columns, and what may be said of it.
 
 A *cell* is a candidate with a number of columns; ``x[r, k, c]`` is its score on fold k of repeat r, ``x0`` that of the
-baseline. On some folds, with means ``m_c`` and ``m_0``, the rule takes of all cells with
+baseline. On some folds, with means ``m_c`` and ``m_0`` and the best cell b, the rule takes of all cells with
 
-    m_c >= max_c m_c - parsimony (max_c m_c - m_0)
+    m_b - m_c + g s_c <= parsimony (m_b - m_0)
 
-the one that needs the fewest columns, and of those the one with the best mean. Cross-indexing (Reunanen 2006) applies
+the one that needs the fewest columns, and of those the one with the best mean. ``s_c`` is the standard error of the
+difference on the same folds. The guard g is 1 where columns outnumber rows, where the smallest of many good sizes is
+easily a lucky one, and 0 elsewhere. Cross-indexing (Reunanen 2006) applies
 the rule to the other folds of a repeat and reads the score on the fold that is left: the estimate belongs to the rule,
 and so to the cell that the rule takes on all folds, which is what the user gets.
 
@@ -51,16 +53,25 @@ class Cells:
     needed: np.ndarray
     scores: np.ndarray
 
-    def chosen(self, means: np.ndarray, baseline: np.ndarray, parsimony: float) -> np.ndarray:
-        """The cell that the rule takes, for means of shape (..., n_cells) and baselines of shape (...)."""
-        means, baseline = np.round(means, _DIGITS), np.round(baseline, _DIGITS)
-        best = means.max(axis=-1)
-        least = best - parsimony * np.maximum(best - baseline, 0.0)
-        good = means >= np.round(least, _DIGITS)[..., None]
-        _, costs = np.unique(np.stack([self.needed, self.sizes]), axis=1, return_inverse=True)
-        cost = np.where(good, costs.ravel(), costs.max() + 1)
-        cheapest = cost == cost.min(axis=-1, keepdims=True)
-        return np.argmax(np.where(cheapest, means, -np.inf), axis=-1)
+    def chosen(self, scores: np.ndarray, baseline: np.ndarray, rule: "Rule") -> int:
+        """The cell that the rule takes on some folds, from scores (n_folds, n_cells) and baselines (n_folds,)."""
+        means = np.round(scores.mean(axis=0), _DIGITS)
+        best = int(np.argmax(means))
+        behind = scores[:, [best]] - scores
+        error = behind.std(axis=0, ddof=1) * np.sqrt(1 / len(scores) + rule.test_ratio) if rule.guard else 0.0
+        given_up = rule.parsimony * max(means[best] - baseline.mean(), 0.0)
+        good = np.round(means[best] - means + rule.guard * error, _DIGITS) <= np.round(given_up, _DIGITS)
+        good[best] = True
+        needed, sizes = np.where(good, self.needed, np.inf), np.where(good, self.sizes, np.inf)
+        return int(np.lexsort((-means, sizes, needed))[0])
+
+
+class Rule(NamedTuple):
+    """How much of the gain may be given up for fewer columns, and how many standard errors must lie below that."""
+
+    parsimony: float
+    guard: float = 0.0
+    test_ratio: float = 0.25
 
 
 def means_of_others(scores: np.ndarray) -> np.ndarray:
@@ -76,10 +87,20 @@ class Choice(NamedTuple):
     fold_scores: np.ndarray
 
 
-def choose(cells: Cells, baseline: np.ndarray, parsimony: float) -> Choice:
+def choose(cells: Cells, baseline: np.ndarray, rule: Rule) -> Choice:
     """The rule on all folds, and cross-indexed; ``baseline`` has shape (n_repeats, n_folds)."""
-    whole = int(cells.chosen(cells.scores.mean(axis=(0, 1)), baseline.mean(), parsimony))
-    by_fold = cells.chosen(means_of_others(cells.scores), means_of_others(baseline), parsimony)
+    n_repeats, n_folds, n_cells = cells.scores.shape
+    whole = cells.chosen(cells.scores.reshape(-1, n_cells), baseline.ravel(), rule)
+    others = ~np.eye(n_folds, dtype=bool)
+    by_fold = np.array(
+        [
+            [
+                cells.chosen(cells.scores[repeat, others[fold]], baseline[repeat, others[fold]], rule)
+                for fold in range(n_folds)
+            ]
+            for repeat in range(n_repeats)
+        ]
+    )
     return Choice(whole, by_fold, np.take_along_axis(cells.scores, by_fold[..., None], axis=2)[..., 0])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.evaluate import CrossIndex, corrected_interval, cross_index
-from fewer.study._decision import Cells, Choice, Claim, choose, claim, means_of_others
+from fewer.study._decision import Cells, Choice, Claim, Rule, choose, claim, means_of_others
 from fewer.study._plan import Plan
 from fewer.study._work import FoldWork, at_common_sizes
 
@@ -156,7 +156,8 @@ class AllScores:
 
     def choice_at(self, parsimony: float) -> Choice:
         """What the rule chooses with this parsimony, on all folds and cross-indexed."""
-        return choose(self.cells, self.simplest.fold_scores, parsimony)
+        guard = 1.0 if self.plan.n_columns > self.plan.n_rows else 0.0
+        return choose(self.cells, self.simplest.fold_scores, Rule(parsimony, guard, self.test_ratio))
 
     @cached_property
     def choice(self) -> Choice:
