@@ -218,6 +218,19 @@ def test_of_very_many_rows_presets_try_nothing_that_compares_all_pairs_of_them()
     assert (asked.n_repeats, asked.n_permutations) == (2, 99)
 
 
+def test_folds_of_very_many_rows_are_samples_that_keep_rare_classes():
+    y = np.where(np.arange(60_000) % 300 == 0, "rare", "common")
+    X = np.random.default_rng(0).normal(size=(60_000, 2))
+    data = study_data(Dataset.from_frame(X, target=y))
+    (folds,) = Bench(make_plan(data, preset="quick", methods=["anova"], learners=["ridge"]), data).repeats
+    for fold in folds:
+        assert len(fold.train) <= 10_100
+        assert len(fold.test) <= 5_100
+        assert (y[fold.train] == "rare").sum() == 100
+        assert (y[fold.test] == "rare").sum() == 40  # all there are
+        assert not set(fold.train) & set(fold.test)
+
+
 def test_sizes_grow_and_stay_below_all():
     for n_columns in (1, 2, 3, 10, 100, 20_000):
         sizes = size_path(n_columns)

@@ -132,7 +132,7 @@ def _reducers(preset: Preset, *, classify: bool, sparse: bool, many_rows: bool) 
 
 def _learners(preset: Preset, *, classify: bool, sparse: bool, n_rows: int, scoring: str) -> list[str]:
     names = {
-        "quick": ["ridge", "logistic", "svm", "svm10", "extra_trees"],
+        "quick": ["ridge", "logistic", "svm", "svm10", "extra_trees", *(["boosting"] * (n_rows > _MANY_FOR_PAIRS))],
         "standard": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting"],
         "thorough": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting", "naive_bayes", "knn"],
     }[preset]

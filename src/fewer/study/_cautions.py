@@ -10,7 +10,7 @@ from fewer.study._imputers import IMPUTERS
 from fewer.study._preparation import preparation
 from fewer.study._scores import AllScores
 from fewer.study._wording import listed
-from fewer.study._work import Bench
+from fewer.study._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -45,6 +45,7 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
         *_repeated_columns(description),
         *_holes(dataset, bench.plan.impute),
         *_hubs(dataset, bench.plan.seed),
+        *_sampled_rows(bench),
         *_left_out(bench),
     ]
     return {"cautions": found}
@@ -341,6 +342,21 @@ def hubness(dataset: "Dataset", seed: int) -> float | None:
         NearestNeighbors(n_neighbors=_HUB_NEIGHBOURS, algorithm="brute").fit(X).kneighbors(return_distance=False)
     )
     return float(skew(np.bincount(neighbours.ravel(), minlength=len(X))))
+
+
+def _sampled_rows(bench: Bench) -> list[dict[str, Any]]:
+    if bench.data.dataset.n_rows * (1 - 1 / bench.plan.n_folds) <= MOST_TRAINING_ROWS:
+        return []
+    return [
+        caution(
+            "note",
+            "sampled rows",
+            f"Candidates were compared on samples of the rows: up to {MOST_TRAINING_ROWS:,} to train on and "
+            f"{MOST_TEST_ROWS:,} held out in each fold. The model is fitted on all rows.",
+            training_rows=MOST_TRAINING_ROWS,
+            test_rows=MOST_TEST_ROWS,
+        )
+    ]
 
 
 def _left_out(bench: Bench) -> list[dict[str, Any]]:

@@ -20,7 +20,16 @@ from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._recipes import BALANCED_SCORES, Recipe, can_be_scored
 from fewer.study._study_data import StudyData
-from fewer.study._work import Bench, Null, NullWork, at_common_sizes, prepared_fold, seed_of, study_folds
+from fewer.study._work import (
+    Bench,
+    Null,
+    NullWork,
+    at_common_sizes,
+    prepared_fold,
+    sample_of_rows,
+    seed_of,
+    study_folds,
+)
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -28,7 +37,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 5_000
 _MOST_DRAWS = 1000
 _MOST_COLUMNS = 1000
-_FEWEST_OF_A_CLASS = 100
 
 
 def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
@@ -93,18 +101,10 @@ def tested_rows(data: StudyData, plan: Plan) -> StudyData:
         order = rng.permutation(int(data.groups.max()) + 1)[data.groups]
         last = np.sort(order)[MOST_ROWS - 1]
         rows = np.flatnonzero(order <= last)
-    elif plan.classify:
-        # A rare class keeps some rows: the share of a class is not what the tests ask about.
-        y = np.asarray(data.dataset.y)
-        rows = np.sort(np.concatenate([_some_of(np.flatnonzero(y == label), n_rows, rng) for label in np.unique(y)]))
     else:
-        rows = np.sort(rng.permutation(n_rows)[:MOST_ROWS])
+        rows = sample_of_rows(np.arange(n_rows), np.asarray(data.dataset.y), MOST_ROWS, rng, classify=plan.classify)
     groups = None if data.groups is None else np.unique(data.groups[rows], return_inverse=True)[1]
     return replace(data, dataset=data.dataset.take(rows), groups=groups)
-
-
-def _some_of(rows: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-    return rng.permutation(rows)[: max(MOST_ROWS * len(rows) // n_rows, _FEWEST_OF_A_CLASS)]
 
 
 def randomised_with_folds(

@@ -40,6 +40,9 @@ Null = Literal["labels", "features_within_class"]
 
 # The first columns of an order are kept; nobody reads on, and 20,000 names in each row would fill the journal.
 MOST_NAMES = 1000
+# Of very many rows, each fold takes a sample: more of them change scores by less than the folds differ.
+MOST_TRAINING_ROWS = 10_000
+MOST_TEST_ROWS = 5_000
 
 
 @dataclass(frozen=True)
@@ -143,15 +146,40 @@ def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: bool = 
 
 
 def table_folds(plan: Plan, data: StudyData, *, n_repeats: int | None = None) -> list[list[Fold]]:
-    """Folds of the table itself; an error with what to do if they cannot be made."""
+    """Folds of the table itself, of very many rows a sample; an error with what to do if they cannot be made."""
     try:
-        return study_folds(plan, data, data.dataset.y, plan.seed, n_repeats=n_repeats)
+        repeats = study_folds(plan, data, data.dataset.y, plan.seed, n_repeats=n_repeats)
+        return [
+            [_sampled(fold, plan, np.asarray(data.dataset.y), number) for number, fold in enumerate(folds)]
+            for folds in repeats
+        ]
     except ValueError as error:
         reason = str(error).partition(". ")[0].rstrip(".")
         raise StudyError(
             f"The rows cannot be split into {plan.n_folds} folds ({plan.splitting}): {reason}. Give fewer folds "
             "(--folds N), or leave out the rows of classes that are too rare for them."
         ) from None
+
+
+def _sampled(fold: Fold, plan: Plan, y: np.ndarray, number: int) -> Fold:
+    """The fold with as many rows as a choice among candidates needs."""
+    rng = np.random.default_rng(seed_of(plan, "rows of a fold", number))
+    return Fold(
+        sample_of_rows(fold.train, y, MOST_TRAINING_ROWS, rng, classify=plan.classify),
+        sample_of_rows(fold.test, y, MOST_TEST_ROWS, rng, classify=plan.classify),
+    )
+
+
+def sample_of_rows(
+    rows: np.ndarray, y: np.ndarray, most: int, rng: np.random.Generator, *, classify: bool
+) -> np.ndarray:
+    """These rows, or a random sample of them in their order; of a rare class, 100 rows at least."""
+    if len(rows) <= most:
+        return rows
+    if not classify:
+        return np.sort(rng.permutation(rows)[:most])
+    parts = [rng.permutation(rows[y[rows] == label]) for label in np.unique(y[rows])]
+    return np.sort(np.concatenate([part[: max(most * len(part) // len(rows), 100)] for part in parts]))
 
 
 def study_folds(plan: Plan, data: StudyData, y: Any, seed: int, *, n_repeats: int | None = None) -> list[list[Fold]]:
