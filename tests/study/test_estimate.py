@@ -24,7 +24,7 @@ def test_every_fit_is_counted(plan, data):
     # The simplest, all features, and three sizes (all is one of them), on 3 folds drawn twice.
     assert re.search(r"fits +30 models", said)
     assert "on 1 worker" in said
-    assert "for the tests, should the slowest" in said
+    assert "for the tests; slowest: " in said
 
 
 def test_a_candidate_that_fails_is_named_and_the_others_are_timed(plan, data, monkeypatch):

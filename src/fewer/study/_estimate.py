@@ -17,9 +17,11 @@ import numpy as np
 from fewer.evaluate import Fold
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
+from fewer.study._reference import do_null
+from fewer.study._run import nulls_of
 from fewer.study._study_data import StudyData
 from fewer.study._wording import counted
-from fewer.study._work import Bench, FoldWork, do_fold
+from fewer.study._work import Bench, FoldWork, NullWork, do_fold
 
 _SHARES = (0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 # No part is smaller.
@@ -68,20 +70,25 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
     workers = joblib.effective_n_jobs(n_workers or -1)
     folds = sum(seconds.values()) * plan.n_folds * plan.n_repeats
     slowest = max(seconds, key=lambda name: seconds[name])
-    tests = (2 if plan.classify else 1) * plan.n_permutations * plan.n_folds
+    tests = len(nulls_of(plan)) * plan.n_permutations
     n_fits = sum(len(candidate.sizes) + 1 for candidate in plan.candidates) * plan.n_folds * plan.n_repeats
-    for_tests = (
-        f", and up to {_words(tests * seconds[slowest] / workers)} for the tests, should the slowest ({slowest}) win"
-        if tests
-        else ""
-    )
+    for_tests = f", and up to {_words(tests * _seconds_of_a_null(whole) / workers)} for the tests" if tests else ""
     lines = [
         f"  fits          {n_fits:,} models, or what gives the same numbers sooner",
         f"  time          about {_words(folds / workers)} for the candidates on {counted(workers, 'worker')}"
-        f"{for_tests}",
+        f"{for_tests}; slowest: {slowest}",
         *(f"  fails         {each}" for each in failed),
     ]
     return "\n".join(lines)
+
+
+def _seconds_of_a_null(whole: Bench) -> float:
+    """Seconds that the reference procedure takes on one table of a test."""
+    work = NullWork("labels", 0)
+    do_null(work, whole)  # the first time includes imports and compilation
+    started = time.perf_counter()
+    do_null(work, whole)
+    return time.perf_counter() - started
 
 
 def _seconds_of_a_fold(work: FoldWork, parts: list[Bench], limit: float, warm: set[str]) -> float:
