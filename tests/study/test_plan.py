@@ -197,6 +197,7 @@ def test_presets_differ_in_folds_repeats_and_permutations(make_table):
         for plan in [make_plan(data, preset=preset)]
     }
     assert effort == {"quick": (5, 2, 99), "standard": (5, 5, 199), "thorough": (10, 10, 999)}
+    assert make_plan(study_data(make_table(400)), preset="quick").n_repeats == 1
 
 
 def test_folds_are_as_many_as_the_rarest_class_allows(make_table):

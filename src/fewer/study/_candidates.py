@@ -24,7 +24,7 @@ MANY_ROWS = 20_000
 # Support vectors take a time between the square and the cube of the rows.
 _MANY_FOR_PAIRS = 3_000
 # Boosting needs rows: on fewer it neither wins nor is quick.
-_ENOUGH_FOR_BOOSTING = 500
+_ENOUGH_FOR_BOOSTING: dict[str, int] = {"quick": 1000, "standard": 500, "thorough": 500}
 _PAIRWISE_REDUCERS = frozenset({"ReliefF"})
 # Reducers that trees learn from best: the others are linear.
 _OF_TREES = frozenset({"forest importance", "shadow columns"})
@@ -132,7 +132,7 @@ def _reducers(preset: Preset, *, classify: bool, sparse: bool, many_rows: bool) 
 
 def _learners(preset: Preset, *, classify: bool, sparse: bool, n_rows: int, scoring: str) -> list[str]:
     names = {
-        "quick": ["ridge", "logistic", "svm", "svm10", "extra_trees", *(["boosting"] * (n_rows > _MANY_FOR_PAIRS))],
+        "quick": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting"],
         "standard": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting"],
         "thorough": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting", "naive_bayes", "knn"],
     }[preset]
@@ -142,7 +142,7 @@ def _learners(preset: Preset, *, classify: bool, sparse: bool, n_rows: int, scor
         if (LEARNERS[name].regression or classify)
         and (LEARNERS[name].sparse or not sparse)
         and not (LEARNERS[name].pairwise and n_rows > _MANY_FOR_PAIRS)
-        and not (name == "boosting" and n_rows < _ENOUGH_FOR_BOOSTING)
+        and not (name == "boosting" and n_rows < _ENOUGH_FOR_BOOSTING[preset])
         and can_be_scored(LEARNERS[name].build(classify, 0), scoring)
     ]
 
