@@ -191,7 +191,7 @@ def test_all_columns_are_as_many_in_every_answer_as_on_all_rows(studied, make_ta
     findings = studied(rare, learners=["ridge"], sizes=[1], n_permutations=0)
     assert findings.curve["frontier"]["sizes"] == [1, 32]
     assert findings.how_few.number == 32
-    assert findings.how_few.sentence.startswith("32 of 32.")
+    assert findings.how_few.sentence.startswith("32 of 32 columns.")
     assert findings.headline.startswith("Keep all 32 features: ")
 
 

@@ -23,7 +23,7 @@ def signed(value: float) -> str:
 
 def metric_of(findings: "Findings") -> str:
     """What the score is called."""
-    return {"r2": "R2"}.get(findings.plan["scoring"], findings.plan["scoring"].replace("_", " "))
+    return {"r2": "R2", "roc_auc": "ROC AUC"}.get(findings.plan["scoring"], findings.plan["scoring"].replace("_", " "))
 
 
 def p_value_text(p_value: float) -> str:
@@ -43,7 +43,7 @@ def shown_numbers(findings: "Findings") -> dict[str, Shown]:
         "compared": _of(
             findings,
             findings.compared,
-            f"{metric_of(findings).capitalize()} of the winner",
+            f"Mean {metric_of(findings)} of the winner",
             lambda value: f"{value:.3f}",
         ),
     }

@@ -204,7 +204,7 @@ def _classes(dataset: "Dataset", scoring: str) -> list[dict[str, Any]]:
         return []
     advice = (
         "Look at a score that counts each class alike (balanced_accuracy), and not at the accuracy alone."
-        if scoring == "accuracy"
+        if scoring == "accuracy" and share < 0.5 / len(counts)
         else "What is said about it rests on these few rows."
     )
     return [

@@ -7,6 +7,7 @@ import numpy as np
 from fewer.evaluate import corrected_interval
 from fewer.study._findings import Answer, Rival
 from fewer.study._scores import AllScores
+from fewer.study._wording import counted
 
 
 def rivals_of(scores: AllScores) -> tuple[Rival, ...]:
@@ -34,7 +35,9 @@ def rivals_of(scores: AllScores) -> tuple[Rival, ...]:
 def compared_with(scores: AllScores, metric: str) -> Answer:
     """The winner beside the best learner with all columns, and the baseline."""
     simplest, best_all, winner = scores.simplest, scores.best_with_everything, scores.winner
-    at_size = f" with {scores.size:,} columns" if winner.reduces else ""
+    at_size = (
+        f" with {counted(scores.size, 'new column' if winner.makes_columns else 'column')}" if winner.reduces else ""
+    )
     sentence = (
         f"{_best_of(len(scores.reduced))}: {winner.name}{at_size} (mean {metric} "
         f"{scores.cells.scores[..., scores.choice.cell].mean():.3f}); best with all columns: "
