@@ -71,7 +71,7 @@ def test_verdict_comes_first_and_all_questions_are_answered(page, nasty_study):
     assert page.all("h1")[0]["text"] == findings.headline
     titles = [heading["text"] for heading in page.all("h2")]
     assert titles[:7] == [answer.question for answer in findings.answers]
-    assert titles[7:] == ["What to be careful about", "What was done"]
+    assert titles[7:] == ["Warnings and notes", "What was done"]
     said = " ".join(each["text"] for each in page.all("p", class_="answer")).replace("\u00a0", " ")
     assert all(answer.sentence.split("\x07")[0] in said for answer in findings.answers)
 
@@ -80,7 +80,7 @@ def test_first_screen_has_no_scores_but_those_of_the_first_line(page, nasty_stud
     leads = " ".join(each["text"] for each in page.all("p", class_="lead"))
     assert not re.search(r"\d\.\d{3}", leads)
     first, below = ({trace["name"] for trace in _figure(page, name)["data"]} for name in ("first", "curve"))
-    assert {"with all features", "without features"} <= first
+    assert {"with all features", "baseline"} <= first
     with_all = nasty_study.findings.fewer_help.evidence["with_all"]
     assert f"with all features: {with_all:.3f}" in below
     (line,) = [trace for trace in _figure(page, "first")["data"] if trace["name"] == "with all features"]

@@ -99,7 +99,7 @@ def test_a_critical_caution_comes_before_the_claim():
     [
         ("a", None, "The column is a."),
         ("abx", 0.8, "The columns are a, b; the folds agree on the list well (stability 0.80 of 1)."),
-        ("abcde", None, "First come a, b, c, d."),
+        ("abcde", None, "The first columns are a, b, c, d."),
     ],
 )
 def test_the_columns_are_told_in_short(names, stability, sentence):

@@ -6,7 +6,7 @@ import numpy as np
 
 from fewer import _figures
 from fewer.report._shown_names import plotly_text
-from fewer.report._study_numbers import metric_of
+from fewer.report._study_numbers import metric_of, unit_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -30,7 +30,7 @@ def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figu
     curve = findings.curve["frontier"]
     sizes, mean = np.array(curve["sizes"]), np.array(curve["mean"])
     error = np.array(curve["standard_error"])
-    x_title = "number of columns" if findings.n_made is None else "number of new columns"
+    x_title = f"number of {unit_of(findings)}"
     figure = _figures.new_figure(x=x_title, y=metric_of(findings), height=350)
     ends = [sizes[0], sizes[-1]] if len(sizes) > 1 else [sizes[0] / 2, sizes[0] * 2]
     wide = sizes if len(sizes) > 1 else np.array(ends)  # one size has its error from end to end
@@ -41,7 +41,7 @@ def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figu
         _add_others(figure, findings)
     for rank, name, height, colour, dash in (
         (5, "with all features", findings.fewer_help.evidence["with_all"], _figures.AMBER, "dash"),
-        (6, "without features", findings.curve["simplest"], _figures.GREY, "dot"),
+        (6, "baseline", findings.curve["simplest"], _figures.GREY, "dot"),
     ):
         label = f"{name}: {height:.3f}" if with_others else name
         line = _figures.line(label, ends, [height] * 2, colour, line_dash=dash, legendrank=rank)

@@ -88,7 +88,7 @@ def frequency_figure(findings: "Findings") -> "go.Figure":
 
     shown = [column for column in findings.columns if column.chosen or column.frequency > 0][:_MOST_COLUMNS]
     figure = _rows_figure([f"{column.rank}. {column.name}" for column in shown], "share of folds", row=20)
-    for name, colour, wanted in (("on the list", _figures.BLUE, True), ("next in line", _figures.GREY, False)):
+    for name, colour, wanted in (("chosen", _figures.BLUE, True), ("not chosen", _figures.GREY, False)):
         places = [place for place, column in enumerate(shown) if column.chosen is wanted]
         if not places:
             continue

@@ -9,7 +9,7 @@ from fewer.study._coded import decoded, words_of
 from fewer.study._imputers import IMPUTERS
 from fewer.study._preparation import preparation
 from fewer.study._scores import AllScores
-from fewer.study._wording import listed
+from fewer.study._wording import counted, listed
 from fewer.study._work import Bench
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def _giveaways(description: "Description") -> list[dict[str, Any]]:
         caution(
             level,
             "target leakage",
-            f"{shown}. If {'it is' if one else 'they are'} known only after the outcome, the study means nothing: "
-            f"leave {'it' if one else 'them'} out and run it again.",
+            f"{shown}. If {'it is' if one else 'they are'} known only after the outcome, that is target leakage: all "
+            f"scores are too good. Leave {'it' if one else 'them'} out (--drop) and run the study again.",
             headline=f"{best.column} alone predicts the target almost perfectly ({best.measure} {best.score:.3f})"
             f"{more}: check whether {'it is' if one else 'they are'} known before the outcome.",
             columns=names,
@@ -94,7 +94,7 @@ def _groups_ignored(description: "Description") -> list[dict[str, Any]]:
             "groups ignored",
             f"{found.column} names {found.values:,} groups of rows, and rows of a group resemble each other: the "
             f"nearest row is of the same group in {found.resemblance:.0%} of the rows ({found.chance:.0%} by chance)."
-            f"{scores} Where new rows are of other groups, run the study with {option}; to leave "
+            f"{scores} Where new rows are of other groups, run the study with {option}; leaving "
             "the column out does not help.",
             headline=_too_good(found.level, f"Rows of one {found.column} are in different folds", scores, option),
             column=found.column,
@@ -161,7 +161,7 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
             caution(
                 "warning",
                 "few rows",
-                f"There are {n} rows only. One row more or less in a fold changes every figure; take them as a hint.",
+                f"There are only {n} rows. One row more or less in a fold changes every figure: take them as rough.",
                 rows=n,
             )
         ]
@@ -171,7 +171,7 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
                 "warning",
                 "wide",
                 f"There are {p / n:.0f} columns for each row, so some fit by chance: other rows would give a partly "
-                "other list. Trust columns that come back in most folds.",
+                "different list. Trust columns that are chosen in most folds.",
                 rows=n,
                 columns=p,
             )
@@ -249,7 +249,7 @@ def _repeated_columns(description: "Description") -> list[dict[str, Any]]:
         caution(
             "note",
             "repeated columns",
-            f"{len(groups)} group{'s' * (len(groups) > 1)} of columns say the same, such as {listed(groups[0], 3)}. "
+            f"{counted(len(groups), 'group')} of (nearly) duplicate columns, such as {listed(groups[0], 3)}. "
             "Which one of a group is chosen is a matter of chance.",
             groups=groups[:50],
         )
@@ -262,17 +262,18 @@ def _holes(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
         return []
     counts = np.asarray(dataset.missing_by_column)
     share = counts.sum() / (dataset.n_rows * dataset.n_columns)
-    numbers, categories = f"numbers were filled by {IMPUTERS[impute].says}", "categories{} by one of their own"
+    numbers = f"numbers were imputed by {IMPUTERS[impute].says}"
+    categories = "missing categories became a category of their own"
     words = set(words_of(dataset))
     of_words = {name in words for name, count in zip(dataset.columns, counts, strict=True) if count}
     if of_words == {True}:
-        filled = categories.format(" were filled")
+        filled = categories
     else:
-        filled = f"{numbers}, {categories.format('')}" if True in of_words else numbers
+        filled = f"{numbers}, {categories}" if True in of_words else numbers
     found = [
         caution(
             "note",
-            "holes",
+            "missing values",
             f"{share:.1%} of the cells are missing, in {np.count_nonzero(counts)} columns; inside of the folds, "
             f"{filled}.",
             share=float(share),
@@ -283,9 +284,9 @@ def _holes(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
         found.append(
             caution(
                 "warning",
-                "holes that tell",
-                f"In {listed(telling)} holes come more often with some values of the target than with others. Why a "
-                "value is missing may be the real signal, and filling it in hides that.",
+                "missing values depend on the target",
+                f"In {listed(telling)}, values are missing more often for some values of the target than for others. "
+                "That a value is missing may itself be the signal, and imputation hides it.",
                 columns=telling,
             )
         )
@@ -320,7 +321,7 @@ def _hubs(dataset: "Dataset", seed: int) -> list[dict[str, Any]]:
             "note",
             "hubs",
             f"With all columns, a few rows are neighbours of very many others (skewness {skewness:.1f}): nearest "
-            "neighbours and clusters say little there. Fewer columns often mend that.",
+            "neighbours and clusters are less reliable there. Fewer columns often help.",
             skewness=skewness,
         )
     ]
@@ -349,4 +350,4 @@ def _left_out(bench: Bench) -> list[dict[str, Any]]:
         return []
     words = "; ".join(f"{name} ({why})" for name, why in left_out[:5])
     more = f", and {len(left_out) - 5} more" if len(left_out) > 5 else ""
-    return [caution("note", "left out", f"Not learnt from: {words}{more}.", columns=[list(pair) for pair in left_out])]
+    return [caution("note", "left out", f"Columns left out: {words}{more}.", columns=[list(pair) for pair in left_out])]

@@ -68,7 +68,7 @@ def _which_ones(chosen: list[Column], final: dict[str, Any], stability: float | 
         new = counted(final["n_made"], "new column")
         return f"All {len(names):,} columns go into the {new}; most of {shown}."
     if final["size"] >= final["n_prepared"]:
-        return f"All {len(names):,} columns; first come {shown}."
+        return f"All {len(names):,} columns; the first are {shown}."
     always = sum(share >= 0.8 for share in frequency.values())
     agreed = f" (stability {two_digits(stability)})." if stability is not None else "."
     were = "was" if always == 1 else "were"
@@ -124,8 +124,8 @@ def categories(plan: Plan, final: dict[str, Any]) -> list[Caution]:
         Caution(
             "note",
             "categories",
-            f"{plan.n_columns:,} columns of the table became {final['n_prepared']:,} to choose from: each category "
-            "of a column of words has one of its own. Counts and lists of chosen columns are columns of the table.",
+            f"{plan.n_columns:,} columns of the table became {final['n_prepared']:,} by one-hot encoding: each "
+            "category of a text column has a column of its own. Counts of chosen columns are columns of the table.",
             {"columns": plan.n_columns, "prepared": final["n_prepared"]},
         )
     ]

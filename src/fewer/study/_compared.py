@@ -12,7 +12,7 @@ from fewer.study._wording import counted
 
 def rivals_of(scores: AllScores) -> tuple[Rival, ...]:
     """All candidates as they did, best first."""
-    best = scores.ranker.fold_scores
+    best = scores.winner.fold_scores
     found = []
     for each in scores.candidates:
         behind = best - each.fold_scores
@@ -48,7 +48,10 @@ def compared_with(scores: AllScores, metric: str) -> Answer:
         "winner at its size is a little too high, because it was picked for it; the score in the first line is not, "
         "because there the rule was applied to the other folds."
     )
-    return Answer("Compared with what?", "yes", sentence, winner.score, winner.interval, how)
+    reached = scores.choice.fold_scores
+    low, high = corrected_interval(reached, winner.confidence, winner.test_ratio)
+    interval = low, min(high, winner.best_possible)
+    return Answer("Compared with what?", "yes", sentence, float(reached.mean()), interval, how)
 
 
 def size_curves(scores: AllScores) -> dict[str, Any]:

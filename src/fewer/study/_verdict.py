@@ -83,7 +83,11 @@ def in_short(which: Answer, columns: tuple[Column, ...], final: dict[str, Any]) 
         if final["n_made"] == 1:
             return f"The new column is made mostly of {first}, and needs all columns."
         return f"The {final['n_made']} new columns are made mostly of {first}, and need all columns."
-    shown = f"First come {first}" if len(names) > 4 else f"The column{'s are' if len(names) > 1 else ' is'} {first}"
+    shown = (
+        f"The first columns are {first}"
+        if len(names) > 4
+        else f"The column{'s are' if len(names) > 1 else ' is'} {first}"
+    )
     agree = ""
     if final["size"] < final["n_prepared"] and which.number is not None:
         agree = f"; the folds agree on the list {_degree(which.number)} (stability {two_digits(which.number)} of 1)"
