@@ -16,7 +16,7 @@ import fewer
 from fewer.report import study_page, study_summary_html
 from fewer.report._study_figures import null_figure
 from fewer.report._study_time import duration
-from fewer.study import Plan
+from fewer.study import Caution, Plan
 
 _VOID = {"meta", "input", "br", "link", "img"}
 
@@ -112,6 +112,21 @@ def test_every_number_says_how_it_was_obtained(page, nasty_study):
     asked = [button for button in page.all("button") if "aria-describedby" in button]
     assert len(page.all("button")) == len(asked)
     assert all(len(page.by_id(button["aria-describedby"])["text"]) > 5 for button in asked)
+
+
+def test_a_critical_first_line_is_marked_and_leads_to_the_warnings(nasty_study):
+    critical = Caution(
+        "critical", "target leakage", "x1 alone predicts the target.", {}, "x1 predicts the target: check."
+    )
+    findings = nasty_study.findings
+    verdict = (critical.headline, critical.sentence, findings.headline)
+    changed = replace(findings, headline=critical.headline, verdict=verdict, cautions=(critical, *findings.cautions))
+    page = _Page(study_page(changed))
+    (first,) = page.all("div", class_="headline critical")
+    assert first["text"].strip() == critical.headline
+    assert [each["href"] for each in page.all("a", class_="more")] == ["#careful"]
+    ids = {each.get("id") for each in page.elements}
+    assert {each["aria-describedby"] for each in page.all("button")} <= ids
 
 
 def test_names_from_the_data_stay_text(page, nasty_study, nasty_names):

@@ -245,7 +245,7 @@ def confusion_figure(findings: "Findings") -> "go.Figure":
             zmax=1,
             text=counts if len(labels) <= _MOST_CLASSES_WRITTEN else None,
             texttemplate="%{text:,}" if len(labels) <= _MOST_CLASSES_WRITTEN else None,
-            colorscale=[[0, _figures.translucent(_figures.BLUE, 0.04)], [1, _figures.BLUE]],
+            colorscale=[[0, "#eef3f7"], [1, _figures.BLUE]],  # opaque: counts have to stand out from the cells
             showscale=False,
             customdata=counts,
             hovertemplate="true %{y}, predicted %{x}: %{customdata:,} rows (%{z:.0%})<extra></extra>",
@@ -253,6 +253,7 @@ def confusion_figure(findings: "Findings") -> "go.Figure":
     )
     figure.update_xaxes(tickvals=places, ticktext=labels, showgrid=False)
     figure.update_yaxes(tickvals=places, ticktext=labels, showgrid=False, range=[len(labels) - 0.5, -0.5])
+    figure.update_layout(margin={"t": 10, "b": 50, "r": 20})
     return figure
 
 
@@ -274,4 +275,5 @@ def predicted_figure(findings: "Findings") -> "go.Figure":
             hovertemplate="true %{x:.4g}, predicted %{y:.4g}<extra></extra>",
         )
     )
+    figure.update_layout(margin={"t": 10, "b": 50, "r": 20})
     return figure

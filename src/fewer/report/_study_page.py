@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fewer.report._shown_names import printable, shortened
 from fewer.report._study_legend import legend_html
-from fewer.report._study_numbers import metric_of, shown_numbers, signed, unit_of
+from fewer.report._study_numbers import given_unit, metric_of, shown_numbers, signed, unit_of
 from fewer.report._study_pictures import Picture, pictures_of
 from fewer.report._study_time import duration, seconds_by_candidate, seconds_by_kind
 
@@ -110,6 +110,7 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         signed=signed,
         percent=lambda share: f"{100 * share:.4g}%",
         unit=unit_of(findings),
+        given=given_unit(findings),
         duration=duration,
         plan_json=Markup(_json_in_html(Plan.from_dict(findings.plan).to_json())),
         css=Markup(_text("study.css")),
