@@ -90,6 +90,9 @@ def test_a_critical_caution_comes_before_the_claim():
     assert found[2].startswith("Fewer features help")
     plain = first_lines(PLAN, scores(), answer(), answer(), columns(*"ab"), FINAL, cautions[1:], "accuracy")
     assert plain[0].startswith("Fewer features help")
+    counts = [Caution("note", "target", "Target y: taken as counts; --task classification makes them classes.")]
+    plain = first_lines(PLAN, scores(), answer(), answer(), columns(*"ab"), FINAL, counts, "accuracy")
+    assert plain[2].endswith("2 ways to reduce. Target y: taken as counts; --task classification makes them classes.")
     nothing = first_lines(PLAN, scores(), answer("no"), answer(), columns(*"ab"), FINAL, [], "accuracy")
     assert nothing[1] == NO_PROOF
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fewer.overview import Description
 
 CAUTIONS = "cautions"
+# What the target was taken for: said in the first lines, too.
+TARGET = "target"
 
 _FEW_ROWS = 30
 _RARE_CLASS = 0.1
@@ -39,6 +41,7 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
         *([] if tied else _time_ignored(description)),
         *_failures(scores),
         *_rows(dataset, scores),
+        *_target_read_as(dataset),
         *_classes_left_out(bench),
         *_classes(dataset, bench.plan.scoring),
         *_repeated_rows(description, grouped=bench.data.groups is not None),
@@ -177,6 +180,14 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
             )
         ]
     return []
+
+
+def _target_read_as(dataset: "Dataset") -> list[dict[str, Any]]:
+    """Whole numbers may be classes, counts or a scale: what they were taken for, and the option that changes it."""
+    reason = dataset.task_reason
+    if "--task" not in reason:
+        return []
+    return [caution("note", TARGET, f"Target {dataset.target}: {reason}.", task=dataset.task)]
 
 
 def _classes_left_out(bench: Bench) -> list[dict[str, Any]]:

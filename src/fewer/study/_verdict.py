@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from fewer.study._cautions import TARGET
 from fewer.study._findings import Answer, Caution, Column
 from fewer.study._plan import Plan
 from fewer.study._scores import AllScores
@@ -22,14 +23,20 @@ def first_lines(
     cautions: Sequence[Caution],
     metric: str,
 ) -> tuple[str, str, str]:
-    """The first line and two more. A critical caution comes first: the claim then stands below it."""
+    """The first line and two more. A critical caution comes first: the claim then stands below it.
+
+    What a target of whole numbers was taken for ends the last line.
+    """
     headline = headline_of(plan, scores, learnable, final, metric)
     critical = next((each for each in cautions if each.headline), None)
     if critical is not None:
-        return critical.headline, critical.sentence, headline
-    if learnable.verdict == "no":
-        return headline, NO_PROOF, NOT_A_FINDING
-    return headline, in_short(which, columns, final), chosen_by(scores, final)
+        lines = critical.headline, critical.sentence, headline
+    elif learnable.verdict == "no":
+        lines = headline, NO_PROOF, NOT_A_FINDING
+    else:
+        lines = headline, in_short(which, columns, final), chosen_by(scores, final)
+    read_as = [each.sentence for each in cautions if each.topic == TARGET]
+    return lines[0], lines[1], " ".join([lines[2], *read_as])
 
 
 def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[str, Any], metric: str) -> str:
