@@ -187,6 +187,8 @@ def test_names_from_the_data_stay_text(open_report, nasty_names):
 def test_page_is_not_wider_than_the_window(open_report, width):
     driver = open_report(width=width)
     assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+    links = "return [...document.querySelectorAll('nav a')].map(e => e.getBoundingClientRect().right)"
+    assert max(driver.execute_script(links)) <= width
 
 
 @pytest.mark.parametrize("width", [390, 1200])

@@ -16,7 +16,7 @@ import fewer
 from fewer.report import study_page, study_summary_html
 from fewer.report._study_figures import null_figure
 from fewer.report._study_time import duration
-from fewer.study import Plan
+from fewer.study import Caution, Plan
 
 _VOID = {"meta", "input", "br", "link", "img"}
 
@@ -71,7 +71,7 @@ def test_verdict_comes_first_and_all_questions_are_answered(page, nasty_study):
     assert page.all("h1")[0]["text"] == findings.headline
     titles = [heading["text"] for heading in page.all("h2")]
     assert titles[:7] == [answer.question for answer in findings.answers]
-    assert titles[7:] == ["What to be careful about", "What was done"]
+    assert titles[7:] == ["Warnings and notes", "What was done"]
     said = " ".join(each["text"] for each in page.all("p", class_="answer")).replace("\u00a0", " ")
     assert all(answer.sentence.split("\x07")[0] in said for answer in findings.answers)
 
@@ -80,7 +80,7 @@ def test_first_screen_has_no_scores_but_those_of_the_first_line(page, nasty_stud
     leads = " ".join(each["text"] for each in page.all("p", class_="lead"))
     assert not re.search(r"\d\.\d{3}", leads)
     first, below = ({trace["name"] for trace in _figure(page, name)["data"]} for name in ("first", "curve"))
-    assert {"with all features", "without features"} <= first
+    assert {"with all features", "baseline"} <= first
     with_all = nasty_study.findings.fewer_help.evidence["with_all"]
     assert f"with all features: {with_all:.3f}" in below
     (line,) = [trace for trace in _figure(page, "first")["data"] if trace["name"] == "with all features"]
@@ -112,6 +112,21 @@ def test_every_number_says_how_it_was_obtained(page, nasty_study):
     asked = [button for button in page.all("button") if "aria-describedby" in button]
     assert len(page.all("button")) == len(asked)
     assert all(len(page.by_id(button["aria-describedby"])["text"]) > 5 for button in asked)
+
+
+def test_a_critical_first_line_is_marked_and_leads_to_the_warnings(nasty_study):
+    critical = Caution(
+        "critical", "target leakage", "x1 alone predicts the target.", {}, "x1 predicts the target: check."
+    )
+    findings = nasty_study.findings
+    verdict = (critical.headline, critical.sentence, findings.headline)
+    changed = replace(findings, headline=critical.headline, verdict=verdict, cautions=(critical, *findings.cautions))
+    page = _Page(study_page(changed))
+    (first,) = page.all("div", class_="headline critical")
+    assert first["text"].strip() == critical.headline
+    assert [each["href"] for each in page.all("a", class_="more")] == ["#careful"]
+    ids = {each.get("id") for each in page.elements}
+    assert {each["aria-describedby"] for each in page.all("button")} <= ids
 
 
 def test_names_from_the_data_stay_text(page, nasty_study, nasty_names):

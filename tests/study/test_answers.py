@@ -8,6 +8,7 @@ import pytest
 from fewer.study._answers import _fewer_help, _how_few, _interacting, _learnable, _null_evidence
 from fewer.study._columns import _effect, _stability
 from fewer.study._decision import Cells, Choice, claim
+from fewer.study._wording import rows_words
 from fewer.study._work import NullWork
 
 PLAN = SimpleNamespace(
@@ -48,7 +49,8 @@ def test_the_answer_is_the_claim_in_words(few, verdict, says):
     assert answer.number == pytest.approx(np.mean(few) - 0.7)
     assert answer.evidence["with_all"] == pytest.approx(0.7)
     if scores.claim.rows_needed:
-        assert f"About {scores.claim.rows_needed:,} rows" in answer.sentence
+        about = rows_words(scores.claim.rows_needed, 50)
+        assert f"A{about[1:]} would be needed" in answer.sentence
 
 
 @pytest.mark.parametrize(("p_value", "verdict"), [(0.05, "yes"), (0.051, "no"), (None, "not tested")])
@@ -61,10 +63,19 @@ def test_there_is_something_to_learn_when_p_is_at_most_the_level(p_value, verdic
 
 
 @pytest.mark.parametrize(
-    ("p_value", "verdict"), [(0.05, "yes"), (0.051, "not shown"), (0.95, "no"), (1.0, "no"), (None, "not tested")]
+    ("p_value", "observed", "verdict"),
+    [
+        (0.05, 0.6, "yes"),
+        (0.051, 0.5, "not shown"),
+        (1.0, 0.4, "no"),
+        (1.0, 0.5, "not shown"),
+        (None, None, "not tested"),
+    ],
 )
-def test_features_work_together_when_p_is_at_most_the_level_and_are_redundant_when_it_is_near_one(p_value, verdict):
-    assert _interacting(PLAN, {"p_value": p_value, "scores": [0.5] * 19}).verdict == verdict
+def test_features_are_redundant_only_where_scores_rise_without_their_dependence(p_value, observed, verdict):
+    """Where all scores are the same, p is 1 as well, and nothing rises."""
+    null = {"p_value": p_value, "observed": observed, "scores": [0.5] * 19}
+    assert _interacting(PLAN, null).verdict == verdict
 
 
 def test_why_features_were_not_tested_together_is_told():
@@ -85,9 +96,14 @@ def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
 @pytest.mark.parametrize(
     ("by_fold", "final", "sentence"),
     [
-        ([2, 2], {"size": 4}, "4 of 30. Every fold chose 4."),
-        ([1, 3], {"size": 4}, "4 of 30. The folds chose between 2 and 8."),
-        ([1, 1], {"size": 30, "n_made": 3}, "3 new, made of all 30. Every fold chose 2."),
+        ([2, 2], {"size": 4, "n_sources": 4}, "4 of 30 columns. Every fold chose 4."),
+        ([1, 3], {"size": 4, "n_sources": 4}, "4 of 30 columns. The folds chose between 2 and 8."),
+        ([1, 1], {"size": 30, "n_made": 3}, "3 new columns, made of all 30. Every fold chose 2."),
+        (
+            [2, 2],
+            {"size": 4, "n_prepared": 59},
+            "3 of 30 columns (4 of 59 after one-hot encoding). Every fold chose 4.",
+        ),
     ],
 )
 def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
@@ -98,8 +114,8 @@ def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
         choice=choice,
         choice_at=lambda parsimony: choice,
     )
-    plan = SimpleNamespace(parsimony=0.04, candidates=[SimpleNamespace(name="it")] * 5)
-    answer = _how_few(plan, scores, {"n_made": None, "n_prepared": 30} | final)
+    plan = SimpleNamespace(parsimony=0.04, n_columns=30, candidates=[SimpleNamespace(name="it")] * 5)
+    answer = _how_few(plan, scores, {"n_made": None, "n_prepared": 30, "n_sources": 3} | final)
     assert answer.sentence == sentence
     assert answer.number == final.get("n_made", final["size"])
     shown = answer.evidence["by_parsimony"]

@@ -98,8 +98,8 @@ def test_a_class_is_rare_below_ten_rows_or_a_tenth(counts, rarest):
 def test_groups_of_equal_columns_are_counted():
     one = SimpleNamespace(duplicates=[("a", "b")], near_duplicates=[])
     two = SimpleNamespace(duplicates=[("a", "b")], near_duplicates=[SimpleNamespace(columns=("c", "d"))])
-    assert _repeated_columns(one)[0]["sentence"].startswith("1 group of columns say the same, such as a, b.")
-    assert _repeated_columns(two)[0]["sentence"].startswith("2 groups of columns")
+    assert _repeated_columns(one)[0]["sentence"].startswith("1 group of (nearly) duplicate columns, such as a, b.")
+    assert _repeated_columns(two)[0]["sentence"].startswith("2 groups of (nearly)")
     assert _repeated_columns(two)[0]["evidence"] == {"groups": [["a", "b"], ["c", "d"]]}
     assert _repeated_columns(SimpleNamespace(duplicates=[], near_duplicates=[])) == []
 
@@ -121,9 +121,9 @@ def test_holes_are_told_where_there_are_some():
     words = {"a": ["x", None, "y", "x"] * 10, "b": np.arange(40.0)}
     both = words | {"b": [None, *np.arange(39.0)]}
     for columns, said in (
-        ({"a": X[:, 0], "b": X[:, 1]}, "numbers were filled by the median of the column."),
-        (words, "inside of the folds, categories were filled by one of their own."),
-        (both, "numbers were filled by the median of the column, categories by one of their own."),
+        ({"a": X[:, 0], "b": X[:, 1]}, "numbers were imputed by the median of the column."),
+        (words, "inside of the folds, missing categories became a category of their own."),
+        (both, "by the median of the column, missing categories became a category of their own."),
     ):
         (found,) = _holes(Dataset.from_frame(columns | {"state": np.arange(40) // 20}, target="state"), "median")
         assert found["sentence"].endswith(said)

@@ -39,7 +39,7 @@ def test_all_columns_are_in_every_fold_and_have_no_stability():
     columns, answer = chosen_columns(winner("ab", "a"), final_of(2, "ab", n_prepared=2), PLAN)
     assert [column.frequency for column in columns] == [1.0, 1.0]
     assert answer.number is None
-    assert answer.sentence == "All 2 columns; first come a, b."
+    assert answer.sentence == "All 2 columns; the first are a, b."
 
 
 def test_of_what_goes_into_new_columns_the_first_ten_are_looked_for_in_every_fold():

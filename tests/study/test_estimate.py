@@ -24,7 +24,14 @@ def test_every_fit_is_counted(plan, data):
     # The simplest, all features, and three sizes (all is one of them), on 3 folds drawn twice.
     assert re.search(r"fits +30 models", said)
     assert "on 1 worker" in said
-    assert "for the tests; slowest: " in said
+    assert re.search(r"and up to \d+ seconds? for the tests$", said, re.MULTILINE)
+
+
+def test_tests_cost_the_same_whichever_candidate_wins(plan, data, monkeypatch):
+    """Two tests of 19 permutations at 3 seconds each, on one worker; candidates take an hour a fold."""
+    clock = Clock(monkeypatch, lambda n, p: 3600.0)
+    monkeypatch.setattr(estimate, "do_null", lambda work, bench: setattr(clock, "now", clock.now + 3.0))
+    assert "up to 2 minutes for the tests" in time_estimate(plan, data, n_workers=1)
 
 
 def test_a_candidate_that_fails_is_named_and_the_others_are_timed(plan, data, monkeypatch):

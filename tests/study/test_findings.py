@@ -136,7 +136,7 @@ def test_holes_categories_and_identifiers_are_handled(studied):
     assert findings.learnable.verdict == "yes"
     assert {"dose", "colour = red"} <= {column.name for column in findings.columns[:3]}
     topics = {caution.topic for caution in findings.cautions}
-    assert {"holes", "left out", "categories"} <= topics
+    assert {"missing values", "left out", "categories"} <= topics
     said = next(caution.sentence for caution in findings.cautions if caution.topic == "categories")
     assert said.startswith("4 columns of the table became ")
 
@@ -147,7 +147,7 @@ def test_holes_that_depend_on_the_target_are_told(studied, make_table):
     X[(table.y == "ill") & (np.random.default_rng(0).random(100) < 0.6), 5] = np.nan
     holes = Dataset(X, table.columns, table.kinds, table.y, "state", "binary")
     findings = studied(holes, n_permutations=0)
-    telling = next(caution for caution in findings.cautions if caution.topic == "holes that tell")
+    telling = next(caution for caution in findings.cautions if caution.topic == "missing values depend on the target")
     assert telling.evidence["columns"] == ["x5"]
 
 
@@ -191,7 +191,7 @@ def test_all_columns_are_as_many_in_every_answer_as_on_all_rows(studied, make_ta
     findings = studied(rare, learners=["ridge"], sizes=[1], n_permutations=0)
     assert findings.curve["frontier"]["sizes"] == [1, 32]
     assert findings.how_few.number == 32
-    assert findings.how_few.sentence.startswith("32 of 32.")
+    assert findings.how_few.sentence.startswith("32 of 32 columns.")
     assert findings.headline.startswith("Keep all 32 features: ")
 
 

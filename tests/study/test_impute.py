@@ -69,7 +69,10 @@ def test_noise_is_not_said_to_be_filled_by_other_columns():
     X[rng.random(X.shape) < 0.2] = np.nan
     columns = {f"x{place}": column for place, column in enumerate(X.T)}
     dataset = Dataset.from_frame(columns | {"state": np.arange(80) % 2}, target="state", task="binary")
-    assert "The other columns say nothing" in run_study(dataset, n_permutations=0, **QUICK).findings.holes["sentence"]
+    assert (
+        "The other columns do not predict them better"
+        in run_study(dataset, n_permutations=0, **QUICK).findings.holes["sentence"]
+    )
 
 
 def test_what_is_too_little_to_judge_by_is_told_of_each_way_to_fill(monkeypatch):
@@ -120,8 +123,8 @@ def test_the_way_to_fill_is_part_of_the_plan():
     plan = make_plan(data, impute="knn")
     assert Plan.from_dict(plan.to_dict()) == plan
     assert plan.identity != make_plan(data).identity
-    assert "filled by the five most similar rows" in str(plan)
-    with pytest.raises(StudyError, match="there are median, mean, knn, PCAMissing, SoftImputeCV"):
+    assert "imputed by the five most similar rows" in str(plan)
+    with pytest.raises(StudyError, match="choose one of median, mean, knn, PCAMissing, SoftImputeCV"):
         make_plan(data, impute="magic")
 
 

@@ -9,7 +9,7 @@ from fewer.study._decision import Choice, Claim
 from fewer.study._findings import Caution
 from fewer.study._verdict import NO_PROOF, _degree, chosen_by, first_lines, headline_of, in_short
 
-PLAN = SimpleNamespace(target="state", n_columns=20, confidence=0.95, margin=0.1, parsimony=0.05)
+PLAN = SimpleNamespace(target="state", n_columns=20, confidence=0.95, margin=0.1, parsimony=0.05, n_rows=100)
 FINAL = {"size": 3, "n_made": None, "n_prepared": 20, "n_sources": 3}
 
 
@@ -34,7 +34,7 @@ def scores(outcome="better", interval=(0.1, 0.3), rows_needed=None, reduces=True
     ("learnable", "found", "final", "beginning"),
     [
         (answer("no"), scores(), {}, "There is no sign that state can be predicted from these 20 columns"),
-        (answer(), scores(), {"size": 20}, "Keep all 20 features: no smaller number comes within 5% of the best"),
+        (answer(), scores(), {"size": 20}, "Keep all 20 features: no smaller number keeps 95% of the gain"),
         (answer(), scores(), {}, "Fewer features help: 3 of 20 columns reach accuracy 0.900, all of them 0.700 (95%"),
         (answer(), scores(), {"n_sources": 1}, "Fewer features help: 1 of 20 columns reaches accuracy"),
         (answer(), scores("not worse"), {}, "Fewer features do as well, within a margin of 10%: 3 of 20"),
@@ -50,7 +50,23 @@ def test_the_headline_follows_the_claim(learnable, found, final, beginning):
 
 def test_the_rows_that_are_needed_end_the_line():
     line = headline_of(PLAN, scores("not shown", rows_needed=4000), answer(), FINAL, "accuracy")
-    assert line.endswith("; about 4,000 are needed.")
+    assert line.endswith("; about 4,000 rows are needed.")
+    line = headline_of(PLAN, scores("not shown", rows_needed=40_000), answer(), FINAL, "accuracy")
+    assert line.endswith("; more than 10,000 rows are needed.")
+
+
+def test_all_features_are_kept_with_the_score_of_the_rule():
+    line = headline_of(PLAN, scores(reduces=False), answer(), FINAL | {"size": 20}, "accuracy")
+    assert line.endswith("of the gain over the baseline (accuracy 0.900).")
+    best = SimpleNamespace(**vars(PLAN) | {"parsimony": 0})
+    line = headline_of(best, scores(reduces=False), answer(), FINAL | {"size": 20}, "accuracy")
+    assert line == "Keep all 20 features: no smaller number scores as well (accuracy 0.900)."
+
+
+def test_some_categories_of_every_column_are_not_fewer_columns():
+    final = {"size": 40, "n_made": None, "n_prepared": 59, "n_sources": 20}
+    line = headline_of(PLAN, scores(), answer(), final, "accuracy")
+    assert "40 of 59 encoded columns (from all 20 columns) reach accuracy" in line
 
 
 def test_no_difference_on_any_fold_is_told_as_that():
@@ -61,7 +77,7 @@ def test_no_difference_on_any_fold_is_told_as_that():
 
 
 def columns(*names):
-    return tuple(SimpleNamespace(name=name, chosen=name != "x") for name in names)
+    return tuple(SimpleNamespace(name=name, source=name, chosen=name != "x") for name in names)
 
 
 def test_a_critical_caution_comes_before_the_claim():
@@ -74,6 +90,9 @@ def test_a_critical_caution_comes_before_the_claim():
     assert found[2].startswith("Fewer features help")
     plain = first_lines(PLAN, scores(), answer(), answer(), columns(*"ab"), FINAL, cautions[1:], "accuracy")
     assert plain[0].startswith("Fewer features help")
+    counts = [Caution("note", "target", "Target y: taken as counts; --task classification makes them classes.")]
+    plain = first_lines(PLAN, scores(), answer(), answer(), columns(*"ab"), FINAL, counts, "accuracy")
+    assert plain[2].endswith("2 ways to reduce. Target y: taken as counts; --task classification makes them classes.")
     nothing = first_lines(PLAN, scores(), answer("no"), answer(), columns(*"ab"), FINAL, [], "accuracy")
     assert nothing[1] == NO_PROOF
 
@@ -83,7 +102,7 @@ def test_a_critical_caution_comes_before_the_claim():
     [
         ("a", None, "The column is a."),
         ("abx", 0.8, "The columns are a, b; the folds agree on the list well (stability 0.80 of 1)."),
-        ("abcde", None, "First come a, b, c, d."),
+        ("abcde", None, "The first columns are a, b, c, d."),
     ],
 )
 def test_the_columns_are_told_in_short(names, stability, sentence):

@@ -94,7 +94,8 @@ def study(
         ),
     ] = 0.05,
     impute: Annotated[
-        str, typer.Option("--impute", help="How holes are filled: median, mean, knn, PCAMissing or SoftImputeCV.")
+        str,
+        typer.Option("--impute", help="How missing values are imputed: median, mean, knn, PCAMissing or SoftImputeCV."),
     ] = "median",
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")] = 0,
     out: Annotated[

@@ -69,7 +69,7 @@ def print_method(card: Method, console: Console | None = None) -> None:
         ("room", f"fewer.{card.room}" + ("" if card.package == "fewer" else f" (from the package {card.package})")),
         ("for", ", ".join(card.tasks)),
         ("when", card.when),
-        ("takes", ", ".join(card.handles) or "dense tables of numbers, without holes"),
+        ("takes", ", ".join(card.handles) or "dense tables of numbers, without missing values"),
         ("units", card.units),
         ("cost", card.cost),
         ("paper", card.citation or "none"),

@@ -6,7 +6,7 @@ import numpy as np
 
 from fewer import _figures
 from fewer.report._shown_names import plotly_text
-from fewer.report._study_numbers import metric_of
+from fewer.report._study_numbers import metric_of, unit_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -30,7 +30,7 @@ def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figu
     curve = findings.curve["frontier"]
     sizes, mean = np.array(curve["sizes"]), np.array(curve["mean"])
     error = np.array(curve["standard_error"])
-    x_title = "number of columns" if findings.n_made is None else "number of new columns"
+    x_title = f"number of {unit_of(findings)}"
     figure = _figures.new_figure(x=x_title, y=metric_of(findings), height=350)
     ends = [sizes[0], sizes[-1]] if len(sizes) > 1 else [sizes[0] / 2, sizes[0] * 2]
     wide = sizes if len(sizes) > 1 else np.array(ends)  # one size has its error from end to end
@@ -41,7 +41,7 @@ def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figu
         _add_others(figure, findings)
     for rank, name, height, colour, dash in (
         (5, "with all features", findings.fewer_help.evidence["with_all"], _figures.AMBER, "dash"),
-        (6, "without features", findings.curve["simplest"], _figures.GREY, "dot"),
+        (6, "baseline", findings.curve["simplest"], _figures.GREY, "dot"),
     ):
         label = f"{name}: {height:.3f}" if with_others else name
         line = _figures.line(label, ends, [height] * 2, colour, line_dash=dash, legendrank=rank)
@@ -245,7 +245,7 @@ def confusion_figure(findings: "Findings") -> "go.Figure":
             zmax=1,
             text=counts if len(labels) <= _MOST_CLASSES_WRITTEN else None,
             texttemplate="%{text:,}" if len(labels) <= _MOST_CLASSES_WRITTEN else None,
-            colorscale=[[0, _figures.translucent(_figures.BLUE, 0.04)], [1, _figures.BLUE]],
+            colorscale=[[0, "#eef3f7"], [1, _figures.BLUE]],  # opaque: counts have to stand out from the cells
             showscale=False,
             customdata=counts,
             hovertemplate="true %{y}, predicted %{x}: %{customdata:,} rows (%{z:.0%})<extra></extra>",
@@ -253,6 +253,7 @@ def confusion_figure(findings: "Findings") -> "go.Figure":
     )
     figure.update_xaxes(tickvals=places, ticktext=labels, showgrid=False)
     figure.update_yaxes(tickvals=places, ticktext=labels, showgrid=False, range=[len(labels) - 0.5, -0.5])
+    figure.update_layout(margin={"t": 10, "b": 50, "r": 20})
     return figure
 
 
@@ -274,4 +275,5 @@ def predicted_figure(findings: "Findings") -> "go.Figure":
             hovertemplate="true %{x:.4g}, predicted %{y:.4g}<extra></extra>",
         )
     )
+    figure.update_layout(margin={"t": 10, "b": 50, "r": 20})
     return figure

@@ -23,7 +23,17 @@ def signed(value: float) -> str:
 
 def metric_of(findings: "Findings") -> str:
     """What the score is called."""
-    return {"r2": "R2"}.get(findings.plan["scoring"], findings.plan["scoring"].replace("_", " "))
+    return {"r2": "R2", "roc_auc": "ROC AUC"}.get(findings.plan["scoring"], findings.plan["scoring"].replace("_", " "))
+
+
+def unit_of(findings: "Findings") -> str:
+    """What sizes count: columns of the table, columns after one-hot encoding, or new columns."""
+    return "new columns" if findings.n_made is not None else given_unit(findings)
+
+
+def given_unit(findings: "Findings") -> str:
+    """What there is to choose from: columns of the table, or columns after one-hot encoding."""
+    return "encoded columns" if findings.n_columns > findings.plan["n_columns"] else "columns"
 
 
 def p_value_text(p_value: float) -> str:
@@ -37,13 +47,13 @@ def shown_numbers(findings: "Findings") -> dict[str, Shown]:
         "learn": _p_value(findings.learnable),
         "together": _p_value(findings.interacting),
         "help": _of(findings, findings.fewer_help, "Benefit", signed),
-        "how-few": _size(findings.how_few),
+        "how-few": _size(findings.how_few, unit_of(findings)),
         "which": _of(findings, findings.which, "Stability", lambda value: f"{value:.2f}"),
         "wrong": _wrong(findings.wrong),
         "compared": _of(
             findings,
             findings.compared,
-            f"{metric_of(findings).capitalize()} of the winner",
+            f"Score of the first line ({metric_of(findings)})",
             lambda value: f"{value:.3f}",
         ),
     }
@@ -62,12 +72,12 @@ def _p_value(answer: "Answer") -> Shown | None:
     return None if answer.number is None else Shown("p-value", p_value_text(answer.number))
 
 
-def _size(answer: "Answer") -> Shown | None:
+def _size(answer: "Answer", unit: str) -> Shown | None:
     if answer.number is None or answer.interval is None:
         return None
     low, high = answer.interval
     spread = f"most folds chose {low:,.0f} to {high:,.0f}" if round(low) < round(high) else ""
-    return Shown("Columns", f"{answer.number:,.0f}", spread)
+    return Shown(unit.capitalize(), f"{answer.number:,.0f}", spread)
 
 
 def _of(findings: "Findings", answer: "Answer", label: str, written) -> Shown | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fewer.report._shown_names import printable, shortened
 from fewer.report._study_legend import legend_html
-from fewer.report._study_numbers import metric_of, shown_numbers, signed
+from fewer.report._study_numbers import given_unit, metric_of, shown_numbers, signed, unit_of
 from fewer.report._study_pictures import Picture, pictures_of
 from fewer.report._study_time import duration, seconds_by_candidate, seconds_by_kind
 
@@ -32,19 +32,19 @@ _SECTIONS = (
     ("which", "Which ones?"),
     ("wrong", "Which rows are wrong?"),
     ("compared", "Compared"),
-    ("careful", "Careful"),
-    ("holes", "Holes"),
+    ("careful", "Warnings"),
+    ("holes", "Missing values"),
     ("plan", "What was done"),
 )
 _COLUMN_HEADINGS = (
     ("Rank", "number", "Place in the order of the winner, fitted on all rows"),
     ("Column", "text", "Name of the column; of a category, column = value"),
-    ("Listed", "text", "Whether it is among the chosen"),
-    ("In folds", "number", "Share of the folds in which it was chosen without the held-out rows"),
+    ("Chosen", "text", "Whether it is among the chosen columns"),
+    ("In folds", "number", "Share of the folds that chose it, without their held-out rows"),
     ("Score", "number", "What the winner's selector gave it on all rows"),
     ("Effect", "text", "Which way it goes with the target, on all rows"),
     ("Size", "number", "Size of the effect: correlation with the target, or difference of standardised class means"),
-    ("Stands in for", "text", "Columns among the best that say nearly the same (correlation of 0.9 or more)"),
+    ("Redundant with", "text", "Columns among the best that it is correlated with by 0.9 or more, up to the sign"),
 )
 _CANDIDATE_HEADINGS = (
     ("Candidate", "text", "How columns are chosen, and what learns from them"),
@@ -108,6 +108,9 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         clean=printable,
         said=_said,
         signed=signed,
+        percent=lambda share: f"{100 * share:.4g}%",
+        unit=unit_of(findings),
+        given=given_unit(findings),
         duration=duration,
         plan_json=Markup(_json_in_html(Plan.from_dict(findings.plan).to_json())),
         css=Markup(_text("study.css")),

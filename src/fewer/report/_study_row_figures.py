@@ -49,7 +49,7 @@ def benefit_figure(findings: "Findings") -> "go.Figure":
         for rival in sorted(findings.rivals, key=lambda each: -(each.benefit or 0.0))
         if rival.benefit is not None and rival.benefit_interval is not None
     ]
-    rows.insert(0, ("the choice among all", findings.fewer_help.number, findings.fewer_help.interval))
+    rows.insert(0, ("the rule", findings.fewer_help.number, findings.fewer_help.interval))
     figure = _rows_figure([name for name, _, _ in rows], "benefit over all features")
     colours = [_figures.RED] + [_figures.BLUE] * (len(rows) - 1)
     for place, ((name, benefit, (low, high)), colour) in enumerate(zip(rows, colours, strict=True)):
@@ -78,7 +78,7 @@ def benefit_figure(findings: "Findings") -> "go.Figure":
     figure.add_vline(x=0, line={"color": _figures.GREY, "dash": "dot"})
     ends = [0.0, *(end for _, _, interval in rows for end in interval)]
     margin = 0.05 * (max(ends) - min(ends) or 1.0)
-    figure.update_xaxes(tickformat="+.3~f", range=[min(ends) - margin, max(ends) + margin])
+    figure.update_xaxes(tickformat="+.3~f", tickangle=0, nticks=7, range=[min(ends) - margin, max(ends) + margin])
     return figure
 
 
@@ -88,7 +88,7 @@ def frequency_figure(findings: "Findings") -> "go.Figure":
 
     shown = [column for column in findings.columns if column.chosen or column.frequency > 0][:_MOST_COLUMNS]
     figure = _rows_figure([f"{column.rank}. {column.name}" for column in shown], "share of folds", row=20)
-    for name, colour, wanted in (("on the list", _figures.BLUE, True), ("next in line", _figures.GREY, False)):
+    for name, colour, wanted in (("chosen", _figures.BLUE, True), ("not chosen", _figures.GREY, False)):
         places = [place for place, column in enumerate(shown) if column.chosen is wanted]
         if not places:
             continue
@@ -164,7 +164,7 @@ def spreads_figure(findings: "Findings") -> "go.Figure":
     import plotly.graph_objects as go
 
     columns, groups = findings.spreads["columns"], findings.spreads["groups"]
-    figure = _rows_figure(columns, "standard deviations from the mean", row=22 + 10 * len(groups))
+    figure = _rows_figure(columns, "standardised value", row=22 + 10 * len(groups))
     for number, group in enumerate(groups):
         colour = _figures.PALETTE[number % len(_figures.PALETTE)]
         quartiles = np.array(findings.spreads["quartiles"][number])

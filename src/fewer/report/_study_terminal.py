@@ -73,9 +73,9 @@ class _Printer:
         self._print_section("Columns", self._columns())
         self._print_section("Candidates", self._candidates())
         if findings.holes:
-            self._print_section("Holes", self._text(findings.holes["sentence"]))
+            self._print_section("Missing values", self._text(findings.holes["sentence"]))
         if findings.cautions:
-            self._print_section("What to be careful about")
+            self._print_section("Warnings and notes")
             for caution in findings.cautions:
                 word, style = _LEVELS[caution.level]
                 line = Text.assemble((f"{word}: ", style), self._text(caution.sentence))

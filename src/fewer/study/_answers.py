@@ -16,8 +16,8 @@ from fewer.study._plan import Plan
 from fewer.study._predictions import prediction_works, which_rows
 from fewer.study._run import fold_keys, nulls_of, observed_score, tested
 from fewer.study._scores import AllScores, read_scores
-from fewer.study._verdict import first_lines
-from fewer.study._wording import counted, metric_words, p_words, signed
+from fewer.study._verdict import first_lines, nothing_smaller
+from fewer.study._wording import metric_words, p_words, percent, rows_words, signed
 from fewer.study._work import Null
 
 # Shares of the gain given up for fewer columns, for which the report shows score and columns.
@@ -138,7 +138,8 @@ def _interacting(plan: Plan, null: dict[str, Any]) -> Answer:
     if null["p_value"] <= plan.level:
         sentence = f"Yes: scores use how columns depend on one another within a class ({p})."
         return Answer(question, "yes", sentence, null["p_value"], None, how)
-    if null["p_value"] >= 1 - plan.level:
+    no_better = sum(score <= null["observed"] for score in null["scores"])
+    if (1 + no_better) / (1 + len(null["scores"])) <= plan.level:
         sentence = f"No: scores rise where columns are made independent within a class, so columns are redundant ({p})."
         return Answer(question, "no", sentence, null["p_value"], None, how)
     sentence = f"Not shown: scores are no lower where columns are independent within a class ({p})."
@@ -150,21 +151,22 @@ def _fewer_help(plan: Plan, scores: AllScores, metric: str) -> Answer:
     with_fewer = float(scores.choice.fold_scores.mean())
     with_all = float(scores.fold_scores_with_everything.mean())
     low, high = claim.interval
+    with_what = "with fewer columns" if scores.winner.reduces else "with the choice of each fold"
     figures = (
-        f"{with_fewer:.3f} with fewer columns, {with_all:.3f} with all: {signed(claim.difference)} in {metric} "
-        f"({plan.confidence:.0%} interval {signed(low)} to {signed(high)})"
+        f"{with_fewer:.3f} {with_what}, {with_all:.3f} with all: {signed(claim.difference)} in {metric} "
+        f"({percent(plan.confidence)} interval {signed(low)} to {signed(high)})"
     )
     sentence = {
         "better": f"Yes, fewer columns are better: {figures}.",
-        "not worse": f"Fewer columns are not worse by more than the margin of {plan.margin:.0%}: {figures}.",
+        "not worse": f"Fewer columns are not worse by more than the margin of {percent(plan.margin)}: {figures}.",
         "not shown": f"Not shown: {figures}. {_rows_needed(plan, scores)}",
     }[claim.outcome]
     how = (
         "Cross-indexing: on each fold, the way to reduce, the number of columns and the learner were decided on the "
         "other folds by the rule that also made the shipped choice; so was the learner that uses all columns. Better: "
         "the interval of the difference is above zero. Not worse: so is that of the difference plus the margin, which "
-        f"is {plan.margin:.0%} of what all columns gain over the baseline. Intervals account for overlapping training "
-        "sets."
+        f"is {percent(plan.margin)} of what all columns gain over the baseline. Intervals account for overlapping "
+        "training sets."
     )
     evidence = {
         "with_fewer": with_fewer,
@@ -186,10 +188,13 @@ def _fewer_help(plan: Plan, scores: AllScores, metric: str) -> Answer:
 
 def _rows_needed(plan: Plan, scores: AllScores) -> str:
     if not scores.winner.reduces:
-        return f"All columns are kept: no smaller number comes within {plan.parsimony:.0%} of the best."
+        return f"All columns are kept: {nothing_smaller(plan)}."
     if scores.claim.rows_needed is None:
-        return f"Fewer columns lose more than the margin of {plan.margin:.0%}; more rows alone would not change that."
-    return f"About {counted(scores.claim.rows_needed, 'row')} would be needed to show that they are not worse."
+        return (
+            f"Fewer columns lose more than the margin of {percent(plan.margin)}; more rows alone would not change that."
+        )
+    needed = rows_words(scores.claim.rows_needed, plan.n_rows)
+    return f"{needed[0].upper()}{needed[1:]} would be needed to show that they are not worse."
 
 
 def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
@@ -201,11 +206,13 @@ def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
         else f"The folds chose between {chosen.min():,.0f} and {chosen.max():,.0f}."
     )
     n_made, size = final["n_made"], final["n_made"] or final["size"]
-    all_columns = f"{final['n_prepared']:,}"
-    number = f"{size:,} of {all_columns}" if n_made is None else f"{size:,} new, made of all {all_columns}"
+    chosen_of_table = f"{final['n_sources']:,} of {plan.n_columns:,}"
+    number = f"{chosen_of_table} columns" if n_made is None else f"{size:,} new columns, made of all {plan.n_columns:,}"
+    if n_made is None and final["n_prepared"] > plan.n_columns:
+        number += f" ({size:,} of {final['n_prepared']:,} after one-hot encoding)"
     sentence = f"{number}. {folds}"
     how = (
-        f"The fewest columns of any candidate whose mean score is within {plan.parsimony:.0%} of the gain of the best "
+        f"The fewest columns of any candidate whose mean score is within {percent(plan.parsimony)} of the gain of the best "
         "over the baseline (the parsimony); where columns outnumber rows, by one standard error of the difference. The "
         "folds applied the same rule to the other folds."
     )

@@ -9,7 +9,7 @@ from fewer.study._coded import decoded, words_of
 from fewer.study._imputers import IMPUTERS
 from fewer.study._preparation import preparation
 from fewer.study._scores import AllScores
-from fewer.study._wording import listed
+from fewer.study._wording import counted, listed
 from fewer.study._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fewer.overview import Description
 
 CAUTIONS = "cautions"
+# What the target was taken for: said in the first lines, too.
+TARGET = "target"
 
 _FEW_ROWS = 30
 _RARE_CLASS = 0.1
@@ -39,6 +41,7 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
         *([] if tied else _time_ignored(description)),
         *_failures(scores),
         *_rows(dataset, scores),
+        *_target_read_as(dataset),
         *_classes_left_out(bench),
         *_classes(dataset, bench.plan.scoring),
         *_repeated_rows(description, grouped=bench.data.groups is not None),
@@ -71,8 +74,8 @@ def _giveaways(description: "Description") -> list[dict[str, Any]]:
         caution(
             level,
             "target leakage",
-            f"{shown}. If {'it is' if one else 'they are'} known only after the outcome, the study means nothing: "
-            f"leave {'it' if one else 'them'} out and run it again.",
+            f"{shown}. If {'it is' if one else 'they are'} known only after the outcome, that is target leakage: all "
+            f"scores are too good. Leave {'it' if one else 'them'} out (--drop) and run the study again.",
             headline=f"{best.column} alone predicts the target almost perfectly ({best.measure} {best.score:.3f})"
             f"{more}: check whether {'it is' if one else 'they are'} known before the outcome.",
             columns=names,
@@ -95,7 +98,7 @@ def _groups_ignored(description: "Description") -> list[dict[str, Any]]:
             "groups ignored",
             f"{found.column} names {found.values:,} groups of rows, and rows of a group resemble each other: the "
             f"nearest row is of the same group in {found.resemblance:.0%} of the rows ({found.chance:.0%} by chance)."
-            f"{scores} Where new rows are of other groups, run the study with {option}; to leave "
+            f"{scores} Where new rows are of other groups, run the study with {option}; leaving "
             "the column out does not help.",
             headline=_too_good(found.level, f"Rows of one {found.column} are in different folds", scores, option),
             column=found.column,
@@ -162,7 +165,7 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
             caution(
                 "warning",
                 "few rows",
-                f"There are {n} rows only. One row more or less in a fold changes every figure; take them as a hint.",
+                f"There are only {n} rows. One row more or less in a fold changes every figure: take them as rough.",
                 rows=n,
             )
         ]
@@ -172,12 +175,20 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
                 "warning",
                 "wide",
                 f"There are {p / n:.0f} columns for each row, so some fit by chance: other rows would give a partly "
-                "other list. Trust columns that come back in most folds.",
+                "different list. Trust columns that are chosen in most folds.",
                 rows=n,
                 columns=p,
             )
         ]
     return []
+
+
+def _target_read_as(dataset: "Dataset") -> list[dict[str, Any]]:
+    """Whole numbers may be classes, counts or a scale: what they were taken for, and the option that changes it."""
+    reason = dataset.task_reason
+    if "--task" not in reason:
+        return []
+    return [caution("note", TARGET, f"Target {dataset.target}: {reason}.", task=dataset.task)]
 
 
 def _classes_left_out(bench: Bench) -> list[dict[str, Any]]:
@@ -205,7 +216,7 @@ def _classes(dataset: "Dataset", scoring: str) -> list[dict[str, Any]]:
         return []
     advice = (
         "Look at a score that counts each class alike (balanced_accuracy), and not at the accuracy alone."
-        if scoring == "accuracy"
+        if scoring == "accuracy" and share < 0.5 / len(counts)
         else "What is said about it rests on these few rows."
     )
     return [
@@ -250,7 +261,7 @@ def _repeated_columns(description: "Description") -> list[dict[str, Any]]:
         caution(
             "note",
             "repeated columns",
-            f"{len(groups)} group{'s' * (len(groups) > 1)} of columns say the same, such as {listed(groups[0], 3)}. "
+            f"{counted(len(groups), 'group')} of (nearly) duplicate columns, such as {listed(groups[0], 3)}. "
             "Which one of a group is chosen is a matter of chance.",
             groups=groups[:50],
         )
@@ -263,17 +274,18 @@ def _holes(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
         return []
     counts = np.asarray(dataset.missing_by_column)
     share = counts.sum() / (dataset.n_rows * dataset.n_columns)
-    numbers, categories = f"numbers were filled by {IMPUTERS[impute].says}", "categories{} by one of their own"
+    numbers = f"numbers were imputed by {IMPUTERS[impute].says}"
+    categories = "missing categories became a category of their own"
     words = set(words_of(dataset))
     of_words = {name in words for name, count in zip(dataset.columns, counts, strict=True) if count}
     if of_words == {True}:
-        filled = categories.format(" were filled")
+        filled = categories
     else:
-        filled = f"{numbers}, {categories.format('')}" if True in of_words else numbers
+        filled = f"{numbers}, {categories}" if True in of_words else numbers
     found = [
         caution(
             "note",
-            "holes",
+            "missing values",
             f"{share:.1%} of the cells are missing, in {np.count_nonzero(counts)} columns; inside of the folds, "
             f"{filled}.",
             share=float(share),
@@ -284,9 +296,9 @@ def _holes(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
         found.append(
             caution(
                 "warning",
-                "holes that tell",
-                f"In {listed(telling)} holes come more often with some values of the target than with others. Why a "
-                "value is missing may be the real signal, and filling it in hides that.",
+                "missing values depend on the target",
+                f"In {listed(telling)}, values are missing more often for some values of the target than for others. "
+                "That a value is missing may itself be the signal, and imputation hides it.",
                 columns=telling,
             )
         )
@@ -321,7 +333,7 @@ def _hubs(dataset: "Dataset", seed: int) -> list[dict[str, Any]]:
             "note",
             "hubs",
             f"With all columns, a few rows are neighbours of very many others (skewness {skewness:.1f}): nearest "
-            "neighbours and clusters say little there. Fewer columns often mend that.",
+            "neighbours and clusters are less reliable there. Fewer columns often help.",
             skewness=skewness,
         )
     ]
@@ -365,4 +377,4 @@ def _left_out(bench: Bench) -> list[dict[str, Any]]:
         return []
     words = "; ".join(f"{name} ({why})" for name, why in left_out[:5])
     more = f", and {len(left_out) - 5} more" if len(left_out) > 5 else ""
-    return [caution("note", "left out", f"Not learnt from: {words}{more}.", columns=[list(pair) for pair in left_out])]
+    return [caution("note", "left out", f"Columns left out: {words}{more}.", columns=[list(pair) for pair in left_out])]

@@ -40,8 +40,7 @@ def chosen_columns(ranker: CandidateScores, final: dict[str, Any], plan: Plan) -
         )
         for rank, each in enumerate(final["columns"][: max(size, _MOST_COLUMNS)], start=1)
     )
-    names = [column.name for column in columns if column.chosen]
-    sentence = _which_ones(columns, names, final, stability["value"])
+    sentence = _which_ones([column for column in columns if column.chosen], final, stability["value"])
     how = (
         f"Chosen by {ranker.name}, fitted on all rows. The frequency is the share of the {len(ranker.orders)} folds "
         "in which a column was among the chosen; stability is Nogueira's index (1: always the same columns, 0: chance)."
@@ -58,16 +57,22 @@ def chosen_columns(ranker: CandidateScores, final: dict[str, Any], plan: Plan) -
     return columns, answer
 
 
-def _which_ones(columns: tuple[Column, ...], names: list[str], final: dict[str, Any], stability: float | None) -> str:
+def _which_ones(chosen: list[Column], final: dict[str, Any], stability: float | None) -> str:
+    """Columns of the table; one of words counts by the category that was chosen most often."""
+    frequency = {column.source: 0.0 for column in chosen}
+    for column in chosen:
+        frequency[column.source] = max(frequency[column.source], column.frequency)
+    names = list(frequency)
     shown = listed(names, 5)
     if final["n_made"] is not None:
         new = counted(final["n_made"], "new column")
         return f"All {len(names):,} columns go into the {new}; most of {shown}."
-    if len(names) >= final["n_prepared"]:
-        return f"All {len(names):,} columns; first come {shown}."
-    always = sum(column.frequency >= 0.8 for column in columns if column.chosen)
+    if final["size"] >= final["n_prepared"]:
+        return f"All {len(names):,} columns; the first are {shown}."
+    always = sum(share >= 0.8 for share in frequency.values())
     agreed = f" (stability {two_digits(stability)})." if stability is not None else "."
-    return f"{shown}. {always} of {len(names)} were chosen in at least 80% of the folds{agreed}"
+    were = "was" if always == 1 else "were"
+    return f"{shown}. {always} of {len(names)} {were} chosen in at least 80% of the folds{agreed}"
 
 
 def _stability(supports: list[set[str]], n_columns: int, plan: Plan) -> dict[str, Any]:
@@ -119,8 +124,8 @@ def categories(plan: Plan, final: dict[str, Any]) -> list[Caution]:
         Caution(
             "note",
             "categories",
-            f"{plan.n_columns:,} columns of the table became {final['n_prepared']:,} to choose from: each category "
-            "of a column of words has one of its own. Counts and lists of chosen columns are columns of the table.",
+            f"{plan.n_columns:,} columns of the table became {final['n_prepared']:,} by one-hot encoding: each "
+            "category of a text column has a column of its own. Counts of chosen columns are columns of the table.",
             {"columns": plan.n_columns, "prepared": final["n_prepared"]},
         )
     ]

@@ -7,11 +7,12 @@ import numpy as np
 from fewer.evaluate import corrected_interval
 from fewer.study._findings import Answer, Rival
 from fewer.study._scores import AllScores
+from fewer.study._wording import counted
 
 
 def rivals_of(scores: AllScores) -> tuple[Rival, ...]:
     """All candidates as they did, best first."""
-    best = scores.ranker.fold_scores
+    best = scores.winner.fold_scores
     found = []
     for each in scores.candidates:
         behind = best - each.fold_scores
@@ -34,7 +35,9 @@ def rivals_of(scores: AllScores) -> tuple[Rival, ...]:
 def compared_with(scores: AllScores, metric: str) -> Answer:
     """The winner beside the best learner with all columns, and the baseline."""
     simplest, best_all, winner = scores.simplest, scores.best_with_everything, scores.winner
-    at_size = f" with {scores.size:,} columns" if winner.reduces else ""
+    at_size = (
+        f" with {counted(scores.size, 'new column' if winner.makes_columns else 'column')}" if winner.reduces else ""
+    )
     sentence = (
         f"{_best_of(len(scores.reduced))}: {winner.name}{at_size} (mean {metric} "
         f"{scores.cells.scores[..., scores.choice.cell].mean():.3f}); best with all columns: "
@@ -45,7 +48,10 @@ def compared_with(scores: AllScores, metric: str) -> Answer:
         "winner at its size is a little too high, because it was picked for it; the score in the first line is not, "
         "because there the rule was applied to the other folds."
     )
-    return Answer("Compared with what?", "yes", sentence, winner.score, winner.interval, how)
+    reached = scores.choice.fold_scores
+    low, high = corrected_interval(reached, winner.confidence, winner.test_ratio)
+    interval = low, min(high, winner.best_possible)
+    return Answer("Compared with what?", "yes", sentence, float(reached.mean()), interval, how)
 
 
 def size_curves(scores: AllScores) -> dict[str, Any]:

@@ -238,5 +238,5 @@ class Findings:
         lines = [self.headline, *self.verdict[1:], ""]
         lines += [f"{answer.question}\n  {answer.sentence}" for answer in self.answers]
         if self.cautions:
-            lines += ["What to be careful about", *(f"  {caution.sentence}" for caution in self.cautions)]
+            lines += ["Warnings and notes", *(f"  {caution.sentence}" for caution in self.cautions)]
         return "\n".join(lines)

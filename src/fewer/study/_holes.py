@@ -115,13 +115,13 @@ def _plain(name: str, score: "CompletionScore") -> dict[str, Any]:
 def _sentence(holes: np.ndarray, shares: np.ndarray, filled: list[dict[str, Any]]) -> str:
     said = f"{holes.mean():.1%} of the numbers are missing, in {np.count_nonzero(shares):,} of {len(shares):,} columns."
     if not filled:
-        return f"{said} Too little is known to judge how well they can be filled in."
+        return f"{said} Too little is known to judge how well they can be imputed."
     used, others = filled[0], filled[-1]
     low, high = others["gain_interval"]
     says = IMPUTERS[others["imputer"]].says
     if not low > 0:
-        return f"{said} The other columns say nothing about them that the mean of the column does not."
+        return f"{said} The other columns do not predict them better than the mean of the column."
     gain = f"saves {others['gain']:.0%} ({low:.0%} to {high:.0%}) of the error of column means at known entries"
     if used is others:
-        return f"{said} Filling them by {says} {gain}."
-    return f"{said} Filling them by {says} {gain}: try --impute {others['imputer']}."
+        return f"{said} Imputing them by {says} {gain}."
+    return f"{said} Imputing them by {says} {gain}: try --impute {others['imputer']}."

@@ -75,8 +75,10 @@ def imputer_named(name: str, *, sparse: bool) -> Imputer:
     """The imputer of this name, in any case, if it can be used on such a table."""
     by_name = {each.lower(): imputer for each, imputer in IMPUTERS.items()}
     if name.lower() not in by_name:
-        raise StudyError(f"There is no way to fill holes called {name!r}; there are {', '.join(IMPUTERS)}.")
+        raise StudyError(f"There is no imputer called {name!r}; choose one of {', '.join(IMPUTERS)}.")
     imputer = by_name[name.lower()]
     if sparse and imputer.from_others:
-        raise StudyError(f"{imputer.name} would take the zeros of a sparse table for holes; take median or mean.")
+        raise StudyError(
+            f"{imputer.name} would take the zeros of a sparse table for missing values; take median or mean."
+        )
     return imputer

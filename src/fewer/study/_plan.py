@@ -202,7 +202,7 @@ class Plan:
             f"  seed          {self.seed}",
         ]
         if self.impute != "median":
-            lines.append(f"  holes         filled by {IMPUTERS[self.impute].says}")
+            lines.append(f"  missing       imputed by {IMPUTERS[self.impute].says}")
         return "\n".join(lines)
 
     def _candidates_in_words(self) -> str:

@@ -133,10 +133,13 @@ def _wrong_classes(question: str, how: str, rows: list[int], truth: list[str], p
     listed_rows = sorted(wrong)[:_MOST_LISTED] if len(rows) <= _MOST_ROWS else []
     worst = min((each for each in per_class if each["rows"]), key=lambda each: each["recall"])
     n_wrong = int(confusion.sum() - right.sum())
-    always = f", {len(wrong):,} of them for each of {len(predictions)} candidates" if len(predictions) > 1 else ""
+    always = f"; {len(wrong):,} of them with every one of {len(predictions)} candidates" if len(predictions) > 1 else ""
+    n_rows = counted(len(truth), "held-out row")
     sentence = (
-        f"{n_wrong:,} of {counted(len(truth), 'held-out row')} are wrong{always}. Lowest recall: class "
+        f"{n_wrong:,} of {n_rows} {'is' if n_wrong == 1 else 'are'} predicted wrong{always}. Lowest recall: class "
         f"{worst['label']}, {worst['recall']:.2f} of {counted(worst['rows'], 'row')}."
+        if n_wrong
+        else f"None: all {n_rows} are predicted right."
     )
     evidence = {
         "labels": labels,

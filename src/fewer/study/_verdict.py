@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from fewer.study._cautions import TARGET
 from fewer.study._findings import Answer, Caution, Column
 from fewer.study._plan import Plan
 from fewer.study._scores import AllScores
-from fewer.study._wording import counted, listed, p_words, signed, two_digits
+from fewer.study._wording import counted, listed, p_words, percent, rows_words, signed, two_digits
 
 NO_PROOF = "That is no proof that there is nothing: more rows, or other columns, may still show something."
 NOT_A_FINDING = "What was chosen below is what the procedure does with any table, not something found in this one."
@@ -22,14 +23,20 @@ def first_lines(
     cautions: Sequence[Caution],
     metric: str,
 ) -> tuple[str, str, str]:
-    """The first line and two more. A critical caution comes first: the claim then stands below it."""
+    """The first line and two more. A critical caution comes first: the claim then stands below it.
+
+    What a target of whole numbers was taken for ends the last line.
+    """
     headline = headline_of(plan, scores, learnable, final, metric)
     critical = next((each for each in cautions if each.headline), None)
     if critical is not None:
-        return critical.headline, critical.sentence, headline
-    if learnable.verdict == "no":
-        return headline, NO_PROOF, NOT_A_FINDING
-    return headline, in_short(which, columns, final), chosen_by(scores, final)
+        lines = critical.headline, critical.sentence, headline
+    elif learnable.verdict == "no":
+        lines = headline, NO_PROOF, NOT_A_FINDING
+    else:
+        lines = headline, in_short(which, columns, final), chosen_by(scores, final)
+    read_as = [each.sentence for each in cautions if each.topic == TARGET]
+    return lines[0], lines[1], " ".join([lines[2], *read_as])
 
 
 def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[str, Any], metric: str) -> str:
@@ -45,15 +52,14 @@ def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[st
         )
     size, n_made = final["n_sources"], final["n_made"]
     if final["size"] >= final["n_prepared"] and n_made is None:
-        return (
-            f"Keep all {plan.n_columns:,} features: no smaller number comes within {plan.parsimony:.0%} of the best "
-            f"score ({metric} {with_all:.3f} with all of them)."
-        )
+        return f"Keep all {plan.n_columns:,} features: {nothing_smaller(plan)} ({metric} {reached:.3f})."
     low, high = claim.interval
-    apart = f"{plan.confidence:.0%} interval of the difference {signed(low)} to {signed(high)}"
+    apart = f"{percent(plan.confidence)} interval of the difference {signed(low)} to {signed(high)}"
     if low == high == 0:
         apart = "no difference on any fold"
-    few = f"{size:,} of {plan.n_columns:,} columns" if n_made is None else f"{counted(n_made, 'new column')}"
+    few = counted(n_made, "new column") if n_made is not None else f"{size:,} of {plan.n_columns:,} columns"
+    if n_made is None and size >= plan.n_columns:
+        few = f"{final['size']:,} of {final['n_prepared']:,} encoded columns (from all {plan.n_columns:,} columns)"
     everything = "all of them" if n_made is None else f"all {plan.n_columns:,} columns"
     both = (
         f"{few} {'reaches' if (n_made or size) == 1 else 'reach'} {metric} {reached:.3f}, {everything} {with_all:.3f} "
@@ -62,23 +68,35 @@ def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[st
     if claim.outcome == "better":
         return f"Fewer features help: {both}."
     if claim.outcome == "not worse":
-        return f"Fewer features do as well, within a margin of {plan.margin:.0%}: {both}."
+        return f"Fewer features do as well, within a margin of {percent(plan.margin)}: {both}."
     if claim.rows_needed is None:
-        return f"Fewer features lose more than the margin of {plan.margin:.0%}: {both}."
-    return f"Too few rows to show that fewer features do as well: {both}; about {claim.rows_needed:,} are needed."
+        return f"Fewer features lose more than the margin of {percent(plan.margin)}: {both}."
+    needed = rows_words(claim.rows_needed, plan.n_rows)
+    return f"Too few rows to show that fewer features do as well: {both}; {needed} are needed."
+
+
+def nothing_smaller(plan: Plan) -> str:
+    """Why all columns are kept."""
+    if plan.parsimony == 0:
+        return "no smaller number scores as well"
+    return f"no smaller number keeps {percent(1 - plan.parsimony)} of the gain over the baseline"
 
 
 def in_short(which: Answer, columns: tuple[Column, ...], final: dict[str, Any]) -> str:
     """Which columns, and how far the folds agree on them, in one sentence for the top of the page."""
-    names = [column.name for column in columns if column.chosen]
+    names = list(dict.fromkeys(column.source for column in columns if column.chosen))
     first = listed(names[:4], 4)
     if final["n_made"] is not None:
         if final["n_made"] == 1:
             return f"The new column is made mostly of {first}, and needs all columns."
         return f"The {final['n_made']} new columns are made mostly of {first}, and need all columns."
-    shown = f"First come {first}" if len(names) > 4 else f"The column{'s are' if len(names) > 1 else ' is'} {first}"
+    shown = (
+        f"The first columns are {first}"
+        if len(names) > 4
+        else f"The column{'s are' if len(names) > 1 else ' is'} {first}"
+    )
     agree = ""
-    if len(names) < final["n_prepared"] and which.number is not None:
+    if final["size"] < final["n_prepared"] and which.number is not None:
         agree = f"; the folds agree on the list {_degree(which.number)} (stability {two_digits(which.number)} of 1)"
     return f"{shown}{agree}."
 

@@ -7,7 +7,7 @@ _METRIC_WORDS = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
     "r2": "R2",
-    "roc_auc": "area under the ROC curve",
+    "roc_auc": "ROC AUC",
 }
 
 
@@ -39,6 +39,31 @@ def signed(value: float) -> str:
     ('-0.012', '+0.000')
     """
     return f"{round(value, 3) + 0.0:+.3f}"
+
+
+def percent(share: float) -> str:
+    """A share in percent, with the digits that it has.
+
+    Examples
+    --------
+    >>> percent(0.05), percent(0.025), percent(0.995)
+    ('5%', '2.5%', '99.5%')
+    """
+    return f"{100 * share:.4g}%"
+
+
+def rows_words(needed: int, n_rows: int) -> str:
+    """Rows that would be needed, rounded up to two digits; of more than a hundred times as many, only that.
+
+    Examples
+    --------
+    >>> rows_words(7541, 83), rows_words(111_455, 12)
+    ('about 7,600 rows', 'more than 1,200 rows')
+    """
+    if needed > 100 * n_rows:
+        return f"more than {100 * n_rows:,} rows"
+    unit = 10 ** max(len(str(needed)) - 2, 0)
+    return f"about {-(-needed // unit) * unit:,} rows"
 
 
 def two_digits(value: float) -> str:
