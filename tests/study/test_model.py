@@ -41,6 +41,18 @@ def test_every_learner_comes_back_from_its_file(make_table, tmp_path, learner):
     assert (new["predicted_state"].to_numpy() == table.y).mean() > 0.8
 
 
+@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "simplest"])
+def test_models_of_three_classes_and_of_numbers_come_back_too(tmp_path, learner):
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    targets = [np.array(["a", "b", "c"])[np.digitize(X[:, 1], [-0.5, 0.5])]]
+    for y in targets + [X[:, 1]] * LEARNERS[learner].regression:
+        table = Dataset.from_frame(X, target=y)
+        model = fitted(table, ["x2"], learner)
+        model.save(tmp_path / "model.skops")
+        again = StudyModel.load(tmp_path / "model.skops")
+        assert np.array_equal(again.pipeline.predict(X[:, 1:2]), model.pipeline.predict(X[:, 1:2]))
+
+
 def test_numbers_are_predicted_too(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 4))

@@ -15,10 +15,20 @@ import numpy as np
 from fewer.io import KINDS
 from fewer.study._errors import StudyError
 
-# Types inside of the learners of a study that skops does not know by itself; they hold numbers and run nothing.
+# Types inside of the learners of a study that skops, in some supported version, does not know by itself; they hold
+# numbers and run nothing.
 _PARTS_OF_LEARNERS = frozenset(
     [
         "numpy.dtype",
+        "sklearn._loss._loss.CyHalfMultinomialLoss",
+        "sklearn._loss.link.IdentityLink",
+        "sklearn._loss.link.Interval",
+        "sklearn._loss.link.LogitLink",
+        "sklearn._loss.link.MultinomialLogit",
+        "sklearn._loss.loss.HalfBinomialLoss",
+        "sklearn._loss.loss.HalfMultinomialLoss",
+        "sklearn._loss.loss.HalfSquaredError",
+        "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.metrics._dist_metrics.EuclideanDistance",
         "sklearn.metrics._dist_metrics.EuclideanDistance32",
