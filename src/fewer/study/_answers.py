@@ -212,9 +212,9 @@ def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
         number += f" ({size:,} of {final['n_prepared']:,} after one-hot encoding)"
     sentence = f"{number}. {folds}"
     how = (
-        f"The fewest columns of any candidate whose mean score is within {percent(plan.parsimony)} of the gain of the best "
-        "over the baseline (the parsimony); where columns outnumber rows, by one standard error of the difference. The "
-        "folds applied the same rule to the other folds."
+        f"The fewest columns of any candidate whose mean score is within {percent(plan.parsimony)} of the gain of the "
+        "best over the baseline (the parsimony); where columns outnumber rows, by one standard error of the difference. "
+        "The folds applied the same rule to the other folds."
     )
     tried = {parsimony: scores.choice_at(parsimony) for parsimony in sorted({*_PARSIMONIES, plan.parsimony})}
     evidence = {
