@@ -139,6 +139,11 @@ def test_holes_categories_and_identifiers_are_handled(studied):
     assert {"missing values", "left out", "categories"} <= topics
     said = next(caution.sentence for caution in findings.cautions if caution.topic == "categories")
     assert said.startswith("4 columns of the table became ")
+    # Lists and counts are of columns of the table, whatever they became.
+    assert set(findings.chosen) <= {"dose", "colour", "weight", "smokes"}
+    assert f"{len(findings.chosen)} of 4 columns" in findings.how_few.sentence
+    assert re.search(r"of 4 columns|all 4 features", findings.headline)
+    assert " = " not in findings.which.sentence + findings.verdict[1]
 
 
 def test_holes_that_depend_on_the_target_are_told(studied, make_table):

@@ -190,9 +190,8 @@ def _rows_needed(plan: Plan, scores: AllScores) -> str:
     if not scores.winner.reduces:
         return f"All columns are kept: {nothing_smaller(plan)}."
     if scores.claim.rows_needed is None:
-        return (
-            f"Fewer columns lose more than the margin of {percent(plan.margin)}; more rows alone would not change that."
-        )
+        lost = f"On average, fewer columns lose more than the margin of {percent(plan.margin)}"
+        return f"{lost}; more rows alone would not change that."
     needed = rows_words(scores.claim.rows_needed, plan.n_rows)
     return f"{needed[0].upper()}{needed[1:]} would be needed to show that they are not worse."
 

@@ -69,6 +69,8 @@ def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[st
         return f"Fewer features help: {both}."
     if claim.outcome == "not worse":
         return f"Fewer features do as well, within a margin of {percent(plan.margin)}: {both}."
+    if claim.rows_needed is None and claim.above_margin_interval[1] >= 0:
+        return f"Not shown that fewer features do as well: {both}."
     if claim.rows_needed is None:
         return f"Fewer features lose more than the margin of {percent(plan.margin)}: {both}."
     needed = rows_words(claim.rows_needed, plan.n_rows)
