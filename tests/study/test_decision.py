@@ -24,28 +24,28 @@ BASELINE = np.full((1, 3), 0.5)
 def test_parsimony_is_a_share_of_the_gain_over_the_baseline():
     """The gain is 0.4: a share of 0.1 gives up 0.04 and reaches two columns, 0.05 gives up 0.02 and does not."""
     table = cells([[0.6, 0.865, 0.885, 0.9]] * 3, [1, 2, 4, 8])
-    assert choose(table, BASELINE, Rule(0.0)).cell == 3
-    assert choose(table, BASELINE, Rule(0.05)).cell == 2
-    assert choose(table, BASELINE, Rule(0.1)).cell == 1
-    assert choose(table, np.full((1, 3), 0.8), Rule(0.1)).cell == 3
+    assert choose(table, BASELINE, Rule(0.0, guard=0)).cell == 3
+    assert choose(table, BASELINE, Rule(0.05, guard=0)).cell == 2
+    assert choose(table, BASELINE, Rule(0.1, guard=0)).cell == 1
+    assert choose(table, np.full((1, 3), 0.8), Rule(0.1, guard=0)).cell == 3
 
 
 def test_of_equally_many_columns_the_best_mean_wins_whichever_candidate_has_it():
     table = cells([[0.88, 0.89, 0.9]] * 3, [2, 2, 8])
-    assert choose(table, BASELINE, Rule(0.1)).cell == 1
+    assert choose(table, BASELINE, Rule(0.1, guard=0)).cell == 1
 
 
 def test_new_columns_need_all_of_the_table_so_a_choice_of_columns_comes_first():
     """One new column made of eight is dearer than four chosen ones, and cheaper than all eight as they are."""
     table = cells([[0.9, 0.9, 0.9]] * 3, [1, 4, 8], needed=[8, 4, 8])
-    assert choose(table, BASELINE, Rule(0.05)).cell == 1
+    assert choose(table, BASELINE, Rule(0.05, guard=0)).cell == 1
     table = cells([[0.9, 0.6, 0.9]] * 3, [1, 4, 8], needed=[8, 4, 8])
-    assert choose(table, BASELINE, Rule(0.05)).cell == 0
+    assert choose(table, BASELINE, Rule(0.05, guard=0)).cell == 0
 
 
 def test_without_a_gain_the_best_mean_is_taken():
     table = cells([[0.3, 0.4]] * 3, [1, 8])
-    assert choose(table, BASELINE, Rule(0.2)).cell == 1
+    assert choose(table, BASELINE, Rule(0.2, guard=0)).cell == 1
 
 
 def test_with_a_guard_a_cell_must_be_good_enough_by_standard_errors():
@@ -61,12 +61,12 @@ def test_with_a_guard_a_cell_must_be_good_enough_by_standard_errors():
 
 def test_a_tie_up_to_rounding_is_a_tie():
     table = cells([[0.9, 0.9 + 1e-13]] * 3, [1, 8])
-    assert choose(table, BASELINE, Rule(0.0)).cell == 0
+    assert choose(table, BASELINE, Rule(0.0, guard=0)).cell == 0
 
 
 def test_each_fold_is_scored_by_what_the_rule_takes_on_the_others():
     scores = np.array([[1.0, 0.0], [0.0, 0.6], [0.0, 0.7]])
-    found = choose(cells(scores, [1, 2]), np.zeros((1, 3)), Rule(0.0))
+    found = choose(cells(scores, [1, 2]), np.zeros((1, 3)), Rule(0.0, guard=0))
     # Without the first fold the second cell is best (0.65 to 0); without another, the first (0.5 to 0.35, 0.5 to 0.3).
     np.testing.assert_array_equal(found.by_fold, [[1, 0, 0]])
     np.testing.assert_array_equal(found.fold_scores, [[0.0, 0.0, 0.0]])
@@ -74,7 +74,7 @@ def test_each_fold_is_scored_by_what_the_rule_takes_on_the_others():
 
 def test_repeats_choose_by_themselves_and_the_whole_by_all_of_them():
     scores = np.array([[[0.9, 0.8]] * 3, [[0.6, 0.8]] * 3])
-    found = choose(cells(scores, [1, 2]), np.full((2, 3), 0.5), Rule(0.0))
+    found = choose(cells(scores, [1, 2]), np.full((2, 3), 0.5), Rule(0.0, guard=0))
     np.testing.assert_array_equal(found.by_fold, [[0, 0, 0], [1, 1, 1]])
     assert found.cell == 1
 

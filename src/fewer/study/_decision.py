@@ -6,8 +6,8 @@ baseline. On some folds, with means ``m_c`` and ``m_0`` and the best cell b, the
     m_b - m_c + g s_c <= parsimony (m_b - m_0)
 
 the one that needs the fewest columns, and of those the one with the best mean. ``s_c`` is the standard error of the
-difference on the same folds. The guard g is 1 where columns outnumber rows, where the smallest of many good sizes is
-easily a lucky one, and 0 elsewhere. Cross-indexing (Reunanen 2006) applies
+difference on the same folds and the guard g is a half: where scores are noisy, the smallest of many good sizes is
+easily a lucky one. Cross-indexing (Reunanen 2006) applies
 the rule to the other folds of a repeat and reads the score on the fold that is left: the estimate belongs to the rule,
 and so to the cell that the rule takes on all folds, which is what the user gets.
 
@@ -67,10 +67,10 @@ class Cells:
 
 
 class Rule(NamedTuple):
-    """How much of the gain may be given up for fewer columns, and how many standard errors must lie below that."""
+    """How much of the gain may be given up for fewer columns, and by how many standard errors a size must be within."""
 
     parsimony: float
-    guard: float = 0.0
+    guard: float = 0.5
     test_ratio: float = 0.25
 
 
