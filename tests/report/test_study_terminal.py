@@ -100,5 +100,5 @@ def _line(text: str, beginning: str) -> str:
 def _bars(study) -> list[str]:
     """Lines of the curve, without its title and header."""
     lines = [line.rstrip() for line in _printed(study).splitlines()]
-    start = lines.index("Best score by number of columns")
+    start = next(place for place, line in enumerate(lines) if line.startswith("Best score by number of "))
     return lines[start + 2 : lines.index("", start)]

@@ -8,6 +8,7 @@ import pytest
 from fewer.study._answers import _fewer_help, _how_few, _interacting, _learnable, _null_evidence
 from fewer.study._columns import _effect, _stability
 from fewer.study._decision import Cells, Choice, claim
+from fewer.study._predictions import which_rows
 from fewer.study._wording import rows_words
 from fewer.study._work import NullWork
 
@@ -140,3 +141,30 @@ def test_lists_that_agree_are_stable_and_one_list_or_all_columns_are_neither():
     assert _stability([{"x"}], 10, PLAN) == nothing
     assert _stability([{"x", "y"}, {"x"}], 2, PLAN) == nothing
     assert _stability([{"x"}, {"x"}], 2, PLAN)["value"] is not None
+
+
+@pytest.mark.parametrize(
+    ("others", "says"),
+    [
+        ([], "2 of 5 held-out rows are predicted wrong. Lowest recall: class b, 0.50 of 2 rows."),
+        ([["a", "a", "a", "b", "a"]], "predicted wrong; 1 of them by both candidates."),
+        ([["a", "a", "b", "b", "b"]] * 2, "predicted wrong; 1 of them by all 3 candidates."),
+        ([["a", "a", "a", "b", "b"]] * 2, "predicted wrong; none of them by all 3 candidates."),
+    ],
+)
+def test_which_rows_are_wrong_counts_those_that_every_candidate_gets_wrong(others, says):
+    truth, shipped = ["a", "a", "a", "b", "b"], ["a", "a", "b", "b", "a"]
+    piece = {"rows": [7, 8, 9, 10, 11], "truth": truth, "predictions": [shipped, *others]}
+    answer = which_rows(PLAN, [piece])
+    assert says in answer.sentence
+    assert answer.evidence["confusion"] == [[2, 1], [1, 1]]
+    assert all(each["row"] in (9, 11) for each in answer.evidence["always_wrong"])
+    right = which_rows(PLAN, [piece | {"predictions": [truth]}])
+    assert right.sentence == "None: all 5 held-out rows are predicted right."
+
+
+def test_the_largest_errors_of_numbers_are_named_by_their_rows():
+    piece = {"rows": [3, 1, 2], "truth": [1.0, 2.0, 3.0], "predictions": [[1.5, 2.0, 0.0]]}
+    answer = which_rows(SimpleNamespace(classify=False), [piece])
+    assert "off by 0.5 or less" in answer.sentence
+    assert answer.sentence.endswith("The largest errors are in rows 2, 3, 1.")

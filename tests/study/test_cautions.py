@@ -95,6 +95,16 @@ def test_a_class_is_rare_below_ten_rows_or_a_tenth(counts, rarest):
     assert all(each["evidence"]["rows"] == min(counts) for each in found)
 
 
+@pytest.mark.parametrize(
+    ("n", "said"), [(1, "1.000): check"), (2, "so does 1 other column"), (3, "so do 2 other columns")]
+)
+def test_a_critical_leak_counts_the_columns_that_predict_the_target(n, said):
+    leaks = [SimpleNamespace(column=f"x{j}", level="critical", measure="accuracy", score=1.0) for j in range(n)]
+    (found,) = _giveaways(SimpleNamespace(give_aways=leaks))
+    assert found["headline"].startswith("x0 alone predicts the target almost perfectly (accuracy 1.000)")
+    assert said in found["headline"]
+
+
 def test_groups_of_equal_columns_are_counted():
     one = SimpleNamespace(duplicates=[("a", "b")], near_duplicates=[])
     two = SimpleNamespace(duplicates=[("a", "b")], near_duplicates=[SimpleNamespace(columns=("c", "d"))])

@@ -273,3 +273,20 @@ def test_p_is_the_share_that_did_as_well_the_table_itself_counted(studied, make_
     null = findings.nulls["labels"]
     as_good = sum(score >= null["observed"] for score in null["scores"])
     assert findings.learnable.number == pytest.approx((1 + as_good) / (1 + len(null["scores"])))
+
+
+@pytest.mark.parametrize("task", ["classes", "numbers"])
+def test_held_out_predictions_are_those_that_were_scored(studied, make_table, task):
+    """With one repeat of folds of equal sizes, they give the mean score of the shipped candidate at its size."""
+    table = make_table(n_rows=60, shift=0.7)
+    if task == "numbers":
+        X = np.random.default_rng(0).normal(size=(60, 8))
+        table = Dataset.from_frame(X, target=X[:, 0] + 0.5 * np.random.default_rng(1).normal(size=60))
+    scoring = "accuracy" if task == "classes" else "neg_mean_squared_error"
+    findings = studied(table, n_permutations=0, n_repeats=1, n_folds=4, scoring=scoring)
+    wrong = findings.wrong
+    if task == "classes":
+        found = 1 - wrong.number / 60
+    else:
+        found = -np.mean((np.array(wrong.evidence["truth"]) - np.array(wrong.evidence["predicted"])) ** 2)
+    assert found == pytest.approx(findings.curve["chosen"]["mean"], rel=1e-4)

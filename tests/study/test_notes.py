@@ -78,3 +78,12 @@ def test_filters_decide_when_notes_are_told_and_not_before():
     with pytest.warns(ConvergenceWarning, match="not there yet") as caught:
         tell([{"notes": notes[:1]}, {}, {"notes": notes[:1]}])
     assert len(caught) == 1
+
+
+def test_folds_within_the_training_rows_that_lack_a_rare_class_are_not_noted():
+    from sklearn.model_selection import StratifiedKFold
+
+    with noted() as notes:
+        list(StratifiedKFold(5).split(np.zeros((12, 1)), np.repeat([0, 1], [4, 8])))
+        warnings.warn("something else", UserWarning, stacklevel=1)
+    assert notes == [["UserWarning", "something else"]]

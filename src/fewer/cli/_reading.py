@@ -42,17 +42,17 @@ class ReadingOptions:
         list[str] | None,
         typer.Option("--missing-values", metavar="V,W", help="More markers of missing values, such as -999."),
     ] = None
-    separator: Annotated[str | None, typer.Option("--separator", help="CSV: what parts the fields.")] = None
+    separator: Annotated[str | None, typer.Option("--separator", help="CSV: the delimiter.")] = None
     decimal: Annotated[str | None, typer.Option("--decimal", help="CSV: the decimal mark.")] = None
     encoding: Annotated[str | None, typer.Option("--encoding", help="Text files: their encoding.")] = None
     header: Annotated[
         bool, typer.Option(" /--no-header", help="CSV, Excel: the first line is data.", show_default=False)
     ] = True
-    query: Annotated[str | None, typer.Option("--query", metavar="SQL", help="Database: what to read.")] = None
+    query: Annotated[str | None, typer.Option("--query", metavar="SQL", help="Database: the query to read.")] = None
     table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="Database: its table.")] = None
     sheet: Annotated[str | None, typer.Option("--sheet", help="Excel: name or number of the sheet.")] = None
     format: Annotated[
-        str | None, typer.Option("--format", help="Format of the file, where its name does not tell: csv, arff, ...")
+        str | None, typer.Option("--format", help="Format of the file, if its name does not show it: csv, arff, ...")
     ] = None
 
     def given(self) -> dict[str, Any]:

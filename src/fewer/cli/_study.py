@@ -122,7 +122,7 @@ def study(
 ) -> None:
     """Study a table: is there anything to learn, do fewer features help and by how much, how few, and which ones.
 
-    Stopped at any moment, the same command goes on where it was.
+    The same command resumes a study that was stopped.
     """
     with told_plainly():
         from fewer.study import Plan, StudyError, StudyFolder, make_plan

@@ -69,8 +69,8 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
         found["wrong"] = Picture(predicted_figure(findings), caption, findings.wrong.sentence)
     if findings.spreads:
         caption = (
-            "The first chosen columns by class, or by thirds of the target: median and interquartile range, in "
-            "standard deviations from the mean."
+            "The first chosen columns by class (at most six), or by thirds of the target: median and interquartile "
+            "range, in standard deviations from the mean."
         )
         found["spreads"] = Picture(spreads_figure(findings), caption, findings.which.sentence)
     if findings.holes:

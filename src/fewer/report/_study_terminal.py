@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fewer.report._shown_names import printable, shortened
-from fewer.report._study_numbers import signed
+from fewer.report._study_numbers import signed, unit_of
 from fewer.report._study_time import duration, seconds_by_candidate
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class _Printer:
             self.console.print(self._text(sentence))
         for answer in findings.answers:
             self._print_section(answer.question, self._text(answer.sentence))
-        self._print_section("Best score by number of columns", self._curve())
+        self._print_section(f"Best score by number of {unit_of(findings)}", self._curve())
         self._print_section("Columns", self._columns())
         self._print_section("Candidates", self._candidates())
         if findings.holes:

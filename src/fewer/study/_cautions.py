@@ -69,7 +69,8 @@ def _giveaways(description: "Description") -> list[dict[str, Any]]:
         sentence = f"{shown}, and so do the other columns: the target is easy to predict."
         return [caution(level, "target leakage", sentence, columns=names)]
     best = found[0]
-    more = f", and so do {len(found) - 1:,} more columns" if not one else ""
+    others = counted(len(found) - 1, "other column")
+    more = f", and so {'does' if len(found) == 2 else 'do'} {others}" if not one else ""
     return [
         caution(
             level,

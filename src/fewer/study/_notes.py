@@ -30,6 +30,8 @@ def noted() -> Iterator[list[Note]]:
         warnings.simplefilter("always")
         for kind in _FOR_PROGRAMMERS:
             warnings.simplefilter("ignore", kind)
+        # Of folds within the training rows; that a class has few rows is among the cautions.
+        warnings.filterwarnings("ignore", "The least populated class in y")
         yield notes
     notes += each_once([_kind(warning.category), str(warning.message)] for warning in caught)
 

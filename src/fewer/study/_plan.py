@@ -367,7 +367,7 @@ def _checked_scoring(scoring: str, data: "StudyData") -> str:
             get_scorer(scoring)(simplest, X, y)
     except (ValueError, TypeError, AttributeError) as error:
         others = (
-            "accuracy, balanced_accuracy or f1_macro"
+            "accuracy, balanced_accuracy, f1_macro or roc_auc_ovr"
             if data.is_classification
             else "r2, neg_mean_absolute_error or neg_root_mean_squared_error"
         )

@@ -133,7 +133,9 @@ def _wrong_classes(question: str, how: str, rows: list[int], truth: list[str], p
     listed_rows = sorted(wrong)[:_MOST_LISTED] if len(rows) <= _MOST_ROWS else []
     worst = min((each for each in per_class if each["rows"]), key=lambda each: each["recall"])
     n_wrong = int(confusion.sum() - right.sum())
-    always = f"; {len(wrong):,} of them with every one of {len(predictions)} candidates" if len(predictions) > 1 else ""
+    everyone = "both candidates" if len(predictions) == 2 else f"all {len(predictions)} candidates"
+    n_always = f"{len(wrong):,}" if wrong else "none"
+    always = f"; {n_always} of them by {everyone}" if len(predictions) > 1 else ""
     n_rows = counted(len(truth), "held-out row")
     sentence = (
         f"{n_wrong:,} of {n_rows} {'is' if n_wrong == 1 else 'are'} predicted wrong{always}. Lowest recall: class "
