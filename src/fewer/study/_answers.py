@@ -212,8 +212,8 @@ def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
     sentence = f"{number}. {folds}"
     how = (
         f"The fewest columns of any candidate whose mean score is within {percent(plan.parsimony)} of the gain of the "
-        "best over the baseline (the parsimony), by half a standard error of the difference. The folds applied the "
-        "same rule to the other folds."
+        "best over the baseline (the parsimony), by half a standard error of the difference, or by one where columns "
+        "outnumber rows. The folds applied the same rule to the other folds."
     )
     tried = {parsimony: scores.choice_at(parsimony) for parsimony in sorted({*_PARSIMONIES, plan.parsimony})}
     evidence = {

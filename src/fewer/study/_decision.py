@@ -6,8 +6,8 @@ baseline. On some folds, with means ``m_c`` and ``m_0`` and the best cell b, the
     m_b - m_c + g s_c <= parsimony (m_b - m_0)
 
 the one that needs the fewest columns, and of those the one with the best mean. ``s_c`` is the standard error of the
-difference on the same folds and the guard g is a half: where scores are noisy, the smallest of many good sizes is
-easily a lucky one. Cross-indexing (Reunanen 2006) applies
+difference on the same folds, and the guard g is 1/2, or 1 where columns outnumber rows: where scores are noisy, the
+smallest of many good sizes is easily a lucky one. Cross-indexing (Reunanen 2006) applies
 the rule to the other folds of a repeat and reads the score on the fold that is left: the estimate belongs to the rule,
 and so to the cell that the rule takes on all folds, which is what the user gets.
 

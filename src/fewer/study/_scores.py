@@ -156,7 +156,8 @@ class AllScores:
 
     def choice_at(self, parsimony: float) -> Choice:
         """What the rule chooses with this parsimony, on all folds and cross-indexed."""
-        return choose(self.cells, self.simplest.fold_scores, Rule(parsimony, test_ratio=self.test_ratio))
+        guard = 1.0 if self.plan.n_columns > self.plan.n_rows else 0.5
+        return choose(self.cells, self.simplest.fold_scores, Rule(parsimony, guard, self.test_ratio))
 
     @cached_property
     def choice(self) -> Choice:
