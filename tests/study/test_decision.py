@@ -59,6 +59,13 @@ def test_with_a_guard_a_cell_must_be_good_enough_by_standard_errors():
         assert choose(cells(scores, [1, 8]), baseline, Rule(0.05, guard, 1 / 3)).cell == cell
 
 
+@pytest.mark.filterwarnings("error")
+def test_two_folds_choose_on_one_fold_each():
+    found = choose(cells([[0.9, 0.8], [0.7, 0.9]], [1, 8]), np.full((1, 2), 0.5), Rule(0.05))
+    np.testing.assert_array_equal(found.by_fold, [[1, 0]])
+    np.testing.assert_array_equal(found.fold_scores, [[0.8, 0.7]])
+
+
 def test_a_tie_up_to_rounding_is_a_tie():
     table = cells([[0.9, 0.9 + 1e-13]] * 3, [1, 8])
     assert choose(table, BASELINE, Rule(0.0, guard=0)).cell == 0

@@ -58,7 +58,9 @@ class Cells:
         means = np.round(scores.mean(axis=0), _DIGITS)
         best = int(np.argmax(means))
         behind = scores[:, [best]] - scores
-        error = behind.std(axis=0, ddof=1) * np.sqrt(1 / len(scores) + rule.test_ratio) if rule.guard else 0.0
+        error = np.zeros(len(means))  # that of a single fold is not known
+        if len(scores) > 1:
+            error = behind.std(axis=0, ddof=1) * np.sqrt(1 / len(scores) + rule.test_ratio)
         given_up = rule.parsimony * max(means[best] - baseline.mean(), 0.0)
         good = np.round(means[best] - means + rule.guard * error, _DIGITS) <= np.round(given_up, _DIGITS)
         good[best] = True
