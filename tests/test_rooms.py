@@ -26,3 +26,26 @@ def test_no_room_imports_a_private_name_of_another():
             if room not in {own, *OPEN} and any(part.startswith("_") for part in inner):
                 trespasses.append(f"{path.relative_to(SOURCE)}:{line} imports {name}")
     assert not trespasses, "import the public name from the room instead:\n" + "\n".join(trespasses)
+
+
+def is_private(name):
+    return any(part.startswith("_") for part in name.split("."))
+
+
+def test_private_names_of_scikit_learn_are_imported_in_one_module():
+    shim = SOURCE / "fewer/_estimators/_sklearn.py"
+    found = {
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn")
+        for alias in node.names
+        if is_private(f"{node.module}.{alias.name}")
+    }
+    assert found == {str(shim.relative_to(SOURCE))}
+
+
+def test_all_private_names_of_scikit_learn_are_there():
+    from fewer._estimators import _sklearn
+
+    assert all(getattr(_sklearn, name) is not None for name in _sklearn.__all__)

@@ -33,20 +33,20 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     """
 
     def __getattr__(name: str) -> Any:  # noqa: N807  # PEP 562 names it so
-        modules = module_of_name(package)
-        if name not in modules:
+        origins = _origins(package)
+        if name not in origins:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
-        found = getattr(importlib.import_module(modules[name]), name)
+        module, name_there = origins[name]
+        found = getattr(importlib.import_module(module), name_there)
         setattr(sys.modules[package], name, found)  # asked for once
         return found
 
     def __dir__() -> list[str]:  # noqa: N807
-        return sorted({*vars(sys.modules[package]), *module_of_name(package)})
+        return sorted({*vars(sys.modules[package]), *_origins(package)})
 
     return __getattr__, __dir__
 
 
-@cache
 def module_of_name(package: str) -> dict[str, str]:
     """The module that each public name of a package comes from; nothing but the package itself is imported.
 
@@ -55,10 +55,16 @@ def module_of_name(package: str) -> dict[str, str]:
     >>> module_of_name("fewer.evaluate")["randomize"]
     'fewer.evaluate._randomize'
     """
+    return {name: module for name, (module, _) in _origins(package).items()}
+
+
+@cache
+def _origins(package: str) -> dict[str, tuple[str, str]]:
+    """Module and name there of each public name."""
     spec = find_spec(package)
     source = spec.loader.get_source(package)  # type: ignore[union-attr]  # a package of this distribution has both
     return {
-        alias.asname or alias.name: str(statement.module)
+        alias.asname or alias.name: (str(statement.module), alias.name)
         for guard in ast.parse(source).body
         if isinstance(guard, ast.If) and ast.unparse(guard.test) == "TYPE_CHECKING"
         for statement in guard.body

@@ -27,10 +27,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.impute import MissingIndicator
-from sklearn.utils._param_validation import MissingValues
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import validated, warn_caller
+from fewer._estimators import MissingValues, check_feature_names_in, validated, warn_caller
 from fewer.complete._observed import Observed
 
 # Rows are filled in blocks of about this many entries, so that the model's values never need a second whole table.
@@ -168,7 +167,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             ``keep_empty_features``. Those of indicators are ``missingindicator_`` and the name of the column.
         """
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
+        names = check_feature_names_in(self, input_features)
         added = [] if self.indicator_ is None else self.indicator_.get_feature_names_out(names)
         return np.concatenate([names[self._columns_out()], added])
 

@@ -14,9 +14,8 @@ from joblib import Parallel, delayed
 from scipy import stats
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
 
-from fewer._estimators import checked_array, refuse_dataset
+from fewer._estimators import Interval, checked_array, refuse_dataset, validate_params
 from fewer._figures import Result
 from fewer.catalogue import method
 from fewer.complete._completer import marks_by_nan, with_nan_for, with_nan_for_null

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
-from fewer._estimators import warn_caller
+from fewer._estimators import StrOptions, warn_caller
 from fewer.complete._completer import Completer
 from fewer.complete._entries import observed_entries
 from fewer.complete._observed import Observed

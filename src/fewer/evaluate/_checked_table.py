@@ -48,16 +48,16 @@ def checked_table(X: Any, y: Any, groups: Any = None, *, learner: Any) -> tuple[
 
 def rows_of(X: Any, rows: np.ndarray) -> Any:
     """Some rows of a table of any kind."""
-    from sklearn.utils import _safe_indexing
+    from fewer._estimators import safe_indexing
 
-    return _safe_indexing(X, rows)
+    return safe_indexing(X, rows)
 
 
 def columns_of(X: Any, columns: np.ndarray) -> Any:
     """Some columns of a table of any kind."""
-    from sklearn.utils import _safe_indexing
+    from fewer._estimators import safe_indexing
 
-    return _safe_indexing(X, columns, axis=1)
+    return safe_indexing(X, columns, axis=1)
 
 
 def check_complete(y: np.ndarray) -> None:

@@ -245,9 +245,10 @@ def _fold_route(
 ) -> Route | None:
     from sklearn.base import clone
     from sklearn.pipeline import make_pipeline
-    from sklearn.utils import _safe_indexing
 
-    held_in, left_out = _safe_indexing(X, train), _safe_indexing(X, test)
+    from fewer._estimators import safe_indexing
+
+    held_in, left_out = safe_indexing(X, train), safe_indexing(X, test)
     if steps:
         prepare = make_pipeline(*(clone(step) for step in steps))
         held_in = prepare.fit_transform(held_in, y[train])
@@ -273,7 +274,8 @@ def _plain_table(X: Any) -> np.ndarray | None:
 def _label_free_splits(protocol: Protocol, X: Any, y: np.ndarray) -> list | None:
     """The splits, when they are the same whatever the labels are."""
     from sklearn import model_selection
-    from sklearn.model_selection._split import _CVIterableWrapper
+
+    from fewer._estimators import CVIterableWrapper
 
     blind = (
         model_selection.KFold,
@@ -285,7 +287,7 @@ def _label_free_splits(protocol: Protocol, X: Any, y: np.ndarray) -> list | None
         model_selection.LeaveOneGroupOut,
         model_selection.PredefinedSplit,
         model_selection.TimeSeriesSplit,
-        _CVIterableWrapper,
+        CVIterableWrapper,
     )
     if type(protocol.cv) not in blind or protocol.open_folds:
         return None

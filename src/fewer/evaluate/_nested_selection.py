@@ -6,17 +6,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import check_scoring
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fewer._estimators import validated
+from fewer._estimators import HasMethods, Interval, StrOptions, check_y, fit_context, validated
 from fewer.catalogue import method
 from fewer.evaluate._checked_table import check_complete, check_suits
 from fewer.evaluate._fold_scores import Job, Selected, columns_of, fit_selector, fitted_learner
@@ -171,7 +170,7 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, groups=None):
         """Evaluate the selection, select on all rows, and fit the estimator on the columns kept.
 
@@ -236,7 +235,7 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
             check_complete(target)
         if hasattr(X, "columns"):  # a frame goes to the selector as it is, which may use its names and kinds
             X = validate_data(self, X, skip_check_array=True)
-            y = _check_y(y, multi_output=False, y_numeric=False, estimator=self)
+            y = check_y(y, multi_output=False, y_numeric=False, estimator=self)
         else:
             X, y = validated(
                 self,

@@ -72,7 +72,7 @@ class Protocol:
     @property
     def fold_groups(self) -> np.ndarray | None:
         """The groups, for a splitter that asks for them; others would warn that they ignore them."""
-        from sklearn.model_selection._split import GroupsConsumerMixin
+        from fewer._estimators import GroupsConsumerMixin
 
         own = type(self.cv).__module__.startswith("sklearn.")
         return None if own and not isinstance(self.cv, GroupsConsumerMixin) else self.groups
@@ -84,7 +84,8 @@ class Protocol:
     def fold_scores(self, X: Any, y: np.ndarray, seeds: np.ndarray, only: Any = None) -> np.ndarray:
         """Score on each fold, or on some of them by number."""
         from sklearn.base import clone
-        from sklearn.utils.metaestimators import _safe_split
+
+        from fewer._estimators import safe_split
 
         seeded = {
             name: int(seed)
@@ -99,8 +100,8 @@ class Protocol:
             model = clone(self.estimator)
             if seeded:
                 model.set_params(**seeded)
-            X_train, y_train = _safe_split(model, X, y, train)
-            X_test, y_test = _safe_split(model, X, y, test, train)
+            X_train, y_train = safe_split(model, X, y, train)
+            X_test, y_test = safe_split(model, X, y, test, train)
             scores.append(self.score(model.fit(X_train, y_train), X_test, y_test))
         return np.asarray(scores, dtype=float)
 

@@ -171,7 +171,7 @@ def _sparse_permuted(X: Any, strata: list, chosen: np.ndarray, jointly: bool, rn
 
 def column_positions(X: Any, columns: Any) -> np.ndarray:
     """Positions of columns that are given by position or, in a frame, by name; each once."""
-    from sklearn.utils._indexing import _get_column_indices
+    from fewer._estimators import get_column_indices
 
     names = getattr(X, "columns", None)
     columns = list(columns)
@@ -182,7 +182,7 @@ def column_positions(X: Any, columns: Any) -> np.ndarray:
     elif any(not isinstance(column, int | np.integer) or not 0 <= column < X.shape[1] for column in columns):
         of = "the names of the table, or " if names is not None else ""
         raise ValueError(f"columns {columns!r} must be {of}positions from 0 to {X.shape[1] - 1}.")
-    positions = np.asarray(_get_column_indices(X, columns), dtype=np.intp)
+    positions = np.asarray(get_column_indices(X, columns), dtype=np.intp)
     if len(np.unique(positions)) != len(positions):
         raise ValueError("a column is named twice in the group.")
     return positions

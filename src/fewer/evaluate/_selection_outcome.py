@@ -89,9 +89,9 @@ def selected_columns(fitted: Any, X: Any) -> np.ndarray | None:
 
 def column_names(X: Any) -> np.ndarray:
     """Names of the columns; x0, x1, ... where they have none."""
-    from sklearn.utils.validation import _get_feature_names
+    from fewer._estimators import get_feature_names
 
-    names = _get_feature_names(X)
+    names = get_feature_names(X)
     return np.array([f"x{number}" for number in range(X.shape[1])], dtype=object) if names is None else names
 
 

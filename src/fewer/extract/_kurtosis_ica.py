@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import warn_caller
+from fewer._estimators import Interval, fit_context, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor
 
@@ -180,7 +178,7 @@ class KurtosisICA(LinearExtractor):
     def _takes_sparse(self) -> bool:
         return True
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Find the unmixing.
 

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import _fit_context
 from sklearn.decomposition import PCA
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import Interval, fit_context
 from fewer.catalogue import method
 from fewer.extract._centred import column_means, scatter
 from fewer.extract._extractor import LinearExtractor, upright
@@ -163,7 +162,7 @@ class ReconstructionPCA(LinearExtractor):
     def _takes_sparse(self) -> bool:
         return True
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Find the directions.
 

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.random_projection import johnson_lindenstrauss_min_dim
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import Interval, StrOptions, fit_context
 from fewer.catalogue import method
 from fewer.datasets import make_sparsified_gaussian
 from fewer.extract._extractor import Extractor
@@ -98,7 +97,7 @@ class SparsifiedRandomProjection(Extractor):
     def _takes_sparse(self) -> bool:
         return True
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Draw the directions.
 

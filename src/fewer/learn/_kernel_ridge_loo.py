@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes, fit_steps, validated, warn_caller
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, validated, warn_caller
 from fewer._kernels._row_products import about_mean, squared_distances
 from fewer.catalogue import method
 from fewer.learn._deleted_residuals import KernelSpectrum, bordered_solution, press_sensitivity
@@ -279,7 +278,7 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
         self.tol = tol
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Choose the hyper-parameters and solve for the machine.
 

@@ -18,14 +18,13 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import fit_steps, validated, warn_caller
+from fewer._estimators import HasMethods, Interval, fit_context, fit_steps, validated, warn_caller
 from fewer.catalogue import method
 from fewer.learn._soft_margin import (
     Program,
@@ -211,7 +210,7 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> "LPBoost":
         """Find rules and their votes.
 

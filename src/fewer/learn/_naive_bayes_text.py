@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import refuse_documents, validated
+from fewer._estimators import Interval, check_partial_fit_first_call, fit_context, refuse_documents, validated
 from fewer._kernels._occurrence import occurrence_counts
 from fewer.catalogue import method
 
@@ -111,7 +110,7 @@ class NaiveBayesText(ClassifierMixin, BaseEstimator):
         self.threshold = threshold
         self.pos_label = pos_label
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Count the rows of each class in which each word occurs.
 
@@ -137,7 +136,7 @@ class NaiveBayesText(ClassifierMixin, BaseEstimator):
         self._start_counts(X.shape[1])
         return self._add(X, y)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):
         """Add rows to what has been counted before.
 
@@ -155,7 +154,7 @@ class NaiveBayesText(ClassifierMixin, BaseEstimator):
         self : object
             The classifier.
         """
-        first = _check_partial_fit_first_call(self, classes)
+        first = check_partial_fit_first_call(self, classes)
         X, y = self._validated(X, y, reset=first)
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown) > 0:

@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes, validated, warn_caller
+from fewer._estimators import Interval, encoded_classes, fit_context, validated, warn_caller
 from fewer._kernels._hinge_dual import committee_dual, effort_for
 from fewer._kernels._row_products import centred_products
 from fewer.catalogue import method
@@ -218,7 +217,7 @@ class OVRLinearSVMCommittee(ClassifierMixin, BaseEstimator):
         self.C = C
         self.tol = tol
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Train the machines.
 

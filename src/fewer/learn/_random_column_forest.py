@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes, fit_steps, validated
+from fewer._estimators import Interval, encoded_classes, fit_context, fit_steps, validated
 from fewer._kernels._random_column_trees import NO_CHANCE_LEVEL, GrownTree, grown_trees
 from fewer._kernels._ranked_columns import ranked_columns
 from fewer._kernels._read_only import read_only
@@ -156,7 +155,7 @@ class RandomColumnForestClassifier(CallbackSupportMixin, ClassifierMixin, BaseEs
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Grow the trees.
 

@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import validated
+from fewer._estimators import StrOptions, check_sample_weight, fit_context, validated
 from fewer._kernels._best_stump import best_cuts
 from fewer.catalogue import method
 from fewer.learn._two_class_vote import TwoClassVote
@@ -124,7 +122,7 @@ class ThresholdStump(TwoClassVote):
     def __init__(self, side="both"):
         self.side = side
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ThresholdStump":
         """Find column and threshold.
 
@@ -143,7 +141,7 @@ class ThresholdStump(TwoClassVote):
             The fitted classifier.
         """
         X, labels = self._rows_and_labels(X, y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = weights > 0
         found = StumpFinder(X[kept], self.side).best((labels * weights / weights.sum())[kept])[0]
         return self._settled(found)

@@ -7,12 +7,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, _fit_context, clone, is_classifier
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval
 
-from fewer._estimators import encoded_classes, warn_caller
+from fewer._estimators import HasMethods, Interval, encoded_classes, fit_context, warn_caller
 from fewer.catalogue import method
 from fewer.select._ranking import places_of_order
 from fewer.select._sampled_rows import sampled_rows
@@ -162,7 +161,7 @@ class EmbeddedSelector(MetaEstimatorMixin, Selector):
         self.refit = refit
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
         """Fit the model, see which columns it uses, and fit the learner on them if there is one.
 

@@ -15,9 +15,10 @@ from sklearn.model_selection import (
     StratifiedKFold,
     check_cv,
 )
-from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
+
+from fewer._estimators import GroupsConsumerMixin
 
 Split = tuple[np.ndarray, np.ndarray]
 

@@ -8,11 +8,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from fewer._estimators import encoded_classes
+from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
 from fewer.select._ranking import places
 from fewer.select._score_agreement import best_over_classes, score_function
@@ -91,7 +90,7 @@ class IndependentRanking(Selector):
         self.scoring = scoring
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Score and rank the columns.
 

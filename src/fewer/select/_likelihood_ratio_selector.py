@@ -2,9 +2,7 @@
 
 from numbers import Integral, Real
 
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
-
+from fewer._estimators import Interval, fit_context
 from fewer.catalogue import method
 from fewer.select._ranking import places
 from fewer.select._selector import Selector
@@ -73,7 +71,7 @@ class LikelihoodRatioSelector(Selector):
         self.n_features_to_select = n_features_to_select
         self.oversmooth = oversmooth
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Score and rank the columns.
 

@@ -5,14 +5,13 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, _fit_context, clone, is_classifier
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import check_cv
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from fewer._estimators import encoded_classes, fit_steps, validated
+from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context, fit_steps, validated
 from fewer.catalogue import method
 from fewer.select._metric_based import adjusted_errors, pairwise_distances, triangle_holds, trust
 from fewer.select._sampled_rows import sampled_rows
@@ -193,7 +192,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, X_unlabelled=None):
         """Rank the columns, fit the learner for each size, and choose.
 

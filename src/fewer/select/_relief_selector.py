@@ -2,9 +2,7 @@
 
 from numbers import Integral
 
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
-
+from fewer._estimators import Interval, fit_context
 from fewer.catalogue import method
 from fewer.select._ranking import places
 from fewer.select._selector import Selector
@@ -83,7 +81,7 @@ class Relief(Selector):
         self.n_features_to_select = n_features_to_select
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Weigh and rank the columns.
 

@@ -20,13 +20,11 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from fewer._estimators import encoded_classes, fit_steps
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps
 from fewer.catalogue import method
 from fewer.select._elimination import RowProducts, elimination
 from fewer.select._ranking import places_of_order
@@ -247,7 +245,7 @@ class RidgeRFE(CallbackSupportMixin, Selector):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Eliminate columns.
 

@@ -10,10 +10,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import encoded_classes, warn_caller
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, warn_caller
 from fewer.catalogue import method
 from fewer.select._adjusted_p_values import CORRECTIONS, adjusted_p_values
 from fewer.select._ranking import n_in_first, places, places_in_turn, places_of_order
@@ -159,7 +157,7 @@ class SelectTop(Selector):
         self.per_class = per_class
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Score, rank and choose the columns.
 

@@ -9,10 +9,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import encoded_classes, refuse_documents, warn_caller
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, refuse_documents, warn_caller
 from fewer.catalogue import method
 from fewer.select._ranking import places
 from fewer.select._selector import Selector
@@ -156,7 +154,7 @@ class TextFeatureScorer(Selector):
         self.min_df = min_df
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Count occurrences, score the words and choose.
 

@@ -5,13 +5,22 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes, fit_steps, refuse_documents, validated, warn_caller
+from fewer._estimators import (
+    Interval,
+    StrOptions,
+    check_feature_names_in,
+    encoded_classes,
+    fit_context,
+    fit_steps,
+    refuse_documents,
+    validated,
+    warn_caller,
+)
 from fewer.catalogue import method
 from fewer.select._word_clustering import (
     agglomerative_labels,
@@ -141,7 +150,7 @@ class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.max_iter = max_iter
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the clusters.
 
@@ -251,7 +260,7 @@ class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             A name for each cluster.
         """
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
+        names = check_feature_names_in(self, input_features)
         others = np.bincount(self.labels_) - 1
         return np.array(
             [

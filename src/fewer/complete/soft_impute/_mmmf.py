@@ -8,12 +8,10 @@ See ``_alternating.py`` for how it meets the nuclear norm.
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import Interval, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.complete._completer import usable_rank
 from fewer.complete._entries import spectral_norm
@@ -151,7 +149,7 @@ class MMMF(LowRankCompleter):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Find the factors.
 

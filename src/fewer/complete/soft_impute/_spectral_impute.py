@@ -12,11 +12,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import fit_steps
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
 from fewer.catalogue import method
 from fewer.complete._entries import spectral_norm
 from fewer.complete._low_rank_completer import LowRankCompleter
@@ -171,7 +169,7 @@ class SpectralImpute(LowRankCompleter):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Find the low-rank table.
 

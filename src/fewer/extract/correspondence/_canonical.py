@@ -14,13 +14,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _get_feature_names, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from fewer._estimators import encoded_classes, fit_steps, warn_caller
+from fewer._estimators import (
+    Interval,
+    StrOptions,
+    encoded_classes,
+    fit_context,
+    fit_steps,
+    get_feature_names,
+    warn_caller,
+)
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
 from fewer.extract._uncorrelated import Coordinates, uncorrelated
@@ -144,7 +151,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
         self.max_iter = max_iter
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the axes.
 
@@ -160,7 +167,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
         self : object
             The fitted estimator.
         """
-        names = _get_feature_names(y)
+        names = get_feature_names(y)
         X, y = self._validated(X, y, multi_output=True)
         self.classes_, counts = occurrences_of(y, names, type(self).__name__)
         row_totals, class_totals = (np.asarray(counts.sum(axis=axis)).ravel() for axis in (1, 0))

@@ -8,13 +8,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.correspondence._axes import Axis, axes_by_averaging, axes_by_svd
@@ -125,7 +123,7 @@ class CorrespondenceAnalysis(CallbackSupportMixin, Extractor):
         self.scaling = scaling
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Find the axes.
 

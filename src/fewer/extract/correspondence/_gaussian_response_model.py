@@ -5,14 +5,12 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import checked_array, fit_steps, warn_caller
+from fewer._estimators import Interval, checked_array, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.correspondence._correspondence_analysis import placed
@@ -118,7 +116,7 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
         self.row_effects = row_effects
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, covariates=None):
         """Find the gradient.
 

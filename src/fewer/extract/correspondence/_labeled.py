@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _get_feature_names, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
-from fewer._estimators import checked_array
+from fewer._estimators import checked_array, get_feature_names
 from fewer.extract.correspondence._counts import refuse_negative
 
 
@@ -41,7 +41,7 @@ def cooccurrence_to_labeled(
     >>> X.ravel().tolist(), y.tolist()
     ([0.5, 0.5, 0.7, 0.7], [0, 0, 0, 1])
     """
-    names = _get_feature_names(Y)
+    names = get_feature_names(Y)
     who = "cooccurrence_to_labeled"
     counts = checked_array(Y, who, dtype=np.float64)
     refuse_negative(counts, who, names)

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import ClassifierMixin, _fit_context, clone, is_classifier
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes, warn_caller
+from fewer._estimators import HasMethods, Interval, encoded_classes, fit_context, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract._uncorrelated import uncorrelated
@@ -143,7 +142,7 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
         self.regressor = regressor
         self.penalty = penalty
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
         """Find scores and directions.
 

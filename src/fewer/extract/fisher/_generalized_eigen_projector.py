@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from fewer._estimators import Interval, StrOptions, fit_context
 from fewer.catalogue import method
 from fewer.extract._centred import centred_gram, column_means, positive_eigenpairs, scatter, thin_svd
 from fewer.extract._extractor import LinearExtractor, upright
@@ -150,7 +149,7 @@ class GeneralizedEigenProjector(LinearExtractor):
         tags.target_tags.multi_output = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "GeneralizedEigenProjector":
         """Find the directions.
 

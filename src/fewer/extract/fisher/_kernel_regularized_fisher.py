@@ -12,12 +12,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
 from fewer.extract._centred import centred_kernel
 from fewer.extract._extractor import Extractor, upright
@@ -195,7 +193,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "KernelRegularizedFisher":
         """Find the directions.
 

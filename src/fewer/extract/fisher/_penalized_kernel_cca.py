@@ -20,12 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import _fit_context
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import checked_array
+from fewer._estimators import Interval, StrOptions, checked_array, fit_context
 from fewer.catalogue import method
 from fewer.extract._centred import (
     centred_columns_times,
@@ -294,7 +292,7 @@ class PenalizedKernelCCA(Extractor):
         tags.target_tags.multi_output = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "PenalizedKernelCCA":
         """Find the pairs of variates.
 

@@ -15,10 +15,9 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import warn_caller
+from fewer._estimators import StrOptions, warn_caller
 from fewer.extract.fisher._class_scores import Groups
 from fewer.extract.fisher._left_out import LeftOut
 

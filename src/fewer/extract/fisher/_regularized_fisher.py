@@ -4,11 +4,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
 from fewer.extract._centred import column_means
 from fewer.extract._extractor import LinearExtractor, upright
@@ -213,7 +211,7 @@ class RegularizedFisher(FisherExtractor):
         self.classifier = classifier
         self.tol = tol
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "RegularizedFisher":
         """Find the directions.
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from fewer._estimators import Interval, StrOptions, fit_context
 from fewer.catalogue import method
 from fewer.extract._centred import column_means
 from fewer.extract.fisher._class_scores import Groups
@@ -127,7 +126,7 @@ class RegularizedFisherCV(FisherExtractor):
         self.classifier = classifier
         self.tol = tol
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "RegularizedFisherCV":
         """Choose the ridge, and find the directions with it.
 

@@ -13,12 +13,10 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import stats
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import Interval, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._uncorrelated import rank_tolerance, uncorrelated
 from fewer.extract.gaussian_directions._class_covariances import refuse_flat_classes
@@ -123,7 +121,7 @@ class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
         self.n_slices = n_slices
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the axes.
 

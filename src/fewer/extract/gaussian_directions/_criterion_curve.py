@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_consistent_length
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import column_or_1d
 
-from fewer._estimators import checked_array
+from fewer._estimators import Interval, StrOptions, checked_array, validate_params
 from fewer._figures import BLUE, RED, Result, line, new_figure
 from fewer.extract._uncorrelated import rank_tolerance, uncorrelated
 from fewer.extract.gaussian_directions._class_covariances import refuse_flat_classes

@@ -14,14 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._uncorrelated import Coordinates, rank_tolerance, rows_along, uncorrelated
 from fewer.extract.gaussian_directions._best_direction import Climb, climbs
@@ -258,7 +256,7 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
         self.ridge = ridge
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the directions.
 

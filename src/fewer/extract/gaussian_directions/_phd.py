@@ -13,9 +13,8 @@ from numbers import Integral
 
 import numpy as np
 from scipy import linalg, stats
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from fewer._estimators import Interval, StrOptions, fit_context
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
 from fewer.extract._uncorrelated import rows_along, uncorrelated
@@ -106,7 +105,7 @@ class PHD(LinearExtractor):
         self.n_components = n_components
         self.response = response
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the directions.
 

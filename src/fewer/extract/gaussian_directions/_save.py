@@ -8,8 +8,8 @@ with the share pi_k and covariance S_k of each slice [1]_. With equal covariance
 """
 
 from scipy import linalg
-from sklearn.base import _fit_context
 
+from fewer._estimators import fit_context
 from fewer.catalogue import method
 from fewer.extract._uncorrelated import uncorrelated
 from fewer.extract.gaussian_directions._criteria import save_kernel
@@ -85,7 +85,7 @@ class SAVE(SlicedExtractor):
         self.n_components = n_components
         self.n_slices = n_slices
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the directions.
 

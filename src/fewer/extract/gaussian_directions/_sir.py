@@ -9,8 +9,8 @@ with the share pi_k and mean m_k of each slice [1]_; for classes this is linear 
 
 import numpy as np
 from scipy import linalg, stats
-from sklearn.base import _fit_context
 
+from fewer._estimators import fit_context
 from fewer.catalogue import method
 from fewer.extract._uncorrelated import uncorrelated
 from fewer.extract.gaussian_directions._moments import group_means, warn_of_few_rows
@@ -91,7 +91,7 @@ class SIR(SlicedExtractor):
         self.n_components = n_components
         self.n_slices = n_slices
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the directions.
 

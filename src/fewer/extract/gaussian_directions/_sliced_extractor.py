@@ -4,8 +4,8 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from fewer._estimators import Interval
 from fewer.extract._extractor import LinearExtractor, upright
 from fewer.extract._uncorrelated import Coordinates
 from fewer.extract.gaussian_directions._slices import slices_of

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import validated, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, validated, warn_caller
 from fewer.catalogue import method
 from fewer.extract.gradients._dependence import inverse_factor, strongest_edges
 from fewer.extract.gradients._gradient_learner import GradientLearner
@@ -148,7 +147,7 @@ class GradientGraph(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.n_features_to_select = n_features_to_select
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the edges.
 

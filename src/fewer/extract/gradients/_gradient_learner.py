@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from scipy.special import expit
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer._kernels._row_products import squared_distances
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
@@ -201,7 +199,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         self.n_components = n_components
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Learn the function and its gradient.
 

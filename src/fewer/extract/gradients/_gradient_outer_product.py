@@ -3,10 +3,9 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils._param_validation import Interval
 
+from fewer._estimators import Interval, fit_context
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
 from fewer.extract.gradients._gradient_learner import GradientLearner
@@ -99,7 +98,7 @@ class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
         return True
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the directions.
 

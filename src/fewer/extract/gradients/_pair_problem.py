@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 from sklearn.utils import gen_batches
-from sklearn.utils.extmath import _randomized_eigsh
 
+from fewer._estimators import randomized_eigsh
 from fewer._kernels._pair_margins import weigh_margins
 
 MOST_UNKNOWNS = 5000
@@ -135,7 +135,7 @@ class PairProblem:
         if len(scaled) <= _ALL_EIGENVECTORS_UP_TO:
             values, vectors = linalg.eigh(scaled, check_finite=False, driver="evd", overwrite_a=True)
         else:
-            values, vectors = _randomized_eigsh(scaled, _LEADING_EIGENVECTORS, selection="module", random_state=0)
+            values, vectors = randomized_eigsh(scaled, _LEADING_EIGENVECTORS, selection="module", random_state=0)
         return Spectrum(roots, np.maximum(values, 0).astype(float), vectors)
 
     def preconditioner(self, spectrum: Spectrum) -> Callable[[np.ndarray], np.ndarray]:

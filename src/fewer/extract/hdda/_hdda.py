@@ -5,14 +5,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes, fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract.hdda._class_spectrum import ClassSpectrum, class_spectrum, spherical_spectrum
 from fewer.extract.hdda._dimension_cv import right_answers
@@ -172,7 +171,7 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
         self.n_components = n_components
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "HDDA":
         """Find the subspaces.
 

@@ -8,15 +8,14 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.special import logsumexp
-from sklearn.base import ClusterMixin, _fit_context
+from sklearn.base import ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import upright
 from fewer.extract.hdda._dimensions import wanted_dimensions
@@ -190,7 +189,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "HDDC":
         """Find the clusters and their subspaces.
 

@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import _fit_context
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
 from fewer._kernels._row_products import about_mean
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor, upright
@@ -202,7 +200,7 @@ class HyperbolicPCA(Extractor):
     def _takes_sparse(self) -> bool:
         return True
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the projection from labels: rows with the same one are the same.
 
@@ -227,7 +225,7 @@ class HyperbolicPCA(Extractor):
         pairs = drawn_pairs(codes, self.pairs, rng)
         return self._fit(X, pairs, lambda rows: pair_scatter(rows, pairs, self.balanced), self.pairs)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_pairs(self, X, pairs, r):
         """Find the projection from pairs of rows.
 

@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_feature_names
 
-from fewer._estimators import checked_array
+from fewer._estimators import check_feature_names, checked_array
 from fewer._figures import BLUE, GREEN, Result, new_figure
 from fewer.extract.information._variational_infomax import VariationalInfoMax
 
@@ -226,7 +225,7 @@ def compare_to_pca(model: VariationalInfoMax, X: Any, X_new: Any = None, *, rand
 def _without_names(model: VariationalInfoMax, tables: list[Any]) -> VariationalInfoMax:
     """A fitted model that takes plain tables, after it was asked whether these have its columns."""
     for table in tables:
-        _check_feature_names(model, table, reset=False)
+        check_feature_names(model, table, reset=False)
     plain = copy(model)
     plain.__dict__.pop("feature_names_in_", None)
     return plain

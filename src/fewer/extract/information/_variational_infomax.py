@@ -5,15 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
 from fewer.extract.gradients._row_space import RowSpace, row_space
@@ -252,7 +250,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "VariationalInfoMax":
         """Find directions and decoders.
 

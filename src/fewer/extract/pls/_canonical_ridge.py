@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 
+from fewer._estimators import Interval, fit_context
 from fewer.catalogue import method
 from fewer.extract._centred import positive_eigenpairs, thin_svd
 from fewer.extract.pls._leading import largest_signs
@@ -197,7 +196,7 @@ class CanonicalRidge(PairedDirections):
         self.gamma_y = gamma_y
         self.scale = scale
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "CanonicalRidge":
         """Find the pairs.
 
@@ -293,7 +292,7 @@ class PLSSB(PairedDirections):
         self.n_components = n_components
         self.scale = scale
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "PLSSB":
         """Find the pairs.
 

@@ -10,9 +10,8 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 
+from fewer._estimators import Interval, fit_context
 from fewer.catalogue import method
 from fewer.extract.pls._factors import Factors, Orthogonal, rounding
 from fewer.extract.pls._leading import leading_pair
@@ -138,7 +137,7 @@ class PLSCanonical(TwoTableExtractor):
         self.n_components = n_components
         self.scale = scale
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "PLSCanonical":
         """Find the pairs.
 

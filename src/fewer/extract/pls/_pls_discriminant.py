@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import ClassifierMixin, _fit_context, clone
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 
-from fewer._estimators import encoded_classes
+from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
 from fewer.extract.pls._factors import Factors
 from fewer.extract.pls._holed_extractor import HoledExtractor
@@ -149,7 +148,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
     def _takes_holes(self) -> bool:
         return self.deflation == "pls2"
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> "PLSDiscriminant":
         """Find the components, and fit the classifier to the scores.
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import Interval, fit_context
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor
 from fewer.extract.pls._factors import Factors, Orthogonal, rounding
@@ -135,7 +135,7 @@ class PolynomialPLSRegressor(RegressorMixin, MultiOutputMixin, LinearExtractor):
     def _takes_sparse(self) -> bool:
         return True
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "PolynomialPLSRegressor":
         """Find the components and their polynomials.
 

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import validated, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, validated, warn_caller
 from fewer.catalogue import method
 from fewer.extract.fisher._targets import target_matrix
 from fewer.extract.pls._solution import WHY_NO_MORE, Settings, solution
@@ -96,7 +95,7 @@ class VIPSelector(SelectorMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "VIPSelector":
         """Rank the columns.
 

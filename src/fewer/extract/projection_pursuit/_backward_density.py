@@ -10,13 +10,12 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import DensityMixin, _fit_context
+from sklearn.base import DensityMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import fit_steps
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.projection_pursuit._indices import along, kernel_width, surprise_of_normal
@@ -206,7 +205,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         return True
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "BackwardProjectionPursuitDensity":
         """Find the directions and the maps along them.
 

@@ -10,13 +10,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import DensityMixin, _fit_context
+from sklearn.base import DensityMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import fit_steps
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor
 from fewer.extract.projection_pursuit._indices import kernel_width, surprise_of_normal
@@ -208,7 +207,7 @@ class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Linear
         return self.components_
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "ForwardProjectionPursuitDensity":
         """Find the directions and the functions along them.
 

@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import _fit_context
 from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.fisher._kernels import kernel_width
@@ -242,7 +240,7 @@ class LandmarkFeatures(Extractor):
         tags.input_tags.positive_only = isinstance(self.kernel, str) and self.kernel in ("chi2", "additive_chi2")
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "LandmarkFeatures":
         """Draw the landmarks.
 
@@ -266,7 +264,7 @@ class LandmarkFeatures(Extractor):
             warn_caller(f"{wanted:,} landmarks {why}, and there are {n_found:,} rows; all of them are taken.")
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None) -> "LandmarkFeatures":
         """See some more rows, each of which may take the place of a landmark.
 

@@ -7,12 +7,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.random_projection._dimensions import distortion_dim
@@ -124,7 +122,7 @@ class RandomProjection(Extractor):
         self.spread = spread
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "RandomProjection":
         """Draw the directions.
 

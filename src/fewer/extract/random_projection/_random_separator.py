@@ -10,13 +10,20 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes, validated, warn_caller
+from fewer._estimators import (
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    encoded_classes,
+    fit_context,
+    validated,
+    warn_caller,
+)
 from fewer.catalogue import method
 
 _AT_ONCE = 16
@@ -133,7 +140,7 @@ class RandomSeparatorClassifier(ClassifierMixin, BaseEstimator):
         self.max_tries = max_tries
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RandomSeparatorClassifier":
         """Try random planes.
 
@@ -158,7 +165,7 @@ class RandomSeparatorClassifier(ClassifierMixin, BaseEstimator):
                 "Only binary classification is supported: one plane has two sides, and y has "
                 f"{len(self.classes_)} classes. Use sklearn.multiclass.OneVsRestClassifier."
             )
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         max_tries = tries_enough(self.gamma) if self.max_tries == "auto" else self.max_tries
         enough = 0.5 - self.gamma / 6
         rng = check_random_state(self.random_state)

@@ -4,12 +4,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin, _fit_context
+from sklearn.base import ClusterMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import fit_steps, known_column, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, known_column, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.subspace_clusters._boxes import (
@@ -133,7 +132,7 @@ class FastProjectiveClustering(CallbackSupportMixin, ClusterMixin, Extractor):
         return tags
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "FastProjectiveClustering":
         """Find the boxes.
 

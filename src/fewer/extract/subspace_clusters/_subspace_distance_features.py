@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from sklearn.base import _fit_context, clone
-from sklearn.utils._dataframe import is_pandas_df
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
+from fewer._estimators import Interval, StrOptions, check_feature_names, fit_context, get_feature_names, is_pandas_df
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.subspace_clusters._boxes import Bounds, refuse_sparse, rows_inside
@@ -32,11 +31,11 @@ def check_names_of_others(estimator: Any, tables: Any) -> None:
     """Hold the names of columns of all tables but the first against those seen in ``fit``."""
     first_with: dict[Any, int] = {}
     for place, table in enumerate(tables):
-        names = _get_feature_names(table)
+        names = get_feature_names(table)
         first_with.setdefault(None if names is None else tuple(names), place)
     for place in list(first_with.values())[1:]:
         try:
-            _check_feature_names(estimator, tables[place], reset=False)
+            check_feature_names(estimator, tables[place], reset=False)
         except ValueError as error:
             raise ValueError(f"In entry {place} of X: {error}") from None
 
@@ -76,7 +75,7 @@ def _with_names_of(table: Any, rows: np.ndarray) -> Any:
     """Rows as a frame with the names of a table's columns; as they are if it has none."""
     if is_pandas_df(table):
         return type(table)(rows, columns=table.columns)
-    names = _get_feature_names(table)
+    names = get_feature_names(table)
     return rows if names is None else pl.DataFrame(rows, schema=list(names))
 
 
@@ -163,7 +162,7 @@ class SubspaceDistanceFeatures(Extractor):
         self.clustering = clustering
         self.outside = outside
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> "SubspaceDistanceFeatures":
         """Find the boxes.
 

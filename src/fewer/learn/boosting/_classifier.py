@@ -3,11 +3,10 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import StrOptions
 
-from fewer._estimators import encoded_classes
+from fewer._estimators import StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
 from fewer.learn.boosting._componentwise_boosting import SHARED_CONSTRAINTS, ComponentwiseBoosting
 from fewer.learn.boosting.families import CLASSIFICATION, Family, ProportionalOddsFamily, family_of
@@ -125,7 +124,7 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
         return family
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Make the steps.
 

@@ -11,10 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import fit_steps, validated, warn_caller
+from fewer._estimators import Interval, StrOptions, check_sample_weight, fit_steps, validated, warn_caller
 from fewer.learn.boosting._boost import TOO_LONG, Booster, Steps
 from fewer.learn.boosting._effects import PartialEffect, partial_effect
 from fewer.learn.boosting.base_learners import TreeLearner
@@ -62,7 +61,7 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
 
     def _training(self, X: Any, y: np.ndarray, sample_weight: Any) -> Training:
         """Without the rows that have no weight."""
-        weights = _check_sample_weight(
+        weights = check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=False
         )
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

@@ -16,9 +16,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
 
-from fewer._estimators import warn_caller
+from fewer._estimators import check_sample_weight, warn_caller
 from fewer._figures import Result
 from fewer.catalogue import method
 from fewer.learn.boosting._componentwise_boosting import refuse_other_models
@@ -188,7 +187,7 @@ def cv_risk(
     steps = _checked_grid(grid, model.n_iter)
     model = clone(model)
     table, target = model._table_and_target(X, y)
-    weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
+    weights = check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
     rows = np.flatnonzero(weights > 0)
     table = (sparse.csr_array(table) if sparse.issparse(table) else table)[rows]
     targets, weights = model._targets(target[rows]), weights[rows]

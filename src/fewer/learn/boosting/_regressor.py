@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length
 
+from fewer._estimators import StrOptions, fit_context
 from fewer.catalogue import method
 from fewer.learn.boosting._componentwise_boosting import SHARED_CONSTRAINTS, ComponentwiseBoosting
 from fewer.learn.boosting.families import REGRESSION, Family, family_of
@@ -133,7 +133,7 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
         return family
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Make the steps.
 

@@ -8,11 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
-from sklearn.linear_model._base import LinearModel
-from sklearn.utils._param_validation import Interval
+from sklearn.base import BaseEstimator, RegressorMixin
 
-from fewer._estimators import validated, warn_caller
+from fewer._estimators import Interval, LinearModel, fit_context, validated, warn_caller
 from fewer.catalogue import method
 from fewer.learn.dantzig._dantzig_problem import NEGLIGIBLE
 
@@ -132,7 +130,7 @@ class BasisPursuit(RegressorMixin, LinearModel, BaseEstimator):
         self.tol = tol
         self.fit_intercept = fit_intercept
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the coefficients.
 

@@ -4,7 +4,8 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _get_feature_names
+
+from fewer._estimators import get_feature_names
 
 
 def column_positions(columns: Any, X: Any, who: str) -> np.ndarray:
@@ -18,7 +19,7 @@ def column_positions(columns: Any, X: Any, who: str) -> np.ndarray:
     if told.dtype == bool and told.shape == (n_columns,):
         positions = np.flatnonzero(told)
     elif told.dtype.kind in "OUT" and told.size > 0:
-        positions = np.array([_position(name, _get_feature_names(X), who) for name in told.tolist()])
+        positions = np.array([_position(name, get_feature_names(X), who) for name in told.tolist()])
     else:
         positions = told
     if not _are_positions(positions, n_columns):

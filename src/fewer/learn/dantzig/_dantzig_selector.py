@@ -7,12 +7,19 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.linear_model._base import LinearModel
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import checked_array, fit_steps, validated, warn_caller
+from fewer._estimators import (
+    Interval,
+    LinearModel,
+    StrOptions,
+    checked_array,
+    fit_context,
+    fit_steps,
+    validated,
+    warn_caller,
+)
 from fewer.catalogue import method
 from fewer.learn.dantzig._cone_invertibility import cone_invertibility
 from fewer.learn.dantzig._dantzig_lp import solve_problem
@@ -146,7 +153,7 @@ class DantzigSelector(CallbackSupportMixin, RegressorMixin, LinearModel, BaseEst
         self.solver = solver
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the coefficients.
 

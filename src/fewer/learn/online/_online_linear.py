@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
-from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import fit_steps
+from fewer._estimators import Interval, SparseCoefMixin, StrOptions, fit_steps
 from fewer.learn.online._dense_learners import AcceleratedLearner, DenseLearner
 from fewer.learn.online._gamma_race import SHARES, GammaRace
 from fewer.learn.online._lazy_learner import LazyLearner

@@ -6,14 +6,19 @@ all gradients so far, not the last weights, and so the weights are truly sparse 
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.linear_model._base import LinearClassifierMixin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets
 
-from fewer._estimators import encoded_classes, validated
+from fewer._estimators import (
+    LinearClassifierMixin,
+    StrOptions,
+    check_partial_fit_first_call,
+    encoded_classes,
+    fit_context,
+    validated,
+)
 from fewer.catalogue import method
 from fewer.learn.online._online_linear import ACCEPTED, SHARED_CONSTRAINTS, OnlineLinear
 
@@ -165,7 +170,7 @@ class RDAClassifier(LinearClassifierMixin, ClassifierMixin, OnlineLinear):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Start anew, and learn from all rows.
 
@@ -186,7 +191,7 @@ class RDAClassifier(LinearClassifierMixin, ClassifierMixin, OnlineLinear):
         self._fitted_to(X, self._targets(y), y)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):
         """Learn from more rows, once each, in the order in which they come.
 
@@ -204,7 +209,7 @@ class RDAClassifier(LinearClassifierMixin, ClassifierMixin, OnlineLinear):
         self : object
             The classifier.
         """
-        first = _check_partial_fit_first_call(self, classes)
+        first = check_partial_fit_first_call(self, classes)
         X, y = validated(self, X, y, reset=first, **ACCEPTED)
         check_classification_targets(y)
         if len(self.classes_) < 2:

@@ -5,11 +5,10 @@ all gradients so far, not the last weights, and so the weights are truly sparse 
 """
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.linear_model._base import LinearModel
 
-from fewer._estimators import validated
+from fewer._estimators import LinearModel, fit_context, validated
 from fewer.catalogue import method
 from fewer.learn.online._online_linear import ACCEPTED, SHARED_CONSTRAINTS, OnlineLinear
 
@@ -147,7 +146,7 @@ class RDARegressor(RegressorMixin, LinearModel, OnlineLinear):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Start anew, and learn from all rows.
 
@@ -167,7 +166,7 @@ class RDARegressor(RegressorMixin, LinearModel, OnlineLinear):
         self._fitted_to(X, [np.asarray(y, dtype=np.float64)], y)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y):
         """Learn from more rows, once each, in the order in which they come.
 

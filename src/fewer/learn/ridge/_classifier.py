@@ -5,13 +5,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils import compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import encoded_classes, validated
+from fewer._estimators import Interval, LinearClassifierMixin, StrOptions, encoded_classes, fit_context, validated
 from fewer.catalogue import method
 from fewer.learn.ridge._losses import LogLoss, SoftmaxLoss, probabilities, sum_to_zero_basis
 from fewer.learn.ridge._path_cv import ACCEPTED, SHARED_CONSTRAINTS, RidgePathCV, normalised, row_weights
@@ -138,7 +136,7 @@ class RidgePathClassifierCV(LinearClassifierMixin, ClassifierMixin, RidgePathCV)
         self.n_jobs = n_jobs
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, groups=None, **params):
         """Follow the paths of all folds, choose the penalty, and take the model on all rows.
 

@@ -17,18 +17,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metadata_routing import (
-    UNUSED,
-    MetadataRouter,
-    MethodMapping,
-    _raise_for_params,
-    _routing_enabled,
-    process_routing,
-)
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import (
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_steps,
+    raise_for_params,
+    routing_enabled,
+    warn_caller,
+)
 from fewer.learn._path_choice import chosen_point
 from fewer.learn.ridge._newton import Point, ridge_path
 from fewer.learn.ridge._tables import Table, prepared_table
@@ -60,10 +59,10 @@ class RidgePathCV(CallbackSupportMixin, BaseEstimator):
 
     def _routed(self, X, y, sample_weight, groups, params) -> tuple[list[tuple[np.ndarray, np.ndarray]], dict]:
         """The folds, and what the scorer gets besides the rows that it scores."""
-        _raise_for_params(params, self, "fit")
+        raise_for_params(params, self, "fit")
         given = {"sample_weight": sample_weight, "groups": groups} | params
         given = {name: value for name, value in given.items() if value is not None}
-        if _routing_enabled():
+        if routing_enabled():
             routed = Bunch(scorer=Bunch(score={})) | process_routing(self, "fit", **given)
         else:
             scored = {} if self.scoring is None or not _takes_weights(self._scorer()) else {"sample_weight"}
@@ -248,7 +247,7 @@ def _takes_weights(scorer: Any) -> bool:
 def row_weights(sample_weight, X) -> np.ndarray | None:
     if sample_weight is None:
         return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def normalised(weights: np.ndarray) -> np.ndarray:

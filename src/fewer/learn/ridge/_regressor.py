@@ -10,12 +10,10 @@ from numbers import Integral
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.linear_model._base import LinearModel
-from sklearn.utils._param_validation import Interval
 
-from fewer._estimators import fit_steps, validated
+from fewer._estimators import Interval, LinearModel, fit_context, fit_steps, validated
 from fewer.catalogue import method
 from fewer.learn.ridge._losses import SquaredLoss
 from fewer.learn.ridge._path_cv import ACCEPTED, SHARED_CONSTRAINTS, RidgePathCV, normalised, row_weights
@@ -172,7 +170,7 @@ class RidgePathRegressorCV(RegressorMixin, LinearModel, RidgePathCV):
         self.n_jobs = n_jobs
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, groups=None, **params):
         """Follow the paths, choose the penalty, and take the model on all rows.
 

@@ -10,15 +10,23 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.linear_model._base import LinearClassifierMixin, LinearModel, SparseCoefMixin
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight
 
-from fewer._estimators import encoded_classes, fit_steps, validated
+from fewer._estimators import (
+    Interval,
+    LinearClassifierMixin,
+    LinearModel,
+    SparseCoefMixin,
+    StrOptions,
+    check_sample_weight,
+    encoded_classes,
+    fit_context,
+    fit_steps,
+    validated,
+)
 from fewer.catalogue import method
 from fewer.learn.sparse._fit import L1Fit, fit_problem, warn_of_units
 from fewer.learn.sparse._prepared import prepared
@@ -52,7 +60,7 @@ def row_weights(X, y, sample_weight, class_weight=None) -> np.ndarray | None:
     """Weights of the rows, by their own and by their classes; None if all weigh the same."""
     if sample_weight is None and class_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if class_weight is None:
         return weights
     labels, codes = np.unique(y, return_inverse=True)
@@ -266,7 +274,7 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
         return f"C={self.C:g}", "L1PathClassifierCV"
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Find the coefficients.
 
@@ -432,7 +440,7 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
         return f"alpha={self.alpha:g}", "L1PathRegressorCV"
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Find the coefficients.
 

@@ -14,9 +14,9 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
-from fewer._estimators import checked_array, encoded_classes, warn_caller
+from fewer._estimators import check_sample_weight, checked_array, encoded_classes, warn_caller
 from fewer._figures import Result
 from fewer.learn.sparse._problem import LOSSES, L1Problem
 from fewer.learn.sparse.solvers._kept_gram import KeptGram
@@ -262,7 +262,7 @@ def l1_path(
         target = 2.0 * codes - 1.0
     weights = None
     if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     problem = L1Problem.of(loss, X, target, sample_weight=weights, fit_intercept=fit_intercept, l1_ratio=l1_ratio)
     grid = weight_grid(problem, n_points, eps) if Cs is None else np.sort(np.asarray(Cs, dtype=float))
     if grid.size == 0 or grid[0] <= 0 or not np.isfinite(grid).all():

@@ -10,23 +10,24 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
-from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
-from sklearn.utils import _safe_indexing
-from sklearn.utils._metadata_requests import (
-    UNUSED,
-    MetadataRouter,
-    MethodMapping,
-    _raise_for_params,
-    _routing_enabled,
-    process_routing,
-)
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 
-from fewer._estimators import encoded_classes, validated
+from fewer._estimators import (
+    Interval,
+    LinearClassifierMixin,
+    LinearModel,
+    StrOptions,
+    encoded_classes,
+    fit_context,
+    raise_for_params,
+    routing_enabled,
+    safe_indexing,
+    validated,
+)
 from fewer.catalogue import method
 from fewer.learn._path_choice import chosen_point
 from fewer.learn.sparse._l1_linear import ACCEPTED, L1LinearClassifier, L1LinearRegressor, row_weights
@@ -78,13 +79,13 @@ class _L1PathCV(BaseEstimator):
 
     def _folds(self, X, y, sample_weight, groups, params, stratify: bool):
         """Rows to learn from and to score on, and what goes to the scorer; with groups, a number never parts one."""
-        if _routing_enabled():
+        if routing_enabled():
             given = params | {"groups": groups, "sample_weight": sample_weight}
             given = {name: value for name, value in given.items() if value is not None}
             routed = process_routing(self, "fit", **given) if given else None
             to_split, to_score = (routed.splitter.split, routed.scorer.score) if routed else ({}, {})
         else:
-            _raise_for_params(params, self, "fit")
+            raise_for_params(params, self, "fit")
             to_split, to_score = ({} if groups is None else {"groups": groups}), {}
         if groups is not None and _is_number(self.cv):
             splitter = (StratifiedGroupKFold if stratify else GroupKFold)(5 if self.cv is None else self.cv)
@@ -115,7 +116,7 @@ class _L1PathCV(BaseEstimator):
 
         def fold_scores(train, test):
             coefs, intercepts, violations = self._models(problems_on(train), grid)
-            asked = {name: _safe_indexing(value, test) for name, value in to_score.items()}
+            asked = {name: safe_indexing(value, test) for name, value in to_score.items()}
             return self._scored(coefs, intercepts, X[test], y[test], asked), violations
 
         with_threads = Parallel(n_jobs=self.n_jobs, prefer="threads")
@@ -265,7 +266,7 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
         self.tol = tol
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, *, groups=None, **params):
         """Follow a path in each fold, choose the penalty, and fit on all rows.
 
@@ -499,7 +500,7 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
         self.tol = tol
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, *, groups=None, **params):
         """Follow a path in each fold, choose the penalty, and fit on all rows.
 

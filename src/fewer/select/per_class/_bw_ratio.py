@@ -4,8 +4,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from fewer._estimators import Interval
 from fewer.catalogue import method
 from fewer.select._ranking import places_of_order
 from fewer.select.per_class._per_class_selector import ClassRanking, PerClassSelector

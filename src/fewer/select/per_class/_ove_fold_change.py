@@ -4,8 +4,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from fewer._estimators import Interval, StrOptions
 from fewer.catalogue import method
 from fewer.select.per_class._per_class_selector import ClassRanking, PerClassSelector
 from fewer.select.scores._class_moments import class_moments

@@ -4,12 +4,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import Interval, fit_context, fit_steps, warn_caller
 from fewer._kernels._row_products import centred_products
 from fewer.catalogue import method
 from fewer.select._elimination import Elimination, elimination
@@ -120,7 +118,7 @@ class OVRSVMRFESelector(CallbackSupportMixin, PerClassSelector):
         self.floor = floor
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Eliminate columns for each class.
 

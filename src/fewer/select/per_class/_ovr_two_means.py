@@ -5,8 +5,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from fewer._estimators import Interval
 from fewer.catalogue import method
 from fewer.select.per_class._per_class_selector import ClassRanking, PerClassSelector
 from fewer.select.scores._class_moments import ClassMoments, class_moments, ratio

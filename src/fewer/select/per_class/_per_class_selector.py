@@ -5,11 +5,9 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes, warn_caller
+from fewer._estimators import Interval, encoded_classes, fit_context, warn_caller
 from fewer.select._ranking import class_orders
 from fewer.select._selector import Selector
 from fewer.select.per_class._log_intensities import log_intensities
@@ -43,7 +41,7 @@ class PerClassSelector(Selector):
 
     min_score: float | None = None
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Rank the columns for each class, and keep the first of each.
 

@@ -10,13 +10,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes, validated
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, validated
 from fewer.catalogue import method
 from fewer.learn import OVRLinearSVMCommittee
 from fewer.select._folds import fixed_splits
@@ -152,7 +151,7 @@ class PUGOVRSVM(ClassifierMixin, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Choose the columns and train the machines.
 

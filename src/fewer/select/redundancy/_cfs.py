@@ -16,11 +16,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.select._correlations import Correlations
 from fewer.select._discretise import N_BINS, discretise
@@ -182,7 +180,7 @@ class CFS(CallbackSupportMixin, Selector):
         self.task = task
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Search for the subset.
 

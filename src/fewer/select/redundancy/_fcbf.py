@@ -13,11 +13,9 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.select._discretise import N_BINS, discretise
 from fewer.select._information import ROUNDING, Information
@@ -148,7 +146,7 @@ class FCBF(CallbackSupportMixin, Selector):
         self.task = task
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the predominant columns.
 

@@ -16,9 +16,8 @@ from scipy.cluster.hierarchy import fcluster
 from scipy.cluster.hierarchy import linkage as merge_tree
 from scipy.spatial.distance import squareform
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from fewer._estimators import checked_array
+from fewer._estimators import Interval, StrOptions, checked_array, validate_params
 from fewer._figures import Result
 from fewer._kernels._components import all_roots, join_similar
 from fewer.select._discretise import N_BINS, discretise

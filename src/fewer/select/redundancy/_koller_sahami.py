@@ -3,11 +3,9 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import fit_steps
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
 from fewer.catalogue import method
 from fewer.select._discretise import N_BINS, discretise
 from fewer.select._information import Information
@@ -108,7 +106,7 @@ class KollerSahami(CallbackSupportMixin, Selector):
         self.task = task
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Remove columns until one is left, and keep the last ones.
 

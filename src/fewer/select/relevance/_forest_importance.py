@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import encoded_classes
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
 from fewer.select._elimination import elimination
 from fewer.select._ranking import places_of_order
@@ -157,7 +155,7 @@ class ForestImportanceSelector(Selector):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Grow the forest, or several on fewer and fewer columns.
 

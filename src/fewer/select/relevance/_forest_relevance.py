@@ -9,12 +9,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import encoded_classes, fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
 from fewer._kernels._random_column_trees import FORMULA_FOR_TWO_CLASSES, FORMULA_WITHOUT_TIES, grown_trees
 from fewer._kernels._ranked_columns import ranked_columns
 from fewer.catalogue import method
@@ -200,7 +198,7 @@ class ForestRelevanceSelector(CallbackSupportMixin, Selector):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Grow the forest and test the columns.
 

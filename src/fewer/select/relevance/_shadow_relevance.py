@@ -5,12 +5,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from fewer._estimators import encoded_classes, fit_steps, warn_caller
+from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.select._selector import Selector
 from fewer.select.relevance._shadow_importances import EstimatorImportances, ForestImportances
@@ -169,7 +167,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
         self.random_state = random_state
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
         """Let the columns compete with their shadows.
 

@@ -10,9 +10,8 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import clearly_better, first_of_best, warn_caller
+from fewer._estimators import Interval, StrOptions, clearly_better, first_of_best, warn_caller
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, SubsetScorer

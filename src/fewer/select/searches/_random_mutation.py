@@ -8,9 +8,8 @@ from collections.abc import Callable
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from fewer._estimators import clearly_better
+from fewer._estimators import Interval, clearly_better
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import SubsetScorer

@@ -9,9 +9,8 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
-from fewer._estimators import clearly_better, warn_caller
+from fewer._estimators import Interval, clearly_better, warn_caller
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import SubsetScorer

@@ -12,13 +12,20 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 
-from fewer._estimators import fit_steps, note_slow, validated, warn_caller
+from fewer._estimators import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    fit_context,
+    fit_steps,
+    note_slow,
+    validated,
+    warn_caller,
+)
 from fewer.select._selector import Selector
 from fewer.select.objectives._as_objective import NAMED_OBJECTIVES, as_objective
 from fewer.select.objectives._objective import Objective, PlainScorer, SubsetScorer
@@ -45,7 +52,7 @@ class Search(CallbackSupportMixin, Selector):
     __metadata_request__fit = {"groups": UNUSED}
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, groups=None):
         """Search the columns.
 

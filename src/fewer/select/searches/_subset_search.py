@@ -3,8 +3,8 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from fewer._estimators import Interval, StrOptions
 from fewer.catalogue import method
 from fewer.select.objectives._as_objective import as_objective
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective

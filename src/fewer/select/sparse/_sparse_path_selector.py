@@ -7,11 +7,9 @@ each is told from the rest, and a column's place is the best that it gets.
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from fewer._estimators import encoded_classes
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
 from fewer.learn import l1_path
 from fewer.select._ranking import places_of_order
@@ -139,7 +137,7 @@ class SparsePathSelector(Selector):
     def _takes_sparse(self):
         return True
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Follow the path and note where the columns enter.
 

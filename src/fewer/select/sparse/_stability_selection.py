@@ -10,11 +10,10 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
 
-from fewer._estimators import warn_caller
+from fewer._estimators import HasMethods, Interval, fit_context, warn_caller
 from fewer.catalogue import method
 from fewer.select._embedded_selector import model_scores
 from fewer.select._ranking import places_of_order
@@ -158,7 +157,7 @@ class StabilitySelection(MetaEstimatorMixin, Selector):
     def _takes_sparse(self):
         return True
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
         """Choose on each half, and count.
 

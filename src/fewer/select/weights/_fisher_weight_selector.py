@@ -3,11 +3,9 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
-from fewer._estimators import encoded_classes, warn_caller
+from fewer._estimators import Interval, encoded_classes, fit_context, warn_caller
 from fewer.catalogue import method
 from fewer.select._ranking import places_of_order
 from fewer.select.weights._blas_threads import worthwhile_threads
@@ -112,7 +110,7 @@ class FisherWeightSelector(WeightSelector):
         self.n_features_to_select = n_features_to_select
         self.with_mean = with_mean
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Find the weights.
 

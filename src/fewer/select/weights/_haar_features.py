@@ -10,11 +10,10 @@ from numbers import Integral
 from types import ModuleType
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from fewer._estimators import validated
+from fewer._estimators import Interval, StrOptions, check_feature_names_in, fit_context, validated
 from fewer.catalogue import method
 
 MODE = "periodization"  # the only one with as many coefficients as pixels, when sides can be halved
@@ -150,7 +149,7 @@ class HaarFeatures(TransformerMixin, BaseEstimator):
         self.level = level
         self.order = order
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Learn which coefficients there are.
 
@@ -257,7 +256,7 @@ class HaarFeatures(TransformerMixin, BaseEstimator):
             fourth from the left.
         """
         check_is_fitted(self)
-        _check_feature_names_in(self, input_features)
+        check_feature_names_in(self, input_features)
         tall, wide = (side > 1 for side in self.image_shape_)
         names = [
             f"{kind}_{2**depth if tall else 1}x{2**depth if wide else 1}_{row}_{column}"

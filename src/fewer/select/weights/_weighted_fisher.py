@@ -7,13 +7,12 @@ scatter W within classes is singular, and the PCA in between is what makes the l
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import encoded_classes, validated
+from fewer._estimators import HasMethods, Interval, encoded_classes, fit_context, validated
 from fewer.catalogue import method
 from fewer.select.weights._weighted_pca import WeightedPCA
 
@@ -89,7 +88,7 @@ class WeightedFisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifi
         self.n_components = n_components
         self.selector = selector
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
         """Find weights, components and discriminant directions.
 

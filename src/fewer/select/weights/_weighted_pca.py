@@ -8,12 +8,11 @@ from numbers import Integral
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from fewer._estimators import validated, warn_caller
+from fewer._estimators import HasMethods, Interval, fit_context, validated, warn_caller
 from fewer.catalogue import method
 from fewer.select.weights._blas_threads import worthwhile_threads
 from fewer.select.weights._unit_columns import ColumnScale, UnitColumns, column_scale, unit_columns
@@ -119,7 +118,7 @@ class WeightedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.n_components = n_components
         self.selector = selector
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Find weights and components.
 

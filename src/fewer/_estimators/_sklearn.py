@@ -1,0 +1,57 @@
+"""scikit-learn's private names: a new release that moves one of them breaks this file and no other.
+
+Each is imported when it is first asked for.
+"""
+
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from sklearn.base import _fit_context as fit_context
+    from sklearn.linear_model._base import LinearClassifierMixin, LinearModel, SparseCoefMixin
+    from sklearn.model_selection._split import GroupsConsumerMixin
+    from sklearn.model_selection._split import _CVIterableWrapper as CVIterableWrapper
+    from sklearn.utils import _safe_indexing as safe_indexing
+    from sklearn.utils._dataframe import is_pandas_df
+    from sklearn.utils._indexing import _get_column_indices as get_column_indices
+    from sklearn.utils._metadata_requests import _raise_for_params as raise_for_params
+    from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
+    from sklearn.utils._param_validation import HasMethods, Interval, MissingValues, StrOptions, validate_params
+    from sklearn.utils.extmath import _randomized_eigsh as randomized_eigsh
+    from sklearn.utils.metaestimators import _safe_split as safe_split
+    from sklearn.utils.multiclass import _check_partial_fit_first_call as check_partial_fit_first_call
+    from sklearn.utils.validation import _check_feature_names as check_feature_names
+    from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
+    from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+    from sklearn.utils.validation import _check_y as check_y
+    from sklearn.utils.validation import _get_feature_names as get_feature_names
+
+__all__ = [
+    "CVIterableWrapper",
+    "GroupsConsumerMixin",
+    "HasMethods",
+    "Interval",
+    "LinearClassifierMixin",
+    "LinearModel",
+    "MissingValues",
+    "SparseCoefMixin",
+    "StrOptions",
+    "check_feature_names",
+    "check_feature_names_in",
+    "check_partial_fit_first_call",
+    "check_sample_weight",
+    "check_y",
+    "fit_context",
+    "get_column_indices",
+    "get_feature_names",
+    "is_pandas_df",
+    "raise_for_params",
+    "randomized_eigsh",
+    "routing_enabled",
+    "safe_indexing",
+    "safe_split",
+    "validate_params",
+]
+
+__getattr__, __dir__ = lazy_names(__name__)
