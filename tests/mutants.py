@@ -54,7 +54,7 @@ SETTINGS = {
     "SCIPY_ARRAY_API": "1",
 }
 LIBRARIES = ("hypothesis.extra.numpy", "pandas", "plotly.graph_objects", "sklearn.utils.estimator_checks")
-METHOD_ROOMS = ("select", "extract", "latent", "complete", "graph", "learn", "evaluate")
+METHOD_ROOMS = ("select", "extract", "latent", "complete", "graph", "learn", "evaluate", "theory")
 
 
 @dataclass(frozen=True)

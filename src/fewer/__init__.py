@@ -20,6 +20,7 @@ _ROOMS = (
     "report",
     "select",
     "study",
+    "theory",
 )
 _SHORTCUTS = {
     "read_table": "io",

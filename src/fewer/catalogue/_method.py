@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
 
-Room = Literal["select", "extract", "latent", "complete", "graph", "learn", "evaluate"]
+Room = Literal["select", "extract", "latent", "complete", "graph", "learn", "evaluate", "theory"]
 Task = Literal["classification", "regression", "unsupervised", "evaluation"]
 Trait = Literal["missing", "sparse", "categorical"]
 
