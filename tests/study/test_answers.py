@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from fewer.io import Dataset
 from fewer.study._answers import _fewer_help, _how_few, _interacting, _learnable, _null_evidence
 from fewer.study._columns import _effect, _stability
 from fewer.study._decision import Cells, Choice, claim
@@ -168,3 +169,14 @@ def test_the_largest_errors_of_numbers_are_named_by_their_rows():
     answer = which_rows(SimpleNamespace(classify=False), [piece])
     assert "off by 0.5 or less" in answer.sentence
     assert answer.sentence.endswith("The largest errors are in rows 2, 3, 1.")
+
+
+@pytest.mark.filterwarnings("ignore:.*is missing in:UserWarning")
+def test_wrong_rows_have_their_numbers_in_the_table_that_was_read(studied):
+    """Row 3 has no target, and the only row of class c is left out; row 50 has the wrong label."""
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b"], dtype=object)[np.arange(60) % 2]
+    X = rng.normal(size=(60, 3)) + 8 * (y == "b")[:, None]
+    y[[2, 10, 49]] = None, "c", "b" if y[49] == "a" else "a"
+    findings = studied(Dataset.from_frame(X, target=y), n_permutations=0)
+    assert [each["row"] for each in findings.wrong.evidence["always_wrong"]] == [50]

@@ -41,7 +41,7 @@ def assemble(
         data = tidy_frame(data, missing_values, table.source)
     else:
         data = _with_marked_missing(data, missing_values, table.source)
-    reason = ""
+    reason, rows = "", None
     if target_name in columns and y is None:
         y, data, columns = _split_off(data, columns, target_name)
     if y is not None and target_name is not None:
@@ -50,7 +50,7 @@ def assemble(
             raise TableError(
                 f"{table.source}: {target_name} has {len(y)} values, but the table has {data.shape[0]} rows."
             )
-        data, y = _rows_with_target(data, y, table.source, target_name, missing_target)
+        data, y, rows = _rows_with_target(data, y, table.source, target_name, missing_target)
         task, reason = task_of(y, table.source, target_name, task)
         if task != "regression" and y.dtype.kind == "f" and np.all(np.isfinite(y) & (y == np.rint(y))):
             y = y.astype(np.int64)  # classes 1, 2, 3, that a file of floats could only hold as 1.0, 2.0, 3.0
@@ -71,6 +71,7 @@ def assemble(
         task=task if y is not None else "none",
         source=table.source,
         task_reason=reason,
+        rows=rows,
     )
 
 
@@ -156,11 +157,12 @@ def _with_marked_missing(data: Any, missing_values: Iterable[object], source: st
 
 def _rows_with_target(
     data: Any, y: np.ndarray, source: str, name: str | None, missing_target: str
-) -> tuple[Any, np.ndarray]:
+) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Rows with a target, their targets, and their numbers; None where all have one."""
     missing = missing_in(y)
     n_missing = int(missing.sum())
     if n_missing == 0:
-        return data, y
+        return data, y, None
     if n_missing == len(y):
         raise TableError(f"{source}: the target {name!r} is missing in every row. Choose another target.")
     rows = ", ".join(str(row + 1) for row in np.flatnonzero(missing)[:5]) + (", ..." if n_missing > 5 else "")
@@ -169,7 +171,7 @@ def _rows_with_target(
         raise TableError(f"{found}. Fill it in, or use missing_target='drop' to leave these rows out.")
     warnings.warn(f"{found}; these rows are left out.", UserWarning, stacklevel=4)
     kept = np.flatnonzero(~missing)
-    return data[kept], y[kept]
+    return data[kept], y[kept], kept
 
 
 def _override(found: list[str], columns: list[str], kinds: Mapping[str, str], data: Any, source: str) -> None:

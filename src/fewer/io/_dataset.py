@@ -41,6 +41,8 @@ class Dataset:
         What a person would call where the table came from.
     task_reason : str
         Why the target was taken for this task, and the option that changes it.
+    rows : ndarray of shape (n_rows,), optional
+        Number of each row in the table that was read, from 0; None where ``X`` has all of its rows in their order.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Dataset:
     task: str = "none"
     source: str = "memory"
     task_reason: str = ""
+    rows: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -244,7 +247,12 @@ class Dataset:
             The chosen rows, in the order asked for.
         """
         rows = np.arange(self.n_rows)[rows if isinstance(rows, slice) else self._row_numbers(rows)]
-        return replace(self, X=self.X[rows], y=None if self.y is None else self.y[rows])
+        return replace(
+            self,
+            X=self.X[rows],
+            y=None if self.y is None else self.y[rows],
+            rows=rows if self.rows is None else self.rows[rows],
+        )
 
     def _row_numbers(self, rows: Any) -> np.ndarray:
         rows = np.atleast_1d(np.asarray(rows))

@@ -77,7 +77,7 @@ def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:
                     train, test = train[:, columns], test[:, columns]
                 predicted = learner.fit(train, y[fold.train]).predict(test)
         found.append(_plain(predicted, classify=bench.plan.classify))
-    places = np.arange(len(y)) if bench.data.rows is None else bench.data.rows
+    places = np.arange(len(y)) if bench.data.dataset.rows is None else bench.data.dataset.rows
     return {
         "rows": [int(place) + 1 for place in places[fold.test]],
         "truth": _plain(y[fold.test], classify=bench.plan.classify),

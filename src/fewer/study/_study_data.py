@@ -43,8 +43,6 @@ class StudyData:
         Columns that are not learnt from, each with the reason.
     classes_left_out : tuple of (str, int)
         Classes with too few rows to learn and to test, each with their number; their rows are left out.
-    rows : ndarray of shape (n_rows,) or None
-        Place of each row in the table as it was given, from 0; None where they are as they were.
     times : mapping of str to ndarray of shape (n_rows,)
         Dates and row numbers among the columns left out, as numbers: they may tell an order of time that is ignored.
     """
@@ -54,7 +52,6 @@ class StudyData:
     in_order_of_time: bool = False
     left_out: tuple[tuple[str, str], ...] = ()
     classes_left_out: tuple[tuple[str, int], ...] = ()
-    rows: np.ndarray | None = None
     times: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
@@ -101,12 +98,12 @@ def study_data(
     table = dataset
     if groups is not None and time is not None:
         raise StudyError("Rows can be kept together by groups or put in order by time, not both: give one of them.")
-    dataset, rare, rows = _without_rare_classes(dataset)
+    dataset, rare = _without_rare_classes(dataset)
     left_out: list[tuple[str, str]] = []
     group_of = None
     if time is not None:
         in_time = np.argsort(_column(dataset, time, "time"), kind="stable")
-        dataset, rows = dataset.take(in_time), in_time if rows is None else rows[in_time]
+        dataset = dataset.take(in_time)
         left_out.append((time, "it tells the time, which puts the rows in order"))
     if groups is not None:
         group_of = np.unique(_column(dataset, groups, "groups"), return_inverse=True)[1]
@@ -134,7 +131,6 @@ def study_data(
         in_order_of_time=time is not None,
         left_out=tuple(left_out),
         classes_left_out=rare,
-        rows=rows,
         times=_times(dataset, dropped),
     )
 
@@ -156,20 +152,20 @@ def _times(dataset: "Dataset", names: set[str]) -> dict[str, np.ndarray]:
 
 def _without_rare_classes(
     dataset: "Dataset",
-) -> tuple["Dataset", tuple[tuple[str, int], ...], np.ndarray | None]:
+) -> tuple["Dataset", tuple[tuple[str, int], ...]]:
     """The table without rows of classes that are too few to be learnt and tested, where enough others are left.
 
-    With the classes left out and the places of the rows that stay; None where all do.
+    With the classes left out.
     """
     if dataset.classes is None:
-        return dataset, (), None
+        return dataset, ()
     labels, counts = np.unique(np.asarray(dataset.y), return_counts=True)
     rare = counts < _FEWEST_OF_A_CLASS
     if not rare.any() or (counts >= _ENOUGH_OF_A_CLASS).sum() < 2:
-        return dataset, (), None
+        return dataset, ()
     kept = np.flatnonzero(~np.isin(np.asarray(dataset.y), labels[rare]))
     left_out = tuple((str(label), int(count)) for label, count in zip(labels[rare], counts[rare], strict=True))
-    return dataset.take(kept), left_out, kept
+    return dataset.take(kept), left_out
 
 
 def _check_target(dataset: "Dataset") -> None:
@@ -230,6 +226,7 @@ def _is_too_large(values: np.ndarray) -> np.ndarray:
 def _too_large(dataset: "Dataset", where: str, value: float, row: int) -> StudyError:
     kind = "an infinite number" if np.isinf(value) else "a number too large to compute with"
     cure = f"Write another number there, or count it as missing: add {value:g} to missing_values=."
+    row = row if dataset.rows is None else int(dataset.rows[row])
     return StudyError(f"{dataset.source}: {where} holds {value:g}, {kind}, in row {row + 1} (counted from 1). {cure}")
 
 
