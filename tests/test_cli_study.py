@@ -302,3 +302,19 @@ def test_studies_are_listed_by_small_reads(finished, tmp_path):
     *_, modules, ours = done.stdout.splitlines()
     assert {"numpy", "scipy", "sklearn", "polars", "joblib", "numba"}.isdisjoint(modules.split())
     assert int(ours) < 30
+
+
+def test_parsimony_may_be_one_standard_error(table, tmp_path):
+    out = tmp_path / "out"
+    done = fewer("study", table, "-t", "state", *EFFORT, "--permutations", 0, "--parsimony", "one_se", "-o", out)
+    assert done.exit_code == 0, done.output
+    findings = json.loads((out / "findings.json").read_text())
+    assert "one standard error" in findings["how_few"]["how"]
+    assert findings["chosen"] == list(dict.fromkeys(each["source"] for each in findings["columns"] if each["chosen"]))
+
+
+@pytest.mark.parametrize("given", ["2", "some"])
+def test_another_parsimony_is_refused(table, tmp_path, given):
+    done = fewer("study", table, "-t", "state", *EFFORT, "--parsimony", given, "-o", tmp_path / "out")
+    assert done.exit_code != 0
+    assert "one_se" in done.output

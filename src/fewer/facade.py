@@ -132,7 +132,7 @@ def run_study(
     n_permutations: int | None = None,
     confidence: float = 0.95,
     margin: float = 0.1,
-    parsimony: float = 0.05,
+    parsimony: Any = 0.05,
     seed: int = 0,
     impute: str = "median",
     plan: Plan | None = None,
@@ -170,8 +170,9 @@ def run_study(
         Confidence level of intervals; one minus it is the significance level of tests.
     margin : float, default=0.1
         Share of what all columns gain over the baseline that fewer columns may lose and still count as not worse.
-    parsimony : float, default=0.05
-        Share of what the best candidate gains over the baseline that may be given up for fewer columns.
+    parsimony : float or "one_se", default=0.05
+        Share of what the best candidate gains over the baseline that may be given up for fewer columns, or the rule of
+        one standard error.
     seed : int, default=0
         Random seed.
     impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"

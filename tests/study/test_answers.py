@@ -121,7 +121,7 @@ def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
     assert answer.sentence == sentence
     assert answer.number == final.get("n_made", final["size"])
     shown = answer.evidence["by_parsimony"]
-    assert [each["parsimony"] for each in shown] == [0.0, 0.03, 0.04, 0.05, 0.1]
+    assert [each["parsimony"] for each in shown] == [0.0, 0.03, 0.04, 0.05, 0.1, "one_se"]
     assert shown[0] == {"parsimony": 0.0, "size": 4, "score": pytest.approx(0.75), "candidate": "it"}
 
 

@@ -138,3 +138,14 @@ def test_the_rows_that_would_show_it_shrink_the_interval_to_the_mean():
 def test_nothing_is_claimed_where_nothing_is_gained_over_the_baseline():
     assert claimed([0.5, 0.5, 0.5, 0.5], everything=0.4).outcome == "not shown"
     assert claimed([0.51, 0.51, 0.51, 0.51], everything=0.4).outcome == "better"
+
+
+def test_one_standard_error_takes_the_fewest_columns_of_the_candidate_with_the_best_mean():
+    """The best cell has mean 0.9 and standard error 0.02; another candidate is as good with one column."""
+    spread = 0.02 * np.sqrt(3) * np.array([-1.0, 0.0, 1.0])
+    scores = np.full((3, 5), [0.89, 0.87, 0.885, 0.9, 0.89])
+    scores[:, 3] += spread
+    table = cells(scores, [1, 2, 4, 8, 16], candidates=[0, 1, 1, 1, 1])
+    assert choose(table, BASELINE, Rule("one_se")).cell == 2
+    scores[:, 1] += 0.01
+    assert choose(table, BASELINE, Rule("one_se")).cell == 1

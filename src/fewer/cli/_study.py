@@ -88,11 +88,14 @@ def study(
         typer.Option("--margin", help="Share of the gain of all columns that fewer may lose and still be 'not worse'."),
     ] = 0.1,
     parsimony: Annotated[
-        float,
+        str,
         typer.Option(
-            "--parsimony", help="Share of the best gain to give up for fewer columns; 0 takes the best score."
+            "--parsimony",
+            metavar="SHARE",
+            help="Share of the best gain to give up for fewer columns; 0 takes the best score, one_se the fewest "
+            "columns of the best candidate within one standard error.",
         ),
-    ] = 0.05,
+    ] = "0.05",
     impute: Annotated[
         str,
         typer.Option("--impute", help="How missing values are imputed: median, mean, knn, PCAMissing or SoftImputeCV."),
@@ -153,7 +156,7 @@ def study(
                 n_permutations=permutations,
                 confidence=confidence,
                 margin=margin,
-                parsimony=parsimony,
+                parsimony=_parsimony(parsimony),
                 seed=seed,
                 impute=impute,
                 reading=reading,
@@ -360,3 +363,10 @@ def _show(study: "Study", *, as_json: bool) -> None:
         print_study(study.findings, console, study.seconds)
     write_out(without_trailing_spaces(captured.get()))
     write_out(f"\nReport: {study.folder.report}\nFeatures: {study.folder.features}\n")
+
+
+def _parsimony(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text

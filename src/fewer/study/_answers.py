@@ -12,7 +12,7 @@ from fewer.study._final import FINAL
 from fewer.study._findings import Answer, Caution, Findings
 from fewer.study._holes import HOLES
 from fewer.study._journal import Journal
-from fewer.study._plan import Plan
+from fewer.study._plan import Parsimony, Plan
 from fewer.study._predictions import prediction_works, which_rows
 from fewer.study._run import fold_keys, nulls_of, observed_score, tested
 from fewer.study._scores import AllScores, read_scores
@@ -196,6 +196,12 @@ def _rows_needed(plan: Plan, scores: AllScores) -> str:
     return f"{needed[0].upper()}{needed[1:]} would be needed to show that they are not worse."
 
 
+def _parsimonies(plan: Plan) -> list[Parsimony]:
+    """Those that the report shows: some shares, the plan's, and the rule of one standard error."""
+    shares = {*_PARSIMONIES} if plan.parsimony == "one_se" else {*_PARSIMONIES, plan.parsimony}
+    return [*sorted(shares), "one_se"]
+
+
 def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
     chosen = scores.cells.sizes[scores.choice.by_fold]
     low, high = (float(value) for value in np.quantile(chosen, [0.1, 0.9]))
@@ -210,12 +216,15 @@ def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
     if n_made is None and final["n_prepared"] > plan.n_columns:
         number += f" ({size:,} of {final['n_prepared']:,} after one-hot encoding)"
     sentence = f"{number}. {folds}"
-    how = (
+    within = (
         f"The fewest columns of any candidate whose mean score is within {percent(plan.parsimony)} of the gain of the "
         "best over the baseline (the parsimony), by half a standard error of the difference, or by one where columns "
-        "outnumber rows. The folds applied the same rule to the other folds."
+        "outnumber rows."
+        if plan.parsimony != "one_se"
+        else "The fewest columns of the candidate with the best mean score, within one standard error of it."
     )
-    tried = {parsimony: scores.choice_at(parsimony) for parsimony in sorted({*_PARSIMONIES, plan.parsimony})}
+    how = f"{within} The folds applied the same rule to the other folds."
+    tried = {parsimony: scores.choice_at(parsimony) for parsimony in _parsimonies(plan)}
     evidence = {
         "by_fold": [float(each) for each in chosen.ravel()],
         "by_parsimony": [

@@ -7,9 +7,12 @@ baseline. On some folds, with means ``m_c`` and ``m_0`` and the best cell b, the
 
 the one that needs the fewest columns, and of those the one with the best mean. ``s_c`` is the standard error of the
 difference on the same folds, and the guard g is 1/2, or 1 where columns outnumber rows: where scores are noisy, the
-smallest of many good sizes is easily a lucky one. Cross-indexing (Reunanen 2006) applies
-the rule to the other folds of a repeat and reads the score on the fold that is left: the estimate belongs to the rule,
-and so to the cell that the rule takes on all folds, which is what the user gets.
+smallest of many good sizes is easily a lucky one. With ``parsimony="one_se"`` the rule is that of one standard error
+within the winner: of the candidate with the best mean, the fewest columns within one standard error of it.
+
+Cross-indexing (Reunanen 2006) applies the rule to the other folds of a repeat and reads the score on the fold
+that is left: the estimate belongs to the rule, and so to the cell that the rule takes on all folds, which is what the
+user gets.
 
 The claim compares ``few`` (the rule) with ``all`` (the best learner with all columns, chosen likewise), fold by fold:
 
@@ -25,6 +28,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from fewer.evaluate import corrected_interval
+from fewer.study._plan import Parsimony
 
 Outcome = Literal["better", "not worse", "not shown"]
 
@@ -57,6 +61,10 @@ class Cells:
         """The cell that the rule takes on some folds, from scores (n_folds, n_cells) and baselines (n_folds,)."""
         means = np.round(scores.mean(axis=0), _DIGITS)
         best = int(np.argmax(means))
+        if rule.parsimony == "one_se":
+            error = 0.0 if len(scores) < 2 else scores[:, best].std(ddof=1) / np.sqrt(len(scores))
+            good = (self.candidates == self.candidates[best]) & (means >= np.round(means[best] - error, _DIGITS))
+            return self._fewest(good, means)
         behind = scores[:, [best]] - scores
         error = np.zeros(len(means))  # that of a single fold is not known
         if len(scores) > 1:
@@ -64,6 +72,10 @@ class Cells:
         given_up = rule.parsimony * max(means[best] - baseline.mean(), 0.0)
         good = np.round(means[best] - means + rule.guard * error, _DIGITS) <= np.round(given_up, _DIGITS)
         good[best] = True
+        return self._fewest(good, means)
+
+    def _fewest(self, good: np.ndarray, means: np.ndarray) -> int:
+        """Of the good cells, the one with the fewest columns; of those, the one with the best mean."""
         needed, sizes = np.where(good, self.needed, np.inf), np.where(good, self.sizes, np.inf)
         return int(np.lexsort((-means, sizes, needed))[0])
 
@@ -71,7 +83,7 @@ class Cells:
 class Rule(NamedTuple):
     """How much of the gain may be given up for fewer columns, and by how many standard errors a size must be within."""
 
-    parsimony: float
+    parsimony: Parsimony
     guard: float = 0.5
     test_ratio: float = 0.25
 

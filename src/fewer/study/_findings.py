@@ -224,11 +224,12 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return json.loads(json.dumps(asdict(self)))
+        return json.loads(self.to_json())
 
     def to_json(self) -> str:
         """The findings as JSON."""
-        return json.dumps(asdict(self), indent=2, ensure_ascii=False, allow_nan=False)
+        data = asdict(self) | {"chosen": self.chosen}
+        return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
 
     def save(self, path: "str | Path") -> None:
         """Write the findings as JSON, with a checksum."""

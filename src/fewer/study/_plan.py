@@ -32,6 +32,9 @@ _ENOUGH_ROWS = 400
 _MANY_ROWS_SHARE = 5
 _FEW_OF_A_CLASS = 0.2
 
+# A share of the gain, or the rule of one standard error.
+Parsimony = float | Literal["one_se"]
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -63,8 +66,9 @@ class Plan:
         Level of intervals; one minus it is the level of tests.
     margin : float
         Share of what all columns gain over the baseline that fewer columns may lose and still count as not worse.
-    parsimony : float
-        Share of what the best candidate gains over the baseline that may be given up for fewer columns.
+    parsimony : float or "one_se"
+        Share of what the best candidate gains over the baseline that may be given up for fewer columns, or the rule of
+        one standard error.
     seed : int
         Random seed.
     preset : str
@@ -91,7 +95,7 @@ class Plan:
     n_permutations: int
     confidence: float = 0.95
     margin: float = 0.1
-    parsimony: float = 0.05
+    parsimony: Parsimony = 0.05
     seed: int = 0
     preset: str = "standard"
     impute: str = "median"
@@ -226,7 +230,7 @@ def make_plan(
     n_permutations: int | None = None,
     confidence: float = 0.95,
     margin: float = 0.1,
-    parsimony: float = 0.05,
+    parsimony: Parsimony = 0.05,
     seed: int = 0,
     impute: str = "median",
     reading: Mapping[str, Any] | None = None,
@@ -249,9 +253,10 @@ def make_plan(
         Confidence level of intervals; one minus it is the significance level of tests.
     margin : float, default=0.1
         Share of what all columns gain over the baseline that fewer columns may lose and still count as not worse.
-    parsimony : float, default=0.05
+    parsimony : float or "one_se", default=0.05
         Share of what the best candidate gains over the baseline that may be given up for fewer columns; 0 takes the
-        best mean score.
+        best mean score. "one_se" takes the fewest columns of the best candidate whose mean is within one standard
+        error of its best mean.
     seed : int, default=0
         Random seed.
     impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"
@@ -390,9 +395,10 @@ def _check_plan(plan: Plan) -> None:
         raise StudyError("Folds in order of time are always the same, so there is nothing to repeat; give 1 repeat.")
     if plan.n_permutations < 0:
         raise StudyError("The number of permutations cannot be negative; 0 leaves the tests out.")
-    for name in ("margin", "parsimony"):
-        if not 0 <= getattr(plan, name) < 1:
-            raise StudyError(f"The {name} is a share, from 0 to below 1, and {getattr(plan, name)} is not.")
+    if not 0 <= plan.margin < 1:
+        raise StudyError(f"The margin is a share, from 0 to below 1, and {plan.margin} is not.")
+    if plan.parsimony != "one_se" and (isinstance(plan.parsimony, str) or not 0 <= plan.parsimony < 1):
+        raise StudyError(f"The parsimony is a share, from 0 to below 1, or 'one_se', and {plan.parsimony} is not.")
     if not 0 < plan.confidence < 1:
         raise StudyError(f"The confidence must be between 0 and 1, 0.95 for example, and {plan.confidence} is not.")
     fewest = fewest_permutations(plan.confidence)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fewer.evaluate import CrossIndex, corrected_interval, cross_index
 from fewer.study._decision import Cells, Choice, Claim, Rule, choose, claim, means_of_others
-from fewer.study._plan import Plan
+from fewer.study._plan import Parsimony, Plan
 from fewer.study._work import FoldWork, at_common_sizes
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class AllScores:
             scores=np.concatenate([scores for _, _, scores in parts], axis=2),
         )
 
-    def choice_at(self, parsimony: float) -> Choice:
+    def choice_at(self, parsimony: Parsimony) -> Choice:
         """What the rule chooses with this parsimony, on all folds and cross-indexed."""
         guard = 1.0 if self.plan.n_columns > self.plan.n_rows else 0.5
         return choose(self.cells, self.simplest.fold_scores, Rule(parsimony, guard, self.test_ratio))

@@ -81,6 +81,8 @@ def nothing_smaller(plan: Plan) -> str:
     """Why all columns are kept."""
     if plan.parsimony == 0:
         return "no smaller number scores as well"
+    if plan.parsimony == "one_se":
+        return "no smaller number is within one standard error of the best score"
     return f"no smaller number keeps {percent(1 - plan.parsimony)} of the gain over the baseline"
 
 

@@ -1,4 +1,4 @@
-"""What can be certified or planned in advance: design certificates, sample sizes, error bounds, the papers' experiments."""
+"""What is certified or planned in advance: design certificates, sample sizes, bounds, the papers' experiments."""
 
 from typing import TYPE_CHECKING
 
