@@ -10,11 +10,12 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from fewer.cli import app
 from fewer.io import read_table
-from fewer.study import Journal, StudyModel, make_plan, study_data
+from fewer.study import LEARNERS, Journal, StudyModel, make_plan, study_data
 from fewer.study._work import FoldWork
 
 EFFORT = [
@@ -285,6 +286,7 @@ def test_findings_that_are_damaged_are_shown_from_the_journal(finished, tmp_path
 
 LISTING = """
 import sys
+from typer.main import get_command
 from typer.testing import CliRunner
 from fewer.cli import app
 result = CliRunner().invoke(app, ["studies", sys.argv[1]])
@@ -318,3 +320,25 @@ def test_another_parsimony_is_refused(table, tmp_path, given):
     done = fewer("study", table, "-t", "state", *EFFORT, "--parsimony", given, "-o", tmp_path / "out")
     assert done.exit_code != 0
     assert "one_se" in done.output
+
+
+def test_counts_are_studied_by_the_poisson_deviance(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    counts = rng.poisson(np.exp(0.3 + 0.8 * X[:, 2]))
+    pl.DataFrame({**{f"x{i}": X[:, i] for i in range(4)}, "visits": counts}).write_csv(tmp_path / "visits.csv")
+    effort = ["--preset", "quick", "--methods", "pearson", "--folds", 3, "--repeats", 1, "--permutations", 19, "-j", 1]
+    scored = ["--target", "visits", "--scoring", "neg_mean_poisson_deviance", "--out", tmp_path / "out", "--json"]
+    result = fewer("study", tmp_path / "visits.csv", *scored, *effort)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["learnable"]["verdict"] == "yes"
+    assert found["columns"][0]["name"] == "x2"
+    model = StudyModel.load(tmp_path / "out" / "model.skops")
+    applied = model.pipeline.predict(X[:, [int(name[1:]) for name in model.columns]])
+    assert applied.min() > 0
+
+
+def test_the_help_names_every_learner():
+    (option,) = (each for each in get_command(app).commands["study"].params if "--learners" in each.opts)
+    assert sorted(option.help.rstrip(".").split(", ")) == sorted(set(LEARNERS) - {"simplest"})

@@ -8,6 +8,7 @@ its kernel by them, with no validation set and no grid.
 
 Use it for up to a few thousand rows with smooth class borders. With few rows stay with one width for all columns:
 one for each column (``kernel="ard"``) can fit the accidents of the sample, as the second picture shows.
+:class:`~fewer.learn.KernelRidgeRegressorLOO` does the same for numbers.
 """
 
 # %%
@@ -15,13 +16,14 @@ one for each column (``kernel="ard"``) can fit the accidents of the sample, as t
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fewer.datasets import make_four_gaussians, make_twonorm
-from fewer.learn import KernelRidgeClassifierLOO
+from fewer.learn import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
 
 X, y, truth = make_four_gaussians(n_samples=64, random_state=0)
 X_new, y_new, _ = make_four_gaussians(n_samples=4096, random_state=1)
@@ -87,3 +89,10 @@ X, y = load_breast_cancer(return_X_y=True)
 for learner in (KernelRidgeClassifierLOO(optimizer="lbfgs"), SVC()):
     scores = cross_val_score(make_pipeline(StandardScaler(), learner), X, y, cv=5)
     print(f"{type(learner).__name__}: accuracy {scores.mean():.3f}")
+
+# %%
+# Numbers, likewise: here the target bends with the columns, and a straight line misses that.
+X = np.random.default_rng(0).uniform(-2, 2, (150, 2))
+y = np.sin(2 * X[:, 0]) + 0.1 * np.random.default_rng(1).normal(size=150)
+for learner in (KernelRidgeRegressorLOO(), RidgeCV()):
+    print(f"{type(learner).__name__}: R2 {cross_val_score(learner, X, y, cv=5).mean():.3f}")

@@ -161,7 +161,8 @@ def run_study(
     preset : {"quick", "standard", "thorough"}, default="standard"
         Candidates and effort.
     methods, learners, sizes : iterable, default=None
-        Selectors or scores, learners, and numbers of columns, instead of those of the preset.
+        Selectors or scores, learners ("ridge", "lasso", "svm", "boosting" ...), and numbers of columns, instead of
+        those of the preset.
     n_folds, n_repeats, n_permutations : int, default=None
         Another effort than that of the preset.
     scoring : str, default=None

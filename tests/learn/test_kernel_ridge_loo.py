@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer.datasets import make_four_gaussians, make_twonorm
-from fewer.learn import KernelRidgeClassifierLOO
+from fewer.learn import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
 from fewer.learn._deleted_residuals import KernelSpectrum, bordered_solution
 from fewer.learn._kernel_ridge_loo import PressCriterion, gaussian_kernel
 from tolerances import rounding
@@ -154,3 +154,32 @@ def test_equal_rows_with_next_to_no_regularisation_are_refused():
     X, y = np.ones((6, 2)), np.array([0, 1, 0, 1, 0, 1])
     with pytest.raises(ValueError, match="Raise reg"):
         KernelRidgeClassifierLOO(reg=1e-18, select=None).fit(X, y)
+
+
+def numbers(n_rows=30):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (n_rows, 2))
+    return X, np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=n_rows)
+
+
+def test_residuals_of_numbers_are_those_of_fits_without_the_row():
+    X, y = numbers()
+    fixed = KernelRidgeRegressorLOO(reg=0.3, gamma=0.5, select=None)
+    found = clone(fixed).fit(X, y).loo_residuals_
+    for row in range(0, len(y), 5):
+        others = np.arange(len(y)) != row
+        alone = clone(fixed).fit(X[others], y[others]).predict(X[[row]])
+        assert found[row] == pytest.approx(y[row] - alone[0], abs=rounding(30, scale=2, condition=30 / 0.3))
+
+
+def test_the_unit_of_the_numbers_does_not_matter():
+    X, y = numbers()
+    plain, other = KernelRidgeRegressorLOO().fit(X, y), KernelRidgeRegressorLOO().fit(X, 1024 * y)
+    # A power of two changes no digit.
+    np.testing.assert_array_equal(other.predict(X), 1024 * plain.predict(X))
+    assert other.press_ == 1024**2 * plain.press_
+
+
+def test_numbers_that_bend_are_predicted_better_than_by_a_line():
+    (X, y), new = numbers(100), np.random.default_rng(1).uniform(-2, 2, (200, 2))
+    assert np.mean((KernelRidgeRegressorLOO().fit(X, y).predict(new) - np.sin(2 * new[:, 0])) ** 2) < 0.02

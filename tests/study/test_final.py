@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fewer.study._final import _order, _redundancy, _spreads, direction
+from fewer.study._final import _order, _redundancy, _spreads, _Target
 from fewer.study._scores import CandidateScores
 
 
@@ -29,14 +29,14 @@ def test_quartiles_are_those_of_each_class_or_third():
 def test_a_column_goes_with_a_number_as_far_as_it_correlates_with_it():
     rng = np.random.default_rng(0)
     values, y = rng.normal(size=50) * 3 + 7, rng.normal(size=50) - 4
-    found = direction(values, y, classify=False)
+    found = _Target.of(y, classify=False).direction(values)
     assert found == {"correlation": pytest.approx(np.corrcoef(values, y)[0, 1])}
-    assert direction(np.ones(50), y, classify=False) == {"correlation": 0.0}
+    assert _Target.of(y, classify=False).direction(np.ones(50)) == {"correlation": 0.0}
 
 
 def test_a_column_is_highest_and_lowest_in_some_class():
     values = np.array([1.0, 1.0, 5.0, 5.0, 3.0, 3.0])
-    found = direction(values, np.array(list("aabbcc")), classify=True)
+    found = _Target.of(np.array(list("aabbcc")), classify=True).direction(values)
     assert (found["highest_in"], found["lowest_in"]) == ("b", "a")
     assert found["difference"] == pytest.approx(4 / values.std())
 

@@ -89,7 +89,9 @@ def test_methods_may_be_scores_or_selectors(data):
         ({"methods": ["SequentialSearch"]}, "needs arguments that a plan cannot hold.*; take .*MRMR"),
         ({"methods": ["WordClusters"]}, "does not let a study say how many"),
         ({"methods": ["chi2"]}, "is for counts"),
-        ({"learners": ["boost"]}, "there are ridge"),
+        ({"learners": ["boost"]}, "no learner 'boost'; take ridge"),
+        ({"learners": ["multinomial_nb"]}, "is for counts, and this table has negative numbers.*; take ridge"),
+        ({"learners": ["poisson"]}, "is for numbers, and the target holds classes; take ridge"),
         ({"preset": "fast"}, "there are quick"),
         ({"scoring": "acuracy"}, "There is no score"),
         ({"n_folds": 1}, "hold nothing out"),
@@ -172,6 +174,36 @@ def test_learners_for_classes_are_refused_for_numbers():
     assert tried == {"simplest", "ridge", "svm", "svm10", "extra_trees", "knn"}
     with pytest.raises(StudyError, match="is for classes"):
         make_plan(numbers, learners=["naive_bayes"])
+
+
+def test_learners_for_counts_are_refused_for_targets_below_zero():
+    rng = np.random.default_rng(0)
+    numbers = study_data(Dataset.from_frame(rng.normal(size=(30, 4)), target=rng.normal(size=30)))
+    with pytest.raises(StudyError, match=r"'poisson' is for targets of zero or more, .* negative numbers; take ridge"):
+        make_plan(numbers, learners=["poisson"])
+
+
+def test_a_learner_that_solves_for_all_rows_at_once_is_refused_for_many():
+    many = study_data(Dataset.from_frame(np.random.default_rng(0).normal(size=(5001, 2)), target=np.arange(5001) % 2))
+    with pytest.raises(StudyError, match=r"'kernel_ridge' takes up to 5,000 rows, and there are 5,001; take ridge"):
+        make_plan(many, learners=["kernel_ridge"])
+
+
+@pytest.mark.parametrize(
+    ("scoring", "losses"),
+    [
+        ("neg_mean_poisson_deviance", [{}, {"criterion": "poisson"}, {"loss": "poisson"}]),
+        ("neg_mean_gamma_deviance", [{}, {"criterion": "poisson"}, {"loss": "gamma"}]),
+    ],
+)
+def test_where_predictions_must_be_positive_presets_have_learners_that_give_such(scoring, losses):
+    rng = np.random.default_rng(0)
+    counts = study_data(Dataset.from_frame(rng.normal(size=(1000, 4)), target=1.5 + rng.poisson(3, 1000)))
+    everything = [each for each in make_plan(counts, preset="quick", scoring=scoring).candidates if not each.reducer]
+    assert [each.learner.name for each in everything] == ["simplest", "poisson", "extra_trees", "boosting"]
+    assert [each.learner.params for each in everything[1:]] == losses
+    with pytest.raises(StudyError, match=r"'ridge' may predict numbers below zero.*; take extra_trees, .*poisson"):
+        make_plan(counts, scoring=scoring, learners=["ridge"])
 
 
 def test_a_rare_class_is_scored_by_balanced_accuracy(make_table):

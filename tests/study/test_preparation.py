@@ -40,6 +40,27 @@ def test_a_table_in_blocks_has_the_same_scale(monkeypatch):
     np.testing.assert_allclose(found.std(axis=0), 1)
 
 
+def test_columns_in_blocks_have_the_same_medians(monkeypatch):
+    monkeypatch.setattr(_preparation, "_CELLS", 130)
+    dataset = TABLES["numbers with holes"]
+    sparing, plain = preparation(dataset), preparation(dataset).fit(dataset.X)
+    fit_prepared(sparing, dataset.X, keep=True)
+    np.testing.assert_array_equal(sparing["fill"].statistics_, plain["fill"].statistics_)
+
+
+def test_a_table_that_is_to_be_kept_is_not_written_over():
+    dataset = TABLES["numbers that all vary"]
+    found = fit_prepared(preparation(dataset), dataset.X, keep=True)
+    np.testing.assert_array_equal(dataset.X, NUMBERS[:, [0, 2, 3]])
+    np.testing.assert_allclose(found.std(axis=0), 1)
+
+
+def test_counts_reach_a_learner_of_counts_as_they_are():
+    counts = read_table(RNG.poisson(3, (20, 3)))
+    np.testing.assert_array_equal(fit_prepared(preparation(counts, counts="raw"), counts.X, keep=True), counts.X)
+    assert fit_prepared(preparation(counts, counts="scaled"), counts.X, keep=True).max() == 1
+
+
 def test_units_do_not_matter_to_what_looks_at_other_columns_and_stay_where_it_does_not():
     known = ~np.isnan(WITH_HOLES)
     by_column = _filled("median", 0).fit_transform(WITH_HOLES)

@@ -68,7 +68,8 @@ def study(
         typer.Option(
             "--learners",
             metavar="A,B",
-            help="ridge, logistic, svm, svm10, extra_trees, boosting, forest, knn, naive_bayes, lda.",
+            help="ridge, logistic, lasso, elastic_net, poisson, fisher, lda, naive_bayes, multinomial_nb, linear_svm, "
+            "svm, svm10, kernel_ridge, knn, extra_trees, forest, boosting.",
         ),
     ] = None,
     sizes: Annotated[

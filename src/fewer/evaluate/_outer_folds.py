@@ -137,12 +137,12 @@ def _positions(rows: Any) -> np.ndarray:
 
 
 def _check_classes(repeats: list[list[Fold]], y: np.ndarray) -> None:
-    classes = np.unique(y)
+    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     for folds in repeats:
         for number, fold in enumerate(folds):
-            missing = np.setdiff1d(classes, y[fold.train])
-            if len(missing):
-                rows = int((y == missing[0]).sum())
+            lacking = np.flatnonzero(np.bincount(codes[fold.train], minlength=len(classes)) == 0)
+            if len(lacking):
+                missing, rows = classes[lacking], int(counts[lacking[0]])
                 raise ValueError(
                     f"without fold {number} there is no row of class '{missing[0]}' to learn from (it has {rows} in "
                     "all). Use fewer folds, stratify them (a whole number for cv does), or leave out classes with very "

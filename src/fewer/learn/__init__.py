@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO
+    from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
     from fewer.learn._lp_boost import LPBoost
     from fewer.learn._naive_bayes_text import NaiveBayesText
     from fewer.learn._ovr_committee import OVRLinearSVMCommittee
@@ -112,6 +112,7 @@ __all__ = [
     "GaussianFamily",
     "HuberFamily",
     "KernelRidgeClassifierLOO",
+    "KernelRidgeRegressorLOO",
     "L1History",
     "L1LinearClassifier",
     "L1LinearRegressor",

@@ -1,6 +1,7 @@
-"""Kernel ridge classifier whose hyper-parameters minimise the leave-one-out error in closed form.
+"""Kernel ridge machines whose hyper-parameters minimise the leave-one-out error in closed form.
 
-Minimise ``||w||^2 / 2 + sum_i (y_i - w.phi(x_i) - b)^2 / (2 lam)`` for y = +-1; the class is the sign of w.phi(x) + b.
+Minimise ``||w||^2 / 2 + sum_i (y_i - w.phi(x_i) - b)^2 / (2 lam)``; for classes y = +-1, and the class is the sign of
+w.phi(x) + b.
 The kernel is ``exp(-eta ||x - x'||^2)``, or with one width for each column ``exp(-sum_d eta_d (x_d - x'_d)^2)``. Then
 
     theta = (log lam, log eta)  minimises  PRESS(theta) + hyper_penalty ||theta - start||^2.
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -153,6 +154,130 @@ def best_regularisation(spectrum: KernelSpectrum, reg: float, penalty: float) ->
     return float(refined.x if refined.fun < values[best] else grid[best])
 
 
+class _KernelRidgeLOO(CallbackSupportMixin, BaseEstimator):
+    """What classifier and regressor share: the search for hyper-parameters, and the machine there."""
+
+    _parameter_constraints = {
+        "kernel": [StrOptions({"rbf", "ard"})],
+        "reg": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale"}), "array-like"],
+        "select": [StrOptions({"press", "reg"}), None],
+        "optimizer": [StrOptions({"nelder-mead", "lbfgs"})],
+        "hyper_penalty": [Interval(Real, 0, None, closed="left")],
+        "early_stopping": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        kernel="rbf",
+        reg=1.0,
+        gamma="scale",
+        select="press",
+        optimizer="nelder-mead",
+        hyper_penalty=0.0,
+        early_stopping=None,
+        max_iter=1000,
+        tol=1e-3,
+    ):
+        self.kernel = kernel
+        self.reg = reg
+        self.gamma = gamma
+        self.select = select
+        self.optimizer = optimizer
+        self.hyper_penalty = hyper_penalty
+        self.early_stopping = early_stopping
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _fit_to(self, X, y, targets: np.ndarray, unit: float = 1.0, **known):
+        """Search and solve for the targets, which are in the given unit; ``known`` are attributes besides."""
+        criterion = PressCriterion(
+            X, targets, float(self.reg), self._starting_gamma(X), self.kernel == "ard", float(self.hyper_penalty)
+        )
+        known |= {"X_fit_": X}
+        with fit_steps(self, X, y, n_steps=self.max_iter) as after_step:
+            selection = self._selection(
+                criterion, lambda theta: after_step("search", lambda: self._solved(criterion, theta, unit) | known)
+            )
+            for name, value in (self._solved(criterion, selection.theta, unit) | known).items():
+                setattr(self, name, value)
+            steps = [criterion.hyperparameters(theta) for theta in selection.path]
+            self.selection_path_ = {
+                "reg": np.array([reg for reg, _ in steps]),
+                "gamma": np.array([self._public_gamma(gamma) for _, gamma in steps]),
+                "press": unit**2 * (selection.values - criterion.penalty * (selection.path**2).sum(axis=1)),
+            }
+            self.n_iter_ = max(len(selection.path) - 1, 1)
+        return self
+
+    def _starting_gamma(self, X):
+        """The given width for each column."""
+        if isinstance(self.gamma, str):
+            variance = X.var()
+            return np.full(X.shape[1], 1 / (X.shape[1] * variance) if variance > 0 else 1.0)
+        gamma = np.asarray(self.gamma, dtype=float)
+        if gamma.ndim == 0:
+            return np.full(X.shape[1], gamma)
+        if self.kernel != "ard":
+            raise ValueError("gamma has several values, one for each column: that is kernel='ard'.")
+        if gamma.shape != (X.shape[1],) or not (np.isfinite(gamma) & (gamma > 0)).all():
+            raise ValueError(
+                f"gamma of shape {gamma.shape} must hold one positive number for each of the columns of X."
+            )
+        return gamma
+
+    def _public_gamma(self, gamma):
+        return gamma if self.kernel == "ard" else float(gamma[0])
+
+    def _selection(self, criterion, on_step):
+        start = np.zeros(criterion.n_hyperparameters)
+        if self.select is None:
+            return Selection(start, start[None, :], np.array([criterion(start)]), True)
+        if self.select == "reg":
+            spectrum = KernelSpectrum.of(criterion.kernel(start), criterion.y)
+            chosen = start.copy()
+            chosen[0] = best_regularisation(spectrum, criterion.reg, criterion.penalty)
+            on_step(chosen)
+            return Selection(chosen, np.array([start, chosen]), np.array([criterion(start), criterion(chosen)]), True)
+        limit = min(self.max_iter, self.early_stopping or self.max_iter)
+        selection = minimised(criterion, self.optimizer, max_iter=limit, tol=self.tol, on_step=on_step)
+        if not selection.converged and len(selection.path) > self.max_iter:
+            moved = np.abs(selection.path[-1] - selection.path[-2]).max()
+            warn_caller(
+                f"The search for hyper-parameters has not settled after {self.max_iter} iterations: PRESS is "
+                f"{criterion.press(selection.theta):.6g}, and the last step changed a hyper-parameter by "
+                f"{np.expm1(moved):.2%}. Raise max_iter or tol"
+                + (", or use optimizer='lbfgs'." if self.optimizer == "nelder-mead" else "."),
+                ConvergenceWarning,
+            )
+        return selection
+
+    def _solved(self, criterion, theta, unit):
+        """The fitted attributes that belong to a point of the search."""
+        reg, gamma = criterion.hyperparameters(theta)
+        try:
+            solution = bordered_solution(criterion.kernel(theta), criterion.y, reg)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"reg={reg:g} is too small for this kernel: rows that are equal, or almost, leave nothing to solve. "
+                "Raise reg."
+            ) from None
+        return {
+            "dual_coef_": unit * solution.dual_coef,
+            "intercept_": unit * (float(solution.intercept) if criterion.y.ndim == 1 else solution.intercept),
+            "loo_residuals_": unit * solution.residuals,
+            "press_": unit**2 * float((solution.residuals**2).sum()),
+            "hyperparameters_": {"reg": reg, "gamma": self._public_gamma(gamma)},
+        }
+
+    def _values(self, X):
+        check_is_fitted(self)
+        X = validated(self, X, dtype=np.float64, reset=False)
+        return gaussian_kernel(X, self.hyperparameters_["gamma"], self.X_fit_) @ self.dual_coef_ + self.intercept_
+
+
 @method(
     tasks=["classification"],
     when="Up to a few thousand rows, smooth class borders, and no validation set to spare: it tunes itself. With few "
@@ -163,7 +288,7 @@ def best_regularisation(spectrum: KernelSpectrum, reg: float, penalty: float) ->
     depends_on_scale="with a number for gamma the search starts from a width in the unit of the columns",
     depends_on_shift="gamma='scale' is from the variance of all entries, that of the columns' means included",
 )
-class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class KernelRidgeClassifierLOO(ClassifierMixin, _KernelRidgeLOO):
     """Kernel ridge classifier that tunes itself by exact leave-one-out residuals.
 
     Parameters
@@ -243,40 +368,6 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
     True
     """
 
-    _parameter_constraints = {
-        "kernel": [StrOptions({"rbf", "ard"})],
-        "reg": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale"}), "array-like"],
-        "select": [StrOptions({"press", "reg"}), None],
-        "optimizer": [StrOptions({"nelder-mead", "lbfgs"})],
-        "hyper_penalty": [Interval(Real, 0, None, closed="left")],
-        "early_stopping": [Interval(Integral, 1, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(
-        self,
-        kernel="rbf",
-        reg=1.0,
-        gamma="scale",
-        select="press",
-        optimizer="nelder-mead",
-        hyper_penalty=0.0,
-        early_stopping=None,
-        max_iter=1000,
-        tol=1e-3,
-    ):
-        self.kernel = kernel
-        self.reg = reg
-        self.gamma = gamma
-        self.select = select
-        self.optimizer = optimizer
-        self.hyper_penalty = hyper_penalty
-        self.early_stopping = early_stopping
-        self.max_iter = max_iter
-        self.tol = tol
-
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
@@ -299,86 +390,7 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
         targets = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         if len(self.classes_) == 2:
             targets = targets[:, 1]
-        criterion = PressCriterion(
-            X, targets, float(self.reg), self._starting_gamma(X), self.kernel == "ard", float(self.hyper_penalty)
-        )
-        self.X_fit_ = X
-        with fit_steps(self, X, y, n_steps=self.max_iter) as after_step:
-            selection = self._selection(
-                criterion, lambda theta: after_step("search", lambda: self._solved(criterion, theta))
-            )
-            for name, value in self._solved(criterion, selection.theta).items():
-                setattr(self, name, value)
-            steps = [criterion.hyperparameters(theta) for theta in selection.path]
-            self.selection_path_ = {
-                "reg": np.array([reg for reg, _ in steps]),
-                "gamma": np.array([self._public_gamma(gamma) for _, gamma in steps]),
-                "press": selection.values - criterion.penalty * (selection.path**2).sum(axis=1),
-            }
-            self.n_iter_ = max(len(selection.path) - 1, 1)
-        return self
-
-    def _starting_gamma(self, X):
-        """The given width for each column."""
-        if isinstance(self.gamma, str):
-            variance = X.var()
-            return np.full(X.shape[1], 1 / (X.shape[1] * variance) if variance > 0 else 1.0)
-        gamma = np.asarray(self.gamma, dtype=float)
-        if gamma.ndim == 0:
-            return np.full(X.shape[1], gamma)
-        if self.kernel != "ard":
-            raise ValueError("gamma has several values, one for each column: that is kernel='ard'.")
-        if gamma.shape != (X.shape[1],) or not (np.isfinite(gamma) & (gamma > 0)).all():
-            raise ValueError(
-                f"gamma of shape {gamma.shape} must hold one positive number for each of the columns of X."
-            )
-        return gamma
-
-    def _public_gamma(self, gamma):
-        return gamma if self.kernel == "ard" else float(gamma[0])
-
-    def _selection(self, criterion, on_step):
-        start = np.zeros(criterion.n_hyperparameters)
-        if self.select is None:
-            return Selection(start, start[None, :], np.array([criterion(start)]), True)
-        if self.select == "reg":
-            spectrum = KernelSpectrum.of(criterion.kernel(start), criterion.y)
-            chosen = start.copy()
-            chosen[0] = best_regularisation(spectrum, criterion.reg, criterion.penalty)
-            on_step(chosen)
-            return Selection(chosen, np.array([start, chosen]), np.array([criterion(start), criterion(chosen)]), True)
-        limit = min(self.max_iter, self.early_stopping or self.max_iter)
-        selection = minimised(criterion, self.optimizer, max_iter=limit, tol=self.tol, on_step=on_step)
-        if not selection.converged and len(selection.path) > self.max_iter:
-            moved = np.abs(selection.path[-1] - selection.path[-2]).max()
-            warn_caller(
-                f"The search for hyper-parameters has not settled after {self.max_iter} iterations: PRESS is "
-                f"{criterion.press(selection.theta):.6g}, and the last step changed a hyper-parameter by "
-                f"{np.expm1(moved):.2%}. Raise max_iter or tol"
-                + (", or use optimizer='lbfgs'." if self.optimizer == "nelder-mead" else "."),
-                ConvergenceWarning,
-            )
-        return selection
-
-    def _solved(self, criterion, theta):
-        """The fitted attributes that belong to a point of the search."""
-        reg, gamma = criterion.hyperparameters(theta)
-        try:
-            solution = bordered_solution(criterion.kernel(theta), criterion.y, reg)
-        except np.linalg.LinAlgError:
-            raise ValueError(
-                f"reg={reg:g} is too small for this kernel: rows that are equal, or almost, leave nothing to solve. "
-                "Raise reg."
-            ) from None
-        return {
-            "dual_coef_": solution.dual_coef,
-            "intercept_": float(solution.intercept) if criterion.y.ndim == 1 else solution.intercept,
-            "loo_residuals_": solution.residuals,
-            "press_": float((solution.residuals**2).sum()),
-            "hyperparameters_": {"reg": reg, "gamma": self._public_gamma(gamma)},
-            "classes_": self.classes_,
-            "X_fit_": self.X_fit_,
-        }
+        return self._fit_to(X, y, targets, classes_=self.classes_)
 
     def decision_function(self, X):
         """Values whose sign, or whose largest, is the class.
@@ -393,9 +405,7 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Near -1 and +1 for the two classes; with more of them, one column for each class against the rest.
         """
-        check_is_fitted(self)
-        X = validated(self, X, dtype=np.float64, reset=False)
-        return gaussian_kernel(X, self.hyperparameters_["gamma"], self.X_fit_) @ self.dual_coef_ + self.intercept_
+        return self._values(X)
 
     def decision_path(self, X, regs):
         """Values for several regularisations with the chosen kernel, from one eigendecomposition.
@@ -436,3 +446,124 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
         """
         values = self.decision_function(X)
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
+
+
+@method(
+    tasks=["regression"],
+    when="Up to a few thousand rows and a number that changes smoothly with the columns: it tunes itself, without a "
+    "validation set. With few rows keep kernel='rbf'.",
+    cost="O(n^3) time for each step of the search, O(n^2) memory",
+    paper="selection-bias",
+    examples=lambda: [KernelRidgeRegressorLOO(tol=0.1)],
+    depends_on_scale="with a number for gamma the search starts from a width in the unit of the columns",
+    depends_on_shift="gamma='scale' is from the variance of all entries, that of the columns' means included",
+)
+class KernelRidgeRegressorLOO(RegressorMixin, _KernelRidgeLOO):
+    """Kernel ridge regression that tunes itself by exact leave-one-out residuals.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "ard"}, default="rbf"
+        Gaussian kernel with one width for all columns, or with one for each.
+    reg : float, default=1.0
+        Regularisation lam, where the search starts.
+    gamma : float, "scale" or array-like of shape (n_features,), default="scale"
+        Width eta of the kernel, where the search starts. "scale" is ``1 / (n_features * X.var())``. One for each column
+        only with ``kernel="ard"``.
+    select : {"press", "reg"} or None, default="press"
+        What leave-one-out residuals choose: all hyper-parameters; the regularisation alone, for which one
+        eigendecomposition serves; or nothing.
+    optimizer : {"nelder-mead", "lbfgs"}, default="nelder-mead"
+        The simplex search of the paper, or descent by the gradient, which is the better choice for ``kernel="ard"``
+        with more than a few columns.
+    hyper_penalty : float, default=0.0
+        Weight of the squared distance from the start, on the log scale, that is added to PRESS. It lowers the variance
+        of the choice.
+    early_stopping : int, default=None
+        Stop the search after that many iterations, before it fits the accidents of the sample; no warning is given.
+    max_iter : int, default=1000
+        Iterations of the search at most.
+    tol : float, default=1e-3
+        Tolerance of the search, for the logarithms of the hyper-parameters and for the mean squared residual over the
+        variance of y.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_samples,)
+        Weights of the training rows.
+    intercept_ : float
+        Intercept.
+    loo_residuals_ : ndarray of shape (n_samples,)
+        Target minus the prediction of the machine that has not seen the row.
+    press_ : float
+        Sum of the squares of these. It was optimised, so it is no estimate of performance.
+    hyperparameters_ : dict
+        The chosen ``"reg"`` and ``"gamma"`` (an array with ``kernel="ard"``), ready for ``set_params``.
+    selection_path_ : dict
+        Arrays ``"reg"``, ``"gamma"`` and ``"press"`` along the search, the start first.
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        The training rows.
+    n_iter_ : int
+        Iterations of the search; 1 where there was none.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    sklearn.kernel_ridge.KernelRidge : With given hyper-parameters, and without an intercept.
+    RidgePathRegressorCV : The same idea for a linear model.
+
+    References
+    ----------
+    .. [1] Cawley, G. C. & Talbot, N. L. C. (2010). On over-fitting in model selection and subsequent selection bias in
+       performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.learn import KernelRidgeRegressorLOO
+    >>> X = np.random.default_rng(0).uniform(-3, 3, (100, 1))
+    >>> model = KernelRidgeRegressorLOO().fit(X, np.sin(X[:, 0]))
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.999)
+    True
+    """
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Choose the hyper-parameters and solve for the machine.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Numbers to predict.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = validated(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2, copy=True)
+        level, unit = float(np.mean(y)), float(np.std(y)) or 1.0
+        self._fit_to(X, y, (y - level) / unit, unit)
+        self.intercept_ += level
+        return self
+
+    def predict(self, X):
+        """Numbers for the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Table.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            A prediction for each row.
+        """
+        return self._values(X)

@@ -7,10 +7,11 @@ most frequent class, or the mean.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 from fewer.study._errors import StudyError
-from fewer.study._recipes import LEARNERS, Recipe, can_be_scored
+from fewer.study._recipes import LEARNERS, POSITIVE_SCORES, Counts, Recipe, can_be_scored, learner_recipe
 
 Preset = Literal["quick", "standard", "thorough"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
@@ -29,6 +30,7 @@ _PAIRWISE_REDUCERS = frozenset({"ReliefF"})
 # Reducers that trees learn from best: the others are linear.
 _OF_TREES = frozenset({"forest importance", "shadow columns"})
 _TREES = frozenset({"extra_trees", "forest", "boosting"})
+_OFFERED = tuple(name for name in LEARNERS if name != "simplest")
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,11 @@ class Candidate:
         return self.reducer is not None and self.reducer.makes_columns
 
     @property
-    def for_counts(self) -> bool:
-        """Whether it is for counts, so that columns are scaled and not centred for it."""
-        return self.reducer is not None and self.reducer.for_counts
+    def for_counts(self) -> Counts:
+        """How columns come to a candidate for counts, which must not be centred; None for any other."""
+        if LEARNERS[self.learner.name].counts:
+            return "raw"
+        return "scaled" if self.reducer is not None and self.reducer.for_counts else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -136,6 +140,8 @@ def _learners(preset: Preset, *, classify: bool, sparse: bool, n_rows: int, scor
         "standard": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting"],
         "thorough": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting", "naive_bayes", "knn"],
     }[preset]
+    if scoring in POSITIVE_SCORES:
+        names = ["poisson", *(name for name in names if LEARNERS[name].positive)]
     return [
         name
         for name in names
@@ -154,6 +160,7 @@ def candidates_for(
     n_rows: int = 0,
     sparse: bool = False,
     counts: bool = False,
+    negative_target: bool = False,
     scoring: str = "accuracy",
     preset: Preset = "standard",
     methods: Iterable[str] | None = None,
@@ -174,8 +181,11 @@ def candidates_for(
         Whether the table is sparse: what cannot take it is left out of the presets.
     counts : bool, default=False
         Whether it has no negative numbers, so that methods for counts can be asked for.
+    negative_target : bool, default=False
+        Whether the target has numbers below zero, so that learners for counts cannot be asked for.
     scoring : str, default="accuracy"
-        Score of scikit-learn: presets leave out learners without the probabilities that it asks for.
+        Score of scikit-learn: presets leave out learners without the probabilities that it asks for, and those whose
+        predictions may be negative where it must not have such.
     preset : {"quick", "standard", "thorough"}, default="standard"
         A sensible set.
     methods : iterable of str, default=None
@@ -197,8 +207,19 @@ def candidates_for(
         if learners is None
         else list(dict.fromkeys(learners))
     )
+    objection_to = partial(
+        _learner_objection,
+        classify=classify,
+        scoring=scoring,
+        n_rows=n_rows,
+        sparse=sparse,
+        counts=counts,
+        negative_target=negative_target,
+    )
     for name in chosen:
-        _check_learner(name, classify=classify, sparse=sparse)
+        if objection := objection_to(name):
+            able = [each for each in _OFFERED if objection_to(each) is None]
+            raise StudyError(f"{objection}; take {', '.join(able)}.")
     reducers = (
         [_reducer_named(name, classify=classify, sparse=sparse, counts=counts) for name in dict.fromkeys(methods)]
         if methods is not None
@@ -208,9 +229,10 @@ def candidates_for(
         raise StudyError("There is one column to learn from, and nothing to choose among: a study needs two or more.")
     wanted = None if sizes is None else _checked_sizes(sizes, n_columns)
     simplest = Candidate("most frequent class" if classify else "mean", None, Recipe("simplest"))
-    everything = [Candidate(f"all features, {LEARNERS[name].says}", None, Recipe(name)) for name in chosen]
+    recipes = {name: learner_recipe(name, scoring) for name in chosen}
+    everything = [Candidate(f"all features, {LEARNERS[name].says}", None, recipes[name]) for name in chosen]
     reduced = [
-        Candidate(f"{label}, {LEARNERS[name].says}", reducer, Recipe(name), _sizes(reducer, name, n_columns, wanted))
+        Candidate(f"{label}, {LEARNERS[name].says}", reducer, recipes[name], _sizes(reducer, name, n_columns, wanted))
         for label, reducer in reducers
         for name in chosen
         if learners is not None or _go_together(label, name, alone="ridge" not in chosen)
@@ -249,18 +271,28 @@ def _checked_sizes(sizes: Iterable[int], n_columns: int) -> tuple[int, ...]:
     return tuple(size for size in wanted if size < n_columns)
 
 
-def _check_learner(name: str, *, classify: bool, sparse: bool) -> None:
-    if name not in LEARNERS or name == "simplest":
-        known = [each for each in LEARNERS if each != "simplest"]
-        raise StudyError(f"There is no learner {name!r}; there are {', '.join(known)}.")
-    if not classify and not LEARNERS[name].regression:
-        numbers = [each for each, card in LEARNERS.items() if card.regression and each != "simplest"]
-        raise StudyError(
-            f"The learner {name!r} is for classes, and the target holds numbers; take {', '.join(numbers)}."
-        )
-    if sparse and not LEARNERS[name].sparse:
-        able = [each for each, card in LEARNERS.items() if card.sparse and each != "simplest"]
-        raise StudyError(f"The learner {name!r} cannot take a sparse table; take {', '.join(able)}.")
+def _learner_objection(
+    name: str, *, classify: bool, scoring: str, n_rows: int, sparse: bool, counts: bool, negative_target: bool
+) -> str | None:
+    """Why a study of such a table cannot use this learner; None if it can."""
+    if name not in _OFFERED:
+        return f"There is no learner {name!r}"
+    learner, said = LEARNERS[name], f"The learner {name!r}"
+    if not classify and not learner.regression:
+        return f"{said} is for classes, and the target holds numbers"
+    if classify and not learner.classes:
+        return f"{said} is for numbers, and the target holds classes"
+    if sparse and not learner.sparse:
+        return f"{said} cannot take a sparse table"
+    if learner.counts and not counts:
+        return f"{said} is for counts, and this table has negative numbers, or holes that are filled from other columns"
+    if learner.count_targets and negative_target:
+        return f"{said} is for targets of zero or more, and this one has negative numbers"
+    if learner.most_rows is not None and n_rows > learner.most_rows:
+        return f"{said} takes up to {learner.most_rows:,} rows, and there are {n_rows:,}"
+    if scoring in POSITIVE_SCORES and not learner.positive:
+        return f"{said} may predict numbers below zero, for which the score {scoring!r} is not defined"
+    return None
 
 
 def _reducer_named(name: str, *, classify: bool, sparse: bool, counts: bool) -> tuple[str, Recipe]:

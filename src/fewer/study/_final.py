@@ -1,12 +1,14 @@
 """The last piece of work: the winner, fitted once more on all rows, and what its columns are like."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from fewer._estimators import columns_known_as
 from fewer.extract import loadings, with_components
-from fewer.study._preparation import preparation, prepared_columns
+from fewer.study._preparation import fit_prepared, preparation, prepared_columns
 from fewer.study._scores import AllScores, CandidateScores
 from fewer.study._work import MOST_NAMES, Bench, columns_in_order, seed_of, weightiest
 
@@ -15,6 +17,8 @@ _MOST_ROWS_SHOWN = 20
 _MOST_MADE_SHOWN = 8
 _MOST_SPREADS = 6
 _MOST_GROUPS = 6
+# Correlations are summed over blocks of so many cells.
+_CELLS = 4_000_000
 
 
 def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
@@ -27,7 +31,7 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     ranker = scores.ranker
     chosen = plan.candidates[ranker.number]
     prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=chosen.for_counts)
-    X = prepare.fit_transform(dataset.X)
+    X = fit_prepared(prepare, dataset.X, keep=True)
     names, sources = (list(each) for each in zip(*prepared_columns(prepare, dataset), strict=True))
     # All columns are more on all rows than in a fold where some are constant.
     size = scores.size if scores.winner.reduces else len(names)
@@ -48,6 +52,7 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
             reducer.fit(X, dataset.y)
         column_scores = getattr(reducer, "scores_", None)
         order = _order(reducer, len(names), ranker)[: max(size, MOST_NAMES)]
+    target = _Target.of(np.asarray(dataset.y), classify=plan.classify)
     return {
         "size": size,
         "n_made": n_made,
@@ -60,7 +65,7 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
                 "name": names[column],
                 "source": sources[column],
                 "score": None if column_scores is None else _number(column_scores[column]),
-                **direction(_dense_column(X, column), np.asarray(dataset.y), classify=plan.classify),
+                **target.direction(_dense_column(X, column)),
             }
             for column in order
         ],
@@ -113,36 +118,53 @@ def _number(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def direction(values: np.ndarray, y: np.ndarray, *, classify: bool) -> dict[str, Any]:
-    """Which way a column goes: with the target, or in which class it is highest and lowest.
+@dataclass(frozen=True)
+class _Target:
+    """The target, ready to be compared with many columns: numbers, or the rows of each class."""
 
-    For numbers and for two classes (the second counts as high), the correlation; for more classes, the mean of the
-    standardised column in each class, and the classes with the highest and the lowest.
-    """
-    spread = values.std()
-    standard = (values - values.mean()) / spread if spread > 0 else np.zeros(len(values))
-    if not classify:
-        target = y.astype(float)
-        return {"correlation": _number(np.mean(standard * (target - target.mean())) / (target.std() or 1.0))}
-    classes = np.unique(y)
-    means = np.array([standard[y == label].mean() for label in classes])
-    top, bottom = int(np.argmax(means)), int(np.argmin(means))
-    return {
-        "highest_in": str(classes[top]),
-        "lowest_in": str(classes[bottom]),
-        "difference": float(means[top] - means[bottom]),
-    }
+    numbers: np.ndarray
+    rows_of: dict[str, np.ndarray]
+
+    @classmethod
+    def of(cls, y: np.ndarray, *, classify: bool) -> "_Target":
+        if classify:
+            return cls(np.empty(0), {str(label): y == label for label in np.unique(y)})
+        return cls(y.astype(float), {})
+
+    def direction(self, values: np.ndarray) -> dict[str, Any]:
+        """Which way a column goes: with the target, or in which class it is highest and lowest.
+
+        For numbers, the correlation; for classes, the mean of the standardised column in each class, and the classes
+        with the highest and the lowest.
+        """
+        spread = values.std()
+        standard = (values - values.mean()) / spread if spread > 0 else np.zeros(len(values))
+        if not self.rows_of:
+            numbers = self.numbers
+            return {"correlation": _number(np.mean(standard * (numbers - numbers.mean())) / (numbers.std() or 1.0))}
+        means = np.array([standard[rows].mean() for rows in self.rows_of.values()])
+        classes, top, bottom = list(self.rows_of), int(np.argmax(means)), int(np.argmin(means))
+        return {
+            "highest_in": classes[top],
+            "lowest_in": classes[bottom],
+            "difference": float(means[top] - means[bottom]),
+        }
 
 
 def _redundancy(X: Any, names: list[str], order: list[int], threshold: float = 0.9) -> list[list[str]]:
     """Columns among the best that stand in for one another: linked by correlations of at least 0.9 in size."""
-    values = np.column_stack([_dense_column(X, column) for column in order])
-    spread = values.std(axis=0)
-    alive = np.flatnonzero(spread > 0)
-    standard = (values[:, alive] - values[:, alive].mean(axis=0)) / spread[alive]
-    linked = np.abs(standard.T @ standard) / len(values) >= threshold
     from scipy.sparse.csgraph import connected_components
+    from sklearn.utils import gen_batches
 
+    means, spread = np.array([(values.mean(), values.std()) for values in (_dense_column(X, j) for j in order)]).T
+    alive = np.flatnonzero(spread > 0)
+    kept = np.asarray(order)[alive]
+    products = np.zeros((len(alive), len(alive)))
+    for rows in gen_batches(X.shape[0], max(1, _CELLS // max(1, len(alive)))):
+        block = X[rows][:, kept]
+        standard = ((block.toarray() if sparse.issparse(block) else block) - means[alive]) / spread[alive]
+        products += standard.T @ standard
+    linked = np.abs(products) / X.shape[0] >= threshold
     _, labels = connected_components(linked, directed=False)
     groups: dict[int, list[str]] = {}
     for place, label in zip(alive, labels, strict=True):

@@ -27,6 +27,8 @@ _BY_OTHERS = "PCAMissing"
 
 def do_holes(bench: Bench, scores: "AllScores") -> dict[str, Any]:
     """Plain data for the panel of the report; empty without holes in columns of numbers."""
+    if not bench.data.dataset.has_missing:
+        return {}
     table, names = _numbers(bench.data.dataset)
     holes = np.isnan(table)
     if not holes.any():

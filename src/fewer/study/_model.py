@@ -6,6 +6,7 @@ Where holes are filled from what other columns say, all are needed.
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from fewer.study._final import FINAL
 from fewer.study._imputers import IMPUTERS
 from fewer.study._model_file import checked_about, pipeline_from
 from fewer.study._one_thread import one_thread
-from fewer.study._preparation import preparation, prepared_names
+from fewer.study._preparation import fit_prepared, preparation, prepared_names
+from fewer.study._recipes import of_moderate_size
 from fewer.study._work import learner_of, seed_of
 
 if TYPE_CHECKING:
@@ -62,8 +64,10 @@ class StudyModel:
         import skops.io
 
         path = Path(path)
-        pipeline = skops.io.dumps(self.pipeline)
-        write_whole(path, pipeline)
+        contents: list[Any] = []
+        # What skops would write to a file: its own buffer, where `dumps` copies it.
+        skops.io.dump(self.pipeline, SimpleNamespace(write=contents.append))
+        write_whole(path, *contents)
         about = {
             "version": VERSION,
             "columns": list(self.columns),
@@ -71,7 +75,7 @@ class StudyModel:
             "form": self.form,
             "target": self.target,
             "task": self.task,
-            "pipeline": digest(pipeline),
+            "pipeline": digest(*contents),
         }
         write_checked(path.with_suffix(".json"), about)
 
@@ -122,12 +126,12 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
         impute = plan.impute
     chosen = set(findings.chosen)
     sources = [name for name in data.dataset.columns if from_others or name in chosen]
-    dataset = decoded(data.dataset.keep(sources))
+    dataset = decoded(data.dataset if len(sources) == data.dataset.n_columns else data.dataset.keep(sources))
     winner = plan.candidates[findings.winner]
     prepare = preparation(dataset, impute, holes=True, seed=plan.seed, counts=winner.for_counts)
-    learner = learner_of(winner, plan, dataset.y, seed_of(plan, "model"))
+    learner = of_moderate_size(learner_of(winner, plan, dataset.y, seed_of(plan, "model")), dataset.n_rows)
     with one_thread():
-        prepare.fit(dataset.X)
+        X = fit_prepared(prepare, dataset.X, keep=True)
         names = prepared_names(prepare, dataset)
         wanted = set(findings.chosen_features)
         keep = [place for place, name in enumerate(names) if name in wanted]
@@ -137,7 +141,10 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
         elif len(keep) < len(names):
             steps.append(("keep", ColumnTransformer([("keep", "passthrough", keep)])))
         with columns_known_as(names):
-            pipeline = Pipeline([*steps, ("learn", learner)]).fit(dataset.X, np.asarray(dataset.y))
+            rest = Pipeline([*steps[1:], ("learn", learner)]).fit(X, np.asarray(dataset.y))
+    # Of a search for a penalty, new rows need the model that it found.
+    learnt = getattr(rest["learn"], "best_estimator_", rest["learn"])
+    pipeline = Pipeline([*steps[:1], *rest.steps[:-1], ("learn", learnt)])
     form = "frame" if isinstance(dataset.X, pl.DataFrame) else "sparse" if dataset.is_sparse else "array"
     return StudyModel(pipeline, tuple(sources), dataset.kinds, form, plan.target, plan.task)
 

@@ -19,7 +19,10 @@ from fewer.study._errors import StudyError
 # numbers and run nothing.
 _PARTS_OF_LEARNERS = frozenset(
     [
+        "fewer.extract.fisher._left_out.LeftOut",
+        "fewer.extract.fisher._projected_classes.ClassGeometry",
         "numpy.dtype",
+        "scipy.sparse._csr.csr_matrix",
         "sklearn._loss._loss.CyHalfMultinomialLoss",
         "sklearn._loss.link.IdentityLink",
         "sklearn._loss.link.Interval",
@@ -121,6 +124,8 @@ def _check_pipeline(pipeline: Any) -> None:
                 _check_boosted_tree(part, step.n_features_in_)
             elif where in ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tree"):
                 _check_neighbours(part)
+            elif where == "scipy.sparse._csr":  # support vectors, or the rows that neighbours are found among
+                part.check_format(full_check=True)
 
 
 def _parts(thing: Any) -> Iterator[Any]:

@@ -277,6 +277,7 @@ def make_plan(
         n_rows=data.dataset.n_rows,
         sparse=data.dataset.is_sparse,
         counts=data.holds_counts and not (imputer.from_others and data.dataset.has_missing),
+        negative_target=data.has_negative_target,
         scoring=scoring,
         preset=preset,
         methods=methods,

@@ -12,6 +12,7 @@ import numpy as np
 
 from fewer.study._coded import CodedDataset, positions, words_of
 from fewer.study._imputers import IMPUTERS
+from fewer.study._recipes import Counts
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -25,14 +26,14 @@ _CELLS = 4_000_000
 
 
 def preparation(
-    dataset: "Dataset", impute: str = "median", *, holes: bool | None = None, seed: int = 0, counts: bool = False
+    dataset: "Dataset", impute: str = "median", *, holes: bool | None = None, seed: int = 0, counts: Counts = None
 ) -> Any:
     """The pipeline that makes numbers of this table, not fitted.
 
     Missing numbers are filled in as ``impute`` says, missing categories become a category of their own; rare categories
     beyond 20 are put together; columns that are constant in the rows held in are dropped; all are standardised, except
-    that sparse tables, and any for a method that takes counts, are only scaled by their largest entry, so that zeros
-    stay zeros.
+    that sparse tables, and any for a method without negative numbers, are only scaled by their largest entry, so that
+    zeros stay zeros. Counts for a learner of counts are not even scaled.
 
     Parameters
     ----------
@@ -44,8 +45,8 @@ def preparation(
         Whether rows may have holes; by default, whether these have. Without holes the result is the same.
     seed : int, default=0
         For imputers that start at random.
-    counts : bool, default=False
-        Whether what comes next takes no negative numbers.
+    counts : {"scaled", "raw"} or None, default=None
+        What comes next takes no negative numbers ("scaled"), or counts as they are ("raw").
 
     Returns
     -------
@@ -62,24 +63,34 @@ def preparation(
         steps.append(("numbers", _numbers(dataset, _filled(impute, seed) if holes else "passthrough")))
     elif holes:
         steps.append(("fill", _filled(impute, seed)))
-    scaler = MaxAbsScaler if dataset.is_sparse or counts else StandardScaler
-    # In place, because the step before has made a copy: a large table is in memory once less.
-    steps += [("vary", VarianceThreshold()), ("scale", scaler(copy=False))]
+    steps.append(("vary", VarianceThreshold()))
+    if counts != "raw":
+        scaler = MaxAbsScaler if dataset.is_sparse or counts else StandardScaler
+        # In place, because the step before has made a copy: a large table is in memory once less.
+        steps.append(("scale", scaler(copy=False)))
     return Pipeline(steps)
 
 
-def fit_prepared(pipeline: Any, X: Any) -> Any:
-    """Fit the preparation, and these rows through it; their array is the function's to keep, and is written over.
+def fit_prepared(pipeline: Any, X: Any, *, keep: bool = False) -> Any:
+    """Fit the preparation, and these rows through it; their array is written over unless it is to be kept.
 
     As ``fit_transform`` of the pipeline, in less memory: what a step took is let go before the next one, whether a
-    column varies is seen from its lowest and its highest value, and the scale is learnt from blocks of rows.
+    column varies is seen from its lowest and its highest value, medians are found for some columns at a time, and the
+    scale is learnt from blocks of rows.
     """
+    from sklearn.base import clone
+    from sklearn.impute import SimpleImputer
     from sklearn.utils import gen_batches
 
     for name, step in pipeline.steps:
-        if name == "vary" and isinstance(X, np.ndarray):
+        if isinstance(step, SimpleImputer) and isinstance(X, np.ndarray) and X.size > _CELLS:
+            blocks = gen_batches(X.shape[1], max(1, _CELLS // len(X)))
+            X = step.fit(np.concatenate([clone(step).fit(X[:, some]).statistics_ for some in blocks])[None]).transform(
+                X
+            )
+        elif name == "vary" and isinstance(X, np.ndarray):
             step.fit(np.stack([X.min(axis=0), X.max(axis=0)]))
-            X = X if step.get_support().all() else step.transform(X)
+            X = step.transform(X) if keep or not step.get_support().all() else X
         elif name == "scale" and isinstance(X, np.ndarray):
             for rows in gen_batches(len(X), max(1, _CELLS // X.shape[1])):
                 step.partial_fit(X[rows])

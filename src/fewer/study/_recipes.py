@@ -7,12 +7,27 @@ below, and parameters that are numbers, words or lists of them.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from fewer.study._errors import StudyError
 
 # Penalties that generalised cross-validation chooses from; prepared columns have unit variance.
 _ALPHAS = tuple(10 ** (power / 2) for power in range(-4, 11))
+# How a candidate that takes no negative numbers gets them: scaled by the largest entry of a column, or as they are.
+Counts = Literal["scaled", "raw"] | None
+# Leaves of numbers hold one row, those of classes several.
+_MOST_ROWS_OF_A_TREE = {True: 100_000, False: 50_000}
+# Costs that linear support vector machines choose from.
+_COSTS = [0.001, 0.01, 0.1, 1.0]
+# Scores that are not defined for predictions below zero, some of them not for zero either.
+POSITIVE_SCORES = frozenset(
+    {
+        "neg_mean_poisson_deviance",
+        "neg_mean_gamma_deviance",
+        "neg_mean_squared_log_error",
+        "neg_root_mean_squared_log_error",
+    }
+)
 # Scores that count every class alike: learners weight the classes likewise.
 BALANCED_SCORES = frozenset({"balanced_accuracy", "recall_macro", "f1_macro", "jaccard_macro"})
 
@@ -56,7 +71,10 @@ def _forest(classify: bool, classes: int) -> Any:
 def _extra_trees(classify: bool, classes: int) -> Any:
     from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-    return ExtraTreesClassifier(100, class_weight=_weight(classes)) if classify else ExtraTreesRegressor(100)
+    if classify:
+        return ExtraTreesClassifier(100, class_weight=_weight(classes))
+    # A third of the columns at each split, as forests for numbers do by custom; all of them take three times as long.
+    return ExtraTreesRegressor(100, max_features=1 / 3)
 
 
 def _boosting(classify: bool, classes: int) -> Any:
@@ -75,6 +93,57 @@ def _support_vectors(classify: bool, classes: int, C: float = 1.0) -> Any:
         return SVC(C=C, class_weight=_weight(classes))
     # The penalty and the width of the tube are in units of the target.
     return TransformedTargetRegressor(SVR(C=C), transformer=StandardScaler())
+
+
+def _sparse_path(classify: bool, classes: int, l1_ratio: float = 1.0) -> Any:
+    from fewer.learn import L1PathClassifierCV, L1PathRegressorCV
+
+    options: dict[str, Any] = {"l1_ratio": l1_ratio, "rule": "best", "n_points": 30}
+    return L1PathClassifierCV(class_weight=_weight(classes), **options) if classify else L1PathRegressorCV(**options)
+
+
+def _linear_support_vectors(classify: bool, classes: int) -> Any:
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import LinearSVC, LinearSVR
+
+    if classify:
+        scoring = "balanced_accuracy" if classes else "accuracy"
+        return GridSearchCV(LinearSVC(class_weight=_weight(classes)), {"C": _COSTS}, cv=3, scoring=scoring)
+    # The squared loss has a primal solver, which is some ten times as fast for many rows.
+    tube = LinearSVR(epsilon=0.1, loss="squared_epsilon_insensitive", dual="auto")
+    of_target = TransformedTargetRegressor(tube, transformer=StandardScaler())
+    return GridSearchCV(of_target, {"regressor__C": _COSTS}, cv=3)
+
+
+def _kernel_ridge(classify: bool, classes: int) -> Any:
+    from fewer.learn import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
+
+    return KernelRidgeClassifierLOO(tol=0.1) if classify else KernelRidgeRegressorLOO(tol=0.1)
+
+
+def _fisher(classify: bool, classes: int) -> Any:
+    from fewer.extract import RegularizedFisherCV
+
+    return RegularizedFisherCV()
+
+
+def _multinomial(classify: bool, classes: int) -> Any:
+    from sklearn.naive_bayes import MultinomialNB
+
+    return MultinomialNB(fit_prior=not classes)
+
+
+def _poisson(classify: bool, classes: int) -> Any:
+    from sklearn.linear_model import PoissonRegressor
+    from sklearn.model_selection import GridSearchCV
+
+    # The penalty is per row, of columns with unit variance.
+    alphas = [1e-4, 1e-2, 0.1, 1.0, 10.0]
+    return GridSearchCV(
+        PoissonRegressor(max_iter=1000, tol=1e-3), {"alpha": alphas}, cv=3, scoring="neg_mean_poisson_deviance"
+    )
 
 
 def _weight(classes: int) -> str | None:
@@ -97,16 +166,23 @@ class Learner:
 
     ``build`` takes whether the target holds classes, and the number of classes if all of them count alike, else 0. A
     learner that is fitted anew for every size gets ``every`` second or third size only. A ``pairwise`` one looks at all
-    pairs of rows, so that its time grows with their square.
+    pairs of rows, so that its time grows with their square. One for ``counts`` takes no negative columns, one for
+    ``count_targets`` no negative targets. Predictions of a ``positive`` one are above zero if no target is negative.
+    One that solves for all rows at once takes ``most_rows``.
     """
 
     name: str
     says: str
     build: Callable[[bool, int], Any]
+    classes: bool = True
     regression: bool = True
     every: int = 1
     pairwise: bool = False
     sparse: bool = True
+    counts: bool = False
+    count_targets: bool = False
+    positive: bool = False
+    most_rows: int | None = None
 
 
 LEARNERS: dict[str, Learner] = {
@@ -116,15 +192,32 @@ LEARNERS: dict[str, Learner] = {
         Learner("logistic", "logistic regression", _logistic, regression=False),
         Learner("svm", "SVM", _support_vectors, pairwise=True),
         Learner("svm10", "SVM (C=10)", partial(_support_vectors, C=10.0), pairwise=True),
-        Learner("extra_trees", "extra trees", _extra_trees, every=3),
+        Learner("extra_trees", "extra trees", _extra_trees, every=3, positive=True),
         Learner("knn", "nearest neighbours", _neighbours, pairwise=True),
         Learner("naive_bayes", "naive Bayes", _naive_bayes, regression=False, sparse=False),
         Learner("lda", "linear discriminant", _discriminant, regression=False, sparse=False),
-        Learner("forest", "random forest", _forest, every=3),
-        Learner("boosting", "gradient boosting", _boosting, every=3, sparse=False),
+        Learner("forest", "random forest", _forest, every=3, positive=True),
+        Learner("boosting", "gradient boosting", _boosting, every=3, sparse=False, positive=True),
+        Learner("lasso", "lasso", _sparse_path, every=2),
+        Learner("elastic_net", "elastic net", partial(_sparse_path, l1_ratio=0.5), every=2),
+        Learner("linear_svm", "linear SVM", _linear_support_vectors, every=3),
+        Learner("kernel_ridge", "kernel ridge", _kernel_ridge, every=3, pairwise=True, sparse=False, most_rows=5_000),
+        Learner("fisher", "regularised Fisher", _fisher, regression=False),
+        Learner("multinomial_nb", "multinomial naive Bayes", _multinomial, regression=False, counts=True),
+        Learner("poisson", "Poisson regression", _poisson, classes=False, count_targets=True, positive=True),
         Learner("simplest", "most frequent class, or mean", _simplest),
     )
 }
+
+
+def learner_recipe(name: str, scoring: str) -> "Recipe":
+    """The learner of this name, with the loss that the score asks for where its predictions must be positive."""
+    if scoring not in POSITIVE_SCORES:
+        return Recipe(name)
+    if name == "boosting":
+        return Recipe(name, {"loss": "gamma" if "gamma" in scoring else "poisson"})
+    # Leaves of this criterion are never zero; targets of the gamma deviance are not zero themselves.
+    return Recipe(name, {"criterion": "poisson"} if name in ("extra_trees", "forest") else {})
 
 
 def can_be_scored(learner: Any, scoring: str) -> bool:
@@ -183,6 +276,19 @@ class Recipe:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {"name": self.name, "params": dict(self.params)}
+
+
+def of_moderate_size(learner: Any, n_rows: int) -> Any:
+    """The learner; if it is a forest and there are very many rows, each of its trees sees a random sample of them.
+
+    Trees grow with their rows: 100 of them on 1,000,000 rows take gigabytes of memory and of the model's file.
+    """
+    from sklearn.base import is_classifier
+
+    most = _MOST_ROWS_OF_A_TREE[is_classifier(learner)]
+    if n_rows > most and {"bootstrap", "max_samples"} <= learner.get_params().keys():
+        learner.set_params(bootstrap=True, max_samples=most)
+    return learner
 
 
 def seeded(estimator: Any, seed: int) -> Any:

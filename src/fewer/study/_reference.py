@@ -18,7 +18,7 @@ from fewer.evaluate import Fold, cross_index, randomize, score_sizes
 from fewer.study._candidates import size_path
 from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
-from fewer.study._recipes import BALANCED_SCORES, Recipe, can_be_scored
+from fewer.study._recipes import BALANCED_SCORES, POSITIVE_SCORES, Recipe, can_be_scored
 from fewer.study._study_data import StudyData
 from fewer.study._work import (
     Bench,
@@ -69,10 +69,11 @@ def _fold_table(dataset: "Dataset", y: np.ndarray, fold: Fold, plan: Plan, null:
     score_func = "anova" if plan.classify else "pearson"
     selector = Recipe("SelectTop", {"score_func": score_func}).reducer(seed=plan.seed).fit(rows.X_train, y[fold.train])
     sizes = size_path(rows.X_train.shape[1], _MOST_COLUMNS)
+    scoring = _of_positive(plan.scoring, float(np.mean(y))) if plan.scoring in POSITIVE_SCORES else plan.scoring
     found = []
     for learner in _learners(plan, null, sparse=dataset.is_sparse, y=y, n_train=len(fold.train)):
         halves = rows.X_train, y[fold.train], rows.X_test, y[fold.test]
-        scored = score_sizes(FrozenEstimator(selector), learner, *halves, sizes=sizes, scoring=plan.scoring)
+        scored = score_sizes(FrozenEstimator(selector), learner, *halves, sizes=sizes, scoring=scoring)
         found.append({"sizes": scored.sizes, "scores": scored.scores})
     return found
 
@@ -89,6 +90,18 @@ def _learners(plan: Plan, null: Null, *, sparse: bool, y: np.ndarray, n_train: i
     if not sparse and null == "labels":
         learners.append(Recipe("naive_bayes").learner(classify=True, classes=classes, seed=plan.seed))
     return [learner for learner in learners if can_be_scored(learner, plan.scoring)]
+
+
+def _of_positive(scoring: str, mean: float) -> Any:
+    """The score for learners that may predict numbers below zero: predictions count as a tenth of the mean at least."""
+    from sklearn.metrics import get_scorer, make_scorer
+
+    score = get_scorer(scoring)
+
+    def clipped(truth: np.ndarray, predicted: np.ndarray) -> float:
+        return score._sign * score._score_func(truth, np.maximum(predicted, mean / 10))
+
+    return make_scorer(clipped)
 
 
 def tested_rows(data: StudyData, plan: Plan) -> StudyData:

@@ -65,6 +65,11 @@ class StudyData:
         X = self.dataset.X
         return not bool(((X.data if self.dataset.is_sparse else X) < 0).any())
 
+    @property
+    def has_negative_target(self) -> bool:
+        """Whether the target holds numbers, some of them below zero."""
+        return not self.is_classification and bool(np.any(np.asarray(self.dataset.y) < 0))
+
     @cached_property
     def fingerprint(self) -> str:
         """Changes with any cell, name, group or order of rows."""
@@ -212,6 +217,9 @@ def _too_large_cells(dataset: "Dataset") -> tuple[np.ndarray, np.ndarray, np.nda
     if not isinstance(X, np.ndarray):
         numbers = np.array([place for place, dtype in enumerate(X.dtypes) if dtype.is_float()], dtype=int)
         X = X[:, numbers.tolist()].to_numpy() if len(numbers) else np.empty((dataset.n_rows, 0))
+    if len(X):  # most tables need no second look: no column goes so far
+        some = np.flatnonzero(_is_too_large(np.fmax(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0))))
+        X, numbers = X[:, some], numbers[some]
     rows, own = np.nonzero(_is_too_large(X))
     return rows, numbers[own], X[rows, own]
 

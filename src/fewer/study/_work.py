@@ -29,7 +29,7 @@ from fewer.study._notes import Note, each_once, noted
 from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._preparation import fit_prepared, preparation, prepared_names, prepared_rows
-from fewer.study._recipes import BALANCED_SCORES
+from fewer.study._recipes import BALANCED_SCORES, Counts
 from fewer.study._study_data import StudyData
 from fewer.study._wording import counted
 
@@ -89,10 +89,10 @@ class Bench:
         self.plan = plan
         self.data = data
         self.repeats = table_folds(plan, data) if repeats is None else repeats
-        self._last: tuple[tuple[int, int, bool], PreparedFold] | None = None
-        self._reduced: tuple[tuple[int, int, str], tuple[Any, list[Note]]] | None = None
+        self._last: tuple[tuple[int, int, Counts], PreparedFold] | None = None
+        self._reduced: tuple[tuple[int, int, str, Counts], tuple[Any, list[Note]]] | None = None
 
-    def prepared(self, repeat: int, fold: int, *, counts: bool = False) -> "PreparedFold":
+    def prepared(self, repeat: int, fold: int, *, counts: Counts = None) -> "PreparedFold":
         """The rows of a fold, made ready, and kept for the next candidate."""
         if self._last is None or self._last[0] != (repeat, fold, counts):
             self.let_go()  # two folds of a large table need not be in memory at once
@@ -107,16 +107,17 @@ class Bench:
         """
         from sklearn.frozen import FrozenEstimator
 
-        recipe = self.plan.candidates[work.candidate].reducer
+        candidate = self.plan.candidates[work.candidate]
+        recipe = candidate.reducer
         assert recipe is not None
         name = json.dumps(recipe.to_dict(), sort_keys=True)
         where = work.repeat, work.fold, name
-        if self._reduced is None or self._reduced[0] != where:
+        if self._reduced is None or self._reduced[0] != (*where, candidate.for_counts):
             self._reduced = None
             y = np.asarray(self.data.dataset.y)[self.repeats[work.repeat][work.fold].train]
             with noted() as notes:
                 selector = recipe.reducer(seed=seed_of(self.plan, *where)).fit(rows.X_train, y)
-            self._reduced = where, (FrozenEstimator(selector), notes)
+            self._reduced = (*where, candidate.for_counts), (FrozenEstimator(selector), notes)
         return self._reduced[1]
 
     def let_go(self) -> None:
@@ -136,7 +137,7 @@ class PreparedFold(NamedTuple):
     notes: list[Note]
 
 
-def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: bool = False) -> PreparedFold:
+def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: Counts = None) -> PreparedFold:
     """The rows of a fold, made ready by what the rows held in say."""
     prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=counts)
     with noted() as notes:
@@ -149,10 +150,10 @@ def table_folds(plan: Plan, data: StudyData, *, n_repeats: int | None = None) ->
     """Folds of the table itself, of very many rows a sample; an error with what to do if they cannot be made."""
     try:
         repeats = study_folds(plan, data, data.dataset.y, plan.seed, n_repeats=n_repeats)
-        return [
-            [_sampled(fold, plan, np.asarray(data.dataset.y), number) for number, fold in enumerate(folds)]
-            for folds in repeats
-        ]
+        y = np.asarray(data.dataset.y)
+        if plan.classify:  # whole numbers are compared much faster than words
+            y = np.unique(y, return_inverse=True)[1]
+        return [[_sampled(fold, plan, y, number) for number, fold in enumerate(folds)] for folds in repeats]
     except ValueError as error:
         reason = str(error).partition(". ")[0].rstrip(".")
         raise StudyError(
