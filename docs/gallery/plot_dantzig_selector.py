@@ -13,15 +13,8 @@ the inner products of all columns, so some thousands of them are the limit; beyo
 
 import numpy as np
 
-from fewer.learn import (
-    BasisPursuit,
-    DantzigSelector,
-    L1LinearRegressor,
-    dantzig_path,
-    lq_error_bound,
-    penalty_level,
-    selection_certificate,
-)
+from fewer.learn import BasisPursuit, DantzigSelector, L1LinearRegressor, dantzig_path, penalty_level
+from fewer.theory import lq_error_bound, selection_certificate
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(150, 30))

@@ -13,7 +13,13 @@ is a common answer, as it should be: to verify these properties is a hard proble
 import numpy as np
 
 from fewer.datasets import make_gaussian_design
-from fewer.learn import check_theorem1, design_report, re_sample_size, restricted_eigenvalue, restricted_nullspace
+from fewer.theory import (
+    design_report,
+    gaussian_norm_slack,
+    restricted_eigenvalue,
+    restricted_eigenvalue_sample_size,
+    restricted_nullspace,
+)
 
 X, _, truth = make_gaussian_design(60, 20, "toeplitz", a=0.5, random_state=0)
 report = design_report(X, k_grid=(1, 2, 3), random_state=0)
@@ -36,5 +42,5 @@ print(restricted_eigenvalue(X, [0, 5], a=1, random_state=0))
 # %%
 # The theorem behind all this has constants that are of no use for planning; it is about how the number of rows must
 # grow. ``lasso_sample_size`` and ``support_recovery_curve`` are for planning.
-print("rows that the proof asks for:", f"{re_sample_size(k=3, p=20, gamma=np.sqrt(1 / 3)):,}")
-print(check_theorem1(X, truth["covariance"], random_state=0))
+print("rows that the proof asks for:", f"{restricted_eigenvalue_sample_size(k=3, p=20, gamma=np.sqrt(1 / 3)):,}")
+print(gaussian_norm_slack(X, truth["covariance"], random_state=0))

@@ -19,7 +19,8 @@ import numpy as np
 from scipy.special import expit
 
 from fewer._figures import BLUE, GREY, RED, line, new_figure
-from fewer.learn import L1LinearClassifier, RDAClassifier, regret_monitor
+from fewer.learn import L1LinearClassifier, RDAClassifier
+from fewer.theory import regret_curve
 
 rng = np.random.default_rng(0)
 truth = np.zeros(200)
@@ -62,6 +63,6 @@ print("the same weights:", np.array_equal(pieces.coef_, model.coef_), "- columns
 # %%
 # What does it cost not to have seen all rows before? Theory bounds the regret, here against the best weights for the
 # rows so far, which are not known until then; in practice it is far below the bound.
-regret = regret_monitor(model, X, y)
+regret = regret_curve(model, X, y)
 print(regret)
 regret.plot()

@@ -15,12 +15,7 @@ import numpy as np
 from fewer._figures import BLUE, RED, line, new_figure
 from fewer.datasets import make_sparsified_gaussian
 from fewer.extract import SparsifiedRandomProjection
-from fewer.learn import (
-    irrepresentability,
-    lasso_sample_size,
-    lasso_support_certificate,
-    support_recovery_curve,
-)
+from fewer.theory import irrepresentability, lasso_sample_size, lasso_support_certificate, support_recovery_curve
 
 print("rows at the transition:", lasso_sample_size(256, 16))
 figure = new_figure(
@@ -35,7 +30,7 @@ figure.update_yaxes(range=[-0.03, 1.03])
 # Each draw is judged without solving a Lasso: where the truth is known, a small system of equations tells whether the
 # Lasso has exactly the true signs, and how much room there was.
 X, y, truth = make_sparsified_gaussian(600, random_state=0)
-certificate = lasso_support_certificate(X, truth["noise"], truth["coef"], rho=0.3)
+certificate = lasso_support_certificate(X, truth["noise"], truth["coef"], alpha=0.3)
 print(certificate)
 print(certificate.reading)
 

@@ -106,7 +106,7 @@ class RDAClassifier(LinearClassifierMixin, ClassifierMixin, OnlineLinear):
     See Also
     --------
     fewer.learn.L1LinearClassifier : The exact minimum, for rows that fit into memory.
-    fewer.learn.regret_monitor : What learning online costs, against the best fixed weights.
+    fewer.theory.regret_curve : What learning online costs, against the best fixed weights.
 
     Notes
     -----

@@ -8,14 +8,16 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from fewer._figures import Result
+from fewer._kernels._cone_factors import coherence
 from fewer.catalogue import method
-from fewer.learn.dantzig._design_covariance import coherence, scaled_design
-from fewer.learn.dantzig._restricted_eigenvalue import (
+from fewer.theory.design._cones import scaled_design
+from fewer.theory.design._restricted_properties import (
     RestrictedEigenvalue,
+    RestrictedNullspace,
     likely_supports,
     restricted_eigenvalue,
+    restricted_nullspace,
 )
-from fewer.learn.dantzig._restricted_nullspace import RestrictedNullspace, restricted_nullspace
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -204,7 +206,7 @@ def design_report(
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.learn import design_report
+    >>> from fewer.theory import design_report
     >>> X = np.random.default_rng(0).normal(size=(15, 20))
     >>> report = design_report(X, k_grid=(1, 8), random_state=0)
     >>> report.nullspaces[1].verdict, report.nullspaces[8].verdict
@@ -219,7 +221,7 @@ def design_report(
     draws = check_random_state(random_state)
     sigma = scaled.T @ scaled / n_samples
     brackets = {
-        (k, width): restricted_eigenvalue(sigma, k=k, a=width, n_starts=2, precomputed=True, random_state=draws)
+        (k, width): restricted_eigenvalue(sigma, k=k, a=width, n_init=2, precomputed=True, random_state=draws)
         for k in ks
         for width in widths
     }

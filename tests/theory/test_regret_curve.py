@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewer.learn import L1LinearClassifier, RDAClassifier, RDARegressor, regret_monitor
+from fewer.learn import L1LinearClassifier, RDAClassifier, RDARegressor
+from fewer.theory import regret_curve
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def rows():
 def test_the_sums_are_those_of_a_model_watched_row_by_row(rows):
     X, y = rows
     model = RDAClassifier(alpha=0.02, gamma=3.0)
-    curve = regret_monitor(model, X, y, at=[50, 300])
+    curve = regret_curve(model, X, y, at=[50, 300])
     watched, costs = RDAClassifier(alpha=0.02, gamma=3.0), [np.log(2)]
     for i in range(299):
         watched.partial_fit(X[i : i + 1], y[i : i + 1], classes=["no", "yes"])
@@ -36,9 +37,9 @@ def test_the_best_fixed_weights_are_not_dearer_than_others(rows):
     X, y = rows
     model = RDAClassifier(alpha=0.02, gamma=3.0, fit_intercept=False)
     rng = np.random.default_rng(0)
-    best = regret_monitor(model, X, y)
+    best = regret_curve(model, X, y)
     for _ in range(5):
-        other = regret_monitor(model, X, y, against=rng.normal(size=10))
+        other = regret_curve(model, X, y, against=rng.normal(size=10))
         assert (best.fixed <= other.fixed + 1e-6).all()
         assert np.array_equal(best.online, other.online)
 
@@ -46,7 +47,7 @@ def test_the_best_fixed_weights_are_not_dearer_than_others(rows):
 @pytest.mark.parametrize("rho", [0.0, 0.05])
 def test_the_bound_holds_where_gamma_is_left_to_the_rows(rows, rho):
     X, y = rows
-    curve = regret_monitor(RDAClassifier(alpha=0.02, rho=rho), sparse.csr_array(X), y)
+    curve = regret_curve(RDAClassifier(alpha=0.02, rho=rho), sparse.csr_array(X), y)
     assert (curve.regret <= curve.bound).all()
     assert curve.steps[-1] == 300
 
@@ -54,7 +55,7 @@ def test_the_bound_holds_where_gamma_is_left_to_the_rows(rows, rho):
 def test_numbers_have_a_regret_too():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 5))
-    curve = regret_monitor(RDARegressor(alpha=0.1), X, X[:, 0] + 0.1 * rng.normal(size=200))
+    curve = regret_curve(RDARegressor(alpha=0.1), X, X[:, 0] + 0.1 * rng.normal(size=200))
     assert (curve.regret <= curve.bound).all()
     assert (curve.regret > 0).all()
 
@@ -62,14 +63,14 @@ def test_numbers_have_a_regret_too():
 def test_a_strongly_convex_penalty_has_the_bound_of_logarithms(rows):
     X, y = rows
     zeros = np.zeros(10)
-    plain = regret_monitor(RDAClassifier(penalty="l1l2", l2=0.5, fit_intercept=False), X, y, against=zeros, at=[100])
+    plain = regret_curve(RDAClassifier(penalty="l1l2", l2=0.5, fit_intercept=False), X, y, against=zeros, at=[100])
     assert plain.bound[0] <= (np.linalg.norm(X, axis=1).max() ** 2) * (6 + np.log(100))
-    free = regret_monitor(RDAClassifier(penalty="l1l2", l2=0.5), X, y, against=np.zeros(11), at=[100])
+    free = regret_curve(RDAClassifier(penalty="l1l2", l2=0.5), X, y, against=np.zeros(11), at=[100])
     assert free.bound[0] > plain.bound[0]
 
 
 def test_a_curve_prints_draws_and_becomes_data(rows):
-    curve = regret_monitor(RDAClassifier(alpha=0.02), *rows)
+    curve = regret_curve(RDAClassifier(alpha=0.02), *rows)
     assert "300 rows" in repr(curve)
     assert len(curve.plot().data) == 2
     assert json.dumps(curve.to_dict())
@@ -87,9 +88,9 @@ def test_a_curve_prints_draws_and_becomes_data(rows):
 )
 def test_what_has_no_bound_or_no_known_best_is_refused(rows, model, told):
     with pytest.raises(ValueError, match=told):
-        regret_monitor(model, *rows)
+        regret_curve(model, *rows)
 
 
 def test_three_classes_are_refused():
     with pytest.raises(ValueError, match="one against the rest"):
-        regret_monitor(RDAClassifier(), np.eye(6), [0, 1, 2, 0, 1, 2])
+        regret_curve(RDAClassifier(), np.eye(6), [0, 1, 2, 0, 1, 2])

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewer.learn import BasisPursuit, DantzigSelector, dantzig_path, minimax_lq, penalty_level, solve_dantzig
+from fewer.learn import BasisPursuit, DantzigSelector, dantzig_path, penalty_level, solve_dantzig
 from fewer.learn.dantzig._dantzig_problem import DantzigProblem
+from fewer.theory import minimax_error
 
 
 @pytest.fixture
@@ -100,12 +101,12 @@ def test_what_needs_all_pairs_of_columns_is_refused_with_the_memory_it_would_tak
 
 def test_thresholds_cut_or_shrink_and_refits_are_least_squares(table):
     X, y = table
-    kept = DantzigSelector(0.05, standardize=False).fit(X, y).coef_
-    hard = DantzigSelector(0.05, standardize=False, threshold=0.5).fit(X, y).coef_
-    soft = DantzigSelector(0.05, standardize=False, threshold=0.5, threshold_kind="soft").fit(X, y).coef_
+    kept = DantzigSelector(0.05, with_std=False).fit(X, y).coef_
+    hard = DantzigSelector(0.05, with_std=False, threshold=0.5).fit(X, y).coef_
+    soft = DantzigSelector(0.05, with_std=False, threshold=0.5, thresholding="soft").fit(X, y).coef_
     np.testing.assert_array_equal(hard, np.where(np.abs(kept) > 0.5, kept, 0))
     np.testing.assert_allclose(soft, np.sign(kept) * np.maximum(np.abs(kept) - 0.5, 0))
-    model = DantzigSelector(0.05, standardize=False, threshold=0.5, refit=True).fit(X, y)
+    model = DantzigSelector(0.05, with_std=False, threshold=0.5, refit=True).fit(X, y)
     least = np.linalg.lstsq(np.column_stack([X[:, [3, 7]], np.ones(80)]), y, rcond=None)[0]
     np.testing.assert_allclose([*model.coef_[[3, 7]], model.intercept_], least, atol=1e-8)
 
@@ -127,11 +128,11 @@ def test_special_penalties():
     least = np.linalg.lstsq(X, y, rcond=None)[0]
     np.testing.assert_allclose(DantzigSelector(0.0, fit_intercept=False).fit(X, y).coef_, least, atol=1e-8)
     largest = np.abs(X.T @ y / 30).max()
-    assert not DantzigSelector(largest, fit_intercept=False, standardize=False).fit(X, y).coef_.any()
+    assert not DantzigSelector(largest, fit_intercept=False, with_std=False).fit(X, y).coef_.any()
     wide = rng.normal(size=(10, 25))
     target = wide[:, :2].sum(axis=1)
     np.testing.assert_allclose(
-        DantzigSelector(0.0, fit_intercept=False, standardize=False).fit(wide, target).coef_,
+        DantzigSelector(0.0, fit_intercept=False, with_std=False).fit(wide, target).coef_,
         BasisPursuit().fit(wide, target).coef_,
         atol=1e-7,
     )
@@ -187,9 +188,9 @@ def test_penalty_levels_are_their_formulas():
     )
     assert penalty_level("universal", 100, 50, 1.0, eps=0.1) == pytest.approx(np.sqrt(0.02 * np.log(500)))
     assert penalty_level("universal", 100, 50, 1.0, xi=3) == 2 * penalty_level("universal", 100, 50, 1.0)
-    assert minimax_lq(50, 100, 2.0, k=5, q=1) == pytest.approx(5 * penalty_level("minimax_l0", 100, 50, 2.0, k=5))
+    assert minimax_error(50, 100, 2.0, k=5, q=1) == pytest.approx(5 * penalty_level("minimax_l0", 100, 50, 2.0, k=5))
     level = penalty_level("minimax_lr", 100, 50, 1.0, r=0.5, R=0.4)
-    assert minimax_lq(50, 100, 1.0, r=0.5, R=0.4) == pytest.approx(np.sqrt(0.4) * level**1.5)
+    assert minimax_error(50, 100, 1.0, r=0.5, R=0.4) == pytest.approx(np.sqrt(0.4) * level**1.5)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def test_penalty_levels_are_their_formulas():
         (lambda: penalty_level("minimax_lr", 10, 5, 1.0, r=2, R=1), "power"),
         (lambda: penalty_level("universal", 10, 5, 1.0, xi=1), "above 1"),
         (lambda: penalty_level("minimax_l0", 10, 5, 1.0, k=1, eps=0.1), "universal"),
-        (lambda: minimax_lq(10, 5, 1.0), "either"),
+        (lambda: minimax_error(10, 5, 1.0), "either"),
         (lambda: solve_dantzig(np.eye(3), [1.0, 2.0], 0.1), "symmetric"),
         (lambda: dantzig_path(np.eye(3), [1.0, 2.0, 3.0], alphas=[-1.0]), "not negative"),
     ],

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from fewer.datasets import make_sparsified_gaussian
-from fewer.learn import (
-    density_schedule,
+from fewer.theory import (
     irrepresentability,
+    lasso_recovery_density,
+    lasso_recovery_penalty,
     lasso_sample_size,
     lasso_support_certificate,
     recovery_conditions,
-    rho_schedule,
     support_recovery_curve,
 )
 from tolerances import rounding
@@ -72,10 +72,10 @@ def test_the_curve_is_the_same_for_the_same_seed_and_carries_wilson_intervals():
 def test_schedules_have_the_values_of_their_formulas():
     assert lasso_sample_size(512, 23) == np.ceil(2 * 23 * np.log(489))
     assert lasso_sample_size(512, 23, eps=1) == np.ceil(3 * 23 * np.log(489))
-    assert density_schedule(1024, 32) == pytest.approx(0.5 * np.log(992) / np.sqrt(992))
-    assert density_schedule(10, 2) <= 1
+    assert lasso_recovery_density(1024, 32) == pytest.approx(0.5 * np.log(992) / np.sqrt(992))
+    assert lasso_recovery_density(10, 2) <= 1
     ratio = np.log(489) / np.log(np.log(489))
-    assert rho_schedule(100, 512, 23) == pytest.approx(np.sqrt(np.log(489) / 100 * np.sqrt(ratio)))
+    assert lasso_recovery_penalty(100, 512, 23) == pytest.approx(np.sqrt(np.log(489) / 100 * np.sqrt(ratio)))
     conditions = recovery_conditions(285, 512, 23, 0.14, 0.3, 4)
     assert conditions.theta == pytest.approx(1, abs=0.01)
     assert conditions.penalty_over_noise == pytest.approx(285 * 0.09 * 0.14 / np.log(489))
@@ -85,7 +85,7 @@ def test_schedules_have_the_values_of_their_formulas():
     ("call", "message"),
     [
         (lambda: lasso_sample_size(5, 3), "three others"),
-        (lambda: density_schedule(50, 3, "none"), "choose"),
+        (lambda: lasso_recovery_density(50, 3, "none"), "choose"),
         (lambda: lasso_support_certificate(np.eye(3), [0, 0, 0], [1, 0], 1), "beta 3"),
         (lambda: lasso_support_certificate(np.eye(3), [0, 0, 0], [1, 0, 0], 0), "above 0"),
         (lambda: irrepresentability(np.eye(3), [0], [2]), "-1 or 1"),

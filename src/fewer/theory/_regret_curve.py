@@ -17,10 +17,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from fewer._estimators import checked_array, encoded_classes
 from fewer._figures import Result
 from fewer._kernels._dual_averaging import row_losses, row_slopes
-from fewer.learn.online._rda_classifier import RDAClassifier
-from fewer.learn.online._rda_regressor import RDARegressor
-from fewer.learn.online._recipe import Recipe
-from fewer.learn.sparse import L1LinearClassifier, L1LinearRegressor
+from fewer.learn import L1LinearClassifier, L1LinearRegressor, RDAClassifier, RDARegressor
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegretCurve(Result):
-    """The regret after some numbers of steps, and its bound; made by :func:`regret_monitor`.
+    """The regret after some numbers of steps, and its bound; made by :func:`regret_curve`.
 
     Attributes
     ----------
@@ -84,7 +81,7 @@ class RegretCurve(Result):
         return figure
 
 
-def regret_monitor(
+def regret_curve(
     model: RDAClassifier | RDARegressor,
     X: Any,
     y: "ArrayLike",
@@ -123,9 +120,10 @@ def regret_monitor(
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
-    >>> from fewer.learn import RDAClassifier, regret_monitor
+    >>> from fewer.learn import RDAClassifier
+    >>> from fewer.theory import regret_curve
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> curve = regret_monitor(RDAClassifier(alpha=0.05, gamma=5.0), scale(X), y)
+    >>> curve = regret_curve(RDAClassifier(alpha=0.05, gamma=5.0), scale(X), y)
     >>> bool((curve.regret < curve.bound).all())
     True
     """
@@ -138,7 +136,7 @@ def regret_monitor(
             "The best fixed weights are known for penalty='l1' with alpha > 0 and smooth losses; give weights to "
             "compare with as against=."
         )
-    X = checked_array(X, "regret_monitor", accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+    X = checked_array(X, "regret_curve", accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
     check_consistent_length(X, y)
     target = _target(model, column_or_1d(y))
     learner = _with_fixed_gamma(model, X, target)
@@ -163,10 +161,10 @@ def regret_monitor(
 def _target(model: Any, y: np.ndarray) -> np.ndarray:
     if not is_classifier(model):
         return y.astype(np.float64)
-    classes, codes = encoded_classes(y, "regret_monitor")
+    classes, codes = encoded_classes(y, "regret_curve")
     if len(classes) != 2:
         raise ValueError(
-            f"regret_monitor takes two classes, and y has {len(classes)}; look at one against the rest, as in y == "
+            f"regret_curve takes two classes, and y has {len(classes)}; look at one against the rest, as in y == "
             f"{classes.tolist()[0]!r}."
         )
     return 2.0 * codes - 1
@@ -197,16 +195,16 @@ def _costs_on_the_way(learner: Any, X: Any, y: np.ndarray) -> tuple[np.ndarray, 
     return row_losses(recipe.code, y, predictions) + penalties, lengths
 
 
-def _predictions(recipe: Recipe, weights: np.ndarray, X: Any) -> np.ndarray:
+def _predictions(recipe: Any, weights: np.ndarray, X: Any) -> np.ndarray:
     return np.asarray(X @ weights[: X.shape[1]], dtype=np.float64) + (weights[-1] if recipe.fit_intercept else 0.0)
 
 
-def _costs(recipe: Recipe, weights: np.ndarray, X: Any, y: np.ndarray) -> np.ndarray:
+def _costs(recipe: Any, weights: np.ndarray, X: Any, y: np.ndarray) -> np.ndarray:
     """Loss and penalty of each row with fixed weights."""
     return row_losses(recipe.code, y, _predictions(recipe, weights, X)) + recipe.penalty_of(weights)
 
 
-def _best_fixed(recipe: Recipe, X: Any, y: np.ndarray) -> np.ndarray:
+def _best_fixed(recipe: Any, X: Any, y: np.ndarray) -> np.ndarray:
     """The minimum of ``mean loss + alpha ||w||_1``."""
     if recipe.loss == "squared":
         best: Any = L1LinearRegressor(recipe.alpha / 2, fit_intercept=recipe.fit_intercept).fit(X, y)
@@ -217,7 +215,7 @@ def _best_fixed(recipe: Recipe, X: Any, y: np.ndarray) -> np.ndarray:
     return np.append(best.coef_, best.intercept_) if recipe.fit_intercept else np.ravel(best.coef_)
 
 
-def _bound(recipe: Recipe, weights: np.ndarray, gamma: float, longest: float, t: int) -> float:
+def _bound(recipe: Any, weights: np.ndarray, gamma: float, longest: float, t: int) -> float:
     """Of the regret; what the penalty holds and what gamma holds add up."""
     columns, intercept = np.split(weights, [len(weights) - recipe.fit_intercept])
     if recipe.curvature == 0:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from fewer.learn import cone_invertibility, lq_error_bound, selection_certificate
+from fewer.theory import cone_invertibility, lq_error_bound, selection_certificate
 from tolerances import rounding
 
 
@@ -84,7 +84,7 @@ def test_a_direction_that_the_design_does_not_see_gives_zero():
 
 def test_error_bounds_follow_their_formulas():
     sigma = np.eye(9)
-    lasso = lq_error_bound(sigma, [0, 1, 2, 3], 0.2, estimator="lasso", q=np.inf, precomputed=True)
+    lasso = lq_error_bound(sigma, [0, 1, 2, 3], 0.2, method="lasso", q=np.inf, precomputed=True)
     assert lasso.bound == pytest.approx(1.5 * 0.2)
     assert lasso.noise_allowed == pytest.approx(0.1)
     given = lq_error_bound(sigma, [0], 0.2, q=np.inf, noise_product=0.05, precomputed=True)
@@ -109,11 +109,11 @@ def test_a_selection_is_certified_only_for_large_coefficients():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"J": [0, 0]}, "different columns"),
-        ({"J": [9]}, "from 0 to 4"),
-        ({"J": [0], "q": 2, "method": "exact"}, "method='bound'"),
-        ({"J": [0], "xi": -1}, "negative"),
-        ({"J": [0], "method": "other"}, "choose"),
+        ({"support": [0, 0]}, "different columns"),
+        ({"support": [9]}, "from 0 to 4"),
+        ({"support": [0], "q": 2, "method": "exact"}, "method='bound'"),
+        ({"support": [0], "xi": -1}, "negative"),
+        ({"support": [0], "method": "other"}, "choose"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options, message):
