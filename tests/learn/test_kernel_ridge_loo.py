@@ -9,8 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewer.datasets import make_four_gaussians, make_twonorm
 from fewer.learn import KernelRidgeClassifierLOO
-from fewer.learn._deleted_residuals import KernelSpectrum, bordered_solution
-from fewer.learn._kernel_ridge_loo import PressCriterion, gaussian_kernel
+from fewer.learn._kernel_ridge_loo import KernelSpectrum, PressCriterion, bordered_solution, gaussian_kernel
 from tolerances import rounding
 
 

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from fewer.learn import LPBoost, ThresholdStump, _lp_boost
-from fewer.learn._soft_margin import corner, counting, near_optimum, soft_margin
+from fewer.learn.lp_boost._lp_boost import corner, counting, near_optimum, soft_margin
 from tolerances import rounding
 
 

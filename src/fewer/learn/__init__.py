@@ -1,4 +1,5 @@
-"""The learners that the papers bring along: sparse linear, discriminants, boosting, Gaussian processes."""
+"""Classifiers and regressors: sparse and ridge linear models, online learning, boosting, kernel machines, naive
+Bayes."""
 
 from typing import TYPE_CHECKING
 
@@ -6,11 +7,9 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO
-    from fewer.learn._lp_boost import LPBoost
     from fewer.learn._naive_bayes_text import NaiveBayesText
     from fewer.learn._ovr_committee import OVRLinearSVMCommittee
     from fewer.learn._random_column_forest import RandomColumnForestClassifier
-    from fewer.learn._threshold_stump import ThresholdStump
     from fewer.learn.boosting import (
         AdaExpFamily,
         AicCurve,
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
         penalty_level,
         solve_dantzig,
     )
+    from fewer.learn.lp_boost import LPBoost, ThresholdStump
     from fewer.learn.online import RDAClassifier, RDARegressor
     from fewer.learn.ridge import RidgePathClassifierCV, RidgePathRegressorCV
     from fewer.learn.sparse import (

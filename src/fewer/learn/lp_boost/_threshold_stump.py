@@ -1,22 +1,67 @@
-"""A threshold on one column: the weakest learner there is, and a part to boost.
+"""A threshold on one column, a classifier to boost; and what classifiers of two classes that vote share.
 
 With weights ``d_i`` of the rows and labels ``y_i`` of -1 and 1, choose column j and threshold t that maximise
 
     sum_i d_i y_i h(x_i),    h(x) = 1 if x_j < t, else -1,
 
-which is to maximise the weighted sum of the labels of the rows below t. Optionally, the votes may be turned round.
+which is to maximise the weighted sum of the labels of the rows below t. Optionally, the votes may be turned round. The
+kernel takes columns as in ``_kernels._sorted_columns``: stored values ascending, with the row of each; what is not
+stored is a block of zeros.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import StrOptions, check_sample_weight, fit_context, validated
-from fewer._kernels._best_stump import best_cuts
+from fewer._estimators import StrOptions, check_sample_weight, encoded_classes, fit_context, validated
 from fewer.catalogue import method
-from fewer.learn._two_class_vote import TwoClassVote
+
+
+class TwoClassVote(ClassifierMixin, BaseEstimator):
+    """Base: the second class where ``decision_function`` is positive, the first elsewhere."""
+
+    classes_: np.ndarray
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def _rows_and_labels(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """The table, a sparse one by columns, and 1.0 for rows of the second class, -1.0 for those of the first."""
+        X, y = validated(self, X, y, dtype=(np.float64, np.float32), accept_sparse="csc")
+        who = type(self).__name__
+        self.classes_, codes = encoded_classes(y, who)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is multiclass: y has "
+                f"{len(self.classes_)} classes. Take sklearn.multiclass.OneVsRestClassifier({who}()) instead."
+            )
+        return X, 2.0 * codes - 1
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The classes.
+        """
+        votes = self.decision_function(X)
+        return self.classes_[(votes > 0).astype(int)]
 
 
 class Stump(NamedTuple):
@@ -166,3 +211,52 @@ class ThresholdStump(TwoClassVote):
         check_is_fitted(self)
         X = validated(self, X, dtype=(np.float64, np.float32), accept_sparse="csc", reset=False)
         return Stump(self.feature_, self.threshold_, self.sign_, self.edge_).votes(X)
+
+
+# Edges that differ by less are equal: sums in another order must not choose another threshold.
+_EQUAL = 1e-12
+
+
+@njit(cache=True, nogil=True)
+def best_cuts(values, rows, indptr, signed, both):
+    """Of each sorted column: the values next to the best threshold, sign of the votes below, and edge.
+
+    A stump votes ``sign`` for the rows below and ``-sign`` for the others; its edge is the sum of votes times signed
+    weights. Without ``both`` the sign is always 1. Where the same vote for all is the best, both values are infinite.
+    """
+    n_columns, n_rows = indptr.size - 1, signed.size
+    total = signed.sum()
+    lower = np.full(n_columns, -np.inf if total < 0 else np.inf)
+    upper = lower.copy()
+    signs, edges = np.ones(n_columns, np.int64), np.full(n_columns, abs(total))
+    for column in range(n_columns):
+        place, end = indptr[column], indptr[column + 1]
+        zeros_due = end - place < n_rows
+        left_out = 0.0
+        if zeros_due:
+            left_out = total
+            for stored in range(place, end):
+                left_out -= signed[rows[stored]]
+        below = 0.0
+        while place < end or zeros_due:
+            if zeros_due and (place == end or values[place] > 0):
+                value = 0.0
+                below += left_out
+                zeros_due = False
+            else:
+                value = values[place]
+                below += signed[rows[place]]
+                place += 1
+            if zeros_due and (place == end or values[place] > 0):
+                following = 0.0
+            elif place < end:
+                following = values[place]
+            else:
+                break
+            if value < following:
+                edge = 2 * below - total
+                sign = -1 if both and edge < 0 else 1
+                if sign * edge > edges[column] + _EQUAL:
+                    lower[column], upper[column] = value, following
+                    signs[column], edges[column] = sign, sign * edge
+    return lower, upper, signs, edges
