@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.datasets import load_digits
 
 from fewer.learn import L1LinearClassifier, RDAClassifier
-from fewer.learn.online._dual_averaging import l1_weights, p_norm_weights, soft_threshold
+from fewer.learn.online._learners import l1_weights, p_norm_weights, soft_threshold
 from fewer.theory import regret_curve
 from tolerances import rounding
 
@@ -151,7 +151,7 @@ def elastic_optimum(X, y, price, sigma):
 def _strongly_convex(n_rows, nearness):
     (X, y), _, _ = ten_of_200(0, n_rows)
     sigma, price = 0.1, 0.02
-    model = RDAClassifier(penalty="l1l2", alpha=price, l2=sigma, fit_intercept=False, shuffle=False).fit(X, y)
+    model = RDAClassifier(penalty="l1l2", alpha=price, alpha_l2=sigma, fit_intercept=False, shuffle=False).fit(X, y)
     best = elastic_optimum(X, y, price, sigma)
     distance = np.linalg.norm(model.coef_[0] - best) / np.linalg.norm(best)
     assert distance < nearness
@@ -175,7 +175,7 @@ def test_a_strongly_convex_penalty_comes_to_the_optimum(figure):
 
 @pytest.mark.claim("dual-averaging", 5)
 def test_the_accelerated_method_keeps_its_rate_on_exact_gradients(figure):
-    from fewer.learn.online._dense_learners import AcceleratedLearner
+    from fewer.learn.online._learners import AcceleratedLearner
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 50))

@@ -63,9 +63,11 @@ def test_numbers_have_a_regret_too():
 def test_a_strongly_convex_penalty_has_the_bound_of_logarithms(rows):
     X, y = rows
     zeros = np.zeros(10)
-    plain = regret_curve(RDAClassifier(penalty="l1l2", l2=0.5, fit_intercept=False), X, y, against=zeros, at=[100])
+    plain = regret_curve(
+        RDAClassifier(penalty="l1l2", alpha_l2=0.5, fit_intercept=False), X, y, against=zeros, at=[100]
+    )
     assert plain.bound[0] <= (np.linalg.norm(X, axis=1).max() ** 2) * (6 + np.log(100))
-    free = regret_curve(RDAClassifier(penalty="l1l2", l2=0.5), X, y, against=np.zeros(11), at=[100])
+    free = regret_curve(RDAClassifier(penalty="l1l2", alpha_l2=0.5), X, y, against=np.zeros(11), at=[100])
     assert free.bound[0] > plain.bound[0]
 
 

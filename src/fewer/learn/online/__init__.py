@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.learn.online._rda_classifier import RDAClassifier
-    from fewer.learn.online._rda_regressor import RDARegressor
+    from fewer.learn.online._rda import RDAClassifier, RDARegressor
 
 __all__ = ["RDAClassifier", "RDARegressor"]
 
