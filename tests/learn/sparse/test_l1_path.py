@@ -19,7 +19,7 @@ from fewer.learn import (
     l1_path,
 )
 from fewer.learn.sparse._l1_path_cv import chosen_point
-from fewer.learn.sparse.solvers import SOLVERS
+from fewer.learn.sparse._solvers import SOLVERS
 
 
 @pytest.fixture(scope="module")

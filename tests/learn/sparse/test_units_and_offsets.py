@@ -12,8 +12,8 @@ from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.preprocessing import scale
 
 from fewer.learn import L1LinearClassifier, L1LinearRegressor, L1PathClassifierCV, L1PathRegressorCV, l1_path
-from fewer.learn.sparse._prepared import prepared
-from fewer.learn.sparse.solvers import SOLVERS
+from fewer.learn.sparse._problem import prepared
+from fewer.learn.sparse._solvers import SOLVERS
 from fewer.select import SparsePathSelector
 
 KINDS = {"dense": np.asarray, "fortran": np.asfortranarray, "sparse": sparse.csr_array}

@@ -32,7 +32,7 @@ from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 from scipy.optimize import linprog
 
 from fewer._estimators import warn_caller
-from fewer._kernels._l1_quadratic import minimise_quadratic
+from fewer.learn.sparse._kernels import minimise_quadratic
 
 # A solution of a linear program is known to about this share of its size; what is smaller is zero.
 NEGLIGIBLE = 1e-8

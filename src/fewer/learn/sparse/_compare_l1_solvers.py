@@ -9,9 +9,8 @@ import numpy as np
 
 from fewer._estimators import checked_array, encoded_classes
 from fewer._figures import Result
-from fewer.learn.sparse._fit import L1History
 from fewer.learn.sparse._problem import L1Problem
-from fewer.learn.sparse.solvers import SOLVERS
+from fewer.learn.sparse._solvers import SOLVERS, L1History
 
 SMALLEST_GAP = 1e-12
 

@@ -1,7 +1,7 @@
-"""Linear models whose coefficients are mostly zero, by a price on their absolute size.
+"""Linear models whose coefficients are mostly zero, by a penalty on their absolute size.
 
 Classifier: ``min P(w) + C sum_i loss(y_i, x_i'w + b)``; regressor: ``min alpha P(w) + (1/2n) ||y - Xw - b||^2``, with
-``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``. The intercept ``b`` costs nothing.
+``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``. The intercept ``b`` is not penalised.
 """
 
 from numbers import Integral, Real
@@ -28,10 +28,8 @@ from fewer._estimators import (
     validated,
 )
 from fewer.catalogue import method
-from fewer.learn.sparse._fit import L1Fit, fit_problem, warn_of_units
-from fewer.learn.sparse._prepared import prepared
-from fewer.learn.sparse._problem import L1Problem
-from fewer.learn.sparse.solvers import SOLVERS
+from fewer.learn.sparse._problem import L1Problem, prepared
+from fewer.learn.sparse._solvers import SOLVERS, L1Fit, fit_problem, warn_of_units
 
 _SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "l1_ratio": [Interval(Real, 0, 1, closed="right")],

@@ -1,4 +1,4 @@
-"""The same sparse linear model at many penalties, each started from the last.
+"""The same sparse linear model at many penalties, each started from the last, and its figure.
 
 From one penalty to the next the slopes of all columns are known up to a factor, and most columns that will enter are
 those whose slope comes near the new bound (the strong rule of Tibshirani et al., 2012). They are the working set; one
@@ -19,9 +19,7 @@ from sklearn.utils.validation import column_or_1d
 from fewer._estimators import check_sample_weight, checked_array, encoded_classes, warn_caller
 from fewer._figures import Result
 from fewer.learn.sparse._problem import LOSSES, L1Problem
-from fewer.learn.sparse.solvers._kept_gram import KeptGram
-from fewer.learn.sparse.solvers._standing import Standing
-from fewer.learn.sparse.solvers._working_sets import Candidates
+from fewer.learn.sparse._proximal_newton import Candidates, KeptGram, Standing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,8 +97,6 @@ class L1Path(Result):
         figure : plotly.graph_objects.Figure
             The picture.
         """
-        from fewer.learn.sparse._l1_path_figure import path_figure
-
         return path_figure(self, n_columns)
 
 
@@ -285,3 +281,30 @@ def weight_grid(problem: L1Problem, n_points: int, eps: float) -> np.ndarray:
             "columns?), so there is no path."
         )
     return np.geomspace(first, first / eps, n_points)
+
+
+def path_figure(path: L1Path, n_columns: int) -> Any:
+    """Lines of the first columns to enter, named; the rest thin and grey."""
+    from fewer._figures import GREY, new_figure, translucent
+
+    coefs = path.coefs.tocsc()
+    ever = np.flatnonzero(np.diff(coefs.indptr))
+    order = ever[np.argsort(path.entered[ever], kind="stable")]
+    figure = new_figure(
+        title=f"{len(ever)} of {coefs.shape[1]} columns enter",
+        x="C: weight of the loss (the penalty gets weaker to the right)",
+        y="coefficient",
+    )
+    for place, column in enumerate(order):
+        values = coefs[:, [column]].toarray().ravel()
+        name = str(column) if path.feature_names is None else str(path.feature_names[column])
+        named = place < n_columns
+        figure.add_scatter(
+            x=path.Cs, y=values, mode="lines", name=name, showlegend=named,
+            line={"width": 2} if named else {"width": 0.7, "color": translucent(GREY, 0.5)},
+        )  # fmt: skip
+    figure.update_xaxes(type="log")
+    figure.update_layout(
+        legend={"title": "first to enter", "orientation": "v", "x": 1.02, "xanchor": "left", "y": 1, "yanchor": "top"},
+    )
+    return figure

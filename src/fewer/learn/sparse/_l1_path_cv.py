@@ -32,8 +32,7 @@ from fewer.catalogue import method
 from fewer.learn._path_choice import chosen_point
 from fewer.learn.sparse._l1_linear import ACCEPTED, L1LinearClassifier, L1LinearRegressor, row_weights
 from fewer.learn.sparse._l1_path import path_of, warn_of_violations, weight_grid
-from fewer.learn.sparse._prepared import prepared
-from fewer.learn.sparse._problem import L1Problem
+from fewer.learn.sparse._problem import L1Problem, prepared
 
 _SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "l1_ratio": [Interval(Real, 0, 1, closed="right")],
