@@ -12,7 +12,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from fewer.learn import LPBoost, ThresholdStump, _lp_boost
+from fewer.learn import LPBoost, ThresholdStump
+from fewer.learn.lp_boost import _lp_boost
 from fewer.learn.lp_boost._lp_boost import corner, counting, near_optimum, soft_margin
 from tolerances import rounding
 

@@ -12,8 +12,7 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, StratifiedKF
 from sklearn.preprocessing import scale
 
 from fewer.learn import RidgePathClassifierCV, RidgePathRegressorCV
-from fewer.learn.ridge._losses import LogLoss, SoftmaxLoss
-from fewer.learn.ridge._newton import ridge_path
+from fewer.learn.ridge._newton import LogLoss, SoftmaxLoss, ridge_path
 from fewer.learn.ridge._tables import prepared_table
 
 

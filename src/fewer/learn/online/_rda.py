@@ -7,9 +7,7 @@ Xiao, L. (2010). Dual averaging methods for regularized stochastic learning and 
 """
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from fewer._estimators import (
@@ -22,6 +20,7 @@ from fewer._estimators import (
     validated,
 )
 from fewer.catalogue import method
+from fewer.learn._linear import OneVsRestProbabilities, one_vs_rest_targets
 from fewer.learn.online._online_linear import ACCEPTED, SHARED_CONSTRAINTS, OnlineLinear
 
 
@@ -35,7 +34,7 @@ from fewer.learn.online._online_linear import ACCEPTED, SHARED_CONSTRAINTS, Onli
     depends_on_scale="the penalty and the steps have the unit of the columns",
     depends_on_shift="steps go along whole rows, and are alike where columns lie far from zero",
 )
-class RDAClassifier(LinearClassifierMixin, ClassifierMixin, OnlineLinear):
+class RDAClassifier(OneVsRestProbabilities, LinearClassifierMixin, ClassifierMixin, OnlineLinear):
     """Sparse linear classifier that learns online, by regularised dual averaging.
 
     Parameters
@@ -212,28 +211,7 @@ class RDAClassifier(LinearClassifierMixin, ClassifierMixin, OnlineLinear):
         return self
 
     def _targets(self, y: np.ndarray) -> list[np.ndarray]:
-        """+1 for a class and -1 for the rest, for each class; only for the second if there are two."""
-        separated = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        return [np.where(y == label, 1.0, -1.0) for label in separated]
-
-    @available_if(lambda self: self.loss == "log")
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            With more than two classes, those of each against the rest, made to sum to one.
-        """
-        scores = expit(self.decision_function(X))
-        if scores.ndim == 1:
-            return np.column_stack([1 - scores, scores])
-        return scores / np.maximum(scores.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        return one_vs_rest_targets(y, self.classes_)
 
 
 @method(
