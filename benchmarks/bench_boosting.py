@@ -74,7 +74,7 @@ def curves(n_rows: int, n_columns: int, n_iter: int, folder: Path) -> Contest:
         from scipy.interpolate import BSpline
         from scipy.linalg import cho_factor, cho_solve
 
-        from fewer.learn.boosting.base_learners._smoother import Smoother
+        from fewer.learn.boosting._designs import Smoother
 
         differences = np.diff(np.eye(24), n=2, axis=0)
         penalty = differences.T @ differences

@@ -16,9 +16,8 @@ from fewer.learn import (
     SplineLearner,
     cv_risk,
 )
-from fewer.learn.boosting.base_learners._smoother import Smoother, Spectrum
-from fewer.learn.boosting.designs._linear_design import LinearDesign
-from fewer.learn.boosting.families import CLASSIFICATION, REGRESSION
+from fewer.learn.boosting._componentwise_boosting import CLASSIFICATION, REGRESSION
+from fewer.learn.boosting._designs import LinearDesign, Smoother, Spectrum
 from tolerances import rounding
 
 

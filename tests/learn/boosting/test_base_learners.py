@@ -12,7 +12,7 @@ from fewer.learn import (
     SplineLearner,
     TreeLearner,
 )
-from fewer.learn.boosting.base_learners._smoother import Smoother
+from fewer.learn.boosting._designs import Smoother
 
 
 def boosted(learners, X, y, **options):

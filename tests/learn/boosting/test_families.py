@@ -21,8 +21,8 @@ from fewer.learn import (
     ProportionalOddsFamily,
     QuantileFamily,
 )
-from fewer.learn.boosting.families import CLASSIFICATION, REGRESSION
-from fewer.learn.boosting.families._family import weighted_median
+from fewer.learn.boosting._componentwise_boosting import CLASSIFICATION, REGRESSION
+from fewer.learn.boosting._families import weighted_median
 from tolerances import rounding
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from fewer.learn.boosting.designs import Prepared
-from fewer.learn.boosting.families import Family
+from fewer.learn.boosting._designs import Prepared
+from fewer.learn.boosting._families import Family
 
 _REFRESH = 256  # steps after which updated products are computed anew, for rounding errors add up
 _ROOM = 50_000_000  # numbers of the Gram matrix that may be kept

@@ -1,6 +1,6 @@
-"""Families for times until an event, some of which had not happened yet when watching ended.
+"""Families for times until an event, some of which are censored: observation ended before the event.
 
-The target has two columns: the time, and whether the event happened then (1) or watching ended (0).
+The target has two columns: the time, and whether the event happened then (1) or observation ended (0).
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_ndtr
 
-from fewer.learn.boosting.families._family import Family, weighted_median
+from fewer.learn.boosting._families import Family, weighted_median
 
 
 def times_and_events(y: Any) -> np.ndarray:

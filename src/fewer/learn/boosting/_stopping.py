@@ -1,9 +1,17 @@
-"""How many steps to make: the risk on rows that were left out, after each step.
+"""How many steps to make: by the risk on rows that were left out, or by Akaike's criterion.
 
 For each resample the learners (knots, penalties, offset) are made anew from the rows in it; the risk is that of the
 rows outside, divided by their number:
 
     R_b(m) = sum_{i outside b} rho(y_i, f_b^(m)(x_i)) / #outside,      best = argmin_m mean_b R_b(m).
+
+For Akaike's criterion, the fitted means are linear in y but for the choice of learners: with ``H_j`` the fit of learner
+j as a matrix,
+
+    B_m = B_(m-1) + nu V H_j* (I - B_(m-1)),        df_m = trace B_m,
+
+where V is the identity for means, and for other families the change of the mean by a change of f. Then the corrected
+criterion of a mean is ``log sigma^2 + (1 + df/n) / (1 - (df + 2)/n)``, and the classical one ``deviance + 2 df``.
 """
 
 from dataclasses import dataclass
@@ -16,15 +24,82 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import check_sample_weight, warn_caller
 from fewer._figures import Result
 from fewer.catalogue import method
-from fewer.learn.boosting._componentwise_boosting import refuse_other_models
-from fewer.learn.boosting._out_of_sample import risks_and_selections
+from fewer.learn.boosting._boost import Booster
+from fewer.learn.boosting._boosted_model import Training, refuse_other_models
+from fewer.learn.boosting._designs import FittedLearners
+from fewer.learn.boosting._families import Family
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+
+def risks_and_selections(
+    model: Any,
+    X: Any,
+    targets: list[np.ndarray],
+    weights_inside: np.ndarray,
+    weights_outside: np.ndarray,
+    inside: np.ndarray,
+    outside: np.ndarray,
+    steps: np.ndarray,
+) -> tuple[np.ndarray, list[np.ndarray], list[str]]:
+    """Risk outside after each number of steps (the mean over paths), learners of the steps by path, and their names."""
+    family = model._family()
+    ready = model._prepared(Training(X[inside], [], weights_inside, seed=0))
+    X_outside = sparse.csc_array(X[outside]) if sparse.issparse(X) else X[outside]
+    columns = _OutsideColumns(ready.learners, X_outside)
+    risks, selections = [], []
+    for target in targets:
+        booster = Booster.started(
+            ready, family, target[inside], weights_inside, learning_rate=model.learning_rate, offset=model.offset
+        )
+        risks.append(_staged_risk(booster, family, target[outside], weights_outside, columns, steps))
+        selections.append(np.array(booster.steps.selected, dtype=int))
+    return np.mean(risks, axis=0), selections, ready.learners.names
+
+
+class _OutsideColumns:
+    """Evaluates learners at the rows outside; a learner is often taken again, so its basis is kept."""
+
+    def __init__(self, learners: FittedLearners, X: Any) -> None:
+        self._learners, self._X = learners, X
+        self._bases: dict[int, Any] = {}
+        self.n_rows = X.shape[0]
+
+    def values(self, learner: int, total: Any) -> np.ndarray:
+        if not isinstance(total, np.ndarray):
+            return self._learners.values(self._X, learner, total)
+        if learner not in self._bases:
+            unit = np.eye(len(total))
+            self._bases[learner] = np.column_stack([self._learners.values(self._X, learner, one) for one in unit])
+        return self._bases[learner] @ total
+
+
+def _staged_risk(
+    booster: Booster,
+    family: Family,
+    y: np.ndarray,
+    weights: np.ndarray,
+    columns: _OutsideColumns,
+    grid: np.ndarray,
+) -> np.ndarray:
+    """Risk after each number of steps of the grid; where no more steps can be made, it stays."""
+    steps = booster.steps
+    margin = np.full(columns.n_rows, steps.offset)
+    risks = np.empty(len(grid))
+    reached = 0
+    for place, n_iter in enumerate(grid):
+        while reached < n_iter and booster.advance():
+            margin += columns.values(steps.selected[reached], steps.step_total(reached))
+            reached += 1
+        risks[place] = family.risk(y, margin, weights, steps.nuisances[reached])
+    return risks
+
 
 Folds = Literal["bootstrap", "kfold", "subsampling"]
 
@@ -251,3 +326,138 @@ def _curve(parts: list[tuple[np.ndarray, list[np.ndarray], list[str]]], steps: n
     )
     totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return RiskCurve(steps, risks, best, names, (counts > 0).mean(axis=0), (counts / totals).mean(axis=0), folds)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AicCurve(Result):
+    """Akaike's criterion after each step; made by :func:`aic_stop`.
+
+    Attributes
+    ----------
+    aic : ndarray of shape (n_iter + 1,)
+        The criterion, before the first step and after each; infinite where the corrected one is not defined.
+    df : ndarray of shape (n_iter + 1,)
+        Degrees of freedom.
+    best_n_iter : int
+        Where the criterion is smallest.
+    corrected : bool
+        Whether it is the corrected criterion.
+    """
+
+    aic: np.ndarray
+    df: np.ndarray
+    best_n_iter: int
+    corrected: bool
+
+    def __repr__(self) -> str:
+        return (
+            f"Akaike's criterion{' (corrected)' if self.corrected else ''}: {self.best_n_iter} steps are best of 0 to "
+            f"{len(self.aic) - 1}\n  {self.df[self.best_n_iter]:.3g} degrees of freedom there"
+        )
+
+    @property
+    def reading(self) -> str:
+        """What to make of it, in plain words."""
+        return (
+            f"{self.best_n_iter} steps with {self.df[self.best_n_iter]:.3g} degrees of freedom. The criterion does not "
+            "know that learners were chosen, so it tends to ask for too many steps; cv_risk is safer."
+        )
+
+    def plot(self) -> "go.Figure":
+        """The criterion against the number of steps.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The picture.
+        """
+        from fewer import _figures
+
+        figure = _figures.new_figure(title=f"{self.best_n_iter} steps are best", x="steps", y="Akaike's criterion")
+        finite = np.flatnonzero(np.isfinite(self.aic))
+        figure.add_trace(_figures.line("criterion", finite, self.aic[finite], _figures.BLUE))
+        figure.add_vline(x=self.best_n_iter, line={"color": _figures.RED, "width": 1.5, "dash": "dash"})
+        return figure
+
+
+@method(
+    tasks=["evaluation"],
+    when="A quick look at how many steps a boosted model of means, counts or two classes needs, without resampling. It "
+    "tends to ask for too many; cv_risk is safer.",
+    cost="O(n^2) for each step, O(n^2) memory",
+    paper="mboost",
+)
+def aic_stop(model: Any, *, corrected: bool = True) -> AicCurve:
+    """Akaike's criterion of a fitted boosted model, after each of its steps.
+
+    Parameters
+    ----------
+    model : ComponentwiseBoostingRegressor or ComponentwiseBoostingClassifier
+        Fitted, of the families "gaussian", "poisson" or "binomial" with two classes, and without trees.
+    corrected : bool, default=True
+        The corrected criterion, which is for "gaussian" only; the other families have the classical one.
+
+    Returns
+    -------
+    curve : AicCurve
+        Its ``best_n_iter`` goes into ``model.set_n_iter``.
+
+    References
+    ----------
+    .. [1] Buehlmann, P. & Hothorn, T. (2007). Boosting algorithms: regularization, prediction and model fitting.
+       Statistical Science 22, 477-505.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fewer.learn import ComponentwiseBoostingRegressor, aic_stop
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> curve = aic_stop(ComponentwiseBoostingRegressor(n_iter=200).fit(X, y))
+    >>> 50 < curve.best_n_iter <= 200
+    True
+    """
+    refuse_other_models(model, "aic_stop")
+    check_is_fitted(model)
+    family = model._family()
+    if not hasattr(family, "working_weights"):
+        raise ValueError(f"aic_stop knows means, counts and two classes; {family!r} is none of these. Use cv_risk.")
+    if len(model._steps) > 1:
+        raise ValueError(f"aic_stop is for two classes, and the model has {len(model.classes_)}. Use cv_risk.")
+    corrected = corrected and family.squared
+    df, deviance = _freedom_and_deviance(model, family)
+    n_rows = float(model._rows.weights.sum())
+    if corrected:
+        with np.errstate(divide="ignore"):
+            aic = deviance / n_rows + np.where(df + 2 < n_rows, (1 + df / n_rows) / (1 - (df + 2) / n_rows), np.inf)
+    else:
+        aic = deviance + 2 * df
+    return AicCurve(aic, df, int(np.argmin(aic)), corrected)
+
+
+def _freedom_and_deviance(model: Any, family: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Trace of the hat matrix, and the deviance, before the first step and after each."""
+    rows, steps = model._rows, model._steps[0]
+    ready = model._prepared(rows)
+    y, weights = rows.targets[0], rows.weights
+    n_rows = len(weights)
+    margin = np.full(n_rows, steps.offset)
+    hat = np.tile(weights / weights.sum(), (n_rows, 1))  # of the offset, a mean
+    df, deviance = [float(np.trace(hat))], [family.deviance(y, margin, weights)]
+    for step in range(model.n_iter_):
+        learner = steps.selected[step]
+        design, place = ready.designs[ready.learners.group_of[learner]], int(ready.learners.place_of[learner])
+        if design.directions is None:
+            raise ValueError(
+                "A tree is chosen from the target anew at each step, so it has no hat matrix; use cv_risk."
+            )
+        directions = design.directions(place)
+        directions = directions.toarray() if sparse.issparse(directions) else directions
+        slopes = family.working_weights(margin)
+        inverse = design.inverse(place)
+        products = (directions * weights[:, None]).T
+        residual = products - products @ hat
+        hat += (steps.learning_rate * slopes[:, None] * directions) @ (inverse @ residual)
+        margin = margin + steps.learning_rate * design.values(place, steps.coefficients[step])
+        df.append(float(np.trace(hat)))
+        deviance.append(family.deviance(y, margin, weights))
+    return np.array(df), np.array(deviance)
