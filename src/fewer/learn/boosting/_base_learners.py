@@ -139,7 +139,7 @@ class LinearLearner(BaseLearner):
     >>> from fewer.learn import ComponentwiseBoostingRegressor, LinearLearner
     >>> X, y = load_diabetes(return_X_y=True)
     >>> learners = [LinearLearner(2), LinearLearner(8), LinearLearner((4, 5), df=1)]
-    >>> ComponentwiseBoostingRegressor(learners, n_iter=20).fit(X, y).learner_names_
+    >>> ComponentwiseBoostingRegressor(learners, n_estimators=20).fit(X, y).learner_names_
     ['linear(x2)', 'linear(x8)', 'linear(x4, x5)']
     """
 
@@ -278,7 +278,7 @@ class SplineLearner(BaseLearner):
     >>> from fewer.learn import ComponentwiseBoostingRegressor, LinearLearner, SplineLearner
     >>> X, y = load_diabetes(return_X_y=True)
     >>> learners = [LinearLearner(2), SplineLearner(2, df=1, center=True)]
-    >>> ComponentwiseBoostingRegressor(learners, n_iter=50).fit(X, y).selection_frequency_.round(2).tolist()
+    >>> ComponentwiseBoostingRegressor(learners, n_estimators=50).fit(X, y).selection_frequency_.round(2).tolist()
     [0.66, 0.34]
     """
 

@@ -90,7 +90,7 @@ def _points(values: np.ndarray, n_points: int) -> np.ndarray:
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "base_learners": [StrOptions({"linear", "smooth", "tree"}), list, tuple],
-    "n_iter": [Interval(Integral, 0, None, closed="left")],
+    "n_estimators": [Interval(Integral, 0, None, closed="left")],
     "learning_rate": [Interval(Real, 0, 1, closed="right")],
     "offset": [Real, None],
     "random_state": ["random_state"],
@@ -175,12 +175,12 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
             for target in training.targets
         ]
         self._learners, self._steps, self._rows = ready.learners, [booster.steps for booster in boosters], training
-        with fit_steps(self, X, y, n_steps=self.n_iter) as after_step:
-            for step in range(self.n_iter):
+        with fit_steps(self, X, y, n_steps=self.n_estimators) as after_step:
+            for step in range(self.n_estimators):
                 moved = [booster.advance() for booster in boosters]
                 if not any(moved) or after_step("iteration", lambda reached=step + 1: self._attributes(reached)):
                     break
-            self._keep(self.n_iter)
+            self._keep(self.n_estimators)
         self._warn_of_divergence()
         self._warn_of_a_target_out_of_reach(training.targets)
 
@@ -189,24 +189,26 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
         learners = listed_learners(self.base_learners, training.X.shape[1])
         return prepared(learners, training.X, training.weights, None if names is None else list(names), training.seed)
 
-    def _keep(self, n_iter: int) -> None:
-        for name, value in self._attributes(n_iter).items():
+    def _keep(self, n_estimators: int) -> None:
+        for name, value in self._attributes(n_estimators).items():
             setattr(self, name, value)
 
-    def _attributes(self, n_iter: int) -> dict[str, Any]:
+    def _attributes(self, n_estimators: int) -> dict[str, Any]:
         """What the model has after so many steps."""
         n_learners = len(self._learners.names)
-        lengths = [min(n_iter, len(steps.selected)) for steps in self._steps]
-        counts = sum(steps.counts(n_iter, n_learners) for steps in self._steps)
-        reductions = [steps.risk_reduction(n_iter, n_learners) for steps in self._steps]
+        lengths = [min(n_estimators, len(steps.selected)) for steps in self._steps]
+        counts = sum(steps.counts(n_estimators, n_learners) for steps in self._steps)
+        reductions = [steps.risk_reduction(n_estimators, n_learners) for steps in self._steps]
         risks = [steps.risks[: length + 1] for steps, length in zip(self._steps, lengths, strict=True)]
         longest = max(lengths)
-        parts = [self._linear_part(steps.offset, steps.totals(n_iter)) for steps in self._steps]
+        parts = [self._linear_part(steps.offset, steps.totals(n_estimators)) for steps in self._steps]
         return {
             "learner_names_": self._learners.names,
-            "n_iter_": longest,
+            "n_estimators_": longest,
             "offset_": self._one_or_all([steps.offset for steps in self._steps]),
-            "selected_": self._one_or_all([np.array(steps.selected[:n_iter], dtype=int) for steps in self._steps]),
+            "selected_": self._one_or_all(
+                [np.array(steps.selected[:n_estimators], dtype=int) for steps in self._steps]
+            ),
             "risk_": np.mean([np.pad(risk, (0, longest + 1 - len(risk)), mode="edge") for risk in risks], axis=0),
             "selection_frequency_": counts / max(sum(lengths), 1),
             "risk_reduction_": np.mean(reductions, axis=0),
@@ -234,7 +236,7 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         paths = []
         for steps in self._steps:
-            path = np.zeros((min(self.n_iter_, len(steps.selected)) + 1, self.n_features_in_))
+            path = np.zeros((min(self.n_estimators_, len(steps.selected)) + 1, self.n_features_in_))
             for step in range(len(path) - 1):
                 path[step + 1] = path[step]
                 _, columns, slopes = self._learners.linear_part(steps.selected[step], steps.step_total(step))
@@ -242,14 +244,14 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
             paths.append(path)
         return self._one_or_all(paths)
 
-    def set_n_iter(self, n_iter: int):
+    def set_n_estimators(self, n_estimators: int):
         """Cut the model back to fewer steps, or go on to more, exactly as if it had been fitted so.
 
         Steps that were cut off are kept, so that going on from there costs nothing.
 
         Parameters
         ----------
-        n_iter : int
+        n_estimators : int
             Number of steps.
 
         Returns
@@ -258,16 +260,16 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
             The same model, changed.
         """
         check_is_fitted(self)
-        if not isinstance(n_iter, Integral) or n_iter < 0:
-            raise ValueError(f"n_iter={n_iter!r} must be a whole number, 0 or more.")
-        if any(len(steps.selected) < n_iter and not steps.ended for steps in self._steps):
+        if not isinstance(n_estimators, Integral) or n_estimators < 0:
+            raise ValueError(f"n_estimators={n_estimators!r} must be a whole number, 0 or more.")
+        if any(len(steps.selected) < n_estimators and not steps.ended for steps in self._steps):
             ready = self._prepared(self._rows)
             for target, steps in zip(self._rows.targets, self._steps, strict=True):
                 booster = Booster(ready, self._family(), target, self._rows.weights, steps)
-                while len(steps.selected) < n_iter and booster.advance():
+                while len(steps.selected) < n_estimators and booster.advance():
                     pass
             self._warn_of_divergence()
-        self._keep(n_iter)
+        self._keep(n_estimators)
         return self
 
     def _warn_of_divergence(self) -> None:
@@ -284,13 +286,13 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
         family = self._family()
         if family.longest_step is None:
             return
-        reach = self.n_iter * self.learning_rate * family.longest_step
+        reach = self.n_estimators * self.learning_rate * family.longest_step
         low, high = np.quantile(targets[0], [0.1, 0.9])
         if reach < (high - low) / 2:
             warn_caller(
-                f"{self.n_iter} steps of {type(family).__name__} move no prediction by more than {reach:.3g}, and y "
-                f"spreads over {high - low:.3g}: bring y to a scale of about 1, by TransformedTargetRegressor, or "
-                "raise n_iter."
+                f"{self.n_estimators} steps of {type(family).__name__} move no prediction by more than {reach:.3g}, "
+                f"and y has an 80% range of {high - low:.3g}: bring y to a scale of about 1, by "
+                "TransformedTargetRegressor, or raise n_estimators."
             )
 
     def _checked_new(self, X: Any) -> Any:
@@ -305,14 +307,14 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
         margins = []
         for steps in self._steps:
             margin = np.full(X.shape[0], steps.offset)
-            for learner, total in steps.totals(self.n_iter_).items():
+            for learner, total in steps.totals(self.n_estimators_).items():
                 margin += self._learners.values(X, learner, total)
             margins.append(margin)
         return margins
 
     def _warn_of_rows_outside(self, X: Any) -> None:
         outside = {}
-        for learner in sorted({learner for steps in self._steps for learner in steps.selected[: self.n_iter_]}):
+        for learner in sorted({learner for steps in self._steps for learner in steps.selected[: self.n_estimators_]}):
             n_rows = self._learners.n_outside(X, learner)
             if n_rows:
                 outside[self._learners.names[learner]] = n_rows
@@ -330,7 +332,7 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
         """f of each path before the first step and after each; the arrays are reused."""
         margins = [np.full(X.shape[0], steps.offset) for steps in self._steps]
         yield margins
-        for step in range(self.n_iter_):
+        for step in range(self.n_estimators_):
             for margin, steps in zip(margins, self._steps, strict=True):
                 if step < len(steps.selected):
                     margin += self._learners.values(X, steps.selected[step], steps.step_total(step))
@@ -354,7 +356,7 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
         tables = []
         for steps in self._steps:
             components = np.zeros((X.shape[0], len(self._learners.names)))
-            for learner, total in steps.totals(self.n_iter_).items():
+            for learner, total in steps.totals(self.n_estimators_).items():
                 components[:, learner] = self._learners.values(X, learner, total)
             tables.append(components)
         return self._one_or_all(tables)
@@ -376,7 +378,7 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", [f"x{column}" for column in range(self.n_features_in_)])
-        totals = self._steps[path].totals(self.n_iter_)
+        totals = self._steps[path].totals(self.n_estimators_)
         order = sorted(totals, key=lambda learner: -self.risk_reduction_[learner])
         return [
             partial_effect(self._learners, learner, totals[learner], self._rows.X, names, n_points)

@@ -65,7 +65,7 @@ def family_of(family: Any, among: dict[str, type[Family]]) -> Family:
     "curves, small trees. Stopping early chooses the columns and the shape of their effects. Ordered classes too.",
     cost="O(n p) for each step and class of 'linear'; with splines 4 to 20 times as much",
     paper="mboost",
-    examples=lambda: [ComponentwiseBoostingClassifier(n_iter=30)],
+    examples=lambda: [ComponentwiseBoostingClassifier(n_estimators=30)],
 )
 class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
     """Additive classifier built by small steps, each of which improves the one term that helps most.
@@ -77,7 +77,7 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
         for each column, "tree" one :class:`TreeLearner` on all columns.
     family : {"binomial", "adaexp", "proportional_odds"} or Family, default="binomial"
         The loss: logistic, exponential, or a model of classes that have an order (the sorted one).
-    n_iter : int, default=100
+    n_estimators : int, default=100
         Number of steps. :func:`cv_risk` tells how many; fewer steps take fewer terms.
     learning_rate : float, default=0.1
         Share of each fit that is added. Smaller is slower, and hardly ever worse.
@@ -92,13 +92,13 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
         The classes, in sorted order.
     learner_names_ : list of str
         The learners, by kind and columns.
-    n_iter_ : int
+    n_estimators_ : int
         Steps of the model as it stands.
     offset_ : float or ndarray of shape (n_classes,)
         Where f starts; with more than two classes without order, for each class against the rest.
-    selected_ : ndarray of shape (n_iter,) or (n_classes, n_iter)
+    selected_ : ndarray of shape (n_estimators,) or (n_classes, n_estimators)
         The learner of each step, likewise.
-    risk_ : ndarray of shape (n_iter + 1,)
+    risk_ : ndarray of shape (n_estimators + 1,)
         Mean loss on the training rows, before the first step and after each; the mean over the classes.
     selection_frequency_ : ndarray of shape (n_learners,)
         Share of the steps that each learner had.
@@ -108,7 +108,7 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
         Slopes of the linear learners, by column; zero for other learners.
     intercept_ : float or ndarray of shape (n_classes,)
         The offset with the constants of the linear learners.
-    coef_path_ : ndarray of shape (n_iter + 1, n_features) or (n_classes, n_iter + 1, n_features)
+    coef_path_ : ndarray of shape (n_estimators + 1, n_features) or (n_classes, n_estimators + 1, n_features)
         The slopes before the first step and after each.
     n_features_in_ : int
         Number of columns seen in ``fit``.
@@ -126,7 +126,7 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
     told from the rest, with the same number of steps, and the probabilities are made to sum to one; with
     "proportional_odds" there is one f for all.
 
-    The model keeps the training rows, so that ``set_n_iter`` can go on.
+    The model keeps the training rows, so that ``set_n_estimators`` can go on.
 
     References
     ----------
@@ -152,14 +152,14 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
         self,
         base_learners="linear",
         family="binomial",
-        n_iter=100,
+        n_estimators=100,
         learning_rate=0.1,
         offset=None,
         random_state=None,
     ):
         self.base_learners = base_learners
         self.family = family
-        self.n_iter = n_iter
+        self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.offset = offset
         self.random_state = random_state
@@ -194,11 +194,11 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
             With two classes, positive where the second is likelier. With more, one column for each; for ordered
             classes, logarithms of their probabilities.
         """
-        return self._decision(self._margins(X), self.n_iter_)
+        return self._decision(self._margins(X), self.n_estimators_)
 
-    def _decision(self, margins: list[np.ndarray], n_iter: int) -> np.ndarray:
+    def _decision(self, margins: list[np.ndarray], n_estimators: int) -> np.ndarray:
         if self._family().task == "ordinal":
-            probabilities = self._probabilities(margins, n_iter)
+            probabilities = self._probabilities(margins, n_estimators)
             logs = np.log(np.maximum(probabilities, 1e-300))
             return logs if len(self.classes_) > 2 else logs[:, 1] - logs[:, 0]
         return margins[0] if len(margins) == 1 else np.column_stack(margins)
@@ -216,13 +216,13 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
         probabilities : ndarray of shape (n_samples, n_classes)
             They sum to one.
         """
-        return self._probabilities(self._margins(X), self.n_iter_)
+        return self._probabilities(self._margins(X), self.n_estimators_)
 
-    def _probabilities(self, margins: list[np.ndarray], n_iter: int) -> np.ndarray:
+    def _probabilities(self, margins: list[np.ndarray], n_estimators: int) -> np.ndarray:
         family = self._family()
         if isinstance(family, ProportionalOddsFamily):
             nuisances = self._steps[0].nuisances
-            return family.probabilities(margins[0], nuisances[min(n_iter, len(nuisances) - 1)])
+            return family.probabilities(margins[0], nuisances[min(n_estimators, len(nuisances) - 1)])
         shares = np.column_stack([family.response(margin) for margin in margins])
         if len(margins) == 1:
             return np.column_stack([1 - shares, shares])
@@ -274,7 +274,7 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
     paper="mboost",
     examples=lambda: [
         ComponentwiseBoostingRegressor(),
-        ComponentwiseBoostingRegressor("smooth", family="huber", n_iter=20),
+        ComponentwiseBoostingRegressor("smooth", family="huber", n_estimators=20),
     ],
 )
 class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
@@ -289,7 +289,7 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
         What is predicted: "gaussian" (mean), "laplace" (median), "huber", "quantile", "expectile", "poisson",
         "negative_binomial", "cox", "weibull", "log_logistic", "log_normal"; or an object such as
         ``QuantileFamily(0.9)``.
-    n_iter : int, default=100
+    n_estimators : int, default=100
         Number of steps. :func:`cv_risk` tells how many; fewer steps take fewer terms.
     learning_rate : float, default=0.1
         Share of each fit that is added. Smaller is slower, and hardly ever worse.
@@ -302,13 +302,13 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
     ----------
     learner_names_ : list of str
         The learners, by kind and columns.
-    n_iter_ : int
+    n_estimators_ : int
         Steps of the model as it stands.
     offset_ : float
         Where predictions start.
-    selected_ : ndarray of shape (n_iter,)
+    selected_ : ndarray of shape (n_estimators,)
         The learner of each step.
-    risk_ : ndarray of shape (n_iter + 1,)
+    risk_ : ndarray of shape (n_estimators + 1,)
         Mean loss on the training rows, before the first step and after each.
     selection_frequency_ : ndarray of shape (n_learners,)
         Share of the steps that each learner had.
@@ -318,7 +318,7 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
         Slopes of the linear learners, by column; zero for other learners.
     intercept_ : float
         The offset with the constants of the linear learners.
-    coef_path_ : ndarray of shape (n_iter + 1, n_features)
+    coef_path_ : ndarray of shape (n_estimators + 1, n_features)
         The slopes before the first step and after each.
     n_features_in_ : int
         Number of columns seen in ``fit``.
@@ -337,7 +337,7 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
     structured array with one field of truth values and one of times. "cox" predicts logarithms of relative hazards,
     the others times; ``score`` is then the concordance.
 
-    The model keeps the training rows, so that ``set_n_iter`` can go on.
+    The model keeps the training rows, so that ``set_n_estimators`` can go on.
 
     References
     ----------
@@ -351,10 +351,10 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
     >>> from sklearn.datasets import load_diabetes
     >>> from fewer.learn import ComponentwiseBoostingRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = ComponentwiseBoostingRegressor(n_iter=30).fit(X, y)
+    >>> model = ComponentwiseBoostingRegressor(n_estimators=30).fit(X, y)
     >>> np.flatnonzero(model.coef_)
     array([2, 3, 6, 8])
-    >>> model.set_n_iter(100).n_iter_, len(np.flatnonzero(model.coef_))
+    >>> model.set_n_estimators(100).n_estimators_, len(np.flatnonzero(model.coef_))
     (100, 7)
     """
 
@@ -364,14 +364,14 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
         self,
         base_learners="linear",
         family="gaussian",
-        n_iter=100,
+        n_estimators=100,
         learning_rate=0.1,
         offset=None,
         random_state=None,
     ):
         self.base_learners = base_learners
         self.family = family
-        self.n_iter = n_iter
+        self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.offset = offset
         self.random_state = random_state

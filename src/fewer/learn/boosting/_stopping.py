@@ -93,15 +93,15 @@ def _staged_risk(
     margin = np.full(columns.n_rows, steps.offset)
     risks = np.empty(len(grid))
     reached = 0
-    for place, n_iter in enumerate(grid):
-        while reached < n_iter and booster.advance():
+    for place, n_estimators in enumerate(grid):
+        while reached < n_estimators and booster.advance():
             margin += columns.values(steps.selected[reached], steps.step_total(reached))
             reached += 1
         risks[place] = family.risk(y, margin, weights, steps.nuisances[reached])
     return risks
 
 
-Folds = Literal["bootstrap", "kfold", "subsampling"]
+Resampling = Literal["bootstrap", "kfold", "subsampling"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,27 +112,27 @@ class RiskCurve(Result):
     ----------
     grid : ndarray of shape (n_grid,)
         Numbers of steps.
-    risks : ndarray of shape (n_folds, n_grid)
+    risks : ndarray of shape (n_resamples, n_grid)
         Mean loss of the rows outside of each resample.
-    best_n_iter : int
+    best_n_estimators : int
         Where the mean over the resamples is smallest.
     learner_names : list of str
         The learners.
     inclusion : ndarray of shape (n_learners,)
-        Share of the resamples in which each learner was taken at least once in ``best_n_iter`` steps.
+        Share of the resamples in which each learner was taken at least once in ``best_n_estimators`` steps.
     share_of_steps : ndarray of shape (n_learners,)
         Share of these steps that each learner had, on average.
-    folds : str
+    resampling : str
         How rows were left out.
     """
 
     grid: np.ndarray
     risks: np.ndarray
-    best_n_iter: int
+    best_n_estimators: int
     learner_names: list[str]
     inclusion: np.ndarray
     share_of_steps: np.ndarray
-    folds: str
+    resampling: str
 
     @property
     def mean_risk(self) -> np.ndarray:
@@ -142,17 +142,17 @@ class RiskCurve(Result):
     @property
     def at_edge(self) -> bool:
         """Whether the best number is the last one tried, so that more steps may be better still."""
-        return bool(self.best_n_iter == self.grid[-1])
+        return bool(self.best_n_estimators == self.grid[-1])
 
     @property
     def reading(self) -> str:
         """What the curve says, in plain words."""
-        if self.best_n_iter == 0:
+        if self.best_n_estimators == 0:
             return "No step lowers the risk on rows that were left out: these columns do not help to predict."
         start, best = self.mean_risk[0], self.mean_risk.min()
         stable = int((self.inclusion >= 0.9).sum())
         told = (
-            f"{self.best_n_iter} steps are best: the risk is {best:.4g}, against {start:.4g} with "
+            f"{self.best_n_estimators} steps are best: the risk is {best:.4g}, against {start:.4g} with "
             f"{self.grid[0]} steps. {stable} of {len(self.inclusion)} terms are taken in at least 90% of the resamples."
         )
         return told + (" It is the last number tried; more may be better." if self.at_edge else "")
@@ -161,8 +161,8 @@ class RiskCurve(Result):
         often = np.argsort(-self.share_of_steps, kind="stable")[:5]
         terms = ", ".join(f"{self.learner_names[j]} {self.share_of_steps[j]:.0%}" for j in often if self.inclusion[j])
         return (
-            f"Risk curve: {self.best_n_iter} steps are best of {self.grid[0]} to {self.grid[-1]}\n"
-            f"  {len(self.risks)} resamples ({self.folds}), risk {self.mean_risk.min():.4g}\n"
+            f"Risk curve: {self.best_n_estimators} steps are best of {self.grid[0]} to {self.grid[-1]}\n"
+            f"  {len(self.risks)} resamples ({self.resampling}), risk {self.mean_risk.min():.4g}\n"
             f"  most steps: {terms or 'none'}"
         )
 
@@ -177,7 +177,7 @@ class RiskCurve(Result):
         from fewer import _figures
 
         figure = _figures.new_figure(
-            title=f"{self.best_n_iter} steps are best", x="steps", y="risk on rows that were left out"
+            title=f"{self.best_n_estimators} steps are best", x="steps", y="risk on rows that were left out"
         )
         for place, risk in enumerate(self.risks):
             figure.add_scatter(
@@ -185,7 +185,7 @@ class RiskCurve(Result):
                 line={"width": 0.8, "color": _figures.translucent(_figures.GREY, 0.6)}, hoverinfo="skip",
             )  # fmt: skip
         figure.add_trace(_figures.line("mean", self.grid, self.mean_risk, _figures.BLUE))
-        figure.add_vline(x=self.best_n_iter, line={"color": _figures.RED, "width": 1.5, "dash": "dash"})
+        figure.add_vline(x=self.best_n_estimators, line={"color": _figures.RED, "width": 1.5, "dash": "dash"})
         return figure
 
 
@@ -202,10 +202,10 @@ def cv_risk(
     X: Any,
     y: Any,
     *,
-    folds: Folds = "bootstrap",
-    n_folds: int | None = None,
+    resampling: Resampling = "bootstrap",
+    n_repeats: int | None = None,
     grid: Any = None,
-    max_n_iter: int | None = None,
+    max_n_estimators: int | None = None,
     sample_weight: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -220,14 +220,14 @@ def cv_risk(
         Table.
     y : array-like of shape (n_samples,) or (n_samples, 2)
         Target.
-    folds : {"bootstrap", "kfold", "subsampling"}, default="bootstrap"
-        How rows are left out: those that a draw with replacement misses, one of ``n_folds`` parts after the other, or a
-        random half.
-    n_folds : int or None, default=None
-        Number of resamples; None for 25, or 10 parts.
+    resampling : {"bootstrap", "kfold", "subsampling"}, default="bootstrap"
+        How rows are left out: those that a draw with replacement misses, one of ``n_repeats`` folds after the other, or
+        a random half.
+    n_repeats : int or None, default=None
+        Number of resamples; None for 25, or 10 folds.
     grid : array-like of int or None, default=None
-        Numbers of steps to look at; None for all from 0 to the model's ``n_iter``.
-    max_n_iter : int or None, default=None
+        Numbers of steps to look at; None for all from 0 to the model's ``n_estimators``.
+    max_n_estimators : int or None, default=None
         When the best number is the last of the grid, the grid is doubled up to this; None never does.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows' losses.
@@ -239,7 +239,7 @@ def cv_risk(
     Returns
     -------
     curve : RiskCurve
-        Its ``best_n_iter`` goes into ``model.set_n_iter``.
+        Its ``best_n_estimators`` goes into ``model.set_n_estimators``.
 
     References
     ----------
@@ -251,61 +251,65 @@ def cv_risk(
     >>> from sklearn.datasets import load_diabetes
     >>> from fewer.learn import ComponentwiseBoostingRegressor, cv_risk
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = ComponentwiseBoostingRegressor(n_iter=200).fit(X, y)
+    >>> model = ComponentwiseBoostingRegressor(n_estimators=200).fit(X, y)
     >>> curve = cv_risk(model, X, y, random_state=0)
-    >>> 30 < curve.best_n_iter < 200
+    >>> 30 < curve.best_n_estimators < 200
     True
-    >>> model.set_n_iter(curve.best_n_iter).n_iter_ == curve.best_n_iter
+    >>> model.set_n_estimators(curve.best_n_estimators).n_estimators_ == curve.best_n_estimators
     True
     """
     refuse_other_models(model, "cv_risk")
-    steps = _checked_grid(grid, model.n_iter)
+    steps = _checked_grid(grid, model.n_estimators)
     model = clone(model)
     table, target = model._table_and_target(X, y)
     weights = check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
     rows = np.flatnonzero(weights > 0)
     table = (sparse.csr_array(table) if sparse.issparse(table) else table)[rows]
     targets, weights = model._targets(target[rows]), weights[rows]
-    draws = _draws(folds, n_folds, len(weights), np.random.default_rng(check_random_state(random_state).randint(2**31)))
+    draws = _draws(
+        resampling, n_repeats, len(weights), np.random.default_rng(check_random_state(random_state).randint(2**31))
+    )
     while True:
         parts = Parallel(n_jobs=n_jobs)(
             delayed(_fold_risks)(model, table, targets, weights, draw, steps) for draw in draws
         )
-        curve = _curve(parts, steps, folds)
+        curve = _curve(parts, steps, resampling)
         if not curve.at_edge:
             return curve
-        if max_n_iter is None or steps[-1] >= max_n_iter:
+        if max_n_estimators is None or steps[-1] >= max_n_estimators:
             warn_caller(
-                f"The risk is smallest at the last number of steps, {steps[-1]}, so more may be better: raise n_iter, "
-                "or pass max_n_iter, up to which the grid is extended."
+                f"The risk is smallest at the last number of steps, {steps[-1]}, so more may be better: raise "
+                "n_estimators, or pass max_n_estimators, up to which the grid is extended."
             )
             return curve
-        steps = np.union1d(steps, np.minimum(steps[-1] + (steps[1:] if len(steps) > 1 else steps + 1), max_n_iter))
+        steps = np.union1d(
+            steps, np.minimum(steps[-1] + (steps[1:] if len(steps) > 1 else steps + 1), max_n_estimators)
+        )
 
 
-def _checked_grid(grid: Any, n_iter: int) -> np.ndarray:
-    steps = np.arange(n_iter + 1) if grid is None else np.unique(np.asarray(grid))
+def _checked_grid(grid: Any, n_estimators: int) -> np.ndarray:
+    steps = np.arange(n_estimators + 1) if grid is None else np.unique(np.asarray(grid))
     if steps.size == 0 or steps.dtype.kind not in "iu" or steps[0] < 0:
         raise ValueError(f"grid={grid!r} must hold whole numbers of steps, 0 or more.")
     return steps
 
 
-def _draws(folds: str, n_folds: int | None, n_rows: int, rng: np.random.Generator) -> list[np.ndarray]:
+def _draws(resampling: str, n_repeats: int | None, n_rows: int, rng: np.random.Generator) -> list[np.ndarray]:
     """How often each row is in each resample."""
-    if n_folds is not None and (not isinstance(n_folds, Integral) or n_folds < 1 + (folds == "kfold")):
-        raise ValueError(f"n_folds={n_folds!r} must be a whole number, at least {1 + (folds == 'kfold')}.")
-    if folds == "bootstrap":
-        draws = [rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows)) for _ in range(n_folds or 25)]
-    elif folds == "subsampling":
-        draws = [rng.permutation(np.arange(n_rows) < (n_rows + 1) // 2).astype(int) for _ in range(n_folds or 25)]
-    elif folds == "kfold":
-        splitter = KFold(n_folds or 10, shuffle=True, random_state=int(rng.integers(2**31)))
+    if n_repeats is not None and (not isinstance(n_repeats, Integral) or n_repeats < 1 + (resampling == "kfold")):
+        raise ValueError(f"n_repeats={n_repeats!r} must be a whole number, at least {1 + (resampling == 'kfold')}.")
+    if resampling == "bootstrap":
+        draws = [rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows)) for _ in range(n_repeats or 25)]
+    elif resampling == "subsampling":
+        draws = [rng.permutation(np.arange(n_rows) < (n_rows + 1) // 2).astype(int) for _ in range(n_repeats or 25)]
+    elif resampling == "kfold":
+        splitter = KFold(n_repeats or 10, shuffle=True, random_state=int(rng.integers(2**31)))
         draws = []
         for inside, _ in splitter.split(np.empty(n_rows)):
             draws.append(np.zeros(n_rows, dtype=int))
             draws[-1][inside] = 1
     else:
-        raise ValueError(f"folds={folds!r} must be 'bootstrap', 'kfold' or 'subsampling'.")
+        raise ValueError(f"resampling={resampling!r} must be 'bootstrap', 'kfold' or 'subsampling'.")
     return [draw for draw in draws if (draw == 0).any()]
 
 
@@ -317,7 +321,9 @@ def _fold_risks(
     return risks_and_selections(model, X, targets, (draw * weights)[inside], weights[outside], inside, outside, steps)
 
 
-def _curve(parts: list[tuple[np.ndarray, list[np.ndarray], list[str]]], steps: np.ndarray, folds: str) -> RiskCurve:
+def _curve(
+    parts: list[tuple[np.ndarray, list[np.ndarray], list[str]]], steps: np.ndarray, resampling: str
+) -> RiskCurve:
     risks = np.array([risk for risk, _, _ in parts])
     names = parts[0][2]
     best = int(steps[np.argmin(risks.mean(axis=0))])
@@ -325,7 +331,7 @@ def _curve(parts: list[tuple[np.ndarray, list[np.ndarray], list[str]]], steps: n
         [sum(np.bincount(path[:best], minlength=len(names)) for path in paths) for _, paths, _ in parts], dtype=float
     )
     totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    return RiskCurve(steps, risks, best, names, (counts > 0).mean(axis=0), (counts / totals).mean(axis=0), folds)
+    return RiskCurve(steps, risks, best, names, (counts > 0).mean(axis=0), (counts / totals).mean(axis=0), resampling)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -334,11 +340,11 @@ class AicCurve(Result):
 
     Attributes
     ----------
-    aic : ndarray of shape (n_iter + 1,)
+    aic : ndarray of shape (n_estimators + 1,)
         The criterion, before the first step and after each; infinite where the corrected one is not defined.
-    df : ndarray of shape (n_iter + 1,)
+    df : ndarray of shape (n_estimators + 1,)
         Degrees of freedom.
-    best_n_iter : int
+    best_n_estimators : int
         Where the criterion is smallest.
     corrected : bool
         Whether it is the corrected criterion.
@@ -346,21 +352,22 @@ class AicCurve(Result):
 
     aic: np.ndarray
     df: np.ndarray
-    best_n_iter: int
+    best_n_estimators: int
     corrected: bool
 
     def __repr__(self) -> str:
         return (
-            f"Akaike's criterion{' (corrected)' if self.corrected else ''}: {self.best_n_iter} steps are best of 0 to "
-            f"{len(self.aic) - 1}\n  {self.df[self.best_n_iter]:.3g} degrees of freedom there"
+            f"Akaike's criterion{' (corrected)' if self.corrected else ''}: "
+            f"{self.best_n_estimators} steps are best of 0 to {len(self.aic) - 1}\n"
+            f"  {self.df[self.best_n_estimators]:.3g} degrees of freedom there"
         )
 
     @property
     def reading(self) -> str:
         """What to make of it, in plain words."""
         return (
-            f"{self.best_n_iter} steps with {self.df[self.best_n_iter]:.3g} degrees of freedom. The criterion does not "
-            "know that learners were chosen, so it tends to ask for too many steps; cv_risk is safer."
+            f"{self.best_n_estimators} steps with {self.df[self.best_n_estimators]:.3g} degrees of freedom. "
+            "The criterion ignores that learners were chosen, so it tends to ask for too many steps; cv_risk is safer."
         )
 
     def plot(self) -> "go.Figure":
@@ -373,10 +380,12 @@ class AicCurve(Result):
         """
         from fewer import _figures
 
-        figure = _figures.new_figure(title=f"{self.best_n_iter} steps are best", x="steps", y="Akaike's criterion")
+        figure = _figures.new_figure(
+            title=f"{self.best_n_estimators} steps are best", x="steps", y="Akaike's criterion"
+        )
         finite = np.flatnonzero(np.isfinite(self.aic))
         figure.add_trace(_figures.line("criterion", finite, self.aic[finite], _figures.BLUE))
-        figure.add_vline(x=self.best_n_iter, line={"color": _figures.RED, "width": 1.5, "dash": "dash"})
+        figure.add_vline(x=self.best_n_estimators, line={"color": _figures.RED, "width": 1.5, "dash": "dash"})
         return figure
 
 
@@ -400,7 +409,7 @@ def aic_stop(model: Any, *, corrected: bool = True) -> AicCurve:
     Returns
     -------
     curve : AicCurve
-        Its ``best_n_iter`` goes into ``model.set_n_iter``.
+        Its ``best_n_estimators`` goes into ``model.set_n_estimators``.
 
     References
     ----------
@@ -412,8 +421,8 @@ def aic_stop(model: Any, *, corrected: bool = True) -> AicCurve:
     >>> from sklearn.datasets import load_diabetes
     >>> from fewer.learn import ComponentwiseBoostingRegressor, aic_stop
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> curve = aic_stop(ComponentwiseBoostingRegressor(n_iter=200).fit(X, y))
-    >>> 50 < curve.best_n_iter <= 200
+    >>> curve = aic_stop(ComponentwiseBoostingRegressor(n_estimators=200).fit(X, y))
+    >>> 50 < curve.best_n_estimators <= 200
     True
     """
     refuse_other_models(model, "aic_stop")
@@ -443,7 +452,7 @@ def _freedom_and_deviance(model: Any, family: Any) -> tuple[np.ndarray, np.ndarr
     margin = np.full(n_rows, steps.offset)
     hat = np.tile(weights / weights.sum(), (n_rows, 1))  # of the offset, a mean
     df, deviance = [float(np.trace(hat))], [family.deviance(y, margin, weights)]
-    for step in range(model.n_iter_):
+    for step in range(model.n_estimators_):
         learner = steps.selected[step]
         design, place = ready.designs[ready.learners.group_of[learner]], int(ready.learners.place_of[learner])
         if design.directions is None:
