@@ -42,5 +42,7 @@ print(restricted_eigenvalue(X, [0, 5], a=1, random_state=0))
 # %%
 # The theorem behind all this has constants that are of no use for planning; it is about how the number of rows must
 # grow. ``lasso_sample_size`` and ``support_recovery_curve`` are for planning.
-print("rows that the proof asks for:", f"{restricted_eigenvalue_sample_size(k=3, p=20, gamma=np.sqrt(1 / 3)):,}")
+print(
+    "rows that the proof asks for:", f"{restricted_eigenvalue_sample_size(k=3, n_features=20, gamma=np.sqrt(1 / 3)):,}"
+)
 print(gaussian_norm_slack(X, truth["covariance"], random_state=0))

@@ -188,16 +188,16 @@ def test_penalty_levels_are_their_formulas():
     )
     assert penalty_level("universal", 100, 50, 1.0, eps=0.1) == pytest.approx(np.sqrt(0.02 * np.log(500)))
     assert penalty_level("universal", 100, 50, 1.0, xi=3) == 2 * penalty_level("universal", 100, 50, 1.0)
-    assert minimax_error(50, 100, 2.0, k=5, q=1) == pytest.approx(5 * penalty_level("minimax_l0", 100, 50, 2.0, k=5))
+    assert minimax_error(100, 50, 2.0, k=5, q=1) == pytest.approx(5 * penalty_level("minimax_l0", 100, 50, 2.0, k=5))
     level = penalty_level("minimax_lr", 100, 50, 1.0, r=0.5, R=0.4)
-    assert minimax_error(50, 100, 1.0, r=0.5, R=0.4) == pytest.approx(np.sqrt(0.4) * level**1.5)
+    assert minimax_error(100, 50, 1.0, r=0.5, R=0.4) == pytest.approx(np.sqrt(0.4) * level**1.5)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: penalty_level("other", 10, 5, 1.0), "choose"),
-        (lambda: penalty_level("minimax_l0", 10, 5, 1.0), "from 1 to p=5"),
+        (lambda: penalty_level("minimax_l0", 10, 5, 1.0), "from 1 to n_features=5"),
         (lambda: penalty_level("minimax_lr", 10, 5, 1.0, r=2, R=1), "power"),
         (lambda: penalty_level("universal", 10, 5, 1.0, xi=1), "above 1"),
         (lambda: penalty_level("minimax_l0", 10, 5, 1.0, k=1, eps=0.1), "universal"),

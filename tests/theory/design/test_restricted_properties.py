@@ -147,7 +147,7 @@ def test_copies_refute_the_nullspace_property_of_a_single_column():
         (lambda: restricted_eigenvalue(np.ones((2, 3)), [0], precomputed=True), "symmetric"),
         (lambda: restricted_eigenvalue(np.eye(3), k=1, a=-1), "negative"),
         (lambda: design_report(np.eye(3), k_grid=(5,)), "3 columns"),
-        (lambda: restricted_eigenvalue_sample_size(5, 3), "from 1 to p"),
+        (lambda: restricted_eigenvalue_sample_size(5, 3), "from 1 to n_features"),
         (lambda: gaussian_norm_bound(np.eye(3), 10, [1, 0]), "3 columns"),
     ],
 )

@@ -86,11 +86,11 @@ def test_schedules_have_the_values_of_their_formulas():
     [
         (lambda: lasso_sample_size(5, 3), "three others"),
         (lambda: lasso_recovery_density(50, 3, "none"), "choose"),
-        (lambda: lasso_support_certificate(np.eye(3), [0, 0, 0], [1, 0], 1), "beta 3"),
+        (lambda: lasso_support_certificate(np.eye(3), [0, 0, 0], [1, 0], 1), "coef 3"),
         (lambda: lasso_support_certificate(np.eye(3), [0, 0, 0], [1, 0, 0], 0), "above 0"),
         (lambda: irrepresentability(np.eye(3), [0], [2]), "-1 or 1"),
         (lambda: make_sparsified_gaussian(density=0), "above 0"),
-        (lambda: support_recovery_curve(40, 3, beta=np.zeros(40)), "not zero"),
+        (lambda: support_recovery_curve(40, 3, coef=np.zeros(40)), "not zero"),
     ],
 )
 def test_what_makes_no_sense_is_refused(call, message):

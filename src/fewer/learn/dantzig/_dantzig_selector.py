@@ -321,8 +321,8 @@ PenaltyMethod = Literal["universal", "minimax_l0", "minimax_lr"]
 
 def penalty_level(
     method: PenaltyMethod,
-    n: int,
-    p: int,
+    n_samples: int,
+    n_features: int,
     sigma: float,
     *,
     k: int | None = None,
@@ -337,10 +337,10 @@ def penalty_level(
     ----------
     method : {"universal", "minimax_l0", "minimax_lr"}
         The level: for any coefficients, for at most ``k`` that are not zero, or for ``sum |b_j|^r <= R^r``.
-    n : int
-        Rows.
-    p : int
-        Columns.
+    n_samples : int
+        Number of rows, ``n``.
+    n_features : int
+        Number of columns, ``p``.
     sigma : float
         Standard deviation of the noise.
     k : int or None, default=None
@@ -368,34 +368,37 @@ def penalty_level(
     Examples
     --------
     >>> from fewer.learn import penalty_level
-    >>> round(penalty_level("universal", n=200, p=400, sigma=1.0), 4)
+    >>> round(penalty_level("universal", n_samples=200, n_features=400, sigma=1.0), 4)
     0.2448
-    >>> round(penalty_level("universal", n=200, p=400, sigma=1.0, xi=3), 4)  # for the Lasso
+    >>> round(penalty_level("universal", n_samples=200, n_features=400, sigma=1.0, xi=3), 4)  # for the Lasso
     0.4895
     """
-    if n < 1 or p < 1 or not sigma >= 0:
-        raise ValueError(f"n={n}, p={p}, sigma={sigma}: rows and columns must be 1 or more, and sigma not negative.")
+    if n_samples < 1 or n_features < 1 or not sigma >= 0:
+        raise ValueError(
+            f"n_samples={n_samples}, n_features={n_features}, sigma={sigma}: the first two must be at "
+            "least 1, and sigma not negative."
+        )
     if eps is not None and method != "universal":
         raise ValueError("eps goes with method='universal' only.")
     if eps is not None and not 0 < eps <= 1:
         raise ValueError(f"eps={eps} must lie above 0 and at most at 1.")
     if xi is not None and not xi > 1:
         raise ValueError(f"xi={xi} must be above 1.")
-    noise = sigma / sqrt(n)
+    noise = sigma / sqrt(n_samples)
     if method == "universal":
-        level = noise * sqrt(2 * log(p / (eps or 1.0)))
+        level = noise * sqrt(2 * log(n_features / (eps or 1.0)))
     elif method == "minimax_l0":
-        level = noise * sqrt(2 * log(p / _checked_k(k, p)))
+        level = noise * sqrt(2 * log(n_features / _checked_k(k, n_features)))
     elif method == "minimax_lr":
-        level = noise * sqrt(2 * max(log(_ball_share(noise, p, r, R)), 0.0))
+        level = noise * sqrt(2 * max(log(_ball_share(noise, n_features, r, R)), 0.0))
     else:
         raise ValueError(f"method={method!r} is not known; choose 'universal', 'minimax_l0' or 'minimax_lr'.")
     return level if xi is None else level * (xi + 1) / (xi - 1)
 
 
-def _checked_k(k: int | None, p: int) -> int:
-    if k is None or not 1 <= k <= p:
-        raise ValueError(f"k={k}: give the number of columns with a coefficient, from 1 to p={p}.")
+def _checked_k(k: int | None, n_features: int) -> int:
+    if k is None or not 1 <= k <= n_features:
+        raise ValueError(f"k={k}: give the number of columns with a coefficient, from 1 to n_features={n_features}.")
     return k
 
 

@@ -407,8 +407,8 @@ def selection_certificate(
 
 
 def minimax_error(
-    p: int,
-    n: int,
+    n_samples: int,
+    n_features: int,
     sigma: float,
     *,
     q: float = 2.0,
@@ -420,10 +420,10 @@ def minimax_error(
 
     Parameters
     ----------
-    p : int
-        Columns, of mean square 1.
-    n : int
-        Rows.
+    n_samples : int
+        Number of rows, ``n``.
+    n_features : int
+        Number of columns, ``p``, of mean square 1.
     sigma : float
         Standard deviation of the noise.
     q : float, default=2.0
@@ -443,7 +443,7 @@ def minimax_error(
     Examples
     --------
     >>> from fewer.theory import minimax_error
-    >>> round(minimax_error(p=400, n=200, sigma=1.0, k=5), 4)
+    >>> round(minimax_error(n_samples=200, n_features=400, sigma=1.0, k=5), 4)
     0.2191
     """
     if not q >= 1:
@@ -451,8 +451,8 @@ def minimax_error(
     if (k is None) == (r is None):
         raise ValueError("Give either k, or r and R.")
     if k is not None:
-        return k * penalty_level("minimax_l0", n, p, sigma, k=k) ** q
-    level = penalty_level("minimax_lr", n, p, sigma, r=r, R=R)
+        return k * penalty_level("minimax_l0", n_samples, n_features, sigma, k=k) ** q
+    level = penalty_level("minimax_lr", n_samples, n_features, sigma, r=r, R=R)
     assert r is not None
     assert R is not None
     return R**r * level ** (q - r)

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def _log_of_others(p: int, k: int) -> float:
-    if not k >= 1 or not p - k >= 3:
-        raise ValueError(f"p={p}, k={k}: there must be at least one true column and three others.")
-    return log(p - k)
+def _log_of_others(n_features: int, k: int) -> float:
+    if not k >= 1 or not n_features - k >= 3:
+        raise ValueError(f"n_features={n_features}, k={k}: there must be at least one true column and three others.")
+    return log(n_features - k)
 
 
-def lasso_sample_size(p: int, k: int, eps: float = 0.0) -> int:
+def lasso_sample_size(n_features: int, k: int, eps: float = 0.0) -> int:
     """Rows at which the Lasso begins to find the exact support, ``(2 + eps) k log(p - k)``.
 
     Parameters
     ----------
-    p : int
-        Columns.
+    n_features : int
+        Number of columns, ``p``.
     k : int
         Columns with a coefficient that is not zero.
     eps : float, default=0.0
@@ -47,8 +47,8 @@ def lasso_sample_size(p: int, k: int, eps: float = 0.0) -> int:
 
     Returns
     -------
-    n : int
-        Rows.
+    n_samples : int
+        Number of rows, ``n``.
 
     Examples
     --------
@@ -58,16 +58,16 @@ def lasso_sample_size(p: int, k: int, eps: float = 0.0) -> int:
     """
     if eps < 0:
         raise ValueError(f"eps={eps} must not be negative.")
-    return ceil((2 + eps) * k * _log_of_others(p, k))
+    return ceil((2 + eps) * k * _log_of_others(n_features, k))
 
 
-def lasso_recovery_density(p: int, k: int, method: Literal["theorem", "experiment"] = "experiment") -> float:
+def lasso_recovery_density(n_features: int, k: int, method: Literal["theorem", "experiment"] = "experiment") -> float:
     """Share of entries of a random design that need not be zero.
 
     Parameters
     ----------
-    p : int
-        Columns.
+    n_features : int
+        Number of columns, ``p``.
     k : int
         Columns with a coefficient that is not zero.
     method : {"theorem", "experiment"}, default="experiment"
@@ -84,23 +84,23 @@ def lasso_recovery_density(p: int, k: int, method: Literal["theorem", "experimen
     >>> round(lasso_recovery_density(512, 51), 3), round(lasso_recovery_density(512, 51, "theorem"), 3)
     (0.143, 0.816)
     """
-    others = _log_of_others(p, k)
+    others = _log_of_others(n_features, k)
     if method == "theorem":
         return (log(others) / others) ** (1 / 6)
     if method == "experiment":
-        return min(0.5 * others / sqrt(p - k), 1.0)
+        return min(0.5 * others / sqrt(n_features - k), 1.0)
     raise ValueError(f"method={method!r} is not known; choose 'theorem' or 'experiment'.")
 
 
-def lasso_recovery_penalty(n: int, p: int, k: int) -> float:
+def lasso_recovery_penalty(n_samples: int, n_features: int, k: int) -> float:
     """Penalty of the Lasso under which the theorem holds, for entries of variance 1 and unit noise.
 
     Parameters
     ----------
-    n : int
-        Rows.
-    p : int
-        Columns.
+    n_samples : int
+        Number of rows, ``n``.
+    n_features : int
+        Number of columns, ``p``.
     k : int
         Columns with a coefficient that is not zero.
 
@@ -116,10 +116,10 @@ def lasso_recovery_penalty(n: int, p: int, k: int) -> float:
     >>> round(lasso_recovery_penalty(600, 512, 23), 4)
     0.1379
     """
-    if n < 1:
-        raise ValueError(f"n={n}: there must be at least one row.")
-    others = _log_of_others(p, k)
-    return sqrt(others / n * sqrt(others / log(others)))
+    if n_samples < 1:
+        raise ValueError(f"n_samples={n_samples}: there must be at least one row.")
+    others = _log_of_others(n_features, k)
+    return sqrt(others / n_samples * sqrt(others / log(others)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,15 +158,17 @@ class RecoveryConditions(Result):
         )
 
 
-def recovery_conditions(n: int, p: int, k: int, density: float, alpha: float, b_min: float) -> RecoveryConditions:
+def recovery_conditions(
+    n_samples: int, n_features: int, k: int, density: float, alpha: float, b_min: float
+) -> RecoveryConditions:
     """The three ratios of the theorem on sparsified designs, and that of its converse.
 
     Parameters
     ----------
-    n : int
-        Rows.
-    p : int
-        Columns.
+    n_samples : int
+        Number of rows, ``n``.
+    n_features : int
+        Number of columns, ``p``.
     k : int
         Columns with a coefficient that is not zero.
     density : float
@@ -192,28 +194,28 @@ def recovery_conditions(n: int, p: int, k: int, density: float, alpha: float, b_
     >>> recovery_conditions(600, 512, 23, density=0.14, alpha=0.28, b_min=4.0).theta > 1
     True
     """
-    others = _log_of_others(p, k)
-    if not (n > 0 and 0 < density <= 1 and alpha > 0 and b_min > 0):
-        raise ValueError("n, alpha and b_min must be above 0, and density above 0 and at most 1.")
+    others = _log_of_others(n_features, k)
+    if not (n_samples > 0 and 0 < density <= 1 and alpha > 0 and b_min > 0):
+        raise ValueError("n_samples, alpha and b_min must be above 0, and density above 0 and at most 1.")
     twice = log(others)
     return RecoveryConditions(
-        theta=n / (2 * k * others),
-        penalty_over_noise=n * alpha**2 * density / others,
+        theta=n_samples / (2 * k * others),
+        penalty_over_noise=n_samples * alpha**2 * density / others,
         penalty_over_signal=alpha / b_min * max(1.0, sqrt(k) / density * sqrt(twice / others)),
         measurements=density**3 * min(k, others / twice),
-        signal_in_column=density * n * b_min**2,
+        signal_in_column=density * n_samples * b_min**2,
     )
 
 
-def gaussian_norm_bound(Sigma: "ArrayLike", n: int, v: "ArrayLike") -> np.ndarray:
+def gaussian_norm_bound(Sigma: "ArrayLike", n_samples: int, v: "ArrayLike") -> np.ndarray:
     """A number that ``||X v||_2 / sqrt(n)`` is likely not to be below, for normal rows ``X``.
 
     Parameters
     ----------
     Sigma : array-like of shape (n_features, n_features)
         Covariance of the rows.
-    n : int
-        Rows.
+    n_samples : int
+        Number of rows, ``n``.
     v : array-like of shape (n_features,) or (n_vectors, n_features)
         Directions.
 
@@ -235,14 +237,14 @@ def gaussian_norm_bound(Sigma: "ArrayLike", n: int, v: "ArrayLike") -> np.ndarra
     np.float64(0.207)
     """
     sigma = covariance_of(Sigma, "gaussian_norm_bound", precomputed=True)
-    if n < 1:
-        raise ValueError(f"n={n}: there must be at least one row.")
+    if n_samples < 1:
+        raise ValueError(f"n_samples={n_samples}: there must be at least one row.")
     vectors = np.asarray(v, dtype=float)
     if vectors.shape[-1] != len(sigma):
         raise ValueError(f"v has {vectors.shape[-1]} entries, and Sigma {len(sigma)} columns.")
     lengths = np.sqrt(np.maximum(np.einsum("...i,ij,...j->...", vectors, sigma, vectors), 0.0))
     rho = np.sqrt(np.diag(sigma).max())
-    return lengths / 4 - 9 * rho * np.sqrt(log(len(sigma)) / n) * np.abs(vectors).sum(axis=-1)
+    return lengths / 4 - 9 * rho * np.sqrt(log(len(sigma)) / n_samples) * np.abs(vectors).sum(axis=-1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -314,15 +316,17 @@ def gaussian_norm_slack(
     return GaussianNormSlack(float(slack.min()), float((bounds <= 0).mean()), len(vectors))
 
 
-def restricted_eigenvalue_sample_size(k: int, p: int, a: float = 3.0, gamma: float = 1.0, rho: float = 1.0) -> int:
+def restricted_eigenvalue_sample_size(
+    k: int, n_features: int, a: float = 3.0, gamma: float = 1.0, rho: float = 1.0
+) -> int:
     """Rows with which the proof gives restricted eigenvalues; a constant of the proof, not a number to plan with.
 
     Parameters
     ----------
     k : int
         Columns of a support.
-    p : int
-        Columns.
+    n_features : int
+        Number of columns, ``p``.
     a : float, default=3.0
         Width of the cone.
     gamma : float, default=1.0
@@ -332,7 +336,7 @@ def restricted_eigenvalue_sample_size(k: int, p: int, a: float = 3.0, gamma: flo
 
     Returns
     -------
-    n : int
+    n_samples : int
         ``5184 rho^2 (1 + a)^2 k log p / gamma^2``.
 
     See Also
@@ -342,9 +346,12 @@ def restricted_eigenvalue_sample_size(k: int, p: int, a: float = 3.0, gamma: flo
     Examples
     --------
     >>> from fewer.theory import restricted_eigenvalue_sample_size
-    >>> restricted_eigenvalue_sample_size(k=5, p=200)
+    >>> restricted_eigenvalue_sample_size(k=5, n_features=200)
     2197319
     """
-    if not 1 <= k <= p or not a >= 0 or not gamma > 0 or not rho > 0:
-        raise ValueError(f"k={k}, p={p}, a={a}, gamma={gamma}, rho={rho}: k from 1 to p; gamma and rho above 0.")
-    return ceil(5184 * rho**2 * (1 + a) ** 2 * k * log(p) / gamma**2)
+    if not 1 <= k <= n_features or not a >= 0 or not gamma > 0 or not rho > 0:
+        raise ValueError(
+            f"k={k}, n_features={n_features}, a={a}, gamma={gamma}, rho={rho}: k must lie from 1 to "
+            "n_features, and gamma and rho above 0."
+        )
+    return ceil(5184 * rho**2 * (1 + a) ** 2 * k * log(n_features) / gamma**2)

@@ -89,7 +89,7 @@ class SupportCertificate(Result):
         )
 
 
-def lasso_support_certificate(X: Any, noise: "ArrayLike", beta: "ArrayLike", alpha: float) -> SupportCertificate:
+def lasso_support_certificate(X: Any, noise: "ArrayLike", coef: "ArrayLike", alpha: float) -> SupportCertificate:
     """Tell whether the Lasso finds the signed support of a known vector, by one small system of equations.
 
     Parameters
@@ -98,7 +98,7 @@ def lasso_support_certificate(X: Any, noise: "ArrayLike", beta: "ArrayLike", alp
         Design.
     noise : array-like of shape (n_samples,)
         The noise, ``y - X beta``.
-    beta : array-like of shape (n_features,)
+    coef : array-like of shape (n_features,)
         The true coefficients.
     alpha : float
         Penalty of the Lasso, as in scikit-learn and :class:`~fewer.learn.L1LinearRegressor`; there is no intercept.
@@ -123,16 +123,16 @@ def lasso_support_certificate(X: Any, noise: "ArrayLike", beta: "ArrayLike", alp
       slack 0.214; without noise 0.251, noise takes 0.238
     """
     X = checked_array(X, "lasso_support_certificate", accept_sparse=("csr", "csc"), dtype=np.float64)
-    noise, beta = np.asarray(noise, dtype=float), np.asarray(beta, dtype=float)
-    if noise.shape != (X.shape[0],) or beta.shape != (X.shape[1],):
+    noise, coef = np.asarray(noise, dtype=float), np.asarray(coef, dtype=float)
+    if noise.shape != (X.shape[0],) or coef.shape != (X.shape[1],):
         raise ValueError(
-            f"X has shape {X.shape}, so noise needs {X.shape[0]} entries and beta {X.shape[1]}; they have shapes "
-            f"{noise.shape} and {beta.shape}."
+            f"X has shape {X.shape}, so noise needs {X.shape[0]} entries and coef {X.shape[1]}; they have shapes "
+            f"{noise.shape} and {coef.shape}."
         )
     if not alpha > 0:
         raise ValueError(f"alpha={alpha}: the penalty must be above 0.")
-    support = np.flatnonzero(beta)
-    signs = np.sign(beta[support])
+    support = np.flatnonzero(coef)
+    signs = np.sign(coef[support])
     inside = columns_as_array(X, support)
     solve = _solver(inside)
     if solve is None:
@@ -147,17 +147,17 @@ def lasso_support_certificate(X: Any, noise: "ArrayLike", beta: "ArrayLike", alp
     parts = np.asarray(X.T @ np.column_stack([without_noise, by_noise]))
     outside = np.ones(X.shape[1], dtype=bool)
     outside[support] = False
-    dual, coef = parts.sum(axis=1), np.zeros(X.shape[1])
-    dual[support], coef[support] = signs, beta[support] + moved
+    dual, lasso_coef = parts.sum(axis=1), np.zeros(X.shape[1])
+    dual[support], lasso_coef[support] = signs, coef[support] + moved
     slack = 1 - float(np.abs(dual[outside]).max(initial=0.0))
-    signs_hold = bool((np.sign(coef[support]) == signs).all())
+    signs_hold = bool((np.sign(lasso_coef[support]) == signs).all())
     reason = "other columns" if slack <= 0 else "recovered" if signs_hold else "sign"
-    small_moves = np.abs(moved).max(initial=0.0) <= np.abs(beta[support]).min(initial=np.inf)
+    small_moves = np.abs(moved).max(initial=0.0) <= np.abs(coef[support]).min(initial=np.inf)
     return SupportCertificate(
         recovers=reason == "recovered",
         reason=reason,
         strict_recovers=bool(slack > 0 and small_moves),
-        coef=coef,
+        coef=lasso_coef,
         dual=dual,
         irrepresentable=float(np.abs(parts[outside, 0]).max(initial=0.0)),
         noise_part=float(np.abs(parts[outside, 1]).max(initial=0.0)),
@@ -236,7 +236,7 @@ class RecoveryCurve(Result):
 
     Attributes
     ----------
-    p, k : int
+    n_features, k : int
         Columns, and how many of them are true.
     density : float
         Share of entries of the design that are not zero.
@@ -252,7 +252,7 @@ class RecoveryCurve(Result):
         Wilson's 95% interval of that share.
     """
 
-    p: int
+    n_features: int
     k: int
     density: float
     theta: np.ndarray
@@ -277,7 +277,8 @@ class RecoveryCurve(Result):
     def __repr__(self) -> str:
         points = ", ".join(f"{f:.2f} at {t:g}" for t, f in zip(self.theta, self.frequency, strict=True))
         return (
-            f"RecoveryCurve: {self.k:,} of {self.p:,} columns, density {self.density:.3g}, {self.n_trials} draws each\n"
+            f"RecoveryCurve: {self.k:,} of {self.n_features:,} columns, density {self.density:.3g}, "
+            f"{self.n_trials} draws each\n"
             f"  found exactly: {points}\n"
             f"  half of the draws succeed at theta = {self.crossing:.2f}"
         )
@@ -307,7 +308,7 @@ class RecoveryCurve(Result):
         from fewer import _figures
 
         figure = _figures.new_figure(
-            title=f"Exact support of {self.k} of {self.p:,} columns",
+            title=f"Exact support of {self.k} of {self.n_features:,} columns",
             x="theta: rows in units of 2 k log(p - k)",
             y="share of draws that recover",
         )
@@ -318,14 +319,14 @@ class RecoveryCurve(Result):
 
 
 def support_recovery_curve(
-    p: int,
+    n_features: int,
     k: int,
     density: float = 1.0,
     theta_grid: Sequence[float] = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0),
     n_trials: int = 100,
     *,
     sigma: float = 0.25,
-    beta: "ArrayLike | None" = None,
+    coef: "ArrayLike | None" = None,
     alpha: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -336,8 +337,8 @@ def support_recovery_curve(
 
     Parameters
     ----------
-    p : int
-        Columns.
+    n_features : int
+        Number of columns, ``p``.
     k : int
         Columns with a coefficient that is not zero.
     density : float, default=1.0
@@ -348,7 +349,7 @@ def support_recovery_curve(
         Draws of design and noise at each point.
     sigma : float, default=0.25
         Standard deviation of the noise, in units of an entry that is not zero.
-    beta : array-like of shape (p,) or None, default=None
+    coef : array-like of shape (n_features,) or None, default=None
         True coefficients, k of them not zero; by default 1 for the first k.
     alpha : float or None, default=None
         Penalty; by default twice :func:`lasso_recovery_penalty`, with which the transition of the paper's figure comes
@@ -375,25 +376,25 @@ def support_recovery_curve(
     >>> curve.frequency
     array([0., 1.])
     """
-    lasso_sample_size(p, k)  # refuses p and k that make no sense
-    coef = np.repeat([1.0, 0.0], [k, p - k]) if beta is None else np.asarray(beta, dtype=float)
-    if coef.shape != (p,) or np.count_nonzero(coef) != k:
-        raise ValueError(f"beta must hold {p} numbers, {k} of them not zero.")
+    lasso_sample_size(n_features, k)  # raises for impossible n_features and k
+    truth = np.repeat([1.0, 0.0], [k, n_features - k]) if coef is None else np.asarray(coef, dtype=float)
+    if truth.shape != (n_features,) or np.count_nonzero(truth) != k:
+        raise ValueError(f"coef must hold {n_features} numbers, {k} of them not zero.")
     theta = np.asarray(theta_grid, dtype=float)
     if theta.ndim != 1 or theta.size == 0 or not (theta > 0).all() or n_trials < 1:
         raise ValueError("theta_grid must hold numbers above 0, and n_trials be 1 or more.")
     theta = np.sort(theta)
-    rows = np.array([ceil(value * 2 * k * log(p - k)) for value in theta])
-    penalties = [2 * lasso_recovery_penalty(int(n), p, k) if alpha is None else alpha for n in rows]
+    rows = np.array([ceil(value * 2 * k * log(n_features - k)) for value in theta])
+    penalties = [2 * lasso_recovery_penalty(int(n), n_features, k) if alpha is None else alpha for n in rows]
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=(len(rows), n_trials))
     found = Parallel(n_jobs=n_jobs)(
-        delayed(_recovers)(int(n), coef, density, sigma, penalty, int(seed))
+        delayed(_recovers)(int(n), truth, density, sigma, penalty, int(seed))
         for n, penalty, row in zip(rows, penalties, seeds, strict=True)
         for seed in row
     )
     frequency = np.reshape(found, seeds.shape).mean(axis=1)
     lower, upper = wilson_interval(frequency, n_trials)
-    return RecoveryCurve(p, k, density, theta, rows, n_trials, frequency, lower, upper)
+    return RecoveryCurve(n_features, k, density, theta, rows, n_trials, frequency, lower, upper)
 
 
 def _recovers(n: int, coef: np.ndarray, density: float, sigma: float, alpha: float, seed: int) -> bool:
