@@ -33,7 +33,7 @@ names = ["wave", "parabola", "line", *(f"noise {number}" for number in range(1, 
 X = pd.DataFrame(rng.uniform(size=(200, 20)), columns=names)
 y = 2 * np.sin(2 * np.pi * X["wave"]) + 3 * (2 * X["parabola"] - 1) ** 2 + 2 * X["line"] + 0.5 * rng.normal(size=200)
 
-terms = [LinearLearner(name) for name in names] + [SplineLearner(name, df=1, center=True) for name in names]
+terms = [LinearLearner(name) for name in names] + [SplineLearner(name, df=1, penalized_only=True) for name in names]
 model = ComponentwiseBoostingRegressor(terms, n_estimators=500).fit(X, y)
 
 # %%

@@ -30,7 +30,7 @@ def diabetes():
 
 
 def lines_without_intercept(n_columns):
-    return [LinearLearner(column, intercept=False) for column in range(n_columns)]
+    return [LinearLearner(column, fit_intercept=False) for column in range(n_columns)]
 
 
 def mean_squared_error(model, X, y):
@@ -124,7 +124,7 @@ def additive_table(seed):
 def test_the_terms_of_an_additive_model_are_found(n_folds, seeds, figure):
     lines, curves = np.arange(20), np.arange(20, 40)
     learners = [LinearLearner(column) for column in lines]
-    learners += [SplineLearner(column, df=1, center=True) for column in lines]
+    learners += [SplineLearner(column, df=1, penalized_only=True) for column in lines]
     shown = []
     for seed in seeds:
         X, f, y = additive_table(seed)

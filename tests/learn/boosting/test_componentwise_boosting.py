@@ -34,7 +34,7 @@ def mixed():
 
 LEARNERS = [
     *(LinearLearner(column) for column in range(5)),
-    *(SplineLearner(column, df=1, center=True) for column in range(5)),
+    *(SplineLearner(column, df=1, penalized_only=True) for column in range(5)),
     TreeLearner((2, 3), max_depth=2),
 ]
 
@@ -132,7 +132,12 @@ def test_a_perfect_fit_ends_the_steps():
 
 def test_slopes_and_constants_are_those_of_the_prediction(diabetes):
     X, y = diabetes
-    learners = [LinearLearner(2), LinearLearner((3, 4)), LinearLearner((5, 6), df=2), LinearLearner(8, intercept=False)]
+    learners = [
+        LinearLearner(2),
+        LinearLearner((3, 4)),
+        LinearLearner((5, 6), df=2),
+        LinearLearner(8, fit_intercept=False),
+    ]
     with pytest.warns(UserWarning, match="degrees of freedom"):
         model = ComponentwiseBoostingRegressor(learners, n_estimators=80).fit(X, y)
     np.testing.assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_, rtol=1e-10)

@@ -123,7 +123,7 @@ class LinearLearner(BaseLearner):
     ----------
     columns : int, str or sequence of these
         Which columns, by number or name. None of them, ``()``, is a constant alone.
-    intercept : bool, default=True
+    fit_intercept : bool, default=True
         Whether it fits a constant too. Without one, columns should be centred.
     df : float or None, default=None
         Degrees of freedom of a ridge penalty on all coefficients, so that a group of columns competes fairly with
@@ -144,14 +144,14 @@ class LinearLearner(BaseLearner):
     """
 
     columns: Any
-    intercept: bool = True
+    fit_intercept: bool = True
     df: float | None = None
 
     kind = "linear"
 
     @property
     def has_constant(self) -> bool:  # type: ignore[override]  # a property here, a plain attribute in the base
-        return self.intercept and self.df is None
+        return self.fit_intercept and self.df is None
 
     @property
     def is_plain(self) -> bool:
@@ -159,10 +159,10 @@ class LinearLearner(BaseLearner):
         return len(self.references) == 1 and self.df is None
 
     def fitted_basis(self, values: np.ndarray) -> LinearBasis | None:
-        if values.shape[1] and (np.ptp(values, axis=0) == 0).all() and self.intercept:
+        if values.shape[1] and (np.ptp(values, axis=0) == 0).all() and self.fit_intercept:
             return None
-        size = values.shape[1] + self.intercept
-        return LinearBasis(None if self.df is None else np.eye(size), None, self.intercept)
+        size = values.shape[1] + self.fit_intercept
+        return LinearBasis(None if self.df is None else np.eye(size), None, self.fit_intercept)
 
 
 def difference_matrix(size: int, order: int, cyclic: bool = False) -> np.ndarray:
@@ -253,15 +253,15 @@ class SplineLearner(BaseLearner):
         Which column, by number or name.
     df : float, default=4
         Degrees of freedom of the fit in one step; the whole curve can become more flexible over the steps.
-    knots : int, default=20
-        Inner knots, equally far from one another.
+    n_knots : int, default=20
+        Number of inner knots, equally far from one another.
     degree : int, default=3
         Degree of the pieces.
     differences : int, default=2
         What is penalised: with 2, being different from a straight line.
-    center : bool, default=False
+    penalized_only : bool, default=False
         Leave out what is not penalised (with ``differences=2``, the line), and fit only the deviation from it. Beside a
-        :class:`LinearLearner` of the same column, with ``df=1``, the two compete fairly, and the model tells whether a
+        :class:`LinearLearner` of the same column, with ``df=1``, the two compete fairly, and the model shows whether a
         line is enough.
     cyclic : bool, default=False
         Whether the ends meet, as for hours of a day.
@@ -277,17 +277,17 @@ class SplineLearner(BaseLearner):
     >>> from sklearn.datasets import load_diabetes
     >>> from fewer.learn import ComponentwiseBoostingRegressor, LinearLearner, SplineLearner
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> learners = [LinearLearner(2), SplineLearner(2, df=1, center=True)]
+    >>> learners = [LinearLearner(2), SplineLearner(2, df=1, penalized_only=True)]
     >>> ComponentwiseBoostingRegressor(learners, n_estimators=50).fit(X, y).selection_frequency_.round(2).tolist()
     [0.66, 0.34]
     """
 
     columns: Any
     df: float | None = 4.0
-    knots: int = 20
+    n_knots: int = 20
     degree: int = 3
     differences: int = 2
-    center: bool = False
+    penalized_only: bool = False
     cyclic: bool = False
     by: Any = None
 
@@ -296,13 +296,17 @@ class SplineLearner(BaseLearner):
     def __post_init__(self) -> None:
         if len(as_references(self.columns)) != 1:
             raise ValueError("A SplineLearner takes one column; use a SpatialLearner for a surface over two.")
-        if self.center and self.cyclic:
-            raise ValueError("A curve that closes has no line to leave out; choose center=True or cyclic=True.")
-        least = 0 if self.center else (1 if self.cyclic else self.differences)
+        if self.penalized_only and self.cyclic:
+            raise ValueError("A curve that closes has no line to leave out; choose penalized_only=True or cyclic=True.")
+        least = 0 if self.penalized_only else (1 if self.cyclic else self.differences)
         if self.df is not None and self.df <= least:
             raise ValueError(
                 f"df={self.df} is too small: {least} degrees of freedom are free of the penalty, so df must be larger"
-                + ("." if self.center or self.cyclic else "; or set center=True, which leaves these out.")
+                + (
+                    "."
+                    if self.penalized_only or self.cyclic
+                    else "; or set penalized_only=True, which leaves these out."
+                )
             )
 
     @property
@@ -311,7 +315,7 @@ class SplineLearner(BaseLearner):
 
     @property
     def has_constant(self) -> bool:  # type: ignore[override]  # a property here, a plain attribute in the base
-        return not self.center and self.by is None
+        return not self.penalized_only and self.by is None
 
     def label(self, names: list[str]) -> str:
         return f"{self.kind}({names[0]})" + ("" if self.by is None else f" x {names[1]}")
@@ -320,9 +324,9 @@ class SplineLearner(BaseLearner):
         low, high = float(values[:, 0].min()), float(values[:, 0].max())
         if not low < high or (values.shape[1] > 1 and not values[:, 1].any()):
             return None
-        splines = SplineBasis(low, high, self.knots, self.degree, self.cyclic)
+        splines = SplineBasis(low, high, self.n_knots, self.degree, self.cyclic)
         differences = difference_matrix(splines.size, self.differences, self.cyclic)
-        if not self.center:
+        if not self.penalized_only:
             return CurveBasis(differences.T @ differences, None, splines)
         reduction = differences.T @ np.linalg.inv(differences @ differences.T)
         return CurveBasis(np.eye(reduction.shape[1]), reduction, splines)
@@ -360,8 +364,8 @@ class SpatialLearner(BaseLearner):
         Which columns, by number or name.
     df : float, default=6
         Degrees of freedom of the fit in one step; more than ``differences**2``, which are free of the penalty.
-    knots : int, default=12
-        Inner knots along each column.
+    n_knots : int, default=12
+        Number of inner knots along each column.
     degree : int, default=3
         Degree of the pieces.
     differences : int, default=2
@@ -383,7 +387,7 @@ class SpatialLearner(BaseLearner):
 
     columns: Any
     df: float | None = 6.0
-    knots: int = 12
+    n_knots: int = 12
     degree: int = 3
     differences: int = 2
 
@@ -401,7 +405,7 @@ class SpatialLearner(BaseLearner):
         if not (lows < highs).all():
             return None
         first, second = (
-            SplineBasis(float(low), float(high), self.knots, self.degree, cyclic=False)
+            SplineBasis(float(low), float(high), self.n_knots, self.degree, cyclic=False)
             for low, high in zip(lows, highs, strict=True)
         )
         differences = difference_matrix(first.size, self.differences)

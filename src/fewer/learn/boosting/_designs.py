@@ -468,7 +468,7 @@ def _linear_groups(learners, columns, X, weights):
         places = [
             place
             for place, learner in enumerate(learners)
-            if isinstance(learner, LinearLearner) and learner.is_plain and learner.intercept == intercept
+            if isinstance(learner, LinearLearner) and learner.is_plain and learner.fit_intercept == intercept
         ]
         if places:
             numbers = np.array([columns[place][0] for place in places])

@@ -416,7 +416,7 @@ class NegativeBinomialFamily(Family):
 
     Parameters
     ----------
-    largest : float, default=100.0
+    max_theta : float, default=100.0
         Upper end of the search for theta; there it is close to Poisson's.
 
     Examples
@@ -427,7 +427,7 @@ class NegativeBinomialFamily(Family):
     array([1.])
     """
 
-    largest: float = 100.0
+    max_theta: float = 100.0
 
     def checked(self, y):
         return _checked_counts(y)
@@ -438,7 +438,7 @@ class NegativeBinomialFamily(Family):
     def nuisance(self, y, f, weights, previous=None):
         found = minimize_scalar(
             lambda log_theta: self.risk(y, f, weights, np.exp(log_theta)),
-            bounds=(np.log(1e-4), np.log(self.largest)),
+            bounds=(np.log(1e-4), np.log(self.max_theta)),
             method="bounded",
             options={"xatol": 1e-6},
         )
