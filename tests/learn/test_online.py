@@ -395,7 +395,7 @@ def test_the_suggested_norm_goes_to_one_with_the_number_of_columns():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"accelerated": True, "loss": "hinge"}, "kink"),
+        ({"accelerated": True, "loss": "hinge"}, "smooth losses"),
         ({"gamma": 0}, "gamma=0"),
         ({"rho": 0.1, "penalty": "l2"}, "rho=0.1 is for penalty='l1'"),
         ({"p_norm": 1.5, "penalty": "l1_ball"}, "p_norm=1.5 is for penalty='l1'"),

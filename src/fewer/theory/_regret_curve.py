@@ -1,4 +1,4 @@
-"""What learning online costs: the losses met on the way, against those of the best fixed weights.
+"""The regret of online learning: the losses on the way, against those of the best fixed weights.
 
 ``R_t = sum_{k<=t} [f_k(w_k) + Psi(w_k)] - min_w sum_{k<=t} [f_k(w) + Psi(w)]``. Theory bounds it by
 ``(gamma D^2 + G^2/gamma) sqrt(t)``, with ``D^2 = h(w)`` of the fixed weights and G the largest length of a gradient;
@@ -31,15 +31,15 @@ class RegretCurve(Result):
     Attributes
     ----------
     steps : ndarray of shape (n_points,)
-        Rows met.
+        Numbers of rows seen.
     online : ndarray of shape (n_points,)
-        Sum of losses and penalties met on the way.
+        Sum of losses and penalties on the way.
     fixed : ndarray of shape (n_points,)
         The same for the best fixed weights, or for those given.
     bound : ndarray of shape (n_points,)
-        What theory says that their difference cannot exceed.
+        Upper bound of their difference, from theory.
     longest_gradient : float
-        G, the largest length of a gradient met.
+        G, the largest length of a gradient.
     """
 
     steps: np.ndarray
@@ -52,14 +52,14 @@ class RegretCurve(Result):
 
     @property
     def regret(self) -> np.ndarray:
-        """By how much the way was dearer than the fixed weights."""
+        """Losses and penalties on the way, minus those of the fixed weights."""
         return self.online - self.fixed
 
     def __repr__(self) -> str:
         last = int(self.steps[-1])
         return (
             f"RegretCurve: {last:,} rows\n"
-            f"  a row cost {self.online[-1] / last:.4f} on the way, and {self.fixed[-1] / last:.4f} by fixed weights\n"
+            f"  mean cost a row {self.online[-1] / last:.4f} online, {self.fixed[-1] / last:.4f} with fixed weights\n"
             f"  regret {self.regret[-1]:.4g}, {self.regret[-1] / self.bound[-1]:.1%} of its bound {self.bound[-1]:.4g}"
         )
 
@@ -69,11 +69,11 @@ class RegretCurve(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer._figures import GREY, line, new_figure
 
-        figure = new_figure(title="What learning online costs", x="rows met", y="regret for each row")
+        figure = new_figure(title="Regret of online learning", x="rows seen", y="regret for each row")
         figure.add_trace(line("measured", self.steps, self.regret / self.steps))
         figure.add_trace(line("bound", self.steps, self.bound / self.steps, GREY, line_dash="dot"))
         figure.update_xaxes(type="log")
@@ -95,7 +95,7 @@ def regret_curve(
     ----------
     model : RDAClassifier or RDARegressor
         With ``batch_size=1`` and not accelerated. It is left as it is, and need not be fitted. ``gamma=None`` is
-        the one that these rows choose, before the first is met.
+        the one that these rows choose, before the first is learnt from.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows.
     y : array-like of shape (n_samples,)

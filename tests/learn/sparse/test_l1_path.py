@@ -74,7 +74,7 @@ def test_a_path_ends_when_enough_columns_are_in(cancer):
 
 
 def test_a_path_without_anything_to_enter_is_refused():
-    with pytest.raises(ValueError, match="No column has anything to do with the target"):
+    with pytest.raises(ValueError, match="No column is correlated with the target"):
         l1_path(np.ones((10, 3)), np.arange(10) % 2)
 
 

@@ -193,7 +193,7 @@ def test_signs_go_with_the_names_in_the_order_in_which_they_are_told(design):
 @pytest.mark.parametrize(
     ("columns", "told"),
     [
-        (["bmi", "slat"], "column 'slat', which the table does not have. Did you mean 'salt'"),
+        (["bmi", "slat"], "'slat', which the table does not have. Did you mean 'salt'"),
         ([1, 1], "needs different columns, by their positions from 0 to 5, by their names or by a mask of length 6"),
         ([-1], "needs different columns"),
         ([0.5], "needs different columns"),
@@ -207,7 +207,7 @@ def test_columns_that_are_not_there_are_refused_with_a_hint(design, columns, tol
 
 
 def test_a_table_without_names_says_so(design):
-    with pytest.raises(ValueError, match="column 'bmi', and the table has no names; pass a data frame"):
+    with pytest.raises(ValueError, match="'bmi', and the table has no names; pass a data frame"):
         restricted_nullspace(design, ["bmi"])
 
 

@@ -322,7 +322,7 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
             name, n_rows = max(outside.items(), key=lambda item: item[1])
             rows = "1 row lies" if n_rows == 1 else f"{n_rows:,} rows lie"
             others = "1 more term is" if len(outside) == 2 else f"{len(outside) - 1} more terms are"
-            more = "" if len(outside) == 1 else f", and {others} met by such rows"
+            more = "" if len(outside) == 1 else f", and {others} affected likewise"
             warn_caller(
                 f"{rows} outside of what {name} was fitted on{more}; curves go on as straight lines there, and "
                 "categories that were not seen count as zero."
@@ -414,7 +414,7 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
 
 
 def refuse_other_models(model: Any, who: str) -> None:
-    """Say that a function is for boosted models only."""
+    """Raise for models that are not boosted ones."""
     if not isinstance(model, ComponentwiseBoosting):
         raise TypeError(
             f"{who} takes a ComponentwiseBoostingRegressor or ComponentwiseBoostingClassifier, and got "

@@ -78,7 +78,7 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
     family : {"binomial", "adaexp", "proportional_odds"} or Family, default="binomial"
         The loss: logistic, exponential, or a model of classes that have an order (the sorted one).
     n_estimators : int, default=100
-        Number of steps. :func:`cv_risk` tells how many; fewer steps take fewer terms.
+        Number of steps. :func:`cv_risk` chooses it; fewer steps take fewer terms.
     learning_rate : float, default=0.1
         Share of each fit that is added. Smaller is slower, and hardly ever worse.
     offset : float or None, default=None
@@ -122,8 +122,8 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
 
     Notes
     -----
-    f is half the log-odds, so slopes are half those of ordinary logistic regression. More than two classes are each
-    told from the rest, with the same number of steps, and the probabilities are made to sum to one; with
+    f is half the log-odds, so slopes are half those of ordinary logistic regression. More than two classes have a model
+    each against the rest, with the same number of steps, and the probabilities are made to sum to one; with
     "proportional_odds" there is one f for all.
 
     The model keeps the training rows, so that ``set_n_estimators`` can go on.
@@ -290,7 +290,7 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
         "negative_binomial", "cox", "weibull", "log_logistic", "log_normal"; or an object such as
         ``QuantileFamily(0.9)``.
     n_estimators : int, default=100
-        Number of steps. :func:`cv_risk` tells how many; fewer steps take fewer terms.
+        Number of steps. :func:`cv_risk` chooses it; fewer steps take fewer terms.
     learning_rate : float, default=0.1
         Share of each fit that is added. Smaller is slower, and hardly ever worse.
     offset : float or None, default=None

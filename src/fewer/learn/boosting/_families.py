@@ -51,7 +51,7 @@ class Family:
     risk_sign = 1.0  # of f, for survival: +1 where a larger f means an earlier event
 
     def checked(self, y: np.ndarray) -> np.ndarray:
-        """The target, or an error that says what is wrong with it.
+        """The target, or an error that names what is wrong with it.
 
         Parameters
         ----------

@@ -146,7 +146,7 @@ class RiskCurve(Result):
 
     @property
     def reading(self) -> str:
-        """What the curve says, in plain words."""
+        """What the curve means, in words."""
         if self.best_n_estimators == 0:
             return "No step lowers the risk on rows that were left out: these columns do not help to predict."
         start, best = self.mean_risk[0], self.mean_risk.min()
@@ -172,7 +172,7 @@ class RiskCurve(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 
@@ -192,7 +192,7 @@ class RiskCurve(Result):
 @method(
     tasks=["evaluation"],
     when="A boosted model needs its number of steps: too few leave out terms, too many fit noise. It is chosen on rows "
-    "that the steps have not seen; the share of resamples that take each term tells how sure the choice is.",
+    "that the steps have not seen; the share of resamples that take each term shows how stable the choice is.",
     cost="one fit for each resample, O(B m n p) for m steps",
     paper="mboost",
     handles=["sparse"],
@@ -364,7 +364,7 @@ class AicCurve(Result):
 
     @property
     def reading(self) -> str:
-        """What to make of it, in plain words."""
+        """What to make of it, in words."""
         return (
             f"{self.best_n_estimators} steps with {self.df[self.best_n_estimators]:.3g} degrees of freedom. "
             "The criterion ignores that learners were chosen, so it tends to ask for too many steps; cv_risk is safer."
@@ -376,7 +376,7 @@ class AicCurve(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 
@@ -429,7 +429,9 @@ def aic_stop(model: Any, *, corrected: bool = True) -> AicCurve:
     check_is_fitted(model)
     family = model._family()
     if not hasattr(family, "working_weights"):
-        raise ValueError(f"aic_stop knows means, counts and two classes; {family!r} is none of these. Use cv_risk.")
+        raise ValueError(
+            f"aic_stop is for the gaussian, poisson and binomial families, not for {family!r}. Use cv_risk."
+        )
     if len(model._steps) > 1:
         raise ValueError(f"aic_stop is for two classes, and the model has {len(model.classes_)}. Use cv_risk.")
     corrected = corrected and family.squared

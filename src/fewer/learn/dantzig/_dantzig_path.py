@@ -59,7 +59,7 @@ class DantzigPath(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer._figures import GREY, new_figure, translucent
 

@@ -71,7 +71,7 @@ class DantzigSelector(CallbackSupportMixin, RegressorMixin, LinearModel, BaseEst
         Whether to scale columns to mean square 1, which the theory is about. ``coef_`` is for the columns as given.
     threshold : float, "theory" or None, default=None
         Set coefficients (of scaled columns) up to this to zero. "theory" for ``2 alpha / CIF`` with the cone
-        invertibility factor of the columns found, which stand in for the true ones.
+        invertibility factor of the columns found, taken as the true ones.
     thresholding : {"hard", "soft"}, default="hard"
         Leave the others as they are, or shrink them by the threshold.
     refit : bool, default=False

@@ -230,12 +230,12 @@ def _margins(rules: dict[bytes, Rule]) -> np.ndarray:
 
 @method(
     tasks=["classification"],
-    when="Two classes that thresholds on single columns tell apart, and a vote of few of these is wanted. The share of "
+    when="Two classes that thresholds on single columns separate, and a vote of few of these is wanted. The share of "
     "rows that may be on the wrong side is set beforehand, so that outliers do no harm. With ten thousand noisy rows "
     "or more the programs take long: then AdaBoostClassifier of scikit-learn with ThresholdStump.",
     cost="O(p n log n) once, then for each of some tens of rounds O(p n) and a linear program of O(n k^2) for k rules "
-    "so far: a few where classes are told well, hundreds where labels are noisy, so that time grows as n^2 or faster; "
-    "a larger nu or tol means fewer. O(n p + n k) memory; for a sparse table, of what is stored",
+    "so far: a few where classes are well separated, hundreds where labels are noisy, so that time grows as n^2 or "
+    "faster; a larger nu or tol means fewer. O(n p + n k) memory; for a sparse table, of what is stored",
     paper="subspace-clusters",
 )
 class LPBoost(CallbackSupportMixin, TwoClassVote):
@@ -262,7 +262,7 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
     margin_ : float
         Soft margin reached: ``rho - sum(xi) / (nu n)``.
     gap_ : float
-        At most so much more could be reached with any rules.
+        Upper bound of what further rules could add to it.
     feature_importances_ : ndarray of shape (n_features,)
         Sum of the votes of the rules on each column; only with :class:`ThresholdStump`.
     n_iter_ : int
@@ -284,12 +284,12 @@ class LPBoost(CallbackSupportMixin, TwoClassVote):
     With ``sklearn.feature_selection.SelectFromModel`` it selects the columns that have a vote. For more than two
     classes, take ``sklearn.multiclass.OneVsRestClassifier``.
 
-    Most of the time goes into the programs, and the harder the classes are to tell apart, the more rules these hold.
-    With the defaults and 50 columns, of which three tell the classes but for noise, 1,000 rows take 1.5 s and keep 430
+    Most of the time goes into the programs, and the harder the classes are to separate, the more rules these hold. With
+    the defaults and 50 columns, of which three separate the classes up to noise, 1,000 rows take 1.5 s and keep 430
     rules, 2,000 rows 7 s and 790, 5,000 rows 40 s and 1,400. A larger ``nu`` or ``tol`` shortens it most, as there are
     fewer rules then; ``max_iter`` ends it, with the gap that is left. Of a large program the corner, with the fewest
-    votes, is told from the inside: the margin is that of the optimum but for a small part of ``tol``, and there may be
-    a few votes more.
+    votes, is found from inside: the margin is that of the optimum but for a small part of ``tol``, and there may be a
+    few votes more.
 
     References
     ----------

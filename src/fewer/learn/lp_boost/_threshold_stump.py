@@ -97,7 +97,7 @@ class StumpFinder:
         self._both = side == "both"
 
     def best(self, signed: np.ndarray, n_stumps: int = 1) -> list[Stump]:
-        """The stumps on so many columns with the largest edges, for weights times labels; the best one first."""
+        """The stumps on this many columns with the largest edges, for weights times labels; the best one first."""
         lower, upper, signs, edges = best_cuts(self._values, self._rows, self._starts, signed, self._both)
         # Equal up to rounding is equal, and then the first column is taken.
         order = np.argsort(-np.round(edges, 12), kind="stable")[:n_stumps]
@@ -112,12 +112,12 @@ def threshold_between(lower: float, upper: float) -> float:
 
 @method(
     tasks=["classification"],
-    when="A part for boosting, or the simplest rule there is for two classes: one column and one threshold.",
+    when="As a base estimator for boosting, or as a baseline for two classes: one column and one threshold.",
     cost="O(p n log n) time, O(n p) memory; for a sparse table, of what is stored",
     paper="subspace-clusters",
 )
 class ThresholdStump(TwoClassVote):
-    """Tells two classes apart by a threshold on one column.
+    """Classifier of two classes by a threshold on one column.
 
     Parameters
     ----------
@@ -128,13 +128,13 @@ class ThresholdStump(TwoClassVote):
     Attributes
     ----------
     feature_ : int
-        Place of the column.
+        Index of the column.
     threshold_ : float
         Rows below are on one side; infinite, positive or negative, if one answer for all rows is the best.
     sign_ : int
         1 if the second class is below the threshold, -1 if it is not.
     edge_ : float
-        Share of the weight of the rows that is told right less that told wrong.
+        Share of the weight of the rows that are classified correctly, minus that of the others.
     classes_ : ndarray of shape (2,)
         The classes.
     n_features_in_ : int

@@ -151,9 +151,9 @@ class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
         return [GammaRace([kind(recipe, size, share, judged=True) for share in SHARES]) for _ in range(n_targets)]
 
     def _refuse_combinations(self) -> None:
-        """Say which parameters have no meaning together."""
+        """Raise for parameters that cannot be combined."""
         if self.accelerated and getattr(self, "loss", None) == "hinge":
-            raise ValueError("accelerated=True is for losses without a kink, and the hinge has one; use loss='log'.")
+            raise ValueError("accelerated=True is for smooth losses, which the hinge is not; use loss='log'.")
         if self.gamma == 0 and not self.accelerated:
             raise ValueError(
                 "gamma=0 is for accelerated=True with the whole table as a batch; here it must be above zero."
@@ -193,8 +193,8 @@ class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
             self._start(len(targets), X)
         if any(getattr(learner, "whole_table", False) for learner in self._learners):
             raise ValueError(
-                "This model was fitted with all rows as one batch, and took its gradients for exact; to go on with "
-                "other rows, fit it with a batch_size that is smaller than the table."
+                "This model was fitted with all rows as one batch, so it cannot go on with other rows: fit it "
+                "with a batch_size that is smaller than the table."
             )
         self._learn(X, targets, np.arange(X.shape[0]), lambda: False)
         self._keep()
@@ -268,14 +268,11 @@ def _blocks(order: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
 _N_LOOKED_AT = 100
 _MUCH_WORSE = 10.0
 _FAR = 1e-3
-_CURE = (
-    "The weights overshoot further with each row, for gamma={gamma:.3g} is too small for them: raise it, leave it at "
-    "None, or scale the columns."
-)
+_CURE = "The weights diverge, because gamma={gamma:.3g} is too small: raise it, leave it at None, or scale the columns."
 
 
 def warn_of_overshooting(learner: Learner, X: Any, y: np.ndarray) -> None:
-    """Warn if the last rows are predicted much worse than by zero; refuse weights that are not numbers any more."""
+    """Warn if the last rows are predicted much worse than by zero; refuse weights that have overflowed."""
     recipe = learner.recipe
     if recipe.loss != "squared":
         return

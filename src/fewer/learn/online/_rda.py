@@ -1,7 +1,7 @@
 """Sparse linear classification and regression by regularised dual averaging, from rows as they come.
 
-After ``t`` rows, ``w = argmin_w <gbar_t, w> + Psi(w) + (beta_t / t) h(w)``: the penalty ``Psi`` meets the average of
-all gradients so far, not the last weights, and so the weights are truly sparse at every moment.
+After ``t`` rows, ``w = argmin_w <gbar_t, w> + Psi(w) + (beta_t / t) h(w)``: the penalty ``Psi`` acts on the average of
+all gradients so far, not on the last weights, so that the weights are sparse after every step.
 
 Xiao, L. (2010). Dual averaging methods for regularized stochastic learning and online optimization. JMLR 11, 2543-2596.
 """
@@ -27,7 +27,7 @@ from fewer.learn.online._online_linear import ACCEPTED, SHARED_CONSTRAINTS, Onli
 @method(
     tasks=["classification"],
     when="Rows that come as a stream, or are too many to hold, and few of very many columns matter: one pass, memory "
-    "for the columns only, and weights that are truly sparse at every moment. Where all rows fit into memory, "
+    "for the columns only, and weights that are sparse after every step. Where all rows fit into memory, "
     "L1LinearClassifier is more exact.",
     cost="O(entries stored) a pass; O(p) a step with an l1 ball, a p-norm or acceleration. Memory O(p x classes).",
     paper="dual-averaging",
@@ -63,12 +63,12 @@ class RDAClassifier(OneVsRestProbabilities, LinearClassifierMixin, ClassifierMix
     p_norm : float, default=2.0
         Distances between weights by this norm, above 1; near 1 suits many dense columns of which few matter.
     accelerated : bool, default=False
-        The accelerated method, for losses without a kink and batches of many rows. With a batch of all rows, in
+        The accelerated method, for smooth losses and batches of many rows. With a batch of all rows, in
         ``fit``, it is a fast method for the whole table.
     batch_size : int, default=1
         Rows of a step, which takes their mean gradient.
     n_epochs : int, default=1
-        How often ``fit`` meets all rows. The guarantees are for one pass.
+        Number of passes of ``fit`` over the rows. The guarantees are for one pass.
     shuffle : bool, default=True
         Whether ``fit`` shuffles the rows, anew for each pass. ``partial_fit`` never does.
     fit_intercept : bool, default=True
@@ -254,7 +254,7 @@ class RDARegressor(RegressorMixin, OnlineLinear, LinearModel):
     batch_size : int, default=1
         Rows of a step, which takes their mean gradient.
     n_epochs : int, default=1
-        How often ``fit`` meets all rows. The guarantees are for one pass.
+        Number of passes of ``fit`` over the rows. The guarantees are for one pass.
     shuffle : bool, default=True
         Whether ``fit`` shuffles the rows, anew for each pass. ``partial_fit`` never does.
     fit_intercept : bool, default=True

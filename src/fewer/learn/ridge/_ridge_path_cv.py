@@ -33,7 +33,7 @@ from fewer.learn.ridge._tables import Table
     tasks=["classification"],
     when="A tuned linear baseline for any table: all columns stay in the model, correlated ones share their effect, "
     "and it gives probabilities. For a short list of columns, use L1PathClassifierCV. The penalty is chosen on the "
-    "rows that it is given, so judge it from outside: in a pipeline, by NestedEvaluation or in a study.",
+    "rows that it is given, so evaluate it from outside: in a pipeline, by NestedEvaluation or in a study.",
     cost="One eigenproblem of the smaller side of a dense table, then O(n min(n, p)) a pass and some tens of passes "
     "for each penalty, in all folds at once; for a sparse table O(stored entries) a pass.",
     examples=lambda: [RidgePathClassifierCV(Cs=4, cv=2), RidgePathClassifierCV(Cs=3, cv=2, with_std=True)],
@@ -287,7 +287,7 @@ class _Predicted(RegressorMixin, BaseEstimator):
     tasks=["regression"],
     when="A tuned linear baseline for a number to predict: all columns stay in the model, and correlated ones share "
     "their effect. For a short list of columns, use L1PathRegressorCV. The penalty is chosen on the rows that it is "
-    "given, so judge it from outside: in a pipeline, by NestedEvaluation or in a study.",
+    "given, so evaluate it from outside: in a pipeline, by NestedEvaluation or in a study.",
     cost="One eigenproblem of the smaller side of a dense table, O(n p min(n, p)), then O(n min(n, p)) for each "
     "penalty; for a sparse table some tens of passes of O(stored entries), in all folds at once.",
     examples=lambda: [RidgePathRegressorCV(), RidgePathRegressorCV(alphas=4, cv=2, with_std=True)],

@@ -40,7 +40,7 @@ class L1Path(Result):
         What was minimised, ``P(w) + C sum of losses``.
     violations : ndarray of shape (n_points,)
         Largest absolute sub-gradient at the end, as a share of ``l1_ratio``. Without an intercept, an objective is
-        above its minimum by twice this share of itself at most.
+        within a relative gap of twice this of its minimum.
     last_slopes : ndarray of shape (n_features,)
         Absolute slopes of the loss at the last point, as shares of ``l1_ratio``; a column at zero stays there while its
         slope is at most 1.
@@ -95,7 +95,7 @@ class L1Path(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         return path_figure(self, n_columns)
 
@@ -187,7 +187,7 @@ def l1_path(
     tol: float = 1e-4,
     l1_ratio: float = 1.0,
 ) -> L1Path:
-    """Minimise ``P(w) + C sum_i loss(y_i, x_i'w + b)`` for many ``C``, from the empty model on.
+    """Minimise ``P(w) + C sum_i loss(y_i, x_i'w + b)`` for many ``C``, from the model without columns on.
 
     ``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``. With an intercept, offsets of the columns change nothing.
     The unit of the whole table changes nothing either, as long as ``Cs`` is None and ``l1_ratio`` is 1.
@@ -204,7 +204,7 @@ def l1_path(
         Weights of the loss; None for ``n_points`` in geometric order, from the largest that keeps every coefficient at
         zero to ``1 / eps`` times that.
     n_points : int, default=100
-        How many weights.
+        Number of weights.
     eps : float, default=1e-2
         First weight over last.
     fit_intercept : bool, default=True
@@ -277,7 +277,7 @@ def weight_grid(problem: L1Problem, n_points: int, eps: float) -> np.ndarray:
     first = smallest_weight(problem)
     if not np.isfinite(first):
         raise ValueError(
-            "No column has anything to do with the target: every slope is zero at the empty model (constant "
+            "No column is correlated with the target: every slope is zero at the model without columns (constant "
             "columns?), so there is no path."
         )
     return np.geomspace(first, first / eps, n_points)

@@ -190,8 +190,8 @@ def _is_number(cv: Any) -> bool:
 
 @method(
     tasks=["classification"],
-    when="A sparse linear classifier, and no idea how strong the penalty should be. Its choice is made on the rows it "
-    "is given, so judge it from outside: in a pipeline, by NestedEvaluation or in a study.",
+    when="A sparse linear classifier, whose penalty cross-validation should choose. The choice is made on the "
+    "rows it is given, so evaluate it from outside: in a pipeline, by NestedEvaluation or in a study.",
     cost="One path in each fold: O(n p) a pass, few passes at each of the penalties.",
     paper="l1-comparison",
     examples=lambda: [L1PathClassifierCV(n_points=4, cv=2)],
@@ -364,8 +364,8 @@ def _refuse_folds_without_a_class(folds, y: np.ndarray, sample_weight: np.ndarra
 
 @method(
     tasks=["regression"],
-    when="A sparse linear regression, and no idea how strong the penalty should be. Its choice is made on the rows it "
-    "is given, so judge it from outside: in a pipeline, by NestedEvaluation or in a study.",
+    when="A sparse linear regression, whose penalty cross-validation should choose. The choice is made on the "
+    "rows it is given, so evaluate it from outside: in a pipeline, by NestedEvaluation or in a study.",
     cost="One path in each fold: O(n p) a pass, few passes at each of the penalties.",
     paper="l1-comparison",
     examples=lambda: [L1PathRegressorCV(n_points=4, cv=2)],

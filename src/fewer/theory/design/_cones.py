@@ -224,19 +224,19 @@ def _ascent(sigma: np.ndarray, size: float, width: float, n_steps: int) -> tuple
 
 
 def column_positions(columns: Any, X: Any, who: str) -> np.ndarray:
-    """Positions of some columns of a table, in the order in which they are told.
+    """Positions of some columns of a table, in the order in which they are given.
 
     >>> column_positions([True, False, True], np.eye(3), "anyone")
     array([0, 2])
     """
     n_columns = np.shape(X)[1]
-    told = np.atleast_1d(columns)
-    if told.dtype == bool and told.shape == (n_columns,):
-        positions = np.flatnonzero(told)
-    elif told.dtype.kind in "OUT" and told.size > 0:
-        positions = np.array([_position(name, get_feature_names(X), who) for name in told.tolist()])
+    given = np.atleast_1d(columns)
+    if given.dtype == bool and given.shape == (n_columns,):
+        positions = np.flatnonzero(given)
+    elif given.dtype.kind in "OUT" and given.size > 0:
+        positions = np.array([_position(name, get_feature_names(X), who) for name in given.tolist()])
     else:
-        positions = told
+        positions = given
     if not _are_positions(positions, n_columns):
         raise ValueError(
             f"{who} needs different columns, by their positions from 0 to {n_columns - 1}, by their names or by a mask "
@@ -258,10 +258,10 @@ def _are_positions(found: np.ndarray, n_columns: int) -> bool:
 def _position(name: Any, names: np.ndarray | None, who: str) -> int:
     if names is None:
         raise ValueError(
-            f"{who} was told of column {name!r}, and the table has no names; pass a data frame, or its position."
+            f"{who} got the column name {name!r}, and the table has no names; pass a data frame, or its position."
         )
     if name in names:
         return int(np.flatnonzero(names == name)[0])
     close = get_close_matches(str(name), list(names), n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise ValueError(f"{who} was told of column {name!r}, which the table does not have.{hint}")
+    raise ValueError(f"{who} got the column name {name!r}, which the table does not have.{hint}")

@@ -41,7 +41,7 @@ class DesignReport(Result):
     nullspaces : dict
         Whether the restricted nullspace property holds, by ``k``.
     condition_numbers : dict
-        Largest condition number of k columns that was met, by ``k``: how far the design is from restricted isometry,
+        Largest condition number of k columns that was found, by ``k``: how far the design is from restricted isometry,
         which is sufficient but not needed.
     """
 
@@ -114,7 +114,7 @@ class DesignReport(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 
@@ -158,7 +158,7 @@ def _statement(guarantee: str, verdicts: dict[int, str]) -> str:
 
 @method(
     tasks=["evaluation"],
-    when="Before you trust which columns a sparse model keeps: it tells for how many true columns the guarantees of "
+    when="Before you trust which columns a sparse model keeps: it shows for how many true columns the guarantees of "
     "the Lasso, the Dantzig selector and basis pursuit are proved on your own design, refuted, or unknown.",
     cost="O(p) linear programs and some hundred least-squares fits for each k, so p up to some hundred",
     paper="restricted-eigenvalue",
@@ -170,7 +170,7 @@ def design_report(
     *,
     random_state: Any = None,
 ) -> DesignReport:
-    """What the guarantees of sparse methods are worth on a design.
+    """Which guarantees of sparse methods hold on a design.
 
     Parameters
     ----------

@@ -60,11 +60,11 @@ class ConeInvertibility(Result):
 
     @property
     def reading(self) -> str:
-        """What it means, in words."""
+        """What the result means, in words."""
         if self.value <= 0:
             if self.exact:
                 return "The factor is 0: some error on this cone is invisible, and no bound of this kind holds."
-            return "Unknown: the bounds certify nothing. That is no failure of the estimator."
+            return "Unknown: the bounds certify nothing. The estimator may still work well."
         return (
             f"Certified: errors in the l_{self.q:g} norm are bounded by {2 / self.value:.3g} k^(1/q) alpha (Dantzig)."
         )
@@ -192,11 +192,11 @@ class ErrorBound(Result):
 
     @property
     def reading(self) -> str:
-        """What it means, in words."""
+        """What the result means, in words."""
         if not np.isfinite(self.bound):
-            return "Unknown: no bound is certified for this support. That is no failure of the estimator."
+            return "Unknown: no bound is certified for this support. The estimator may still work well."
         if self.holds is False:
-            return "The noise is larger than the bound allows, so it says nothing here."
+            return "The noise is larger than the bound allows, so it does not apply here."
         condition = "" if self.holds else f", if no mean product with the noise exceeds {self.noise_allowed:.3g}"
         return f"Certified: the l_{self.factor.q:g} error is at most {self.bound:.3g}{condition}."
 
@@ -331,7 +331,7 @@ class SelectionCertificate(Result):
     threshold : tuple of two floats
         Thresholds from the first to below the second are; empty when the first is not below the second.
     smallest_coefficient : float
-        True coefficients above this can be told from zero.
+        True coefficients above this can be distinguished from zero.
     probability : float
         With at least this probability, over the noise, at the universal penalty.
     factor : ConeInvertibility
@@ -346,14 +346,14 @@ class SelectionCertificate(Result):
 
     @property
     def reading(self) -> str:
-        """What it means, in words."""
+        """What the result means, in words."""
         if self.certified:
             return (
                 f"Certified: any threshold from {self.threshold[0]:.3g} to below {self.threshold[1]:.3g} gives exactly "
                 f"the right signs, and least squares on these columns, with probability {self.probability:.3g} or more."
             )
         if not np.isfinite(self.smallest_coefficient):
-            return "Unknown: no threshold is certified for this support. That is no failure of the estimator."
+            return "Unknown: no threshold is certified for this support. The estimator may still work well."
         return f"Not certified: the smallest true coefficient would have to be above {self.smallest_coefficient:.3g}."
 
     def __repr__(self) -> str:

@@ -43,7 +43,7 @@ def lasso_sample_size(n_features: int, k: int, eps: float = 0.0) -> int:
     k : int
         Columns with a coefficient that is not zero.
     eps : float, default=0.0
-        What to add for safety; with few columns 1 or 2 is not too much (:func:`support_recovery_curve` tells).
+        What to add for safety; 1 or 2 with few columns (see :func:`support_recovery_curve`).
 
     Returns
     -------
@@ -126,7 +126,7 @@ def lasso_recovery_penalty(n_samples: int, n_features: int, k: int) -> float:
 class RecoveryConditions(Result):
     """The ratios on which exact recovery depends in the limit; made by :func:`recovery_conditions`.
 
-    There is no verdict: the theorem says what happens as they grow or vanish, not at which value.
+    There is no verdict: the theorem describes the limit in which they grow or vanish, not a threshold.
 
     Attributes
     ----------

@@ -55,7 +55,7 @@ class RestrictedEigenvalue(Result):
     upper : float
         Nor above this: ``argmin`` has it.
     compatibility : float
-        ``phi^2``: exact for a support; for all supports of k columns the smallest one met.
+        ``phi^2``: exact for a support; for all supports of k columns the smallest one found.
     argmin : ndarray of shape (n_features,)
         The direction with the upper bound.
     certified : bool
@@ -63,7 +63,7 @@ class RestrictedEigenvalue(Result):
     refuted : bool
         Whether it is proved to be 0: ``argmin`` has no variance.
     columns : ndarray
-        The support, or the worst one met.
+        The support, or the worst one found.
     k : int
         Number of columns.
     a : float
@@ -85,7 +85,7 @@ class RestrictedEigenvalue(Result):
 
     @property
     def reading(self) -> str:
-        """What it means, in words."""
+        """What the result means, in words."""
         which = f"every support of {self.k} columns" if self.of_order else f"the columns {self.columns.tolist()}"
         if self.certified:
             return f"Certified for {which}: the restricted eigenvalue is {self.lower:.3g} or more."
@@ -290,10 +290,10 @@ class RestrictedNullspace(Result):
 
     @property
     def reading(self) -> str:
-        """What it means, in words."""
+        """What the result means, in words."""
         if self.verdict == "unknown":
             return (
-                f"Unknown for all supports of {self.k} columns: the search met no violation, which is evidence, not "
+                f"Unknown for all supports of {self.k} columns: the search found no violation, which is evidence, not "
                 "proof."
             )
         if self.certified:
@@ -314,7 +314,7 @@ def restricted_nullspace(
     n_init: int = 20,
     random_state: Any = None,
 ) -> RestrictedNullspace:
-    """Tell whether basis pursuit finds every vector with a support, or with any support of k columns.
+    """Whether basis pursuit finds every vector with a support, or with any support of k columns.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ class SupportCertificate(Result):
 
     @property
     def reading(self) -> str:
-        """What it means, in words."""
+        """What the result means, in words."""
         return {
             "recovered": "Certified: at this penalty the Lasso has one solution, with exactly the true signed support.",
             "sign": "The Lasso misses: a true coefficient is shrunk to zero or past it. A smaller penalty may help.",
@@ -90,7 +90,7 @@ class SupportCertificate(Result):
 
 
 def lasso_support_certificate(X: Any, noise: "ArrayLike", coef: "ArrayLike", alpha: float) -> SupportCertificate:
-    """Tell whether the Lasso finds the signed support of a known vector, by one small system of equations.
+    """Whether the Lasso finds the signed support of a known vector, by one small system of equations.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ class RecoveryCurve(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 
