@@ -9,8 +9,8 @@ thing.
 
 Use them when the model is to be read, when some effects may not be linear, and when more than the mean is of interest:
 medians and quantiles, counts, survival times. Where many columns interact, forests predict better. And what was chosen
-on all rows cannot be judged on the same rows: put the model into a study, or look at the share of resamples that take
-each term.
+on all rows cannot be evaluated on the same rows: put the model into a study, or look at the share of resamples that
+take each term.
 """
 
 # %%
@@ -38,7 +38,7 @@ model = ComponentwiseBoostingRegressor(terms, n_estimators=500).fit(X, y)
 
 # %%
 # How many steps? The risk on rows that a bootstrap sample missed, after each step. ``share_of_steps`` and ``inclusion``
-# tell how sure the choice of terms is.
+# show how stable the choice of terms is.
 curve = cv_risk(model, X, y, n_repeats=10, random_state=0)
 print(curve.reading)
 curve.plot()

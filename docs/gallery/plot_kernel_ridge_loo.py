@@ -3,11 +3,11 @@ A classifier that tunes itself, and when that goes too far
 ==========================================================
 
 :class:`~fewer.learn.KernelRidgeClassifierLOO` is a kernel machine whose leave-one-out residuals have a closed form: one
-factorisation gives the error of all n machines that each leave a row out. It picks its regularisation and the width of
+factorisation gives the error of all n machines that each leave a row out. It chooses its penalty and the width of
 its kernel by them, with no validation set and no grid.
 
 Use it for up to a few thousand rows with smooth class borders. With few rows stay with one width for all columns:
-one for each column (``kernel="ard"``) can fit the accidents of the sample, as the second picture shows.
+one for each column (``kernel="ard"``) can over-fit the sample, as the second figure shows.
 """
 
 # %%
