@@ -5,6 +5,7 @@ one. Along a path of penalties, scores of folds choose the best point, or the st
 error of it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ def one_vs_rest_targets(y: np.ndarray, classes: np.ndarray) -> list[np.ndarray]:
 
 class OneVsRestProbabilities:
     """Probabilities of classifiers with the log loss, from one decision for each class against the rest."""
+
+    decision_function: Callable[..., np.ndarray]
 
     @available_if(lambda self: self.loss == "log")
     def predict_proba(self, X):
@@ -75,7 +78,7 @@ def chosen_point(scores: np.ndarray, rule: str) -> tuple[int, int]:
 
 
 def choice_figure(
-    penalties: np.ndarray, scores: np.ndarray, chosen: float, best: float, axis: str, title: str | None = None
+    penalties: np.ndarray, scores: np.ndarray, chosen: float, best: float, axis: str, title: str = ""
 ) -> Any:
     """Mean score of the folds with its standard error against the penalty, and what was chosen."""
     from fewer._figures import BLUE, GREEN, GREY, line, new_figure, translucent
