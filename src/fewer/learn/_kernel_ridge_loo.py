@@ -313,7 +313,9 @@ class KernelRidgeClassifierLOO(CallbackSupportMixin, ClassifierMixin, BaseEstima
     sklearn.linear_model.RidgeClassifierCV : The same idea for a linear machine.
     fewer.evaluate.NestedEvaluation : How good the machine and its choice of hyper-parameters are together.
 
-    Notes ----- Hyper-parameters stay within a factor of ``exp(12)`` of where they start. All columns count alike in
+    Notes
+    -----
+    Hyper-parameters stay within a factor of ``exp(12)`` of where they start. All columns count alike in
     ``"rbf"``, so bring them to comparable units first. Other ways to a choice of less variance: ``select="alpha"``,
     which has a single hyper-parameter, and ``sklearn.ensemble.BaggingClassifier`` around this one, which averages over
     resamples.
