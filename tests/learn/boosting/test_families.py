@@ -215,5 +215,5 @@ def test_a_target_that_bounded_steps_cannot_reach_is_told_of(family, reach):
 
 def test_two_fields_of_truth_values_are_not_times():
     y = np.array([(True, False)], dtype=[("a", bool), ("b", bool)])
-    with pytest.raises(ValueError, match="one field of truth values"):
+    with pytest.raises(ValueError, match="one boolean field"):
         CoxFamily().checked(y)

@@ -1,5 +1,4 @@
-"""What the boosted regressor and classifier share: their steps, fitted attributes, warnings, and effects with
-figure."""
+"""What the boosted regressor and classifier share: steps, fitted attributes, warnings, effects and their figure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

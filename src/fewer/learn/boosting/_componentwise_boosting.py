@@ -333,8 +333,8 @@ class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
 
     Notes
     -----
-    For survival families y has two columns, time and event (1 if it happened, 0 if watching ended before), or is a
-    structured array with one field of truth values and one of times. "cox" predicts logarithms of relative hazards,
+    For survival families y has two columns, time and event (1 if it happened, 0 if censored), or is a
+    structured array with one boolean field and one of times. "cox" predicts logarithms of relative hazards,
     the others times; ``score`` is then the concordance.
 
     The model keeps the training rows, so that ``set_n_estimators`` can go on.

@@ -25,13 +25,13 @@ def times_and_events(y: Any) -> np.ndarray:
         events = [name for name in names if target.dtype[name].kind == "b"]
         times = [name for name in names if name not in events]
         if len(events) != 1 or len(times) != 1:
-            raise ValueError(f"y must have one field of truth values and one of times; its fields are {names}.")
+            raise ValueError(f"y must have one boolean field and one field of times; its fields are {names}.")
         target = np.column_stack([target[times[0]], target[events[0]]])
     target = np.asarray(target, dtype=np.float64)
     if target.ndim != 2 or target.shape[1] != 2:
         raise ValueError(
-            "A survival family needs y with two columns, time and event (1 if it happened, 0 if watching ended "
-            f"before), or a structured array with these two fields; y has the shape {target.shape}."
+            "A survival family needs y with two columns, time and event (1 if it happened, 0 if censored), "
+            f"or a structured array with these two fields; y has the shape {target.shape}."
         )
     if not np.isfinite(target).all():
         raise ValueError("Input y contains NaN or infinity.")

@@ -1,12 +1,11 @@
-"""The Dantzig selector as a pair of linear programs, and how far a point is from solving them.
+"""The Dantzig selector as a pair of linear programs, and two ways to solve them.
 
     min ||b||_1  subject to  ||c - G b||_inf <= alpha,      max c'm - alpha ||m||_1  subject to  ||G m||_inf <= 1,
 
 with ``G = X'X / n`` and ``c = X'y / n``.
 
-All Dantzig selectors, from the largest penalty down, by the parametric simplex method.
-
-Between breakpoints the columns ``I`` with a coefficient and the rows ``J`` at their bound stay the same, and
+The parametric simplex method goes down from the largest penalty. Between breakpoints the columns ``I`` with a
+coefficient and the rows ``J`` at their bound stay the same, and
 
     G_JI b_I = c_J - alpha z_J,      G_IJ m_J = s_I,
 
@@ -14,11 +13,10 @@ with the signs ``z`` of the rows and ``s`` of the columns. So coefficients are s
 constant. At a breakpoint a row reaches its bound or a coefficient reaches zero; the dual then moves until a column
 reaches its bound or a dual entry reaches zero, and the two sets are of one size again.
 
-The Dantzig selector at one penalty, by the linear programs of HiGHS: whole, or growing by rows and columns.
-
-Few rows are ever at their bound and few columns have a coefficient. So a small program over some of both is solved, and
-rows that exceed the bound and columns that would lower the sum are added until there are none. The Lasso at the same
-penalty is allowed, so its columns make a start from which every program has a solution.
+At one penalty, HiGHS solves the linear program whole, or growing by rows and columns: few rows are ever at their bound
+and few columns have a coefficient, so a small program over some of both is solved, and rows that exceed the bound and
+columns that would lower the sum are added until there are none. The Lasso at the same penalty is feasible, so its
+columns make a start from which every program has a solution.
 """
 
 import warnings

@@ -1,5 +1,4 @@
-"""How far sparse coefficients can be from the truth, when a threshold finds exactly the right columns, and the best
-error that any method can reach.
+"""Bounds of the error of sparse coefficients, thresholds that find exactly the right columns, and minimax errors.
 
 The bounds rest on the cone invertibility factor, how strongly a design reacts to the errors of a sparse estimator:
 

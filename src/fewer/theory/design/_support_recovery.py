@@ -1,8 +1,7 @@
-"""Whether the Lasso finds the signed support of a known vector, without solving the Lasso (primal-dual witness), and
-how often it does over the number of rows: a simulated phase transition.
+"""Whether the Lasso finds the signed support of a known vector, and how often over the number of rows.
 
-For ``y = X beta + w`` and ``min (1/2n)||y - Xb||^2 + alpha ||b||_1``; ``S`` is the support of ``beta``, ``s`` its
-signs:
+The Lasso is not solved (primal-dual witness). For ``y = X beta + w`` and ``min (1/2n)||y - Xb||^2 + alpha ||b||_1``;
+``S`` is the support of ``beta``, ``s`` its signs:
 
     U = Sigma_SS^-1 (X_S'w / n - alpha s),    z_N = X_N' [X_S Sigma_SS^-1 s / n + (I - P_S) w / (n alpha)].
 
