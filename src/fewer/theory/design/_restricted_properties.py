@@ -319,7 +319,8 @@ def restricted_nullspace(
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Design, as it is: :class:`BasisPursuit` does not scale columns either, and scaling them changes the answer.
+        Design, as it is: :class:`~fewer.learn.BasisPursuit` does not scale columns either, and scaling them changes the
+        answer.
     support : array-like of int, str or bool, or None, default=None
         Columns of one support, up to 12, by their positions, names or a mask: the answer is exact.
     k : int or None, default=None
