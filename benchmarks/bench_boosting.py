@@ -14,11 +14,11 @@ def sparse_signal(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
     return X, X[:, :10] @ np.arange(1, 11)[:n_columns] + rng.normal(size=n_rows)
 
 
-def linear_steps(X: np.ndarray, y: np.ndarray, n_iter: int, gradient, start: float) -> np.ndarray:
+def linear_steps(X: np.ndarray, y: np.ndarray, n_estimators: int, gradient, start: float) -> np.ndarray:
     """The algorithm as the paper tells it, vectorised over the columns: one product with the table at each step."""
     Z = X - X.mean(axis=0)
     squares, f = (Z**2).sum(axis=0), np.full(len(y), start)
-    for _ in range(n_iter):
+    for _ in range(n_estimators):
         u = gradient(y, f)
         products = Z.T @ u
         best = np.argmax(products**2 / squares)
@@ -26,22 +26,22 @@ def linear_steps(X: np.ndarray, y: np.ndarray, n_iter: int, gradient, start: flo
     return f
 
 
-def lines(n_rows: int, n_columns: int, n_iter: int, folder: Path) -> Contest:
+def lines(n_rows: int, n_columns: int, n_estimators: int, folder: Path) -> Contest:
     """Fitted means after so many steps of lines."""
     X, y = sparse_signal(n_rows, n_columns)
 
     def fewer() -> np.ndarray:
         from fewer.learn import ComponentwiseBoostingRegressor
 
-        return ComponentwiseBoostingRegressor(n_iter=n_iter).fit(X, y).predict(X)
+        return ComponentwiseBoostingRegressor(n_estimators=n_estimators).fit(X, y).predict(X)
 
     def plain_numpy() -> np.ndarray:
-        return linear_steps(X, y, n_iter, lambda y, f: y - f, y.mean())
+        return linear_steps(X, y, n_estimators, lambda y, f: y - f, y.mean())
 
     return Contest({"fewer": fewer}, {"plain numpy": plain_numpy}, objective=np.asarray, tolerance=1e-8)
 
 
-def two_classes(n_rows: int, n_columns: int, n_iter: int, folder: Path) -> Contest:
+def two_classes(n_rows: int, n_columns: int, n_estimators: int, folder: Path) -> Contest:
     """Half the log-odds after so many steps of lines."""
     X, y = sparse_signal(n_rows, n_columns)
     target = np.where(y > 0, 1.0, -1.0)
@@ -50,31 +50,31 @@ def two_classes(n_rows: int, n_columns: int, n_iter: int, folder: Path) -> Conte
     def fewer() -> np.ndarray:
         from fewer.learn import ComponentwiseBoostingClassifier
 
-        return ComponentwiseBoostingClassifier(n_iter=n_iter).fit(X, target).decision_function(X)
+        return ComponentwiseBoostingClassifier(n_estimators=n_estimators).fit(X, target).decision_function(X)
 
     def plain_numpy() -> np.ndarray:
         def gradient(y, f):
             return 2 / np.log(2) * y / (1 + np.exp(2 * y * f))
 
-        return linear_steps(X, target, n_iter, gradient, 0.5 * np.log(share / (1 - share)))
+        return linear_steps(X, target, n_estimators, gradient, 0.5 * np.log(share / (1 - share)))
 
     return Contest({"fewer": fewer}, {"plain numpy": plain_numpy}, objective=np.asarray, tolerance=1e-8)
 
 
-def curves(n_rows: int, n_columns: int, n_iter: int, folder: Path) -> Contest:
+def curves(n_rows: int, n_columns: int, n_estimators: int, folder: Path) -> Contest:
     """Fitted means after so many steps of splines with 4 degrees of freedom."""
     X, y = sparse_signal(n_rows, n_columns)
 
     def fewer() -> np.ndarray:
         from fewer.learn import ComponentwiseBoostingRegressor
 
-        return ComponentwiseBoostingRegressor("smooth", n_iter=n_iter).fit(X, y).predict(X)
+        return ComponentwiseBoostingRegressor("smooth", n_estimators=n_estimators).fit(X, y).predict(X)
 
     def plain_numpy() -> np.ndarray:
         from scipy.interpolate import BSpline
         from scipy.linalg import cho_factor, cho_solve
 
-        from fewer.learn.boosting.base_learners._smoother import Smoother
+        from fewer.learn.boosting._designs import Smoother
 
         differences = np.diff(np.eye(24), n=2, axis=0)
         penalty = differences.T @ differences
@@ -85,7 +85,7 @@ def curves(n_rows: int, n_columns: int, n_iter: int, folder: Path) -> Contest:
             gram = bases[-1].T @ bases[-1]
             factors.append(cho_factor(gram + Smoother.of(gram, penalty, 4.0).penalty * penalty))
         f = np.full(len(y), y.mean())
-        for _ in range(n_iter):
+        for _ in range(n_estimators):
             fits = [Z @ cho_solve(factor, Z.T @ (y - f)) for Z, factor in zip(bases, factors, strict=True)]
             f += 0.1 * min(fits, key=lambda fit: float(((y - f - fit) ** 2).sum()))
         return f
@@ -93,19 +93,21 @@ def curves(n_rows: int, n_columns: int, n_iter: int, folder: Path) -> Contest:
     return Contest({"fewer": fewer}, {"plain numpy": plain_numpy}, objective=np.asarray, tolerance=1e-6)
 
 
-def stumps(n_rows: int, n_columns: int, n_iter: int, folder: Path) -> Contest:
+def stumps(n_rows: int, n_columns: int, n_estimators: int, folder: Path) -> Contest:
     """Fitted means after so many stumps."""
     X, y = sparse_signal(n_rows, n_columns)
 
     def fewer() -> np.ndarray:
         from fewer.learn import ComponentwiseBoostingRegressor
 
-        return ComponentwiseBoostingRegressor("tree", n_iter=n_iter, random_state=0).fit(X, y).predict(X)
+        return ComponentwiseBoostingRegressor("tree", n_estimators=n_estimators, random_state=0).fit(X, y).predict(X)
 
     def scikit_learn() -> np.ndarray:
         from sklearn.ensemble import GradientBoostingRegressor
 
-        peer = GradientBoostingRegressor(n_estimators=n_iter, max_depth=1, min_samples_leaf=4, min_samples_split=10)
+        peer = GradientBoostingRegressor(
+            n_estimators=n_estimators, max_depth=1, min_samples_leaf=4, min_samples_split=10
+        )
         return peer.fit(X, y).predict(X)
 
     return Contest({"fewer": fewer}, {"scikit-learn": scikit_learn}, objective=np.asarray, tolerance=1e-6)

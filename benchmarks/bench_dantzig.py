@@ -19,7 +19,7 @@ def one_penalty(n_rows: int, n_columns: int, folder: Path) -> Contest:
     def fewer(solver: str) -> np.ndarray:
         from fewer.learn import DantzigSelector
 
-        return DantzigSelector(alpha, solver=solver, fit_intercept=False, standardize=False).fit(X, y).coef_
+        return DantzigSelector(alpha, solver=solver, fit_intercept=False, with_std=False).fit(X, y).coef_
 
     def scipy() -> np.ndarray:
         from scipy.optimize import linprog
@@ -45,7 +45,7 @@ def one_verdict(folder: Path) -> Contest:
     X, y, truth = make_sparsified_gaussian(1500, 2048, 0.1, coef=coef, dense_output=True, random_state=0)
 
     def fewer() -> bool:
-        from fewer.learn import lasso_support_certificate
+        from fewer.theory import lasso_support_certificate
 
         return lasso_support_certificate(X, truth["noise"], coef, 0.3).recovers
 

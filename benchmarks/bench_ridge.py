@@ -108,8 +108,7 @@ def objective(X: Any, y: np.ndarray, C: float, coef: np.ndarray, intercept: np.n
 @cache
 def minima(problem: str, fold: int | None) -> np.ndarray:
     """The lowest objective on the rows that a fold learns from, or on all rows, at every C."""
-    from fewer.learn.ridge._losses import LogLoss, SoftmaxLoss
-    from fewer.learn.ridge._newton import ridge_path
+    from fewer.learn.ridge._newton import LogLoss, SoftmaxLoss, ridge_path
     from fewer.learn.ridge._tables import prepared_table
 
     X, y = training_rows(problem, fold)

@@ -66,7 +66,7 @@ def test_a_study_does_without_packages_that_are_not_core_dependencies(study_modu
 
 def test_a_study_imports_of_our_rooms_what_it_uses(study_modules):
     assert of_room(study_modules, "complete", "latent", "graph", "web") == []
-    learners = ("fewer.learn.ridge", "fewer.learn._path_choice")
+    learners = ("fewer.learn.ridge", "fewer.learn._linear")
     assert all(name.startswith(learners) for name in of_room(study_modules, "learn"))
     assert len(of_room(study_modules, "extract")) <= 2
     ours = [name for name in study_modules if name.startswith("fewer")]

@@ -3,25 +3,17 @@ The Dantzig selector: a penalty from theory
 ===========================================
 
 Cross-validation finds the penalty that predicts best, which keeps too many columns. The Dantzig selector comes with a
-penalty that theory fixes: the largest product with a column that noise alone is likely to show. What is left has little
-reason to be noise, and there are bounds on how wrong the coefficients can be.
+penalty that theory fixes: the largest product with a column that noise alone is likely to show. Columns
+that remain are unlikely to be noise, and there are bounds on the error of the coefficients.
 
-Use it when *which* columns matters more than the prediction, and the columns are not too strongly correlated. It needs
-the inner products of all columns, so some thousands of them are the limit; beyond, use ``L1LinearRegressor`` with
-``penalty_level(..., xi=3)``, the level for the Lasso.
+Use it when *which* columns matters more than the prediction, and the columns are not too strongly correlated. The
+Lasso (``L1LinearRegressor``) can take its penalty from theory too: ``penalty_level(..., xi=3)``.
 """
 
 import numpy as np
 
-from fewer.learn import (
-    BasisPursuit,
-    DantzigSelector,
-    L1LinearRegressor,
-    dantzig_path,
-    lq_error_bound,
-    penalty_level,
-    selection_certificate,
-)
+from fewer.learn import BasisPursuit, DantzigSelector, L1LinearRegressor, dantzig_path, penalty_level
+from fewer.theory import lq_error_bound, selection_certificate
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(150, 30))
@@ -32,15 +24,15 @@ path = dantzig_path(X, y, eps=0.02)
 path.plot()
 
 # %%
-# The noise is estimated, unless you know it. The penalty shrinks; ``refit=True`` fits the columns found once more.
+# The noise is estimated, unless you know it. The penalty shrinks; ``refit=True`` fits the columns found again.
 model = DantzigSelector().fit(X, y)
 refitted = DantzigSelector(refit=True, threshold=0.3).fit(X, y)
 print(f"noise {model.sigma_:.2f}, penalty {model.alpha_:.3f}, columns {model.support_.tolist()}")
-print("shrunken:", model.coef_[:3].round(2), "fitted anew:", refitted.coef_[:3].round(2))
+print("shrunken:", model.coef_[:3].round(2), "fitted again:", refitted.coef_[:3].round(2))
 
 # %%
-# How wrong can it be? Given which columns are true, the design tells; and it tells which threshold finds exactly these.
-# The columns of a data frame can be told by their names.
+# How large can the error be? Given the true columns, the design bounds it, and gives a threshold that finds exactly
+# these columns. The columns of a data frame can be given by name.
 bound = lq_error_bound(X, [0, 1, 2], model.alpha_, q=np.inf)
 print(bound)
 print(bound.reading)

@@ -3,11 +3,11 @@ A classifier that tunes itself, and when that goes too far
 ==========================================================
 
 :class:`~fewer.learn.KernelRidgeClassifierLOO` is a kernel machine whose leave-one-out residuals have a closed form: one
-factorisation gives the error of all n machines that each leave a row out. It picks its regularisation and the width of
+factorisation gives the error of all n machines that each leave a row out. It chooses its penalty and the width of
 its kernel by them, with no validation set and no grid.
 
 Use it for up to a few thousand rows with smooth class borders. With few rows stay with one width for all columns:
-one for each column (``kernel="ard"``) can fit the accidents of the sample, as the second picture shows.
+one for each column (``kernel="ard"``) can over-fit the sample, as the second figure shows.
 :class:`~fewer.learn.KernelRidgeRegressorLOO` does the same for numbers.
 """
 
@@ -44,10 +44,12 @@ for label, colour in [(-1, "#2f7fb5"), (1, "#cf5f47")]:
 left.legend(frameon=False, fontsize=8)
 left.set_title("64 rows and the border found", fontsize=10, loc="left")
 
-regs, gammas = np.geomspace(0.01, 100, 25), np.geomspace(0.1, 100, 25)
-surface = [[KernelRidgeClassifierLOO(reg=r, gamma=g, select=None).fit(X, y).press_ for r in regs] for g in gammas]
-shades = right.contourf(regs, gammas, surface, levels=15, cmap="viridis_r")
-right.plot(model.selection_path_["reg"], model.selection_path_["gamma"], "o-", color="white", markersize=3, linewidth=1)
+alphas, gammas = np.geomspace(0.01, 100, 25), np.geomspace(0.1, 100, 25)
+surface = [[KernelRidgeClassifierLOO(alpha=r, gamma=g, select=None).fit(X, y).press_ for r in alphas] for g in gammas]
+shades = right.contourf(alphas, gammas, surface, levels=15, cmap="viridis_r")
+right.plot(
+    model.selection_path_["alpha"], model.selection_path_["gamma"], "o-", color="white", markersize=3, linewidth=1
+)
 right.plot(*model.hyperparameters_.values(), "*", color="#d99a2b", markersize=14)
 right.set(xscale="log", yscale="log", xlabel="regularisation", ylabel="gamma")
 right.set_title("PRESS, and the search on it", fontsize=10, loc="left")
@@ -60,9 +62,9 @@ figure.tight_layout()
 # learned about these 100 rows alone. A penalty on the hyper-parameters, or stopping early, takes some of it back.
 variants = {
     "one width": KernelRidgeClassifierLOO(),
-    "20 widths": KernelRidgeClassifierLOO(kernel="ard", optimizer="lbfgs"),
-    "20 widths,\npenalty": KernelRidgeClassifierLOO(kernel="ard", optimizer="lbfgs", hyper_penalty=0.3),
-    "20 widths,\n3 steps": KernelRidgeClassifierLOO(kernel="ard", optimizer="lbfgs", early_stopping=3),
+    "20 widths": KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs"),
+    "20 widths,\npenalty": KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs", hyper_penalty=0.3),
+    "20 widths,\n3 steps": KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs", early_stopping=3),
 }
 X_new, y_new, _ = make_twonorm(n_samples=4000, random_state=99)
 criterion = {name: [] for name in variants}
@@ -86,7 +88,7 @@ figure.tight_layout()
 # %%
 # On real data, with the scaling inside the pipeline as always.
 X, y = load_breast_cancer(return_X_y=True)
-for learner in (KernelRidgeClassifierLOO(optimizer="lbfgs"), SVC()):
+for learner in (KernelRidgeClassifierLOO(solver="lbfgs"), SVC()):
     scores = cross_val_score(make_pipeline(StandardScaler(), learner), X, y, cv=5)
     print(f"{type(learner).__name__}: accuracy {scores.mean():.3f}")
 

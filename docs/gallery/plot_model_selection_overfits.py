@@ -46,7 +46,7 @@ figure.tight_layout()
 # **Too long a search.** A kernel machine with one width for each of 20 columns, tuned on 60 rows by its leave-one-out
 # error. The criterion falls to the end, for that is what the search is for; the error on new rows turns up early.
 X, y, _ = make_twonorm(n_samples=60, random_state=0)
-many_widths = KernelRidgeClassifierLOO(kernel="ard", optimizer="lbfgs", early_stopping=40)
+many_widths = KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs", early_stopping=40)
 curve = selection_overfit_curve(many_widths, X, y, make_twonorm, n_repeats=6, random_state=0)
 print(curve)
 
@@ -62,7 +62,7 @@ figure.tight_layout()
 # **Why.** A criterion computed on few rows has variance, and its minimum goes astray with it. The mean squared error
 # over random 9:1 splits shows this best, for its variance can be set: over ten samples of the same problem, one split
 # chooses all over the place, 25 splits choose much the same.
-grid = {"reg": np.exp(np.arange(-6, 6.1, 0.75)), "gamma": np.exp(np.arange(-2, 4.1, 1.0))}
+grid = {"alpha": np.exp(np.arange(-6, 6.1, 0.75)), "gamma": np.exp(np.arange(-2, 4.1, 1.0))}
 surfaces = []
 for seed in range(10):
     X, y, _ = make_four_gaussians(n_samples=64, random_state=seed)
@@ -71,9 +71,9 @@ for seed in range(10):
 figure, panels = plt.subplots(1, 3, figsize=(9, 3), sharey=True)
 for panel, n_splits in zip(panels, (1, 5, 25), strict=True):
     average = np.mean([surface.first(n_splits).mean for surface in surfaces], axis=0)
-    panel.contourf(grid["reg"], grid["gamma"], average.T, levels=12, cmap="Blues_r", alpha=0.6)
+    panel.contourf(grid["alpha"], grid["gamma"], average.T, levels=12, cmap="Blues_r", alpha=0.6)
     choices = [surface.first(n_splits).best for surface in surfaces]
-    panel.plot([c["reg"] for c in choices], [c["gamma"] for c in choices], "x", color=RED)
+    panel.plot([c["alpha"] for c in choices], [c["gamma"] for c in choices], "x", color=RED)
     panel.set(xscale="log", yscale="log", xlabel="regularisation", title=f"{n_splits} split{'s' * (n_splits > 1)}")
 panels[0].set_ylabel("gamma")
 figure.tight_layout()

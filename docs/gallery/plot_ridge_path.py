@@ -35,10 +35,10 @@ print(f"the same predictions in another unit: {(again.predict(1e6 * X_new + 1e9)
 
 # %%
 # Any ``scoring`` and any ``cv`` choose the penalty; ``groups`` go to ``fit``; rare classes get their weight by
-# ``class_weight="balanced"``. The score of the best penalty is not that of the model on new rows: judge it from
-# outside.
+# ``class_weight="balanced"``. The score of the best penalty is not that of the model on new rows: evaluate it
+# by an outer cross-validation.
 balanced = RidgePathClassifierCV(scoring="balanced_accuracy", class_weight="balanced", rule="one_se")
-print(f"accuracy from outside {cross_val_score(balanced, X, y, cv=5).mean():.3f}")
+print(f"accuracy by outer cross-validation {cross_val_score(balanced, X, y, cv=5).mean():.3f}")
 
 # %%
 # For numbers, leave-one-out has a closed form: one eigenproblem gives the errors of all n models at all penalties.

@@ -2,9 +2,9 @@
 How many rows until the Lasso finds exactly the right columns
 =============================================================
 
-A sparse model is one thing, the *right* sparse model another. With ``p`` columns of which ``k`` matter, the Lasso
-begins to find exactly these at about ``2 k log(p - k)`` rows, and nearly always does at twice as many. That holds even
-when most entries of the design are zero, so measurements may be cheap: each needs to touch a few columns only.
+The Lasso always gives a sparse model, but not always the right columns. With ``p`` columns of which ``k`` matter, the
+Lasso begins to find exactly these at about ``2 k log(p - k)`` rows, and nearly always does at twice as many. That holds
+even when most entries of the design are zero, so measurements may be cheap: each needs to touch a few columns only.
 
 Use this to plan a study whose point is *which* columns. It is about independent columns; correlated ones need more.
 ``design_report`` looks at the columns you have.
@@ -15,12 +15,7 @@ import numpy as np
 from fewer._figures import BLUE, RED, line, new_figure
 from fewer.datasets import make_sparsified_gaussian
 from fewer.extract import SparsifiedRandomProjection
-from fewer.learn import (
-    irrepresentability,
-    lasso_sample_size,
-    lasso_support_certificate,
-    support_recovery_curve,
-)
+from fewer.theory import irrepresentability, lasso_sample_size, lasso_support_certificate, support_recovery_curve
 
 print("rows at the transition:", lasso_sample_size(256, 16))
 figure = new_figure(
@@ -32,16 +27,16 @@ for density, colour in ((1.0, BLUE), (0.2, RED)):
 figure.update_yaxes(range=[-0.03, 1.03])
 
 # %%
-# Each draw is judged without solving a Lasso: where the truth is known, a small system of equations tells whether the
-# Lasso has exactly the true signs, and how much room there was.
+# Each draw is judged without solving a Lasso: where the truth is known, a small system of equations shows whether the
+# Lasso has exactly the true signs, and with which margin.
 X, y, truth = make_sparsified_gaussian(600, random_state=0)
-certificate = lasso_support_certificate(X, truth["noise"], truth["coef"], rho=0.3)
+certificate = lasso_support_certificate(X, truth["noise"], truth["coef"], alpha=0.3)
 print(certificate)
 print(certificate.reading)
 
 # %%
-# For your own columns the truth is not known. But given a support and its signs, ``irrepresentability`` says which
-# other columns look so much like it that the Lasso must mistake them: those at 1 or above.
+# For your own columns the truth is not known. But given a support and its signs, ``irrepresentability`` measures
+# how similar each other column is to it. At 1 or above, the Lasso cannot recover the support.
 values = irrepresentability(X, truth["support"], np.ones(len(truth["support"])))
 print(f"largest: {np.nanmax(values):.2f}, in column {np.nanargmax(values)}")
 

@@ -40,7 +40,7 @@ def test_noise_on_a_flat_curve_is_rarely_taken_for_a_rise():
 
 def test_the_curve_starts_at_the_start_and_ends_at_the_choice():
     X, y, _ = make_four_gaussians(64, random_state=0)
-    model = KernelRidgeClassifierLOO(optimizer="lbfgs").fit(X, y)
+    model = KernelRidgeClassifierLOO(solver="lbfgs").fit(X, y)
     curve = selection_overfit_curve(model, X, y, make_four_gaussians, n_repeats=2, random_state=0)
     np.testing.assert_allclose(curve.criterion[0], model.selection_path_["press"] / 64)
     # A mean of 64 squared residuals, from a system of 64 equations.
@@ -53,10 +53,10 @@ def test_the_curve_starts_at_the_start_and_ends_at_the_choice():
 def test_many_widths_on_few_rows_overfit_and_one_width_does_so_less():
     X, y, _ = make_twonorm(60, random_state=0)
     many = selection_overfit_curve(
-        KernelRidgeClassifierLOO(kernel="ard", optimizer="lbfgs"), X, y, make_twonorm, n_repeats=3, random_state=0
+        KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs"), X, y, make_twonorm, n_repeats=3, random_state=0
     )
     one = selection_overfit_curve(
-        KernelRidgeClassifierLOO(optimizer="lbfgs"), X, y, make_twonorm, n_repeats=3, random_state=0
+        KernelRidgeClassifierLOO(solver="lbfgs"), X, y, make_twonorm, n_repeats=3, random_state=0
     )
     assert many.overfits
     assert many.rise > 5 * max(one.rise, 0.01)
@@ -65,7 +65,7 @@ def test_many_widths_on_few_rows_overfit_and_one_width_does_so_less():
 
 def test_without_a_generator_a_part_of_the_table_is_held_out():
     X, y, _ = make_twonorm(200, random_state=0)
-    curve = selection_overfit_curve(KernelRidgeClassifierLOO(optimizer="lbfgs"), X, y, n_repeats=2, random_state=0)
+    curve = selection_overfit_curve(KernelRidgeClassifierLOO(solver="lbfgs"), X, y, n_repeats=2, random_state=0)
     assert curve.parts.shape[:2] == (2, 10)
     assert json.loads(json.dumps(curve.to_dict()))["n_repeats"] == 2
 

@@ -99,7 +99,7 @@ def test_protocols_that_do_not_apply_are_left_out_and_refused_when_asked_for():
 
 def test_a_learner_that_tunes_itself_is_audited_without_a_search():
     audit = protocol_audit(KernelRidgeClassifierLOO(), X[:100:2], y[:100:2], n_repeats=1, random_state=0)
-    assert set(audit.frozen["external"]) == {"reg", "gamma"}
+    assert set(audit.frozen["external"]) == {"alpha", "gamma"}
     assert set(audit.left_out) == {"external_selection"}
 
 

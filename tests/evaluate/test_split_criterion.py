@@ -11,7 +11,7 @@ from fewer.datasets import make_four_gaussians
 from fewer.evaluate import RepeatedSplitCriterion, smoothed_error_rate
 from fewer.learn import KernelRidgeClassifierLOO
 
-GRID = {"gamma": np.geomspace(0.3, 10, 3), "reg": np.geomspace(0.01, 10, 4)}
+GRID = {"gamma": np.geomspace(0.3, 10, 3), "alpha": np.geomspace(0.01, 10, 4)}
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -60,7 +60,7 @@ def test_it_takes_probabilities_and_regressors_too():
 
 def test_it_serves_as_the_folds_of_a_search():
     X, y, _ = make_four_gaussians(64, random_state=0)
-    search = GridSearchCV(KernelRidgeClassifierLOO(select=None), {"reg": [0.1, 1.0]}, cv=RepeatedSplitCriterion(4))
+    search = GridSearchCV(KernelRidgeClassifierLOO(select=None), {"alpha": [0.1, 1.0]}, cv=RepeatedSplitCriterion(4))
     assert search.fit(X, y).n_splits_ == 4
 
 
@@ -70,7 +70,7 @@ def test_the_surface_is_cut_to_fewer_splits_and_drawn():
     np.testing.assert_array_equal(surface.first(2).errors, surface.errors[:2])
     assert surface.mean.min() == surface.mean[tuple(list(v).index(surface.best[k]) for k, v in GRID.items())]
     assert surface.plot().data[0].z.shape == (4, 3)
-    one = RepeatedSplitCriterion(2).surface(KernelRidgeClassifierLOO(), X, y, {"reg": GRID["reg"]})
+    one = RepeatedSplitCriterion(2).surface(KernelRidgeClassifierLOO(), X, y, {"alpha": GRID["alpha"]})
     assert len(one.plot().data[0].x) == 4
     with pytest.raises(ValueError, match="between 1 and the 6"):
         surface.first(7)

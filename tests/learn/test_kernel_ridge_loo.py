@@ -9,8 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewer.datasets import make_four_gaussians, make_twonorm
 from fewer.learn import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
-from fewer.learn._deleted_residuals import KernelSpectrum, bordered_solution
-from fewer.learn._kernel_ridge_loo import PressCriterion, gaussian_kernel
+from fewer.learn._kernel_ridge_loo import KernelSpectrum, PressCriterion, bordered_solution, gaussian_kernel
 from tolerances import rounding
 
 
@@ -25,7 +24,7 @@ def test_the_solution_is_that_of_the_bordered_system(small):
     K, n = gaussian_kernel(X, 3.0), len(y)
     bordered = np.block([[K + 0.3 * np.eye(n), np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
     expected = np.linalg.solve(bordered, np.r_[y, 0])
-    model = KernelRidgeClassifierLOO(reg=0.3, gamma=3.0, select=None).fit(X, y)
+    model = KernelRidgeClassifierLOO(alpha=0.3, gamma=3.0, select=None).fit(X, y)
     tolerance = rounding(n, np.abs(expected).max(), np.linalg.cond(bordered))
     np.testing.assert_allclose(model.dual_coef_, expected[:-1], rtol=0, atol=tolerance)
     assert model.intercept_ == pytest.approx(expected[-1])
@@ -50,11 +49,11 @@ def test_one_eigendecomposition_serves_every_regularisation(n_targets):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(50, 3))
     y = np.sign(rng.normal(size=50)) if n_targets == 1 else np.sign(rng.normal(size=(50, n_targets)))
-    K, regs = gaussian_kernel(X, 0.5), np.geomspace(1e-3, 1e3, 7)
+    K, alphas = gaussian_kernel(X, 0.5), np.geomspace(1e-3, 1e3, 7)
     spectrum = KernelSpectrum.of(K, y)
-    press, (dual_coef, intercept) = spectrum.press(regs), spectrum.dual_coef(regs)
-    for i, reg in enumerate(regs):
-        plain = bordered_solution(K, y, reg)
+    press, (dual_coef, intercept) = spectrum.press(alphas), spectrum.dual_coef(alphas)
+    for i, alpha in enumerate(alphas):
+        plain = bordered_solution(K, y, alpha)
         assert press[i] == pytest.approx((plain.residuals**2).sum(), rel=1e-9)
         np.testing.assert_allclose(dual_coef[:, :, i], plain.dual_coef.reshape(50, -1), rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(intercept[:, i], plain.intercept, rtol=1e-7, atol=1e-9)
@@ -63,11 +62,11 @@ def test_one_eigendecomposition_serves_every_regularisation(n_targets):
 @pytest.mark.parametrize("kernel", ["rbf", "ard"])
 def test_simplex_and_gradient_find_the_same_minimum(small, kernel):
     by_simplex, by_gradient = (
-        KernelRidgeClassifierLOO(kernel=kernel, optimizer=optimizer, tol=1e-5).fit(*small)
-        for optimizer in ("nelder-mead", "lbfgs")
+        KernelRidgeClassifierLOO(kernel=kernel, solver=solver, tol=1e-5).fit(*small)
+        for solver in ("nelder-mead", "lbfgs")
     )
     assert by_simplex.press_ == pytest.approx(by_gradient.press_, rel=1e-5)
-    for name in ("reg", "gamma"):
+    for name in ("alpha", "gamma"):
         np.testing.assert_allclose(by_simplex.hyperparameters_[name], by_gradient.hyperparameters_[name], rtol=0.01)
 
 
@@ -75,7 +74,7 @@ def test_no_point_around_the_choice_has_a_smaller_press(small):
     model = KernelRidgeClassifierLOO(tol=1e-5).fit(*small)
     for reg_factor, gamma_factor in [(1.1, 1), (1 / 1.1, 1), (1, 1.1), (1, 1 / 1.1)]:
         chosen = model.hyperparameters_
-        beside = {"reg": chosen["reg"] * reg_factor, "gamma": chosen["gamma"] * gamma_factor}
+        beside = {"alpha": chosen["alpha"] * reg_factor, "gamma": chosen["gamma"] * gamma_factor}
         assert KernelRidgeClassifierLOO(select=None, **beside).fit(*small).press_ > model.press_
 
 
@@ -87,10 +86,10 @@ def test_the_chosen_hyperparameters_give_the_same_machine_again(small, kernel):
 
 
 def test_regularisation_alone_is_chosen_as_well_as_by_a_search_over_it(small):
-    model = KernelRidgeClassifierLOO(gamma=4.0, select="reg").fit(*small)
+    model = KernelRidgeClassifierLOO(gamma=4.0, select="alpha").fit(*small)
     assert model.hyperparameters_["gamma"] == pytest.approx(4.0)
-    regs = np.geomspace(1e-3, 1e2, 400)
-    tried = [KernelRidgeClassifierLOO(gamma=4.0, reg=reg, select=None).fit(*small).press_ for reg in regs]
+    alphas = np.geomspace(1e-3, 1e2, 400)
+    tried = [KernelRidgeClassifierLOO(gamma=4.0, alpha=alpha, select=None).fit(*small).press_ for alpha in alphas]
     assert model.press_ <= min(tried)
     assert model.press_ == pytest.approx(min(tried), rel=1e-4)
 
@@ -114,7 +113,7 @@ def test_early_stopping_ends_the_same_search_sooner(small):
 def test_a_penalty_keeps_the_hyperparameters_nearer_to_their_start(small):
     def distance(penalty):
         model = KernelRidgeClassifierLOO(gamma=1.0, hyper_penalty=penalty, tol=1e-5).fit(*small)
-        return np.hypot(np.log(model.hyperparameters_["reg"]), np.log(model.hyperparameters_["gamma"]))
+        return np.hypot(np.log(model.hyperparameters_["alpha"]), np.log(model.hyperparameters_["gamma"]))
 
     distances = [distance(penalty) for penalty in (0.0, 0.3, 3.0, 300.0)]
     assert (np.diff(distances) < 0).all()
@@ -152,8 +151,8 @@ def test_several_widths_need_the_ard_kernel(small):
 
 def test_equal_rows_with_next_to_no_regularisation_are_refused():
     X, y = np.ones((6, 2)), np.array([0, 1, 0, 1, 0, 1])
-    with pytest.raises(ValueError, match="Raise reg"):
-        KernelRidgeClassifierLOO(reg=1e-18, select=None).fit(X, y)
+    with pytest.raises(ValueError, match="Raise alpha"):
+        KernelRidgeClassifierLOO(alpha=1e-18, select=None).fit(X, y)
 
 
 def numbers(n_rows=30):
@@ -164,7 +163,7 @@ def numbers(n_rows=30):
 
 def test_residuals_of_numbers_are_those_of_fits_without_the_row():
     X, y = numbers()
-    fixed = KernelRidgeRegressorLOO(reg=0.3, gamma=0.5, select=None)
+    fixed = KernelRidgeRegressorLOO(alpha=0.3, gamma=0.5, select=None)
     found = clone(fixed).fit(X, y).loo_residuals_
     for row in range(0, len(y), 5):
         others = np.arange(len(y)) != row

@@ -97,5 +97,5 @@ def test_what_cannot_be_done_is_told():
         NaiveBayesText().fit(-X, y)
     with pytest.raises(ValueError, match="class 2, which is not one of"):
         NaiveBayesText().partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="at least two classes"):
         NaiveBayesText().fit(X, np.zeros(300))

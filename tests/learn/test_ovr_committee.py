@@ -15,7 +15,7 @@ from fewer._kernels._hinge_dual import hinge_dual
 from fewer._kernels._row_products import centred_products
 from fewer.datasets import make_gene_blocks
 from fewer.learn import OVRLinearSVMCommittee
-from fewer.learn._hinge_interior import interior_machine
+from fewer.learn._ovr_committee import interior_machine
 from tolerances import rounding
 
 
@@ -151,7 +151,7 @@ def test_more_rows_and_columns_than_products_hold_are_left_to_liblinear(monkeypa
 
 def test_machines_that_are_not_done_say_so(monkeypatch, blocks):
     X, y = load_wine(return_X_y=True)
-    monkeypatch.setattr("fewer.learn._hinge_interior._MOST_ITERATIONS", 3)
+    monkeypatch.setattr("fewer.learn._ovr_committee._MOST_ITERATIONS", 3)
     with pytest.warns(ConvergenceWarning, match=r"break the conditions of the optimum by"):
         OVRLinearSVMCommittee().fit(X, y)
     X, y = blocks

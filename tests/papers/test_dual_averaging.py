@@ -9,8 +9,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.datasets import load_digits
 
-from fewer.learn import L1LinearClassifier, RDAClassifier, regret_monitor
-from fewer.learn.online._dual_averaging import l1_weights, p_norm_weights, soft_threshold
+from fewer.learn import L1LinearClassifier, RDAClassifier
+from fewer.learn.online._learners import l1_weights, p_norm_weights, soft_threshold
+from fewer.theory import regret_curve
 from tolerances import rounding
 
 
@@ -120,7 +121,7 @@ def test_the_regret_stays_below_its_bound_at_every_step(figure):
     largest = {}
     for gamma in (1.0, 5.0, longest / (np.linalg.norm(truth) / np.sqrt(2)), 50.0):
         model = RDAClassifier(alpha=0.03, gamma=gamma, fit_intercept=False)
-        curve = regret_monitor(model, X, y, against=truth, at=np.arange(1, 3001))
+        curve = regret_curve(model, X, y, against=truth, at=np.arange(1, 3001))
         assert curve.longest_gradient <= longest
         theory = (gamma * truth @ truth / 2 + longest**2 / gamma) * np.sqrt(curve.steps)
         assert (curve.bound <= theory).all()
@@ -150,11 +151,11 @@ def elastic_optimum(X, y, price, sigma):
 def _strongly_convex(n_rows, nearness):
     (X, y), _, _ = ten_of_200(0, n_rows)
     sigma, price = 0.1, 0.02
-    model = RDAClassifier(penalty="l1l2", alpha=price, l2=sigma, fit_intercept=False, shuffle=False).fit(X, y)
+    model = RDAClassifier(penalty="l1l2", alpha=price, alpha_l2=sigma, fit_intercept=False, shuffle=False).fit(X, y)
     best = elastic_optimum(X, y, price, sigma)
     distance = np.linalg.norm(model.coef_[0] - best) / np.linalg.norm(best)
     assert distance < nearness
-    curve = regret_monitor(model, X[:3000], y[:3000], against=best, at=np.arange(1, 3001))
+    curve = regret_curve(model, X[:3000], y[:3000], against=best, at=np.arange(1, 3001))
     longest = np.linalg.norm(X[:3000], axis=1).max()
     assert (curve.regret <= longest**2 / (2 * sigma) * (6 + np.log(curve.steps))).all()
     return distance, np.array_equal(model.support_, np.flatnonzero(best))
@@ -174,7 +175,7 @@ def test_a_strongly_convex_penalty_comes_to_the_optimum(figure):
 
 @pytest.mark.claim("dual-averaging", 5)
 def test_the_accelerated_method_keeps_its_rate_on_exact_gradients(figure):
-    from fewer.learn.online._dense_learners import AcceleratedLearner
+    from fewer.learn.online._learners import AcceleratedLearner
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 50))

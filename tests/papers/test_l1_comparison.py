@@ -8,11 +8,11 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from fewer._kernels._l1_quadratic import shrunk_step
 from fewer.learn import L1LinearClassifier
+from fewer.learn.sparse._kernels import shrunk_step
 from fewer.learn.sparse._l1_path import smallest_weight
 from fewer.learn.sparse._problem import L1Problem
-from fewer.learn.sparse.solvers import SOLVERS
+from fewer.learn.sparse._solvers import SOLVERS
 from tolerances import rounding
 
 OPTIMA = {

@@ -4,20 +4,12 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from fewer.learn import (
-    DantzigSelector,
-    L1LinearRegressor,
-    cone_invertibility,
-    dantzig_path,
-    lq_error_bound,
-    penalty_level,
-    solve_dantzig,
-)
-from fewer.learn.dantzig._compatibility import compatibility
+from fewer.learn import DantzigSelector, L1LinearRegressor, dantzig_path, penalty_level, solve_dantzig
 from fewer.learn.dantzig._dantzig_problem import DantzigProblem
-from fewer.learn.dantzig._design_covariance import root_of
+from fewer.theory import cone_invertibility, lq_error_bound
+from fewer.theory.design._cones import compatibility, root_of
 
-PLAIN = {"fit_intercept": False, "standardize": False}
+PLAIN = {"fit_intercept": False, "with_std": False}
 
 
 def standardised(rng, n, p):
@@ -66,7 +58,7 @@ def test_it_is_allowed_proved_best_and_never_larger_than_the_lasso(figure):
 def test_cone_factors_have_their_closed_forms(figure):
     for xi in (0.5, 1.0, 3.0):
         assert cone_invertibility(np.eye(6), [0, 2], xi=xi, precomputed=True).value == pytest.approx(1, abs=1e-8)
-        sums = cone_invertibility(np.eye(6), [0, 2], xi=xi, q=1, l=0, precomputed=True)
+        sums = cone_invertibility(np.eye(6), [0, 2], xi=xi, q=1, n_outside=0, precomputed=True)
         assert sums.value == pytest.approx(1, abs=1e-8)
         assert compatibility(root_of(np.eye(6)), np.array([0, 2]), xi)[0] == pytest.approx(1, abs=1e-8)
     sigma = 0.7 * np.eye(8) + 0.3

@@ -16,9 +16,8 @@ from fewer.learn import (
     SplineLearner,
     cv_risk,
 )
-from fewer.learn.boosting.base_learners._smoother import Smoother, Spectrum
-from fewer.learn.boosting.designs._linear_design import LinearDesign
-from fewer.learn.boosting.families import CLASSIFICATION, REGRESSION
+from fewer.learn.boosting._componentwise_boosting import CLASSIFICATION, REGRESSION
+from fewer.learn.boosting._designs import LinearDesign, Smoother, Spectrum
 from tolerances import rounding
 
 
@@ -31,7 +30,7 @@ def diabetes():
 
 
 def lines_without_intercept(n_columns):
-    return [LinearLearner(column, intercept=False) for column in range(n_columns)]
+    return [LinearLearner(column, fit_intercept=False) for column in range(n_columns)]
 
 
 def mean_squared_error(model, X, y):
@@ -51,24 +50,26 @@ def test_the_first_steps_on_diabetes(diabetes, base_learners, figure):
 
 
 @pytest.mark.claim("mboost", 1)
-@pytest.mark.parametrize(("n_iter", "distance"), [(2000, 10), pytest.param(20_000, 0.01, marks=pytest.mark.slow)])
-def test_many_steps_come_to_least_squares(diabetes, n_iter, distance, figure):
+@pytest.mark.parametrize(("n_estimators", "distance"), [(2000, 10), pytest.param(20_000, 0.01, marks=pytest.mark.slow)])
+def test_many_steps_come_to_least_squares(diabetes, n_estimators, distance, figure):
     X, y = diabetes
-    error = mean_squared_error(ComponentwiseBoostingRegressor(n_iter=n_iter).fit(X, y), X, y)
+    error = mean_squared_error(ComponentwiseBoostingRegressor(n_estimators=n_estimators).fit(X, y), X, y)
     least = mean_squared_error(LinearRegression().fit(X, y), X, y)
     assert least == pytest.approx(2859.696, abs=0.001)
     assert 0 <= error - least < distance
-    figure(f"{n_iter} steps: {error - least:.4f} above")
+    figure(f"{n_estimators} steps: {error - least:.4f} above")
 
 
 @pytest.mark.claim("mboost", 2)
 @pytest.mark.parametrize(
-    ("learning_rate", "n_iter", "coefficient_gap", "error_gap"),
+    ("learning_rate", "n_estimators", "coefficient_gap", "error_gap"),
     [(0.01, 900, 3, 5), pytest.param(0.001, 9000, 0.3, 0.5, marks=pytest.mark.slow)],
 )
-def test_small_steps_follow_the_lasso(diabetes, learning_rate, n_iter, coefficient_gap, error_gap, figure):
+def test_small_steps_follow_the_lasso(diabetes, learning_rate, n_estimators, coefficient_gap, error_gap, figure):
     X, y = diabetes
-    model = ComponentwiseBoostingRegressor(lines_without_intercept(10), n_iter=n_iter, learning_rate=learning_rate)
+    model = ComponentwiseBoostingRegressor(
+        lines_without_intercept(10), n_estimators=n_estimators, learning_rate=learning_rate
+    )
     path = model.fit(X, y).coef_path_
     _, _, lasso = lars_path(X, y - y.mean(), method="lasso")
     lengths, gaps = np.abs(lasso).sum(axis=0), []
@@ -123,14 +124,14 @@ def additive_table(seed):
 def test_the_terms_of_an_additive_model_are_found(n_folds, seeds, figure):
     lines, curves = np.arange(20), np.arange(20, 40)
     learners = [LinearLearner(column) for column in lines]
-    learners += [SplineLearner(column, df=1, center=True) for column in lines]
+    learners += [SplineLearner(column, df=1, penalized_only=True) for column in lines]
     shown = []
     for seed in seeds:
         X, f, y = additive_table(seed)
-        model = ComponentwiseBoostingRegressor(learners, n_iter=300).fit(X, y)
-        best = cv_risk(model, X, y, n_folds=n_folds, random_state=seed).best_n_iter
+        model = ComponentwiseBoostingRegressor(learners, n_estimators=300).fit(X, y)
+        best = cv_risk(model, X, y, n_repeats=n_folds, random_state=seed).best_n_estimators
         assert best >= 250
-        counts = np.bincount(model.set_n_iter(best).selected_, minlength=40)
+        counts = np.bincount(model.set_n_estimators(best).selected_, minlength=40)
         rmse = np.sqrt(np.mean((model.predict(X) - f) ** 2))
         noise = (counts[lines[3:]].sum() + counts[curves[3:]].sum()) / best
         assert rmse < 0.30
@@ -180,7 +181,7 @@ def test_a_constant_comes_to_the_quantile(tau, figure):
     y = np.random.default_rng(0).exponential(size=500)
     y = (y - y.mean()) / y.std()
     X = np.zeros((500, 1))
-    model = ComponentwiseBoostingRegressor([LinearLearner(())], family=QuantileFamily(tau), n_iter=2000).fit(X, y)
+    model = ComponentwiseBoostingRegressor([LinearLearner(())], family=QuantileFamily(tau), n_estimators=2000).fit(X, y)
     gap = abs(model.predict(X[:1])[0] - np.quantile(y, tau))
     assert gap < 0.05
     figure(f"tau {tau}: {gap:.3f}")
@@ -195,7 +196,7 @@ def test_the_quantile_of_a_linear_model_covers_its_share(figure):
         return x, 2 * x[:, 0] + (0.5 + x[:, 0]) * rng.normal(size=n_rows)
 
     X, y = drawn(2000)
-    model = ComponentwiseBoostingRegressor(family=QuantileFamily(0.9), n_iter=2000).fit(X, y)
+    model = ComponentwiseBoostingRegressor(family=QuantileFamily(0.9), n_estimators=2000).fit(X, y)
     X_new, y_new = drawn(5000)
     covered = float(np.mean(y_new <= model.predict(X_new)))
     assert covered == pytest.approx(0.9, abs=0.03)
@@ -232,7 +233,7 @@ def test_many_steps_come_to_logistic_regression(figure):
     X = rng.normal(size=(500, 5))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     y = rng.random(500) < 1 / (1 + np.exp(-(X @ [1, -0.5, 0.5, 0, 0.2] + 0.3)))
-    model = ComponentwiseBoostingClassifier(n_iter=5000).fit(X, y)
+    model = ComponentwiseBoostingClassifier(n_estimators=5000).fit(X, y)
     peer = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(X, y)
     gap = np.abs(2 * model.coef_ - peer.coef_).max()
     assert gap < 1e-2
@@ -249,11 +250,13 @@ def test_many_steps_come_to_logistic_regression(figure):
 def test_a_model_is_cut_and_continued_exactly(diabetes, base_learners, family):
     X, y = diabetes
 
-    def fitted(n_iter):
-        return ComponentwiseBoostingRegressor(base_learners, family, n_iter=n_iter, random_state=0).fit(X, y)
+    def fitted(n_estimators):
+        return ComponentwiseBoostingRegressor(base_learners, family, n_estimators=n_estimators, random_state=0).fit(
+            X, y
+        )
 
     for first, then in [(100, 250), (100, 40)]:
-        changed, direct = fitted(first).set_n_iter(then), fitted(then)
+        changed, direct = fitted(first).set_n_estimators(then), fitted(then)
         np.testing.assert_array_equal(changed.selected_, direct.selected_)
         np.testing.assert_array_equal(changed.risk_, direct.risk_)
         np.testing.assert_array_equal(changed.coef_, direct.coef_)
@@ -268,7 +271,7 @@ def test_a_step_on_a_column_that_was_taken_before_makes_no_pass_over_the_table(m
     passes = []
     products = LinearDesign.moments
     monkeypatch.setattr(LinearDesign, "moments", lambda self, v: passes.append(1) or products(self, v))
-    model = ComponentwiseBoostingRegressor(n_iter=200).fit(X, y)
+    model = ComponentwiseBoostingRegressor(n_estimators=200).fit(X, y)
     assert len(passes) == len(set(model.selected_)) + 1
     figure(f"{len(passes)} passes for 200 steps over 500 columns")
 
@@ -280,7 +283,7 @@ def test_five_hundred_steps_over_five_thousand_columns_take_less_than_five_secon
     X = rng.normal(size=(1000, 5000))
     y = X[:, :10].sum(axis=1) + rng.normal(size=1000)
     begun = time.process_time()
-    ComponentwiseBoostingRegressor(n_iter=500).fit(X, y)
+    ComponentwiseBoostingRegressor(n_estimators=500).fit(X, y)
     taken = time.process_time() - begun
     figure(f"{taken:.1f} s")
     assert taken < 5

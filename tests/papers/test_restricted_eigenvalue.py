@@ -8,10 +8,9 @@ from scipy.linalg import toeplitz
 from scipy.stats import spearmanr
 
 from fewer.datasets import make_gaussian_design
-from fewer.learn import BasisPursuit, L1LinearRegressor, restricted_eigenvalue, restricted_nullspace
-from fewer.learn.dantzig._compatibility import compatibility
-from fewer.learn.dantzig._design_covariance import root_of
-from fewer.learn.dantzig._eigenvalue_bounds import eigenvalue_lower_bound, semidefinite_bound
+from fewer.learn import BasisPursuit, L1LinearRegressor
+from fewer.theory import restricted_eigenvalue, restricted_nullspace
+from fewer.theory.design._cones import compatibility, eigenvalue_lower_bound, root_of, semidefinite_bound
 
 
 def bracket(sigma, S, a):

@@ -54,7 +54,7 @@ def training_set(seed):
 def test_a_machine_tuned_on_64_rows_errs_a_little_more(figure):
     X_new, y_new, _ = make_four_gaussians(4096, random_state=10**6)
     errors = [
-        error(KernelRidgeClassifierLOO(optimizer="lbfgs").fit(*training_set(seed)), X_new, y_new) for seed in range(50)
+        error(KernelRidgeClassifierLOO(solver="lbfgs").fit(*training_set(seed)), X_new, y_new) for seed in range(50)
     ]
     assert 0.14 < np.mean(errors) < 0.16
     figure(f"tuned on 64 rows: {np.mean(errors):.2%}, mean of 50")
@@ -64,9 +64,9 @@ def median_bias(repetition, n_sets):
     """Internal minus median error over disjoint training sets, judged by rows that none of them shares."""
     X_new, y_new, _ = make_four_gaussians(4096, random_state=10**6 + repetition)
     sets = [training_set(1000 * repetition + number) for number in range(n_sets)]
-    tuned = [KernelRidgeClassifierLOO(optimizer="lbfgs").fit(*rows) for rows in sets]
+    tuned = [KernelRidgeClassifierLOO(solver="lbfgs").fit(*rows) for rows in sets]
     first = [model.hyperparameters_ for model in tuned[:5]]
-    middle = {name: np.exp(np.median([np.log(chosen[name]) for chosen in first])) for name in ("reg", "gamma")}
+    middle = {name: np.exp(np.median([np.log(chosen[name]) for chosen in first])) for name in ("alpha", "gamma")}
     frozen = [KernelRidgeClassifierLOO(select=None, **middle).fit(*rows) for rows in sets]
     return np.mean([error(model, X_new, y_new) for model in tuned]) - np.mean(
         [error(model, X_new, y_new) for model in frozen]
@@ -97,7 +97,7 @@ def test_one_width_for_each_column_lowers_the_criterion_and_raises_the_error(fig
     press, errors = [], []
     for seed in range(8):
         X, y, _ = make_twonorm(100, random_state=seed)
-        models = [KernelRidgeClassifierLOO(kernel=kernel, optimizer="lbfgs").fit(X, y) for kernel in ("rbf", "ard")]
+        models = [KernelRidgeClassifierLOO(kernel=kernel, solver="lbfgs").fit(X, y) for kernel in ("rbf", "ard")]
         press.append([model.press_ for model in models])
         errors.append([error(model, X_new, y_new) for model in models])
     press, errors = np.array(press), np.array(errors)
@@ -165,7 +165,7 @@ def test_columns_chosen_before_the_folds_turn_noise_into_a_finding(figure):
 
 
 def choices_by_splits(n_sets, n_splits, grid):
-    """Spread of the choice (log reg, log gamma) and mean error, for each number of splits."""
+    """Spread of the choice (log alpha, log gamma) and mean error, for each number of splits."""
     X_new, y_new, _ = make_four_gaussians(4096, random_state=10**6)
     chosen, errors = {n: [] for n in n_splits}, {n: [] for n in n_splits}
     for seed in range(n_sets):
@@ -174,7 +174,7 @@ def choices_by_splits(n_sets, n_splits, grid):
         surface = criterion.surface(KernelRidgeClassifierLOO(), X, y, grid)
         for n in n_splits:
             best = surface.first(n).best
-            chosen[n].append([np.log(best["reg"]), np.log(best["gamma"])])
+            chosen[n].append([np.log(best["alpha"]), np.log(best["gamma"])])
             errors[n].append(error(KernelRidgeClassifierLOO(select=None, **best).fit(X, y), X_new, y_new))
     spread = np.array([np.std(chosen[n], axis=0, ddof=1) for n in n_splits])
     return spread, np.array([np.mean(errors[n]) for n in n_splits])
@@ -183,7 +183,7 @@ def choices_by_splits(n_sets, n_splits, grid):
 @pytest.mark.slow
 @pytest.mark.claim("selection-bias", 7)
 def test_a_criterion_of_less_variance_chooses_steadier_and_better(figure):
-    grid = {"reg": np.exp(np.arange(-8, 6.1, 0.5)), "gamma": np.exp(np.arange(-3, 4.1, 0.5))}
+    grid = {"alpha": np.exp(np.arange(-8, 6.1, 0.5)), "gamma": np.exp(np.arange(-3, 4.1, 0.5))}
     spread, errors = choices_by_splits(30, (1, 5, 25), grid)
     figure(
         f"sd of log lam {spread[:, 0].round(2).tolist()}, of log eta {spread[:, 1].round(2).tolist()}, "
@@ -196,7 +196,7 @@ def test_a_criterion_of_less_variance_chooses_steadier_and_better(figure):
 def test_a_criterion_of_eight_splits_varies_less_than_that_of_one():
     X, y = training_set(0)
     criteria = [RepeatedSplitCriterion(8, stratify=False, random_state=seed) for seed in range(20)]
-    surfaces = [each.surface(KernelRidgeClassifierLOO(), X, y, {"reg": [1.0], "gamma": [1.0]}) for each in criteria]
+    surfaces = [each.surface(KernelRidgeClassifierLOO(), X, y, {"alpha": [1.0], "gamma": [1.0]}) for each in criteria]
     one, eight = (np.std([surface.first(n).mean for surface in surfaces]) for n in (1, 8))
     # Independent splits would give the root of 1/8; ratios of two deviations of 20 draws vary by a third.
     assert eight < 0.7 * one
@@ -205,7 +205,7 @@ def test_a_criterion_of_eight_splits_varies_less_than_that_of_one():
 @pytest.mark.claim("selection-bias", 7)
 @pytest.mark.slow
 def test_many_splits_choose_steadier_and_better_than_one(figure):
-    grid = {"reg": np.exp(np.arange(-8, 6.1, 2.0)), "gamma": np.exp(np.arange(-3, 4.1, 1.0))}
+    grid = {"alpha": np.exp(np.arange(-8, 6.1, 2.0)), "gamma": np.exp(np.arange(-3, 4.1, 1.0))}
     spread, errors = choices_by_splits(10, (1, 12), grid)
     assert (spread[1] < spread[0]).all()
     assert errors[1] < errors[0]
@@ -246,7 +246,7 @@ def test_a_selection_step_outside_of_the_estimator_is_refused():
 def curve_from_afar(n_repeats):
     """From a start far from good: then there is something to gain before there is something to over-fit."""
     X, y = training_set(0)
-    model = KernelRidgeClassifierLOO(kernel="ard", reg=10.0, gamma=0.1, optimizer="lbfgs")
+    model = KernelRidgeClassifierLOO(kernel="ard", alpha=10.0, gamma=0.1, solver="lbfgs")
     return selection_overfit_curve(model, X, y, make_four_gaussians, n_repeats=n_repeats, n_test=1024, random_state=0)
 
 

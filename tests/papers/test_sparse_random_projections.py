@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from fewer.datasets import make_sparsified_gaussian
-from fewer.learn import lasso_support_certificate, support_recovery_curve
+from fewer.theory import lasso_support_certificate, support_recovery_curve
 from tolerances import rounding
 
 

@@ -286,20 +286,22 @@ def test_likelihood_and_scale_of_times_are_those_of_survreg(family, name):
 
 
 def test_boosting_comes_to_least_squares():
-    model = ComponentwiseBoostingRegressor(n_iter=600, learning_rate=0.5).fit(standardised(CARS[:, [5, 6, 3]]), MPG)
+    model = ComponentwiseBoostingRegressor(n_estimators=600, learning_rate=0.5).fit(
+        standardised(CARS[:, [5, 6, 3]]), MPG
+    )
     fitted = np.column_stack([np.ones(32), CARS[:, [5, 6, 3]]]) @ PEERS["likelihoods"]["least_squares"]
     close(model.predict(standardised(CARS[:, [5, 6, 3]])), fitted, atol=1e-6)
 
 
 def test_boosting_of_counts_comes_to_the_poisson_model_of_glm():
     X = standardised(CARS[:, [5, 6]])
-    model = ComponentwiseBoostingRegressor(family="poisson", n_iter=1500, learning_rate=0.3).fit(X, CARS[:, 10])
+    model = ComponentwiseBoostingRegressor(family="poisson", n_estimators=1500, learning_rate=0.3).fit(X, CARS[:, 10])
     rates = np.exp(np.column_stack([np.ones(32), CARS[:, [5, 6]]]) @ PEERS["likelihoods"]["poisson"])
     close(model.predict(X), rates, rtol=1e-4)
 
 
 def test_boosting_of_two_classes_comes_to_the_logistic_model_of_glm():
     X = standardised(CARS[:, [5, 2]])
-    model = ComponentwiseBoostingClassifier(n_iter=3000, learning_rate=0.9).fit(X, CARS[:, 7].astype(int))
+    model = ComponentwiseBoostingClassifier(n_estimators=3000, learning_rate=0.9).fit(X, CARS[:, 7].astype(int))
     chances = 1 / (1 + np.exp(-(np.column_stack([np.ones(32), CARS[:, [5, 2]]]) @ PEERS["likelihoods"]["binomial"])))
     close(model.predict_proba(X)[:, 1], chances, atol=1e-3)

@@ -221,7 +221,7 @@ def selection_overfit_curve(
     >>> from fewer.evaluate import selection_overfit_curve
     >>> from fewer.learn import KernelRidgeClassifierLOO
     >>> X, y, _ = make_twonorm(n_samples=60, random_state=0)
-    >>> model = KernelRidgeClassifierLOO(kernel="ard", optimizer="lbfgs")
+    >>> model = KernelRidgeClassifierLOO(kernel="ard", solver="lbfgs")
     >>> selection_overfit_curve(model, X, y, make_twonorm, random_state=0).overfits
     True
     """
@@ -308,13 +308,13 @@ def _trajectory(searched: Any) -> Trajectory:
         learners = {number: frozen(searched, results["params"][number]) for number in set(chosen)}
         return Trajectory(-best, [learners[number] for number in chosen])
     path = searched.selection_path_
-    points = list(zip(path["reg"].tolist(), list(path["gamma"]), strict=True))
+    points = list(zip(path["alpha"].tolist(), list(path["gamma"]), strict=True))
     learners_along: list[Any] = []
-    for position, (reg, gamma) in enumerate(points):
-        if position and points[position - 1][0] == reg and np.array_equal(points[position - 1][1], gamma):
+    for position, (alpha, gamma) in enumerate(points):
+        if position and points[position - 1][0] == alpha and np.array_equal(points[position - 1][1], gamma):
             learners_along.append(learners_along[-1])
         else:
-            learners_along.append(frozen(searched, {"reg": reg, "gamma": gamma}))
+            learners_along.append(frozen(searched, {"alpha": alpha, "gamma": gamma}))
     return Trajectory(path["press"] / searched.loo_residuals_.size, learners_along)
 
 

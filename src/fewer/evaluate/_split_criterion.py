@@ -163,10 +163,10 @@ class RepeatedSplitCriterion:
     >>> from fewer.learn import KernelRidgeClassifierLOO
     >>> X, y, _ = make_four_gaussians(n_samples=64, random_state=0)
     >>> criterion = RepeatedSplitCriterion(n_splits=25)
-    >>> grid = {"reg": np.geomspace(0.01, 100, 9), "gamma": np.geomspace(0.1, 10, 5)}
+    >>> grid = {"alpha": np.geomspace(0.01, 100, 9), "gamma": np.geomspace(0.1, 10, 5)}
     >>> criterion.surface(KernelRidgeClassifierLOO(), X, y, grid)
-    CriterionSurface: 9 reg x 5 gamma, 25 splits
-      smallest mean squared error 0.3974 at reg=1, gamma=3.162
+    CriterionSurface: 9 alpha x 5 gamma, 25 splits
+      smallest mean squared error 0.3974 at alpha=1, gamma=3.162
     """
 
     n_splits: int = 10
@@ -290,7 +290,7 @@ class RepeatedSplitCriterion:
         estimator = clone(estimator)
         if tunes_itself(estimator):
             estimator.set_params(select=None)
-        if isinstance(estimator, KernelRidgeClassifierLOO) and "reg" in axes:
+        if isinstance(estimator, KernelRidgeClassifierLOO) and "alpha" in axes:
             return CriterionSurface(axes, self._errors_by_spectrum(estimator, X, np.asarray(y), axes))
         return CriterionSurface(axes, self._errors_by_refits(estimator, X, y, axes))
 
@@ -308,16 +308,16 @@ class RepeatedSplitCriterion:
         """The same, with one fit for all regularisations."""
         from sklearn.base import clone
 
-        others = {name: values for name, values in axes.items() if name != "reg"}
-        errors = np.empty((self.n_splits, len(axes["reg"]), *map(len, others.values())))
+        others = {name: values for name, values in axes.items() if name != "alpha"}
+        errors = np.empty((self.n_splits, len(axes["alpha"]), *map(len, others.values())))
         for number, (train, test) in enumerate(self.split(X, y)):
             X_train, X_test = rows_of(X, train), rows_of(X, test)
             for at in np.ndindex(errors.shape[2:]):
                 chosen = {name: values[i].item() for (name, values), i in zip(others.items(), at, strict=True)}
-                fitted = clone(estimator).set_params(reg=float(axes["reg"].max()), **chosen).fit(X_train, y[train])
-                values = fitted.decision_path(X_test, axes["reg"])
+                fitted = clone(estimator).set_params(alpha=float(axes["alpha"].max()), **chosen).fit(X_train, y[train])
+                values = fitted.decision_path(X_test, axes["alpha"])
                 errors[(number, slice(None), *at)] = squared_distances(values, y[test], fitted.classes_).mean(axis=0)
-        return np.moveaxis(errors, 1, 1 + list(axes).index("reg"))
+        return np.moveaxis(errors, 1, 1 + list(axes).index("alpha"))
 
 
 def _has_classes(y: Any) -> bool:

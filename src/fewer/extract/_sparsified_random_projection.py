@@ -54,7 +54,7 @@ class SparsifiedRandomProjection(Extractor):
 
     See Also
     --------
-    fewer.learn.support_recovery_curve : How few measurements still give the exact support.
+    fewer.theory.support_recovery_curve : How few measurements still give the exact support.
     sklearn.random_projection.SparseRandomProjection : Entries of two values.
 
     References

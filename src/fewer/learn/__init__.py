@@ -1,4 +1,5 @@
-"""The learners that the papers bring along: sparse linear, discriminants, boosting, Gaussian processes."""
+"""Classifiers and regressors: sparse and ridge linear models, online learning, boosting, kernel machines, naive
+Bayes."""
 
 from typing import TYPE_CHECKING
 
@@ -6,11 +7,9 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
-    from fewer.learn._lp_boost import LPBoost
     from fewer.learn._naive_bayes_text import NaiveBayesText
     from fewer.learn._ovr_committee import OVRLinearSVMCommittee
     from fewer.learn._random_column_forest import RandomColumnForestClassifier
-    from fewer.learn._threshold_stump import ThresholdStump
     from fewer.learn.boosting import (
         AdaExpFamily,
         AicCurve,
@@ -43,41 +42,15 @@ if TYPE_CHECKING:
     )
     from fewer.learn.dantzig import (
         BasisPursuit,
-        ConeInvertibility,
         DantzigPath,
         DantzigSelector,
         DantzigSolution,
-        DesignReport,
-        ErrorBound,
-        RecoveryConditions,
-        RecoveryCurve,
-        RestrictedEigenvalue,
-        RestrictedNullspace,
-        SelectionCertificate,
-        SupportCertificate,
-        TheoremCheck,
-        check_theorem1,
-        cone_invertibility,
         dantzig_path,
-        density_schedule,
-        design_report,
-        irrepresentability,
-        lasso_sample_size,
-        lasso_support_certificate,
-        lq_error_bound,
-        minimax_lq,
         penalty_level,
-        re_sample_size,
-        recovery_conditions,
-        restricted_eigenvalue,
-        restricted_nullspace,
-        rho_schedule,
-        selection_certificate,
         solve_dantzig,
-        support_recovery_curve,
-        theorem1_lower_bound,
     )
-    from fewer.learn.online import RDAClassifier, RDARegressor, RegretCurve, regret_monitor
+    from fewer.learn.lp_boost import LPBoost, ThresholdStump
+    from fewer.learn.online import RDAClassifier, RDARegressor
     from fewer.learn.ridge import RidgePathClassifierCV, RidgePathRegressorCV
     from fewer.learn.sparse import (
         L1History,
@@ -100,13 +73,10 @@ __all__ = [
     "CategoricalLearner",
     "ComponentwiseBoostingClassifier",
     "ComponentwiseBoostingRegressor",
-    "ConeInvertibility",
     "CoxFamily",
     "DantzigPath",
     "DantzigSelector",
     "DantzigSolution",
-    "DesignReport",
-    "ErrorBound",
     "ExpectileFamily",
     "Family",
     "GaussianFamily",
@@ -134,48 +104,22 @@ __all__ = [
     "RDAClassifier",
     "RDARegressor",
     "RandomColumnForestClassifier",
-    "RecoveryConditions",
-    "RecoveryCurve",
-    "RegretCurve",
-    "RestrictedEigenvalue",
-    "RestrictedNullspace",
     "RidgePathClassifierCV",
     "RidgePathRegressorCV",
     "RiskCurve",
-    "SelectionCertificate",
     "SolverComparison",
     "SpatialLearner",
     "SplineLearner",
-    "SupportCertificate",
-    "TheoremCheck",
     "ThresholdStump",
     "TreeLearner",
     "WeibullFamily",
     "aic_stop",
-    "check_theorem1",
     "compare_l1_solvers",
-    "cone_invertibility",
     "cv_risk",
     "dantzig_path",
-    "density_schedule",
-    "design_report",
-    "irrepresentability",
     "l1_path",
-    "lasso_sample_size",
-    "lasso_support_certificate",
-    "lq_error_bound",
-    "minimax_lq",
     "penalty_level",
-    "re_sample_size",
-    "recovery_conditions",
-    "regret_monitor",
-    "restricted_eigenvalue",
-    "restricted_nullspace",
-    "rho_schedule",
-    "selection_certificate",
     "solve_dantzig",
-    "support_recovery_curve",
-    "theorem1_lower_bound",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

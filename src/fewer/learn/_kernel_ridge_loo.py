@@ -6,8 +6,18 @@ The kernel is ``exp(-eta ||x - x'||^2)``, or with one width for each column ``ex
 
     theta = (log lam, log eta)  minimises  PRESS(theta) + hyper_penalty ||theta - start||^2.
 
+The machine ``f(x) = sum_i a_i K(x_i, x) + b`` solves
+
+    C [a; b] = [y; 0],    C = [[K + lam I, 1], [1', 0]].
+
+With P the part of ``C^{-1}`` that belongs to the rows, ``a = P y``, and the residual of row i for the machine that
+has not seen it is ``r_i = a_i / P_ii``. PRESS is the sum of their squares. Several targets are columns of y.
+
 Cawley, G. C. & Talbot, N. L. C. (2010). On over-fitting in model selection and subsequent selection bias in
 performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
+
+Cawley, G. C. & Talbot, N. L. C. (2003). Efficient leave-one-out cross-validation of kernel Fisher discriminant
+classifiers. Pattern Recognition 36, 2585-2592.
 """
 
 from collections.abc import Callable
@@ -15,6 +25,7 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -24,7 +35,85 @@ from sklearn.utils.validation import check_is_fitted
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, validated, warn_caller
 from fewer._kernels._row_products import about_mean, squared_distances
 from fewer.catalogue import method
-from fewer.learn._deleted_residuals import KernelSpectrum, bordered_solution, press_sensitivity
+
+
+class BorderedSolution(NamedTuple):
+    dual_coef: np.ndarray  # a, of the shape of y
+    intercept: np.ndarray  # b, one for each target
+    residuals: np.ndarray  # leave-one-out, of the shape of y
+    row_inverse: np.ndarray  # P
+
+
+def bordered_solution(K: np.ndarray, y: np.ndarray, alpha: float) -> BorderedSolution:
+    """Solution of the bordered system, with its leave-one-out residuals: O(n^3), one Cholesky factor.
+
+    Raises ``LinAlgError`` when ``alpha`` is too small beside K for the factor to exist in floating point.
+    """
+    inverse = _positive_definite_inverse(K, alpha)
+    inverse_ones = inverse.sum(axis=0)
+    total = inverse_ones.sum()
+    row_inverse = inverse - np.outer(inverse_ones, inverse_ones / total)
+    dual_coef = row_inverse @ y
+    residuals = (dual_coef.T / np.diag(row_inverse)).T
+    return BorderedSolution(dual_coef, inverse_ones @ y / total, residuals, row_inverse)
+
+
+def _positive_definite_inverse(K: np.ndarray, alpha: float) -> np.ndarray:
+    system = np.array(K, order="F")
+    system.flat[:: len(system) + 1] += alpha
+    factor, failed = linalg.lapack.dpotrf(system, lower=1, clean=1, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError(f"K + {alpha:g} I is not positive definite in floating point.")
+    lower, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+    inverse = lower + lower.T
+    inverse.flat[:: len(inverse) + 1] /= 2
+    return inverse
+
+
+def press_sensitivity(solution: BorderedSolution) -> np.ndarray:
+    """Symmetric S with ``dPRESS = sum(S * dM)`` for a change dM of ``K + lam I``.
+
+    From ``dP = -P dM P``: ``dPRESS = 2 sum_i (r_i / P_ii) (r_i (P dM P)_ii - (P dM a)_i)``.
+    """
+    P = solution.row_inverse
+    residuals = solution.residuals.reshape(len(P), -1)
+    dual_coef = solution.dual_coef.reshape(len(P), -1)
+    weighted = residuals / np.diag(P)[:, None]
+    through_diagonal = 2 * (P * (weighted * residuals).sum(axis=1)) @ P
+    through_coef = (P @ weighted) @ dual_coef.T
+    return through_diagonal - through_coef - through_coef.T
+
+
+class KernelSpectrum(NamedTuple):
+    """Eigenvectors of a kernel matrix with what every regularisation shares: after O(n^3), each costs O(n^2)."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    ones: np.ndarray  # the vector of ones, in these coordinates
+    y: np.ndarray  # the targets, likewise, one column each
+
+    @classmethod
+    def of(cls, K: np.ndarray, y: np.ndarray) -> "KernelSpectrum":
+        """Of the kernel matrix K and the targets y."""
+        values, vectors = linalg.eigh(K, check_finite=False)
+        # What rounding makes of a zero eigenvalue may be negative, and would matter beside a small regularisation.
+        return cls(np.maximum(values, 0), vectors, vectors.sum(axis=0), vectors.T @ y.reshape(len(y), -1))
+
+    def dual_coef(self, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(a, b) for each penalty: arrays of shape (n, n_targets, n_alphas) and (n_targets, n_alphas)."""
+        damping = 1 / (self.values[:, None] + alphas)
+        intercept = (self.y.T @ (damping * self.ones[:, None])) / (damping.T @ self.ones**2)
+        coordinates = (self.y[:, :, None] - self.ones[:, None, None] * intercept) * damping[:, None, :]
+        return np.tensordot(self.vectors, coordinates, axes=1), intercept
+
+    def press(self, alphas: np.ndarray) -> np.ndarray:
+        """PRESS for each regularisation."""
+        damping = 1 / (self.values[:, None] + alphas)
+        inverse_ones = self.vectors @ (damping * self.ones[:, None])
+        diagonal = self.vectors**2 @ damping - inverse_ones**2 / (damping.T @ self.ones**2)
+        dual_coef, _ = self.dual_coef(alphas)
+        return ((dual_coef / diagonal[:, None, :]) ** 2).sum(axis=(0, 1))
+
 
 # How far the search may go from its start, on the log scale: beyond, the kernel is flat or the identity.
 _REACH = 12.0
@@ -44,16 +133,18 @@ class PressCriterion:
     width of each column.
     """
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, reg: float, gamma: np.ndarray, ard: bool, penalty: float) -> None:
+    def __init__(
+        self, X: np.ndarray, y: np.ndarray, alpha: float, gamma: np.ndarray, ard: bool, penalty: float
+    ) -> None:
         (X,) = about_mean(X)
-        self.X, self.y, self.reg, self.gamma, self.ard, self.penalty = X, y, reg, gamma, ard, penalty
+        self.X, self.y, self.alpha, self.gamma, self.ard, self.penalty = X, y, alpha, gamma, ard, penalty
         self.n_hyperparameters = 1 + (X.shape[1] if ard else 1)
         # With one width the weighted distances are the same throughout.
         self._distances = None if ard else squared_distances(X * np.sqrt(gamma), X * np.sqrt(gamma))
 
     def hyperparameters(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Regularisation, and the width of each column."""
-        return float(self.reg * np.exp(theta[0])), self.gamma * np.exp(theta[1:])
+        return float(self.alpha * np.exp(theta[0])), self.gamma * np.exp(theta[1:])
 
     def kernel(self, theta: np.ndarray) -> np.ndarray:
         if self._distances is None:
@@ -72,8 +163,8 @@ class PressCriterion:
 
     def with_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """The criterion and its gradient in theta, at O(n^3 + n^2 p)."""
-        K, (reg, gamma) = self.kernel(theta), self.hyperparameters(theta)
-        solution = bordered_solution(K, self.y, reg)
+        K, (alpha, gamma) = self.kernel(theta), self.hyperparameters(theta)
+        solution = bordered_solution(K, self.y, alpha)
         sensitivity = press_sensitivity(solution)
         through_kernel = sensitivity * K
         if self._distances is None:
@@ -83,7 +174,7 @@ class PressCriterion:
             by_width = -gamma * squares
         else:
             by_width = np.array([-np.exp(theta[1]) * np.sum(through_kernel * self._distances)])
-        gradient = np.r_[reg * np.trace(sensitivity), by_width]
+        gradient = np.r_[alpha * np.trace(sensitivity), by_width]
         value = float((solution.residuals**2).sum()) + self.penalty * float(theta @ theta)
         return value, gradient + 2 * self.penalty * theta
 
@@ -97,7 +188,7 @@ class Selection(NamedTuple):
 
 def minimised(
     criterion: PressCriterion,
-    optimizer: str,
+    solver: str,
     *,
     max_iter: int,
     tol: float,
@@ -115,7 +206,7 @@ def minimised(
             raise StopIteration
 
     options: dict = {"maxiter": max_iter}
-    if optimizer == "nelder-mead":
+    if solver == "nelder-mead":
         options["maxiter"] += 1  # scipy counts the first simplex as an iteration
         corners = np.vstack([start, np.eye(len(start))])  # first steps by a factor of e
         options |= {"initial_simplex": corners, "xatol": tol, "fatol": tol, "adaptive": True, "maxfev": np.inf}
@@ -140,11 +231,11 @@ def minimised(
     return Selection(found.x, np.array(path), np.array(values), bool(found.success))
 
 
-def best_regularisation(spectrum: KernelSpectrum, reg: float, penalty: float) -> float:
-    """``log(lam / reg)`` with the smallest criterion for one kernel: a grid first, for there may be several minima."""
+def best_penalty(spectrum: KernelSpectrum, alpha: float, penalty: float) -> float:
+    """``log(lam / alpha)`` with the smallest criterion for one kernel: a grid first, for there may be several minima."""
 
     def criterion(offsets):
-        return spectrum.press(reg * np.exp(offsets)) + penalty * offsets**2
+        return spectrum.press(alpha * np.exp(offsets)) + penalty * offsets**2
 
     grid = np.linspace(-_REACH, _REACH, 97)
     values = criterion(grid)
@@ -159,10 +250,10 @@ class _KernelRidgeLOO(CallbackSupportMixin, BaseEstimator):
 
     _parameter_constraints = {
         "kernel": [StrOptions({"rbf", "ard"})],
-        "reg": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
         "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale"}), "array-like"],
-        "select": [StrOptions({"press", "reg"}), None],
-        "optimizer": [StrOptions({"nelder-mead", "lbfgs"})],
+        "select": [StrOptions({"press", "alpha"}), None],
+        "solver": [StrOptions({"nelder-mead", "lbfgs"})],
         "hyper_penalty": [Interval(Real, 0, None, closed="left")],
         "early_stopping": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -172,20 +263,20 @@ class _KernelRidgeLOO(CallbackSupportMixin, BaseEstimator):
     def __init__(
         self,
         kernel="rbf",
-        reg=1.0,
+        alpha=1.0,
         gamma="scale",
         select="press",
-        optimizer="nelder-mead",
+        solver="nelder-mead",
         hyper_penalty=0.0,
         early_stopping=None,
         max_iter=1000,
         tol=1e-3,
     ):
         self.kernel = kernel
-        self.reg = reg
+        self.alpha = alpha
         self.gamma = gamma
         self.select = select
-        self.optimizer = optimizer
+        self.solver = solver
         self.hyper_penalty = hyper_penalty
         self.early_stopping = early_stopping
         self.max_iter = max_iter
@@ -194,7 +285,7 @@ class _KernelRidgeLOO(CallbackSupportMixin, BaseEstimator):
     def _fit_to(self, X, y, targets: np.ndarray, unit: float = 1.0, **known):
         """Search and solve for the targets, which are in the given unit; ``known`` are attributes besides."""
         criterion = PressCriterion(
-            X, targets, float(self.reg), self._starting_gamma(X), self.kernel == "ard", float(self.hyper_penalty)
+            X, targets, float(self.alpha), self._starting_gamma(X), self.kernel == "ard", float(self.hyper_penalty)
         )
         known |= {"X_fit_": X}
         with fit_steps(self, X, y, n_steps=self.max_iter) as after_step:
@@ -205,7 +296,7 @@ class _KernelRidgeLOO(CallbackSupportMixin, BaseEstimator):
                 setattr(self, name, value)
             steps = [criterion.hyperparameters(theta) for theta in selection.path]
             self.selection_path_ = {
-                "reg": np.array([reg for reg, _ in steps]),
+                "alpha": np.array([alpha for alpha, _ in steps]),
                 "gamma": np.array([self._public_gamma(gamma) for _, gamma in steps]),
                 "press": unit**2 * (selection.values - criterion.penalty * (selection.path**2).sum(axis=1)),
             }
@@ -235,41 +326,41 @@ class _KernelRidgeLOO(CallbackSupportMixin, BaseEstimator):
         start = np.zeros(criterion.n_hyperparameters)
         if self.select is None:
             return Selection(start, start[None, :], np.array([criterion(start)]), True)
-        if self.select == "reg":
+        if self.select == "alpha":
             spectrum = KernelSpectrum.of(criterion.kernel(start), criterion.y)
             chosen = start.copy()
-            chosen[0] = best_regularisation(spectrum, criterion.reg, criterion.penalty)
+            chosen[0] = best_penalty(spectrum, criterion.alpha, criterion.penalty)
             on_step(chosen)
             return Selection(chosen, np.array([start, chosen]), np.array([criterion(start), criterion(chosen)]), True)
         limit = min(self.max_iter, self.early_stopping or self.max_iter)
-        selection = minimised(criterion, self.optimizer, max_iter=limit, tol=self.tol, on_step=on_step)
+        selection = minimised(criterion, self.solver, max_iter=limit, tol=self.tol, on_step=on_step)
         if not selection.converged and len(selection.path) > self.max_iter:
             moved = np.abs(selection.path[-1] - selection.path[-2]).max()
             warn_caller(
-                f"The search for hyper-parameters has not settled after {self.max_iter} iterations: PRESS is "
+                f"The search for hyper-parameters has not converged after {self.max_iter} iterations: PRESS is "
                 f"{criterion.press(selection.theta):.6g}, and the last step changed a hyper-parameter by "
                 f"{np.expm1(moved):.2%}. Raise max_iter or tol"
-                + (", or use optimizer='lbfgs'." if self.optimizer == "nelder-mead" else "."),
+                + (", or use solver='lbfgs'." if self.solver == "nelder-mead" else "."),
                 ConvergenceWarning,
             )
         return selection
 
     def _solved(self, criterion, theta, unit):
         """The fitted attributes that belong to a point of the search."""
-        reg, gamma = criterion.hyperparameters(theta)
+        alpha, gamma = criterion.hyperparameters(theta)
         try:
-            solution = bordered_solution(criterion.kernel(theta), criterion.y, reg)
+            solution = bordered_solution(criterion.kernel(theta), criterion.y, alpha)
         except np.linalg.LinAlgError:
             raise ValueError(
-                f"reg={reg:g} is too small for this kernel: rows that are equal, or almost, leave nothing to solve. "
-                "Raise reg."
+                f"alpha={alpha:g} is too small for this kernel: rows that are equal, or almost, leave nothing to solve. "
+                "Raise alpha."
             ) from None
         return {
             "dual_coef_": unit * solution.dual_coef,
             "intercept_": unit * (float(solution.intercept) if criterion.y.ndim == 1 else solution.intercept),
             "loo_residuals_": unit * solution.residuals,
             "press_": unit**2 * float((solution.residuals**2).sum()),
-            "hyperparameters_": {"reg": reg, "gamma": self._public_gamma(gamma)},
+            "hyperparameters_": {"alpha": alpha, "gamma": self._public_gamma(gamma)},
         }
 
     def _values(self, X):
@@ -295,15 +386,15 @@ class KernelRidgeClassifierLOO(ClassifierMixin, _KernelRidgeLOO):
     ----------
     kernel : {"rbf", "ard"}, default="rbf"
         Gaussian kernel with one width for all columns, or with one for each.
-    reg : float, default=1.0
-        Regularisation lam, where the search starts.
+    alpha : float, default=1.0
+        Penalty (lam above), where the search starts.
     gamma : float, "scale" or array-like of shape (n_features,), default="scale"
         Width eta of the kernel, where the search starts. "scale" is ``1 / (n_features * X.var())``. One for each column
         only with ``kernel="ard"``.
-    select : {"press", "reg"} or None, default="press"
+    select : {"press", "alpha"} or None, default="press"
         What leave-one-out residuals choose: all hyper-parameters; the regularisation alone, for which one
         eigendecomposition serves; or nothing.
-    optimizer : {"nelder-mead", "lbfgs"}, default="nelder-mead"
+    solver : {"nelder-mead", "lbfgs"}, default="nelder-mead"
         The simplex search of the paper, or descent by the gradient, which is the better choice for ``kernel="ard"``
         with more than a few columns.
     hyper_penalty : float, default=0.0
@@ -329,9 +420,9 @@ class KernelRidgeClassifierLOO(ClassifierMixin, _KernelRidgeLOO):
     press_ : float
         Sum of the squares of these. It was optimised, so it is no estimate of performance.
     hyperparameters_ : dict
-        The chosen ``"reg"`` and ``"gamma"`` (an array with ``kernel="ard"``), ready for ``set_params``.
+        The chosen ``"alpha"`` and ``"gamma"`` (an array with ``kernel="ard"``), ready for ``set_params``.
     selection_path_ : dict
-        Arrays ``"reg"``, ``"gamma"`` and ``"press"`` along the search, the start first.
+        Arrays ``"alpha"``, ``"gamma"`` and ``"press"`` along the search, the start first.
     X_fit_ : ndarray of shape (n_samples, n_features)
         The training rows.
     n_iter_ : int
@@ -349,7 +440,7 @@ class KernelRidgeClassifierLOO(ClassifierMixin, _KernelRidgeLOO):
     Notes
     -----
     Hyper-parameters stay within a factor of ``exp(12)`` of where they start. All columns count alike in ``"rbf"``, so
-    bring them to comparable units first. Other ways to a choice of less variance: ``select="reg"``, which has a single
+    bring them to comparable units first. Other ways to a choice of less variance: ``select="alpha"``, which has a single
     hyper-parameter, and ``sklearn.ensemble.BaggingClassifier`` around this one, which averages over resamples.
 
     References
@@ -407,14 +498,14 @@ class KernelRidgeClassifierLOO(ClassifierMixin, _KernelRidgeLOO):
         """
         return self._values(X)
 
-    def decision_path(self, X, regs):
+    def decision_path(self, X, alphas):
         """Values for several regularisations with the chosen kernel, from one eigendecomposition.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Table.
-        regs : array-like of shape (n_regs,)
+        alphas : array-like of shape (n_regs,)
             Regularisations, positive.
 
         Returns
@@ -424,10 +515,10 @@ class KernelRidgeClassifierLOO(ClassifierMixin, _KernelRidgeLOO):
         """
         check_is_fitted(self)
         X = validated(self, X, dtype=np.float64, reset=False)
-        gamma, reg = self.hyperparameters_["gamma"], self.hyperparameters_["reg"]
+        gamma, alpha = self.hyperparameters_["gamma"], self.hyperparameters_["alpha"]
         K = gaussian_kernel(self.X_fit_, gamma)
-        targets = np.sign(K @ self.dual_coef_ + reg * self.dual_coef_ + self.intercept_)
-        dual_coef, intercept = KernelSpectrum.of(K, targets).dual_coef(np.asarray(regs, dtype=float))
+        targets = np.sign(K @ self.dual_coef_ + alpha * self.dual_coef_ + self.intercept_)
+        dual_coef, intercept = KernelSpectrum.of(K, targets).dual_coef(np.asarray(alphas, dtype=float))
         values = np.tensordot(gaussian_kernel(X, gamma, self.X_fit_), dual_coef, axes=1) + intercept
         return values[:, 0] if targets.ndim == 1 else values
 
@@ -465,15 +556,15 @@ class KernelRidgeRegressorLOO(RegressorMixin, _KernelRidgeLOO):
     ----------
     kernel : {"rbf", "ard"}, default="rbf"
         Gaussian kernel with one width for all columns, or with one for each.
-    reg : float, default=1.0
-        Regularisation lam, where the search starts.
+    alpha : float, default=1.0
+        Penalty (lam above), where the search starts.
     gamma : float, "scale" or array-like of shape (n_features,), default="scale"
         Width eta of the kernel, where the search starts. "scale" is ``1 / (n_features * X.var())``. One for each column
         only with ``kernel="ard"``.
-    select : {"press", "reg"} or None, default="press"
+    select : {"press", "alpha"} or None, default="press"
         What leave-one-out residuals choose: all hyper-parameters; the regularisation alone, for which one
         eigendecomposition serves; or nothing.
-    optimizer : {"nelder-mead", "lbfgs"}, default="nelder-mead"
+    solver : {"nelder-mead", "lbfgs"}, default="nelder-mead"
         The simplex search of the paper, or descent by the gradient, which is the better choice for ``kernel="ard"``
         with more than a few columns.
     hyper_penalty : float, default=0.0
@@ -498,9 +589,9 @@ class KernelRidgeRegressorLOO(RegressorMixin, _KernelRidgeLOO):
     press_ : float
         Sum of the squares of these. It was optimised, so it is no estimate of performance.
     hyperparameters_ : dict
-        The chosen ``"reg"`` and ``"gamma"`` (an array with ``kernel="ard"``), ready for ``set_params``.
+        The chosen ``"alpha"`` and ``"gamma"`` (an array with ``kernel="ard"``), ready for ``set_params``.
     selection_path_ : dict
-        Arrays ``"reg"``, ``"gamma"`` and ``"press"`` along the search, the start first.
+        Arrays ``"alpha"``, ``"gamma"`` and ``"press"`` along the search, the start first.
     X_fit_ : ndarray of shape (n_samples, n_features)
         The training rows.
     n_iter_ : int

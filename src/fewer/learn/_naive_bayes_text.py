@@ -79,7 +79,7 @@ class NaiveBayesText(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Multinomial naive Bayes divides the counts of a class by their sum over all words. After a selection that keeps only
-    words of one class, what is left of the other class's few counts is blown up to a full distribution, and the
+    words of one class, the few counts that are left of the other class are scaled up to a full distribution, and the
     selection is undone. Here every word keeps the rate that it has by itself.
 
     References
@@ -130,7 +130,7 @@ class NaiveBayesText(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(
-                "NaiveBayesText tells classes apart, and y has one class only; at least two are needed. (partial_fit "
+                "NaiveBayesText needs at least two classes, and y has one. (partial_fit "
                 "takes rows of one class, when classes= names all of them.)"
             )
         self._start_counts(X.shape[1])

@@ -2,13 +2,17 @@
 
 Each tree sees the distinct rows of a bootstrap sample and grows until its leaves are pure. At a node, one column is
 drawn and cut where the information gain is largest; nothing prefers good columns to bad ones. That makes the forest a
-probe for irrelevant columns: it suffers from each of them, and its splits tell how much every column gained.
+probe for irrelevant columns: it suffers from each of them, and its splits show how much every column gained.
+
+A tree is its nodes, each left child right after its parent: the column that is split (-1 in a leaf), the place of the
+right child, the threshold (rows go left up to it), and the share of each class.
 """
 
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -19,8 +23,37 @@ from fewer._estimators import Interval, encoded_classes, fit_context, fit_steps,
 from fewer._kernels._random_column_trees import NO_CHANCE_LEVEL, GrownTree, grown_trees
 from fewer._kernels._ranked_columns import ranked_columns
 from fewer._kernels._read_only import read_only
-from fewer._kernels._tree_votes import add_sparse_votes, add_votes
 from fewer.catalogue import method
+
+
+@njit(cache=True, nogil=True)
+def add_votes(X, wanted, column, right, threshold, shares, votes):
+    """Add to ``votes`` (n_rows, n_classes) the shares of the leaf of every wanted row of a dense table."""
+    for row in range(wanted.size):
+        if not wanted[row]:
+            continue
+        node = 0
+        while column[node] >= 0:
+            node = node + 1 if X[row, column[node]] <= threshold[node] else right[node]
+        for label in range(shares.shape[1]):
+            votes[row, label] += shares[node, label]
+
+
+@njit(cache=True, nogil=True)
+def add_sparse_votes(starts, columns, values, wanted, column, right, threshold, shares, votes):
+    """The same for a table in CSR format with sorted indices."""
+    for row in range(wanted.size):
+        if not wanted[row]:
+            continue
+        stored = columns[starts[row] : starts[row + 1]]
+        node = 0
+        while column[node] >= 0:
+            place = np.searchsorted(stored, column[node])
+            found = place < stored.size and stored[place] == column[node]
+            value = values[starts[row] + place] if found else 0.0
+            node = node + 1 if value <= threshold[node] else right[node]
+        for label in range(shares.shape[1]):
+            votes[row, label] += shares[node, label]
 
 
 def entries(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

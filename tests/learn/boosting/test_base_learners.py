@@ -12,7 +12,7 @@ from fewer.learn import (
     SplineLearner,
     TreeLearner,
 )
-from fewer.learn.boosting.base_learners._smoother import Smoother
+from fewer.learn.boosting._designs import Smoother
 
 
 def boosted(learners, X, y, **options):
@@ -30,10 +30,10 @@ def rng():
         LinearLearner((0, 1)),
         LinearLearner((0, 1), df=1.5),
         SplineLearner(0),
-        SplineLearner(0, df=1, center=True),
+        SplineLearner(0, df=1, penalized_only=True),
         SplineLearner(0, cyclic=True),
         SplineLearner(0, by=1),
-        SpatialLearner((0, 1), knots=4),
+        SpatialLearner((0, 1), n_knots=4),
         CategoricalLearner(2),
         CategoricalLearner(2, df=1),
     ],
@@ -53,7 +53,9 @@ def test_one_full_step_is_the_penalised_least_squares_fit(learner, rng):
     lam = Smoother.of(gram, basis.penalty, learner.df).penalty
     centred = y - np.average(y, weights=weights)
     expected = matrix @ np.linalg.lstsq(gram + lam * penalty, matrix.T @ (weights * centred), rcond=None)[0]
-    model = ComponentwiseBoostingRegressor([learner], n_iter=1, learning_rate=1.0).fit(X, y, sample_weight=weights)
+    model = ComponentwiseBoostingRegressor([learner], n_estimators=1, learning_rate=1.0).fit(
+        X, y, sample_weight=weights
+    )
     np.testing.assert_allclose(model.predict(X) - model.offset_, expected, atol=1e-8)
 
 
@@ -71,7 +73,7 @@ def test_a_curve_goes_on_as_a_straight_line_and_says_so(rng):
 def test_a_cyclic_curve_closes(rng):
     X = rng.uniform(0, 24, size=(300, 1))
     X[:2] = [[0], [24]]
-    model = boosted([SplineLearner(0, cyclic=True)], X, np.cos(2 * np.pi * X[:, 0] / 24), n_iter=200)
+    model = boosted([SplineLearner(0, cyclic=True)], X, np.cos(2 * np.pi * X[:, 0] / 24), n_estimators=200)
     start, end, again = model.predict([[0.0], [24.0], [30.0]])
     assert start == pytest.approx(end)
     assert again == pytest.approx(model.predict([[6.0]])[0])
@@ -81,8 +83,8 @@ def test_a_cyclic_curve_closes(rng):
 def test_an_effect_that_varies_with_another_column(rng):
     X = rng.uniform(-1, 1, size=(400, 2))
     y = np.sin(3 * X[:, 0]) * X[:, 1]
-    assert boosted([SplineLearner(0, by=1)], X, y, n_iter=300).score(X, y) > 0.98
-    assert boosted([LinearLearner(0), LinearLearner(1)], X, y, n_iter=300).score(X, y) < 0.1
+    assert boosted([SplineLearner(0, by=1)], X, y, n_estimators=300).score(X, y) > 0.98
+    assert boosted([LinearLearner(0), LinearLearner(1)], X, y, n_estimators=300).score(X, y) < 0.1
 
 
 def test_categories_that_were_not_seen_add_nothing(rng):
@@ -95,7 +97,7 @@ def test_categories_that_were_not_seen_add_nothing(rng):
 def test_rare_categories_are_drawn_towards_zero_most(rng):
     X = np.repeat([0.0, 1.0, 2.0], [50, 50, 2])[:, None]
     y = np.repeat([0.0, 1.0, 1.0], [50, 50, 2])
-    model = boosted([CategoricalLearner(0, df=1)], X, y, n_iter=1, learning_rate=1.0, offset=0.0)
+    model = boosted([CategoricalLearner(0, df=1)], X, y, n_estimators=1, learning_rate=1.0, offset=0.0)
     often, rare = model.predict([[1.0], [2.0]])
     assert 0 < rare < often / 2
 
@@ -112,7 +114,7 @@ def test_a_table_of_constants_leaves_the_offset(rng):
     y = rng.normal(size=20)
     with pytest.warns(UserWarning, match="constant"):
         model = boosted("linear", np.ones((20, 3)), y)
-    assert model.n_iter_ == 0
+    assert model.n_estimators_ == 0
     np.testing.assert_allclose(model.predict(np.ones((2, 3))), y.mean())
 
 
@@ -132,8 +134,8 @@ def test_learners_that_differ_in_flexibility_are_named(rng):
     ("wrong", "said"),
     [
         (lambda: SplineLearner((0, 1)), "one column"),
-        (lambda: SplineLearner(0, df=2), "center=True"),
-        (lambda: SplineLearner(0, center=True, cyclic=True), "no line to leave out"),
+        (lambda: SplineLearner(0, df=2), "penalized_only=True"),
+        (lambda: SplineLearner(0, penalized_only=True, cyclic=True), "no line to leave out"),
         (lambda: SpatialLearner(0), "two columns"),
         (lambda: SpatialLearner((0, 1), df=3), "too small"),
         (lambda: CategoricalLearner((0, 1)), "one column"),

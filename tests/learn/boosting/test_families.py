@@ -21,8 +21,8 @@ from fewer.learn import (
     ProportionalOddsFamily,
     QuantileFamily,
 )
-from fewer.learn.boosting.families import CLASSIFICATION, REGRESSION
-from fewer.learn.boosting.families._family import weighted_median
+from fewer.learn.boosting._componentwise_boosting import CLASSIFICATION, REGRESSION
+from fewer.learn.boosting._families import weighted_median
 from tolerances import rounding
 
 
@@ -50,7 +50,7 @@ def test_the_offset_and_the_scale_of_times_are_found(name, rng):
     assert 0.6 < y[:, 1].mean() < 0.95
     family = REGRESSION[name]()
     assert family.nuisance(y, np.full(4000, 1.0), np.ones(4000)) == pytest.approx(0.5, abs=0.03)
-    model = ComponentwiseBoostingRegressor(family=name, n_iter=50).fit(rng.normal(size=(4000, 2)), y)
+    model = ComponentwiseBoostingRegressor(family=name, n_estimators=50).fit(rng.normal(size=(4000, 2)), y)
     assert model.intercept_ == pytest.approx(1.0, abs=0.05)
 
 
@@ -67,7 +67,7 @@ def test_ordered_classes_come_to_proportional_odds(rng):
     X = rng.normal(size=(1000, 2))
     latent = X @ [1.5, 0.0] + rng.logistic(size=1000)
     y = np.array(["a low", "b middle", "c high"])[np.digitize(latent, [-1.0, 1.0])]
-    model = ComponentwiseBoostingClassifier(family="proportional_odds", n_iter=150).fit(X, y)
+    model = ComponentwiseBoostingClassifier(family="proportional_odds", n_estimators=150).fit(X, y)
     assert model.coef_ == pytest.approx([1.5, 0.0], abs=0.2)
     probabilities = model.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
@@ -90,7 +90,7 @@ def test_counts_come_to_poisson_regression(rng):
     X = rng.normal(size=(400, 3))
     y = rng.poisson(np.exp(0.5 + X @ [0.4, -0.2, 0]))
     peer = PoissonRegressor(alpha=0, tol=1e-10).fit(X, y)
-    model = ComponentwiseBoostingRegressor(family="poisson", n_iter=1000).fit(X, y)
+    model = ComponentwiseBoostingRegressor(family="poisson", n_estimators=1000).fit(X, y)
     np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-3)
     np.testing.assert_allclose(model.predict(X), peer.predict(X), rtol=1e-2)
 
@@ -99,9 +99,9 @@ def test_the_median_is_not_moved_by_outliers(rng):
     X = rng.normal(size=(300, 1))
     y = X[:, 0] + 0.1 * rng.normal(size=300)
     y[:30] += 100 * rng.random(30)
-    moved = ComponentwiseBoostingRegressor(n_iter=300).fit(X, y).intercept_
+    moved = ComponentwiseBoostingRegressor(n_estimators=300).fit(X, y).intercept_
     for family in ("laplace", HuberFamily(), QuantileFamily(0.5)):
-        model = ComponentwiseBoostingRegressor(family=family, n_iter=500).fit(X, y)
+        model = ComponentwiseBoostingRegressor(family=family, n_estimators=500).fit(X, y)
         assert abs(model.intercept_) < 0.15 < abs(moved)
         assert model.coef_[0] == pytest.approx(1, abs=0.15)
 
@@ -109,8 +109,8 @@ def test_the_median_is_not_moved_by_outliers(rng):
 def test_expectiles_of_one_half_are_means(rng):
     X = rng.normal(size=(100, 3))
     y = X @ [1, 2, 0] + rng.normal(size=100)
-    mean = ComponentwiseBoostingRegressor(n_iter=50).fit(X, y)
-    expectile = ComponentwiseBoostingRegressor(family=ExpectileFamily(0.5), n_iter=50).fit(X, y)
+    mean = ComponentwiseBoostingRegressor(n_estimators=50).fit(X, y)
+    expectile = ComponentwiseBoostingRegressor(family=ExpectileFamily(0.5), n_estimators=50).fit(X, y)
     np.testing.assert_allclose(mean.predict(X), expectile.predict(X))
 
 
@@ -118,14 +118,14 @@ def test_cox_finds_the_relative_hazards(rng):
     X = rng.normal(size=(800, 3))
     times, ends = rng.exponential(np.exp(-X @ [1.0, -0.5, 0.0])), rng.exponential(3, size=800)
     y = np.array(list(zip(times <= ends, np.minimum(times, ends), strict=True)), dtype=[("e", bool), ("t", float)])
-    model = ComponentwiseBoostingRegressor(family="cox", n_iter=150).fit(X, y)
+    model = ComponentwiseBoostingRegressor(family="cox", n_estimators=150).fit(X, y)
     np.testing.assert_allclose(model.coef_, [1.0, -0.5, 0.0], atol=0.15)
     assert model.score(X, y) > 0.7
     columns = np.column_stack([y["t"], y["e"]])
     np.testing.assert_array_equal(
-        ComponentwiseBoostingRegressor(family="cox", n_iter=150).fit(X, columns).coef_, model.coef_
+        ComponentwiseBoostingRegressor(family="cox", n_estimators=150).fit(X, columns).coef_, model.coef_
     )
-    later = ComponentwiseBoostingRegressor(family="weibull", n_iter=150).fit(X, y)
+    later = ComponentwiseBoostingRegressor(family="weibull", n_estimators=150).fit(X, y)
     assert later.coef_[0] == pytest.approx(-1.0, abs=0.15)
     assert later.score(X, y) == pytest.approx(model.score(X, y), abs=0.01)
 
@@ -142,8 +142,8 @@ def test_rows_count_as_often_as_their_weights_say(name, rng):
         "regression": rng.poisson(2, 40).astype(float),
     }[family.task]
     kind = ComponentwiseBoostingRegressor if name in REGRESSION else ComponentwiseBoostingClassifier
-    weighted = kind(family=name, n_iter=20).fit(X, y, sample_weight=counts)
-    repeated = kind(family=name, n_iter=20).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts, axis=0))
+    weighted = kind(family=name, n_estimators=20).fit(X, y, sample_weight=counts)
+    repeated = kind(family=name, n_estimators=20).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts, axis=0))
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-4, atol=1e-6)
 
 
@@ -187,8 +187,8 @@ def test_steps_that_are_too_long_end_with_a_warning(rng):
     X = 100 * rng.normal(size=(50, 2))
     y = rng.poisson(5, 50) + 1000 * (X[:, 0] > 150)
     with pytest.warns(ConvergenceWarning, match="Decrease learning_rate"):
-        model = ComponentwiseBoostingRegressor(family="poisson", learning_rate=1.0, n_iter=200).fit(X, y)
-    assert model.n_iter_ < 200
+        model = ComponentwiseBoostingRegressor(family="poisson", learning_rate=1.0, n_estimators=200).fit(X, y)
+    assert model.n_estimators_ < 200
     assert np.isfinite(model.risk_).all()
 
 
@@ -197,7 +197,7 @@ def test_counts_are_never_predicted_worse_than_by_a_constant_and_small_steps_fit
     with pytest.warns(ConvergenceWarning, match=r"after 0 steps.*about 0\.1 divided by their mean"):
         diverged = ComponentwiseBoostingRegressor(family="poisson").fit(X, y)
     assert diverged.predict(X) == pytest.approx(np.full(len(y), y.mean()))
-    fitted = ComponentwiseBoostingRegressor(family="poisson", learning_rate=0.1 / y.mean(), n_iter=300).fit(X, y)
+    fitted = ComponentwiseBoostingRegressor(family="poisson", learning_rate=0.1 / y.mean(), n_estimators=300).fit(X, y)
     exact = PoissonRegressor(alpha=0, max_iter=1000).fit(X, y)
     assert np.corrcoef(fitted.predict(X), exact.predict(X))[0, 1] > 0.98
     assert (np.diff(fitted.risk_) < 0).all()
@@ -206,7 +206,7 @@ def test_counts_are_never_predicted_worse_than_by_a_constant_and_small_steps_fit
 @pytest.mark.parametrize(("family", "reach"), [("laplace", "10"), (QuantileFamily(0.9), "9")])
 def test_a_target_that_bounded_steps_cannot_reach_is_told_of(family, reach):
     X, y = load_diabetes(return_X_y=True)
-    with pytest.warns(UserWarning, match=rf"100 steps of \w+ move no prediction by more than {reach}, and y spreads"):
+    with pytest.warns(UserWarning, match=rf"100 steps of \w+ move no prediction by more than {reach}, "):
         ComponentwiseBoostingRegressor(family=family).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -215,5 +215,5 @@ def test_a_target_that_bounded_steps_cannot_reach_is_told_of(family, reach):
 
 def test_two_fields_of_truth_values_are_not_times():
     y = np.array([(True, False)], dtype=[("a", bool), ("b", bool)])
-    with pytest.raises(ValueError, match="one field of truth values"):
+    with pytest.raises(ValueError, match="one boolean field"):
         CoxFamily().checked(y)

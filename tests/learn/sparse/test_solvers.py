@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fewer.learn.sparse._duality import duality_gap
 from fewer.learn.sparse._l1_path import smallest_weight
-from fewer.learn.sparse._problem import L1Problem
-from fewer.learn.sparse.solvers import SOLVERS
+from fewer.learn.sparse._problem import L1Problem, duality_gap
+from fewer.learn.sparse._solvers import SOLVERS
 
 
 def solved(solver, problem, tol=1e-10, max_iter=30_000):

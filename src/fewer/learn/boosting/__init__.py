@@ -5,12 +5,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.learn.boosting._aic_stop import AicCurve, aic_stop
-    from fewer.learn.boosting._classifier import ComponentwiseBoostingClassifier
-    from fewer.learn.boosting._cv_risk import RiskCurve, cv_risk
-    from fewer.learn.boosting._effects import PartialEffect
-    from fewer.learn.boosting._regressor import ComponentwiseBoostingRegressor
-    from fewer.learn.boosting.base_learners import (
+    from fewer.learn.boosting._base_learners import (
         BaseLearner,
         CategoricalLearner,
         LinearLearner,
@@ -18,23 +13,26 @@ if TYPE_CHECKING:
         SplineLearner,
         TreeLearner,
     )
-    from fewer.learn.boosting.families import (
+    from fewer.learn.boosting._boosted_model import PartialEffect
+    from fewer.learn.boosting._componentwise_boosting import (
+        ComponentwiseBoostingClassifier,
+        ComponentwiseBoostingRegressor,
+    )
+    from fewer.learn.boosting._families import (
         AdaExpFamily,
         BinomialFamily,
-        CoxFamily,
         ExpectileFamily,
         Family,
         GaussianFamily,
         HuberFamily,
         LaplaceFamily,
-        LogLogisticFamily,
-        LogNormalFamily,
         NegativeBinomialFamily,
         PoissonFamily,
         ProportionalOddsFamily,
         QuantileFamily,
-        WeibullFamily,
     )
+    from fewer.learn.boosting._stopping import AicCurve, RiskCurve, aic_stop, cv_risk
+    from fewer.learn.boosting._survival_families import CoxFamily, LogLogisticFamily, LogNormalFamily, WeibullFamily
 
 __all__ = [
     "AdaExpFamily",

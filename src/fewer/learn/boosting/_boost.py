@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from fewer.learn.boosting.designs import Prepared
-from fewer.learn.boosting.families import Family
+from fewer.learn.boosting._designs import Prepared
+from fewer.learn.boosting._families import Family
 
 _REFRESH = 256  # steps after which updated products are computed anew, for rounding errors add up
 _ROOM = 50_000_000  # numbers of the Gram matrix that may be kept
@@ -40,10 +40,10 @@ class Steps:
     scale: float = 0.0  # weighted squares of the first gradient
     ended: str = ""  # why no further step can be made
 
-    def totals(self, n_iter: int) -> dict[int, Any]:
+    def totals(self, n_estimators: int) -> dict[int, Any]:
         """Coefficients of each learner after so many steps, added up in the order of the steps."""
         totals: dict[int, Any] = {}
-        for learner, coefficients in zip(self.selected[:n_iter], self.coefficients[:n_iter], strict=True):
+        for learner, coefficients in zip(self.selected[:n_estimators], self.coefficients[:n_estimators], strict=True):
             if not isinstance(coefficients, np.ndarray):
                 totals.setdefault(learner, []).append((self.learning_rate, coefficients))
             elif learner in totals:
@@ -59,15 +59,15 @@ class Steps:
             return self.learning_rate * coefficients
         return [(self.learning_rate, coefficients)]
 
-    def risk_reduction(self, n_iter: int, n_learners: int) -> np.ndarray:
+    def risk_reduction(self, n_estimators: int, n_learners: int) -> np.ndarray:
         """By how much the steps of each learner lowered the risk."""
-        done = self.selected[:n_iter]
+        done = self.selected[:n_estimators]
         falls = -np.diff(self.risks[: len(done) + 1])
         return np.bincount(np.asarray(done, dtype=int), weights=falls, minlength=n_learners)
 
-    def counts(self, n_iter: int, n_learners: int) -> np.ndarray:
+    def counts(self, n_estimators: int, n_learners: int) -> np.ndarray:
         """How often each learner was taken."""
-        return np.bincount(np.asarray(self.selected[:n_iter], dtype=int), minlength=n_learners)
+        return np.bincount(np.asarray(self.selected[:n_estimators], dtype=int), minlength=n_learners)
 
 
 class Booster:

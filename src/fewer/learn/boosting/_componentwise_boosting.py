@@ -1,249 +1,187 @@
-"""Estimators for component-wise boosting: what the regressor and the classifier share."""
+"""Component-wise boosting for classes, numbers, counts and survival times: the estimators.
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from numbers import Integral, Real
+Each of many small steps fits every base-learner to the negative gradient of the loss, and adds a share of the one that
+fits best; see ``_boost``. Buehlmann and Hothorn (2007), Statistical Science 22, 477-505.
+"""
+
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_consistent_length
 
-from fewer._estimators import Interval, StrOptions, check_sample_weight, fit_steps, validated, warn_caller
-from fewer.learn.boosting._boost import TOO_LONG, Booster, Steps
-from fewer.learn.boosting._effects import PartialEffect, partial_effect
-from fewer.learn.boosting.base_learners import TreeLearner
-from fewer.learn.boosting.designs import Prepared, listed_learners, prepared
-from fewer.learn.boosting.families import Family
+from fewer._estimators import StrOptions, encoded_classes
+from fewer.catalogue import method
+from fewer.learn.boosting._boosted_model import SHARED_CONSTRAINTS, ComponentwiseBoosting
+from fewer.learn.boosting._families import (
+    AdaExpFamily,
+    BinomialFamily,
+    ExpectileFamily,
+    Family,
+    GaussianFamily,
+    HuberFamily,
+    LaplaceFamily,
+    NegativeBinomialFamily,
+    PoissonFamily,
+    ProportionalOddsFamily,
+    QuantileFamily,
+)
+from fewer.learn.boosting._survival_families import (
+    CoxFamily,
+    LogLogisticFamily,
+    LogNormalFamily,
+    WeibullFamily,
+    concordance,
+)
 
-SHARED_CONSTRAINTS: dict[str, list[Any]] = {
-    "base_learners": [StrOptions({"linear", "smooth", "tree"}), list, tuple],
-    "n_iter": [Interval(Integral, 0, None, closed="left")],
-    "learning_rate": [Interval(Real, 0, 1, closed="right")],
-    "offset": [Real, None],
-    "random_state": ["random_state"],
+REGRESSION: dict[str, type[Family]] = {
+    "gaussian": GaussianFamily,
+    "laplace": LaplaceFamily,
+    "huber": HuberFamily,
+    "quantile": QuantileFamily,
+    "expectile": ExpectileFamily,
+    "poisson": PoissonFamily,
+    "negative_binomial": NegativeBinomialFamily,
+    "cox": CoxFamily,
+    "weibull": WeibullFamily,
+    "log_logistic": LogLogisticFamily,
+    "log_normal": LogNormalFamily,
+}
+CLASSIFICATION: dict[str, type[Family]] = {
+    "binomial": BinomialFamily,
+    "adaexp": AdaExpFamily,
+    "proportional_odds": ProportionalOddsFamily,
 }
 
 
-@dataclass(frozen=True)
-class Training:
-    """What a model keeps so that it can go on: the rows, a target for each path, the weights, a seed for trees."""
-
-    X: Any
-    targets: list[np.ndarray]
-    weights: np.ndarray
-    seed: int
+def family_of(family: Any, among: dict[str, type[Family]]) -> Family:
+    """The family of this name, or the one given."""
+    return among[family]() if isinstance(family, str) else family
 
 
-class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
-    """What the regressor and the classifier share; each target has a path of steps of its own."""
+@method(
+    tasks=["classification"],
+    when="Classes from many columns of which few matter, with effects that can be read and drawn: lines, smooth "
+    "curves, small trees. Stopping early chooses the columns and the shape of their effects. Ordered classes too.",
+    cost="O(n p) for each step and class of 'linear'; with splines 4 to 20 times as much",
+    paper="mboost",
+    examples=lambda: [ComponentwiseBoostingClassifier(n_estimators=30)],
+)
+class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
+    """Additive classifier built by small steps, each of which improves the one term that helps most.
+
+    Parameters
+    ----------
+    base_learners : {"linear", "smooth", "tree"} or list of base-learners, default="linear"
+        The terms that compete. "linear" is a :class:`LinearLearner` for each column, "smooth" a :class:`SplineLearner`
+        for each column, "tree" one :class:`TreeLearner` on all columns.
+    family : {"binomial", "adaexp", "proportional_odds"} or Family, default="binomial"
+        The loss: logistic, exponential, or a model of classes that have an order (the sorted one).
+    n_estimators : int, default=100
+        Number of steps. :func:`cv_risk` chooses it; fewer steps take fewer terms.
+    learning_rate : float, default=0.1
+        Share of each fit that is added. Smaller is slower, and hardly ever worse.
+    offset : float or None, default=None
+        Where f starts; None takes half the log-odds of the classes.
+    random_state : int, RandomState instance or None, default=None
+        For ties between splits of trees.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in sorted order.
+    learner_names_ : list of str
+        The learners, by kind and columns.
+    n_estimators_ : int
+        Steps of the model as it stands.
+    offset_ : float or ndarray of shape (n_classes,)
+        Where f starts; with more than two classes without order, for each class against the rest.
+    selected_ : ndarray of shape (n_estimators,) or (n_classes, n_estimators)
+        The learner of each step, likewise.
+    risk_ : ndarray of shape (n_estimators + 1,)
+        Mean loss on the training rows, before the first step and after each; the mean over the classes.
+    selection_frequency_ : ndarray of shape (n_learners,)
+        Share of the steps that each learner had.
+    risk_reduction_ : ndarray of shape (n_learners,)
+        By how much the steps of each learner lowered the risk: its importance.
+    coef_ : ndarray of shape (n_features,) or (n_classes, n_features)
+        Slopes of the linear learners, by column; zero for other learners.
+    intercept_ : float or ndarray of shape (n_classes,)
+        The offset with the constants of the linear learners.
+    coef_path_ : ndarray of shape (n_estimators + 1, n_features) or (n_classes, n_estimators + 1, n_features)
+        The slopes before the first step and after each.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    cv_risk : How many steps to make.
+    ComponentwiseBoostingRegressor : For numbers, counts and survival times.
+
+    Notes
+    -----
+    f is half the log-odds, so slopes are half those of ordinary logistic regression. More than two classes have a model
+    each against the rest, with the same number of steps, and the probabilities are made to sum to one; with
+    "proportional_odds" there is one f for all.
+
+    The model keeps the training rows, so that ``set_n_estimators`` can go on.
+
+    References
+    ----------
+    .. [1] Hothorn, T., Buehlmann, P., Kneib, T., Schmid, M. & Hofner, B. (2010). Model-based boosting 2.0. Journal of
+       Machine Learning Research 11, 2109-2113.
+    .. [2] Buehlmann, P. & Hothorn, T. (2007). Boosting algorithms: regularization, prediction and model fitting.
+       Statistical Science 22, 477-505.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from fewer.learn import ComponentwiseBoostingClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ComponentwiseBoostingClassifier().fit(scale(X), y)
+    >>> len(np.flatnonzero(model.coef_)), round(model.score(scale(X), y), 2)
+    (8, 0.97)
+    """
+
+    _parameter_constraints = SHARED_CONSTRAINTS | {"family": [StrOptions(set(CLASSIFICATION)), Family]}
+
+    def __init__(
+        self,
+        base_learners="linear",
+        family="binomial",
+        n_estimators=100,
+        learning_rate=0.1,
+        offset=None,
+        random_state=None,
+    ):
+        self.base_learners = base_learners
+        self.family = family
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.offset = offset
+        self.random_state = random_state
 
     def _family(self) -> Family:
-        raise NotImplementedError
+        family = family_of(self.family, CLASSIFICATION)
+        if family.task not in ("classification", "ordinal"):
+            raise ValueError(f"{family!r} is not for classes; use ComponentwiseBoostingRegressor.")
+        return family
 
-    def _checked_table(self, X: Any, **options: Any) -> Any:
-        formats = ("csc", "csr") if self._takes_sparse() else False
-        return validated(self, X, dtype=np.float64, accept_sparse=formats, **options)
-
-    def _takes_sparse(self) -> bool:
-        learners = self.base_learners
-        if isinstance(learners, str):
-            return learners != "tree"
-        return not any(isinstance(learner, TreeLearner) for learner in learners)
+    def _table_and_target(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        return self._checked_table(X, y=y, copy=True, ensure_min_samples=2)
 
     def _targets(self, y: np.ndarray) -> list[np.ndarray]:
-        """A target for each path."""
-        raise NotImplementedError
+        self.classes_, codes = encoded_classes(y, type(self).__name__)
+        if self._family().task == "ordinal":
+            return [codes]
+        told = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
+        return [np.where(codes == code, 1.0, -1.0) for code in told]
 
-    def _training(self, X: Any, y: np.ndarray, sample_weight: Any) -> Training:
-        """Without the rows that have no weight."""
-        weights = check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=False
-        )
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        if not (weights > 0).all():
-            rows = np.flatnonzero(weights > 0)
-            X, y, weights = X[rows], y[rows], weights[rows]
-        return Training(X, self._targets(y), weights, seed)
-
-    def _fitted_to(self, training: Training, X: Any, y: Any) -> None:
-        """Make the steps, watched by callbacks, and keep them."""
-        ready = self._prepared(training)
-        _warn_of_learners(ready)
-        boosters = [
-            Booster.started(
-                ready, self._family(), target, training.weights, learning_rate=self.learning_rate, offset=self.offset
-            )
-            for target in training.targets
-        ]
-        self._learners, self._steps, self._rows = ready.learners, [booster.steps for booster in boosters], training
-        with fit_steps(self, X, y, n_steps=self.n_iter) as after_step:
-            for step in range(self.n_iter):
-                moved = [booster.advance() for booster in boosters]
-                if not any(moved) or after_step("iteration", lambda reached=step + 1: self._attributes(reached)):
-                    break
-            self._keep(self.n_iter)
-        self._warn_of_divergence()
-        self._warn_of_a_target_out_of_reach(training.targets)
-
-    def _prepared(self, training: Training) -> Prepared:
-        names = getattr(self, "feature_names_in_", None)
-        learners = listed_learners(self.base_learners, training.X.shape[1])
-        return prepared(learners, training.X, training.weights, None if names is None else list(names), training.seed)
-
-    def _keep(self, n_iter: int) -> None:
-        for name, value in self._attributes(n_iter).items():
-            setattr(self, name, value)
-
-    def _attributes(self, n_iter: int) -> dict[str, Any]:
-        """What the model has after so many steps."""
-        n_learners = len(self._learners.names)
-        lengths = [min(n_iter, len(steps.selected)) for steps in self._steps]
-        counts = sum(steps.counts(n_iter, n_learners) for steps in self._steps)
-        reductions = [steps.risk_reduction(n_iter, n_learners) for steps in self._steps]
-        risks = [steps.risks[: length + 1] for steps, length in zip(self._steps, lengths, strict=True)]
-        longest = max(lengths)
-        parts = [self._linear_part(steps.offset, steps.totals(n_iter)) for steps in self._steps]
-        return {
-            "learner_names_": self._learners.names,
-            "n_iter_": longest,
-            "offset_": self._one_or_all([steps.offset for steps in self._steps]),
-            "selected_": self._one_or_all([np.array(steps.selected[:n_iter], dtype=int) for steps in self._steps]),
-            "risk_": np.mean([np.pad(risk, (0, longest + 1 - len(risk)), mode="edge") for risk in risks], axis=0),
-            "selection_frequency_": counts / max(sum(lengths), 1),
-            "risk_reduction_": np.mean(reductions, axis=0),
-            "coef_": self._one_or_all([slopes for _, slopes in parts]),
-            "intercept_": self._one_or_all([constant for constant, _ in parts]),
-        }
-
-    def _one_or_all(self, by_path: list[Any]) -> Any:
-        """The only entry, or all of them: as an array where they are alike."""
-        if len(by_path) == 1:
-            return by_path[0]
-        return np.array(by_path) if len({np.shape(entry) for entry in by_path}) == 1 else by_path
-
-    def _linear_part(self, constant: float, totals: dict[int, Any]) -> tuple[float, np.ndarray]:
-        slopes = np.zeros(self.n_features_in_)
-        for learner, total in totals.items():
-            added, columns, coefficients = self._learners.linear_part(learner, total)
-            constant += added
-            np.add.at(slopes, columns, coefficients)
-        return constant, slopes
-
-    @property
-    def coef_path_(self) -> Any:
-        """Slopes of the linear learners by column, before the first step and after each."""
-        check_is_fitted(self)
-        paths = []
-        for steps in self._steps:
-            path = np.zeros((min(self.n_iter_, len(steps.selected)) + 1, self.n_features_in_))
-            for step in range(len(path) - 1):
-                path[step + 1] = path[step]
-                _, columns, slopes = self._learners.linear_part(steps.selected[step], steps.step_total(step))
-                np.add.at(path[step + 1], columns, slopes)
-            paths.append(path)
-        return self._one_or_all(paths)
-
-    def set_n_iter(self, n_iter: int):
-        """Cut the model back to fewer steps, or go on to more, exactly as if it had been fitted so.
-
-        Steps that were cut off are kept, so that going on from there costs nothing.
-
-        Parameters
-        ----------
-        n_iter : int
-            Number of steps.
-
-        Returns
-        -------
-        self : object
-            The same model, changed.
-        """
-        check_is_fitted(self)
-        if not isinstance(n_iter, Integral) or n_iter < 0:
-            raise ValueError(f"n_iter={n_iter!r} must be a whole number, 0 or more.")
-        if any(len(steps.selected) < n_iter and not steps.ended for steps in self._steps):
-            ready = self._prepared(self._rows)
-            for target, steps in zip(self._rows.targets, self._steps, strict=True):
-                booster = Booster(ready, self._family(), target, self._rows.weights, steps)
-                while len(steps.selected) < n_iter and booster.advance():
-                    pass
-            self._warn_of_divergence()
-        self._keep(n_iter)
-        return self
-
-    def _warn_of_divergence(self) -> None:
-        for steps in self._steps:
-            if steps.ended == TOO_LONG:
-                warn_caller(
-                    f"Boosting ended after {len(steps.selected)} steps, because {TOO_LONG}: the steps are too long. "
-                    f"Decrease learning_rate (now {self.learning_rate:g}); with large counts, to about 0.1 divided by "
-                    "their mean.",
-                    ConvergenceWarning,
-                )
-
-    def _warn_of_a_target_out_of_reach(self, targets: list[np.ndarray]) -> None:
-        family = self._family()
-        if family.longest_step is None:
-            return
-        reach = self.n_iter * self.learning_rate * family.longest_step
-        low, high = np.quantile(targets[0], [0.1, 0.9])
-        if reach < (high - low) / 2:
-            warn_caller(
-                f"{self.n_iter} steps of {type(family).__name__} move no prediction by more than {reach:.3g}, and y "
-                f"spreads over {high - low:.3g}: bring y to a scale of about 1, by TransformedTargetRegressor, or "
-                "raise n_iter."
-            )
-
-    def _checked_new(self, X: Any) -> Any:
-        check_is_fitted(self)
-        X = self._checked_table(X, reset=False)
-        return sparse.csc_array(X) if sparse.issparse(X) else X
-
-    def _margins(self, X: Any) -> list[np.ndarray]:
-        """f of each path at the rows of X."""
-        X = self._checked_new(X)
-        self._warn_of_rows_outside(X)
-        margins = []
-        for steps in self._steps:
-            margin = np.full(X.shape[0], steps.offset)
-            for learner, total in steps.totals(self.n_iter_).items():
-                margin += self._learners.values(X, learner, total)
-            margins.append(margin)
-        return margins
-
-    def _warn_of_rows_outside(self, X: Any) -> None:
-        outside = {}
-        for learner in sorted({learner for steps in self._steps for learner in steps.selected[: self.n_iter_]}):
-            n_rows = self._learners.n_outside(X, learner)
-            if n_rows:
-                outside[self._learners.names[learner]] = n_rows
-        if outside:
-            name, n_rows = max(outside.items(), key=lambda item: item[1])
-            rows = "1 row lies" if n_rows == 1 else f"{n_rows:,} rows lie"
-            others = "1 more term is" if len(outside) == 2 else f"{len(outside) - 1} more terms are"
-            more = "" if len(outside) == 1 else f", and {others} met by such rows"
-            warn_caller(
-                f"{rows} outside of what {name} was fitted on{more}; curves go on as straight lines there, and "
-                "categories that were not seen count as zero."
-            )
-
-    def _staged_margins(self, X: Any) -> Iterator[list[np.ndarray]]:
-        """f of each path before the first step and after each; the arrays are reused."""
-        margins = [np.full(X.shape[0], steps.offset) for steps in self._steps]
-        yield margins
-        for step in range(self.n_iter_):
-            for margin, steps in zip(margins, self._steps, strict=True):
-                if step < len(steps.selected):
-                    margin += self._learners.values(X, steps.selected[step], steps.step_total(step))
-            yield margins
-
-    def predict_components(self, X):
-        """Contribution of each learner to the prediction; with the offset they add up to f.
+    def decision_function(self, X):
+        """The additive predictor f.
 
         Parameters
         ----------
@@ -252,98 +190,262 @@ class ComponentwiseBoosting(CallbackSupportMixin, BaseEstimator):
 
         Returns
         -------
-        components : ndarray of shape (n_samples, n_learners) or (n_classes, n_samples, n_learners)
-            A column for each learner, zero for those that were never taken; with more than two classes, one table for
-            each class against the rest.
+        f : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes, positive where the second is likelier. With more, one column for each; for ordered
+            classes, logarithms of their probabilities.
         """
-        X = self._checked_new(X)
-        tables = []
-        for steps in self._steps:
-            components = np.zeros((X.shape[0], len(self._learners.names)))
-            for learner, total in steps.totals(self.n_iter_).items():
-                components[:, learner] = self._learners.values(X, learner, total)
-            tables.append(components)
-        return self._one_or_all(tables)
+        return self._decision(self._margins(X), self.n_estimators_)
 
-    def partial_effects(self, *, n_points: int = 100, path: int = 0) -> list[PartialEffect]:
-        """What each learner that was taken adds, over the range of its columns, the most useful first.
+    def _decision(self, margins: list[np.ndarray], n_estimators: int) -> np.ndarray:
+        if self._family().task == "ordinal":
+            probabilities = self._probabilities(margins, n_estimators)
+            logs = np.log(np.maximum(probabilities, 1e-300))
+            return logs if len(self.classes_) > 2 else logs[:, 1] - logs[:, 0]
+        return margins[0] if len(margins) == 1 else np.column_stack(margins)
+
+    def predict_proba(self, X):
+        """Probabilities of the classes.
 
         Parameters
         ----------
-        n_points : int, default=100
-            Points along each column.
-        path : int, default=0
-            With more than two classes, the place of the class.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
 
         Returns
         -------
-        effects : list of PartialEffect
-            Learners on more than two columns are left out, for they cannot be drawn.
+        probabilities : ndarray of shape (n_samples, n_classes)
+            They sum to one.
         """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", [f"x{column}" for column in range(self.n_features_in_)])
-        totals = self._steps[path].totals(self.n_iter_)
-        order = sorted(totals, key=lambda learner: -self.risk_reduction_[learner])
-        return [
-            partial_effect(self._learners, learner, totals[learner], self._rows.X, names, n_points)
-            for learner in order
-            if 1 <= len(self._learners.columns[learner]) <= 2
-        ]
+        return self._probabilities(self._margins(X), self.n_estimators_)
 
-    def plot_effects(self, *, n_effects: int = 9, n_points: int = 100, path: int = 0):
-        """Draw what the most useful learners add.
+    def _probabilities(self, margins: list[np.ndarray], n_estimators: int) -> np.ndarray:
+        family = self._family()
+        if isinstance(family, ProportionalOddsFamily):
+            nuisances = self._steps[0].nuisances
+            return family.probabilities(margins[0], nuisances[min(n_estimators, len(nuisances) - 1)])
+        shares = np.column_stack([family.response(margin) for margin in margins])
+        if len(margins) == 1:
+            return np.column_stack([1 - shares, shares])
+        return shares / np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+    def predict(self, X):
+        """The likeliest class of each row.
 
         Parameters
         ----------
-        n_effects : int, default=9
-            Learners shown at most.
-        n_points : int, default=100
-            Points along each column.
-        path : int, default=0
-            With more than two classes, the place of the class.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
 
         Returns
         -------
-        figure : plotly.graph_objects.Figure
-            A panel for each learner: curves for one column, maps for two.
+        y : ndarray of shape (n_samples,)
+            Classes.
         """
-        from fewer.learn.boosting._effects_figure import effects_figure
+        return self._named(self.decision_function(X))
 
-        effects = self.partial_effects(n_points=n_points, path=path)
-        shares = self.risk_reduction_ / max(self.risk_reduction_.sum(), np.finfo(float).tiny)
-        return effects_figure(effects[:n_effects], shares, n_left_out=max(len(effects) - n_effects, 0))
+    def staged_predict(self, X):
+        """The likeliest class of each row, before the first step and after each.
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._takes_sparse()
-        return tags
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
 
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Classes.
+        """
+        for step, margins in enumerate(self._staged_margins(self._checked_new(X))):
+            yield self._named(self._decision(margins, step))
 
-def refuse_other_models(model: Any, who: str) -> None:
-    """Say that a function is for boosted models only."""
-    if not isinstance(model, ComponentwiseBoosting):
-        raise TypeError(
-            f"{who} takes a ComponentwiseBoostingRegressor or ComponentwiseBoostingClassifier, and got "
-            f"{type(model).__name__}; of a pipeline, pass the last step, and the table that reaches it."
-        )
-
-
-def _warn_of_learners(ready: Prepared) -> None:
-    """Of learners that cannot fit anything, and of some that are more flexible than others."""
-    dropped = ready.dropped
-    if len(dropped):
-        more = "" if len(dropped) == 1 else f", and {len(dropped) - 1} more"
-        warn_caller(f"The learner {ready.learners.names[dropped[0]]} is left out{more}: its columns are constant.")
-    freedom = ready.degrees_of_freedom
-    known = freedom[~np.isnan(freedom)]
-    if len(known) and known.max() - known.min() > 0.01:
-        low, high = np.nanargmin(freedom), np.nanargmax(freedom)
-        warn_caller(
-            f"The learners compete with different degrees of freedom beyond a constant: {freedom[low]:.3g} for "
-            f"{ready.learners.names[low]}, {freedom[high]:.3g} for {ready.learners.names[high]}. The more flexible "
-            "ones are taken more often for that alone; give all the same df, as far as the columns have enough "
-            "distinct values for it."
-        )
+    def _named(self, decision: np.ndarray) -> np.ndarray:
+        places = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+        return self.classes_[places]
 
 
-__all__ = ["SHARED_CONSTRAINTS", "ComponentwiseBoosting", "Steps", "Training", "refuse_other_models"]
+@method(
+    tasks=["regression"],
+    when="A model that can be read, from many columns of which few matter: each step adds to one term only (a line, a "
+    "smooth curve, a tree), so stopping early chooses columns and the shape of their effects. For means, medians, "
+    "quantiles, counts and survival times.",
+    cost="O(n p) for each step of 'linear', O(p) where the column was taken before and the loss is squared; with "
+    "splines 4 to 20 times as much",
+    paper="mboost",
+    examples=lambda: [
+        ComponentwiseBoostingRegressor(),
+        ComponentwiseBoostingRegressor("smooth", family="huber", n_estimators=20),
+    ],
+)
+class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
+    """Additive model built by small steps, each of which improves the one term that helps most.
+
+    Parameters
+    ----------
+    base_learners : {"linear", "smooth", "tree"} or list of base-learners, default="linear"
+        The terms that compete. "linear" is a :class:`LinearLearner` for each column, "smooth" a :class:`SplineLearner`
+        for each column, "tree" one :class:`TreeLearner` on all columns.
+    family : str or Family, default="gaussian"
+        What is predicted: "gaussian" (mean), "laplace" (median), "huber", "quantile", "expectile", "poisson",
+        "negative_binomial", "cox", "weibull", "log_logistic", "log_normal"; or an object such as
+        ``QuantileFamily(0.9)``.
+    n_estimators : int, default=100
+        Number of steps. :func:`cv_risk` chooses it; fewer steps take fewer terms.
+    learning_rate : float, default=0.1
+        Share of each fit that is added. Smaller is slower, and hardly ever worse.
+    offset : float or None, default=None
+        Where predictions start, on the scale of f; None takes the family's, such as the mean.
+    random_state : int, RandomState instance or None, default=None
+        For ties between splits of trees.
+
+    Attributes
+    ----------
+    learner_names_ : list of str
+        The learners, by kind and columns.
+    n_estimators_ : int
+        Steps of the model as it stands.
+    offset_ : float
+        Where predictions start.
+    selected_ : ndarray of shape (n_estimators,)
+        The learner of each step.
+    risk_ : ndarray of shape (n_estimators + 1,)
+        Mean loss on the training rows, before the first step and after each.
+    selection_frequency_ : ndarray of shape (n_learners,)
+        Share of the steps that each learner had.
+    risk_reduction_ : ndarray of shape (n_learners,)
+        By how much the steps of each learner lowered the risk: its importance.
+    coef_ : ndarray of shape (n_features,)
+        Slopes of the linear learners, by column; zero for other learners.
+    intercept_ : float
+        The offset with the constants of the linear learners.
+    coef_path_ : ndarray of shape (n_estimators + 1, n_features)
+        The slopes before the first step and after each.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    cv_risk : How many steps to make.
+    ComponentwiseBoostingClassifier : For classes.
+    L1LinearRegressor : With "linear" and small steps, nearly the same path.
+
+    Notes
+    -----
+    For survival families y has two columns, time and event (1 if it happened, 0 if censored), or is a
+    structured array with one boolean field and one of times. "cox" predicts logarithms of relative hazards,
+    the others times; ``score`` is then the concordance.
+
+    The model keeps the training rows, so that ``set_n_estimators`` can go on.
+
+    References
+    ----------
+    .. [1] Hothorn, T., Buehlmann, P., Kneib, T., Schmid, M. & Hofner, B. (2010). Model-based boosting 2.0. Journal of
+       Machine Learning Research 11, 2109-2113.
+    .. [2] Buehlmann, P. & Hothorn, T. (2007). Boosting algorithms: regularization, prediction and model fitting.
+       Statistical Science 22, 477-505.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fewer.learn import ComponentwiseBoostingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ComponentwiseBoostingRegressor(n_estimators=30).fit(X, y)
+    >>> np.flatnonzero(model.coef_)
+    array([2, 3, 6, 8])
+    >>> model.set_n_estimators(100).n_estimators_, len(np.flatnonzero(model.coef_))
+    (100, 7)
+    """
+
+    _parameter_constraints = SHARED_CONSTRAINTS | {"family": [StrOptions(set(REGRESSION)), Family]}
+
+    def __init__(
+        self,
+        base_learners="linear",
+        family="gaussian",
+        n_estimators=100,
+        learning_rate=0.1,
+        offset=None,
+        random_state=None,
+    ):
+        self.base_learners = base_learners
+        self.family = family
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.offset = offset
+        self.random_state = random_state
+
+    def _family(self) -> Family:
+        family = family_of(self.family, REGRESSION)
+        if family.task not in ("regression", "survival"):
+            raise ValueError(f"{family!r} is for classes; use ComponentwiseBoostingClassifier.")
+        return family
+
+    def _table_and_target(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        family = self._family()
+        if family.task == "survival":
+            X = self._checked_table(X, copy=True, ensure_min_samples=2)
+            target = family.checked(y)
+            check_consistent_length(X, target)
+        else:
+            X, target = self._checked_table(X, y=y, y_numeric=True, copy=True, ensure_min_samples=2)
+            target = family.checked(np.asarray(target, dtype=np.float64))
+        return X, target
+
+    def _targets(self, y: np.ndarray) -> list[np.ndarray]:
+        return [y]
+
+    def predict(self, X):
+        """Predictions, on the scale of the target.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Means, quantiles, rates, times; for "cox" logarithms of relative hazards.
+        """
+        return self._family().response(self._margins(X)[0])
+
+    def staged_predict(self, X):
+        """Predictions before the first step and after each.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predictions.
+        """
+        for margins in self._staged_margins(self._checked_new(X)):
+            yield self._family().response(margins[0].copy())
+
+    def score(self, X, y, sample_weight=None):
+        """Coefficient of determination; for survival families, the concordance.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table.
+        y : array-like of shape (n_samples,) or (n_samples, 2)
+            Target.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            1 is best.
+        """
+        family = self._family()
+        if family.task != "survival":
+            return super().score(X, y, sample_weight)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        return concordance(family.checked(y), family.risk_sign * self._margins(X)[0], weights)

@@ -103,7 +103,7 @@ class BasisPursuit(RegressorMixin, LinearModel, BaseEstimator):
 
     See Also
     --------
-    restricted_nullspace : Whether it finds every vector with a given support.
+    fewer.theory.restricted_nullspace : Whether it finds every vector with a given support.
 
     References
     ----------

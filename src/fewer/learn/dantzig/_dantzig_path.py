@@ -9,9 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from fewer._estimators import checked_array
 from fewer._figures import Result
-from fewer.learn.dantzig._dantzig_lp import solve_problem
-from fewer.learn.dantzig._dantzig_problem import DantzigProblem, moments
-from fewer.learn.dantzig._dantzig_walk import DantzigWalk, StuckError
+from fewer.learn.dantzig._dantzig_problem import DantzigProblem, DantzigWalk, StuckError, moments, solve_problem
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -61,7 +59,7 @@ class DantzigPath(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer._figures import GREY, new_figure, translucent
 
@@ -90,7 +88,7 @@ def dantzig_path(
     alphas: "ArrayLike | None" = None,
     eps: float = 0.1,
     fit_intercept: bool = True,
-    standardize: bool = True,
+    with_std: bool = True,
 ) -> DantzigPath:
     """The Dantzig selector at many penalties, by one walk (parametric simplex).
 
@@ -107,7 +105,7 @@ def dantzig_path(
         Last penalty over first.
     fit_intercept : bool, default=True
         Whether to centre the columns and the target.
-    standardize : bool, default=True
+    with_std : bool, default=True
         Whether to scale columns to mean square 1.
 
     Returns
@@ -126,7 +124,7 @@ def dantzig_path(
     names = np.array(X.columns, dtype=object) if hasattr(X, "columns") else None
     X = checked_array(X, "dantzig_path", accept_sparse=("csr", "csc"), dtype=np.float64)
     check_consistent_length(X, y)
-    table = moments(X, np.asarray(column_or_1d(y), dtype=float), fit_intercept, standardize)
+    table = moments(X, np.asarray(column_or_1d(y), dtype=float), fit_intercept, with_std)
     if alphas is None and not 0 < eps < 1:
         raise ValueError(f"eps={eps} must lie between 0 and 1.")
     asked = None if alphas is None else np.sort(np.asarray(alphas, dtype=float))[::-1]

@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.learn.online._rda_classifier import RDAClassifier
-    from fewer.learn.online._rda_regressor import RDARegressor
-    from fewer.learn.online._regret import RegretCurve, regret_monitor
+    from fewer.learn.online._rda import RDAClassifier, RDARegressor
 
-__all__ = ["RDAClassifier", "RDARegressor", "RegretCurve", "regret_monitor"]
+__all__ = ["RDAClassifier", "RDARegressor"]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -1,28 +1,35 @@
-"""What online classifiers and regressors share: learners, the order of rows, and what is kept for users.
+"""What online classifiers and regressors share: learners, the order of rows, fitted attributes and warnings.
 
 A linear model for each target; all meet the same rows in the same order, and know nothing of one another.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewer._estimators import Interval, SparseCoefMixin, StrOptions, fit_steps
-from fewer.learn.online._dense_learners import AcceleratedLearner, DenseLearner
-from fewer.learn.online._gamma_race import SHARES, GammaRace
-from fewer.learn.online._lazy_learner import LazyLearner
-from fewer.learn.online._overshoot import tell_of_overshooting, tell_of_units
-from fewer.learn.online._recipe import Learner, Recipe
+from fewer._estimators import Interval, SparseCoefMixin, StrOptions, fit_context, fit_steps, validated, warn_caller
+from fewer.learn.online._learners import (
+    SHARES,
+    AcceleratedLearner,
+    Batch,
+    DenseLearner,
+    GammaRace,
+    LazyLearner,
+    Learner,
+    Recipe,
+)
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "penalty": [StrOptions({"l1", "l1l2", "l2", "l1_ball", "none"})],
     "alpha": [Interval(Real, 0, None, closed="left")],
-    "l2": [Interval(Real, 0, None, closed="neither")],
+    "alpha_l2": [Interval(Real, 0, None, closed="neither")],
     "radius": [Interval(Real, 0, None, closed="neither")],
     "gamma": [Interval(Real, 0, None, closed="left"), None],
     "rho": [Interval(Real, 0, None, closed="left")],
@@ -43,6 +50,93 @@ _BLOCKS_OF_A_PASS = 20
 class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
     """What the classifier and the regressor share: a learner for each target, and the order in which it meets rows."""
 
+    _accepted: dict[str, Any] = ACCEPTED
+
+    def __init__(
+        self,
+        penalty="l1",
+        alpha=0.001,
+        *,
+        alpha_l2=0.001,
+        radius=1.0,
+        gamma=None,
+        rho=0.0,
+        p_norm=2.0,
+        accelerated=False,
+        batch_size=1,
+        n_epochs=1,
+        shuffle=True,
+        fit_intercept=True,
+        output="last",
+        record=False,
+        random_state=None,
+    ):
+        self.penalty = penalty
+        self.alpha = alpha
+        self.alpha_l2 = alpha_l2
+        self.radius = radius
+        self.gamma = gamma
+        self.rho = rho
+        self.p_norm = p_norm
+        self.accelerated = accelerated
+        self.batch_size = batch_size
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.fit_intercept = fit_intercept
+        self.output = output
+        self.record = record
+        self.random_state = random_state
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Forget all rows seen before, and learn from these.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table. Columns should be on comparable scales, for they share one penalty.
+        y : array-like of shape (n_samples,)
+            Classes, or numbers to predict.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = validated(self, X, y, **self._accepted)
+        self._fitted_to(X, self._first_targets(y), y)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y):
+        """Learn from more rows, once each, in the order in which they come.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            More rows.
+        y : array-like of shape (n_samples,)
+            Their numbers to predict.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        first = not hasattr(self, "_learners")
+        X, y = validated(self, X, y, reset=first, **self._accepted)
+        self._gone_on_with(X, self._targets(y), first)
+        return self
+
+    def _targets(self, y: np.ndarray) -> list[np.ndarray]:
+        """Numbers that each learner predicts."""
+        raise NotImplementedError
+
+    def _first_targets(self, y: np.ndarray) -> list[np.ndarray]:
+        """The same in ``fit``, where the classes are not known yet."""
+        return self._targets(y)
+
     def _learners_for(self, n_targets: int, X: Any, *, whole_table: bool = False) -> list[Learner]:
         self._refuse_combinations()
         names = Recipe.__dataclass_fields__.keys() - {"loss"}
@@ -57,9 +151,9 @@ class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
         return [GammaRace([kind(recipe, size, share, judged=True) for share in SHARES]) for _ in range(n_targets)]
 
     def _refuse_combinations(self) -> None:
-        """Say which parameters have no meaning together."""
+        """Raise for parameters that cannot be combined."""
         if self.accelerated and getattr(self, "loss", None) == "hinge":
-            raise ValueError("accelerated=True is for losses without a kink, and the hinge has one; use loss='log'.")
+            raise ValueError("accelerated=True is for smooth losses, which the hinge is not; use loss='log'.")
         if self.gamma == 0 and not self.accelerated:
             raise ValueError(
                 "gamma=0 is for accelerated=True with the whole table as a batch; here it must be above zero."
@@ -91,23 +185,25 @@ class OnlineLinear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
                     if isinstance(learner, GammaRace):
                         learner.end()
             self._keep()
-        self._tell_of_overshooting(X, targets)
+        self._warn_of_overshooting(X, targets)
 
-    def _gone_on_with(self, X: Any, targets: list[np.ndarray]) -> None:
+    def _gone_on_with(self, X: Any, targets: list[np.ndarray], first: bool) -> None:
         """Meet more rows, once, in the order in which they come."""
+        if first:
+            self._start(len(targets), X)
         if any(getattr(learner, "whole_table", False) for learner in self._learners):
             raise ValueError(
-                "This model was fitted with all rows as one batch, and took its gradients for exact; to go on with "
-                "other rows, fit it with a batch_size that is smaller than the table."
+                "This model was fitted with all rows as one batch, so it cannot go on with other rows: fit it "
+                "with a batch_size that is smaller than the table."
             )
         self._learn(X, targets, np.arange(X.shape[0]), lambda: False)
         self._keep()
-        self._tell_of_overshooting(X, targets)
+        self._warn_of_overshooting(X, targets)
 
-    def _tell_of_overshooting(self, X: Any, targets: list[np.ndarray]) -> None:
+    def _warn_of_overshooting(self, X: Any, targets: list[np.ndarray]) -> None:
         for learner, target in zip(self._learners, targets, strict=True):
-            tell_of_overshooting(learner, X, target)
-        tell_of_units(self._learners, X)
+            warn_of_overshooting(learner, X, target)
+        warn_of_units(self._learners, X)
 
     def _learn(self, X: Any, targets: list[np.ndarray], order: np.ndarray, stopped: Callable[[], bool]) -> bool:
         """Meet the rows in this order; returns whether a callback said stop."""
@@ -167,3 +263,52 @@ def _blocks(order: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
     size = batch_size * -(-n_batches // _BLOCKS_OF_A_PASS)
     for start in range(0, len(order), size):
         yield order[start : start + size]
+
+
+_N_LOOKED_AT = 100
+_MUCH_WORSE = 10.0
+_FAR = 1e-3
+_CURE = "The weights diverge, because gamma={gamma:.3g} is too small: raise it, leave it at None, or scale the columns."
+
+
+def warn_of_overshooting(learner: Learner, X: Any, y: np.ndarray) -> None:
+    """Warn if the last rows are predicted much worse than by zero; refuse weights that have overflowed."""
+    recipe = learner.recipe
+    if recipe.loss != "squared":
+        return
+    last = slice(max(X.shape[0] - _N_LOOKED_AT, 0), None)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = learner.weights
+        error = Batch(X[last], y[last], recipe.fit_intercept).mean_loss(recipe.code, weights)
+        of_zero = float(np.mean(y[last] ** 2))
+    if not np.isfinite(weights).all():
+        raise ValueError(f"The weights overflowed. {_CURE.format(gamma=learner.gamma)}")
+    if error > _MUCH_WORSE * of_zero:
+        warn_caller(
+            f"The mean squared error of the last {len(y[last])} rows is {error:.3g}, and {of_zero:.3g} if zero is "
+            f"predicted for them. {_CURE.format(gamma=learner.gamma)}",
+            ConvergenceWarning,
+        )
+
+
+def warn_of_units(learners: Sequence[Learner], X: Any) -> None:
+    """Warn if the unit or the origin of the columns leaves one constant for all rows as the best that is learnt."""
+    last = X[max(X.shape[0] - _N_LOOKED_AT, 0) :]
+    largest = float(np.max(abs(last).mean(axis=0)))
+    price = learners[0].recipe.price
+    if 0 < largest < price and not any(learner.weights[: X.shape[1]].any() for learner in learners):
+        warn_caller(
+            "No column has a weight: gradients are in the unit of the columns, of which the largest has a mean size of "
+            f"{largest:.2g}, and alpha={price:g} is above that. Bring the columns to one scale (StandardScaler), or "
+            "take a smaller alpha.",
+            ConvergenceWarning,
+        )
+    if not sparse.issparse(X):
+        means, spreads = np.abs(last.mean(axis=0)), last.std(axis=0)
+        if spreads.any() and (spreads < _FAR * means).all():
+            warn_caller(
+                f"All columns lie far from zero, the first at {means[0] / max(spreads[0], np.finfo(float).tiny):.2g} "
+                "standard deviations, so that steps in all rows are alike. Bring the columns to "
+                "mean 0 and one scale (StandardScaler).",
+                ConvergenceWarning,
+            )

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.learn.ridge._classifier import RidgePathClassifierCV
-    from fewer.learn.ridge._regressor import RidgePathRegressorCV
+    from fewer.learn.ridge._ridge_path_cv import RidgePathClassifierCV, RidgePathRegressorCV
 
 __all__ = ["RidgePathClassifierCV", "RidgePathRegressorCV"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
@@ -22,13 +22,14 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from fewer._estimators import (
     Interval,
     StrOptions,
-    check_sample_weight,
+    fit_context,
     fit_steps,
     raise_for_params,
     routing_enabled,
+    validated,
     warn_caller,
 )
-from fewer.learn._path_choice import chosen_point
+from fewer.learn._linear import choice_figure, chosen_point, row_weights
 from fewer.learn.ridge._newton import Point, ridge_path
 from fewer.learn.ridge._tables import Table, prepared_table
 
@@ -56,6 +57,45 @@ class RidgePathCV(CallbackSupportMixin, BaseEstimator):
 
     # Groups are the splitter's to request; `fit` has them in its signature for use without metadata routing.
     __metadata_request__fit = {"groups": UNUSED}
+    _accepted: dict[str, Any] = ACCEPTED
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, groups=None, **params):
+        """Follow the paths of all folds, choose the penalty, and take the model on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes, or numbers to predict.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows, in the fits and in the scores of folds.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Groups of rows, for a ``cv`` that keeps them together.
+        **params : dict
+            Further metadata for the splitter and the scorer, with metadata routing enabled.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = validated(self, X, y, **self._accepted)
+        self._fit(X, y, row_weights(X, y, sample_weight), groups, params)
+        return self
+
+    def plot(self):
+        """Mean score with its standard error against the penalty, and what was chosen.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The figure.
+        """
+        penalties, chosen, best, axis = self._chosen_penalties
+        return choice_figure(penalties, self.scores_, chosen, best, axis)
 
     def _routed(self, X, y, sample_weight, groups, params) -> tuple[list[tuple[np.ndarray, np.ndarray]], dict]:
         """The folds, and what the scorer gets besides the rows that it scores."""
@@ -210,28 +250,6 @@ class RidgePathCV(CallbackSupportMixin, BaseEstimator):
         self._set_model(*table.original(models[chosen]), dtype)
         self._set_penalties(len(models), chosen, best)
 
-    def _plot(self, places: np.ndarray, chosen: float, best: float, words: str) -> Any:
-        from fewer._figures import BLUE, GREEN, GREY, line, new_figure, translucent
-
-        means = self.scores_.mean(axis=0)
-        figure = new_figure(x=words, y="score on held-out rows")
-        if len(self.scores_) > 1:
-            errors = self.scores_.std(axis=0, ddof=1) / np.sqrt(len(self.scores_))
-            figure.add_scatter(
-                x=np.r_[places, places[::-1]], y=np.r_[means + errors, (means - errors)[::-1]], fill="toself",
-                fillcolor=translucent(BLUE), line={"width": 0}, name="one standard error", hoverinfo="skip",
-            )  # fmt: skip
-        figure.add_trace(line("mean of the folds", places, means, BLUE))
-        figure.update_xaxes(type="log")
-        marks = {best: ("best", {"color": GREY, "dash": "dot"}), chosen: ("chosen", {"color": GREEN})}
-        for place, (word, style) in marks.items():
-            figure.add_vline(x=place, line=style)
-            # On a logarithmic axis a text stands at the logarithm of its place.
-            figure.add_annotation(
-                x=np.log10(place), y=1, yref="paper", text=word, showarrow=False, xanchor="left", yanchor="bottom"
-            )
-        return figure
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -242,12 +260,6 @@ def _takes_weights(scorer: Any) -> bool:
     # Scorers of scikit-learn pass on what their metric takes.
     metric = getattr(scorer, "_score_func", scorer)
     return "sample_weight" in signature(metric).parameters
-
-
-def row_weights(sample_weight, X) -> np.ndarray | None:
-    if sample_weight is None:
-        return None
-    return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def normalised(weights: np.ndarray) -> np.ndarray:

@@ -9,16 +9,15 @@ import numpy as np
 
 from fewer._estimators import checked_array, encoded_classes
 from fewer._figures import Result
-from fewer.learn.sparse._fit import L1History
 from fewer.learn.sparse._problem import L1Problem
-from fewer.learn.sparse.solvers import SOLVERS
+from fewer.learn.sparse._solvers import SOLVERS, L1History
 
 SMALLEST_GAP = 1e-12
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SolverComparison(Result):
-    """How solvers came down to the same minimum.
+    """Progress of several solvers towards the same minimum.
 
     Attributes
     ----------
@@ -29,7 +28,7 @@ class SolverComparison(Result):
     start_subgradient : float
         Norm of the smallest sub-gradient at the start, times the share of the rarer class: the scale of sub-gradients.
     accuracies : dict of str to list of float
-        Share of test rows told right after each iteration; empty without test rows.
+        Accuracy on the test rows after each iteration; empty without test rows.
     """
 
     histories: dict[str, L1History]
@@ -81,7 +80,7 @@ class SolverComparison(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer._figures import PALETTE, line, new_figure
 
@@ -111,7 +110,7 @@ def compare_l1_solvers(
     test: tuple[Any, Any] | None = None,
     random_state: int = 0,
 ) -> SolverComparison:
-    """Minimise ``||w||_1 + C sum_i loss(y_i, x_i'w)`` by several solvers, from the model without columns, and note how.
+    """Minimise ``||w||_1 + C sum_i loss(y_i, x_i'w)`` by several solvers, and record their progress.
 
     Parameters
     ----------
@@ -126,20 +125,21 @@ def compare_l1_solvers(
     solvers : sequence of str
         Which solvers; all by default.
     budget : float, default=10.0
-        Seconds for each solver; it ends with the iteration in which they are over.
+        Seconds for each solver; it stops after the iteration in which they are used up.
     tol : float, default=1e-9
-        Where a solver that is quicker ends: a duality gap, as a share of the objective of the model without columns.
+        Tolerance at which a solver stops earlier: a duality gap, as a share of the objective of the model without
+        columns.
     fit_intercept : bool, default=False
         Whether to add a constant.
     test : tuple of (X, y) or None, default=None
-        Rows on which the accuracy is noted.
+        Rows on which the accuracy is recorded.
     random_state : int, default=0
         Orders the columns for solvers that draw.
 
     Returns
     -------
     comparison : SolverComparison
-        Histories, times, and the picture of gaps against time.
+        Histories, times, and the figure of gaps against time.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Linear models whose coefficients are mostly zero, by a price on their absolute size.
+"""Linear models whose coefficients are mostly zero, by a penalty on their absolute size.
 
 Classifier: ``min P(w) + C sum_i loss(y_i, x_i'w + b)``; regressor: ``min alpha P(w) + (1/2n) ||y - Xw - b||^2``, with
-``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``. The intercept ``b`` costs nothing.
+``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``. The intercept ``b`` is not penalised.
 """
 
 from numbers import Integral, Real
@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils import check_random_state
 
 from fewer._estimators import (
     Interval,
@@ -21,17 +19,15 @@ from fewer._estimators import (
     LinearModel,
     SparseCoefMixin,
     StrOptions,
-    check_sample_weight,
     encoded_classes,
     fit_context,
     fit_steps,
     validated,
 )
 from fewer.catalogue import method
-from fewer.learn.sparse._fit import L1Fit, fit_problem, warn_of_units
-from fewer.learn.sparse._prepared import prepared
-from fewer.learn.sparse._problem import L1Problem
-from fewer.learn.sparse.solvers import SOLVERS
+from fewer.learn._linear import OneVsRestProbabilities, one_vs_rest_targets, row_weights
+from fewer.learn.sparse._problem import L1Problem, prepared
+from fewer.learn.sparse._solvers import SOLVERS, L1Fit, fit_problem, warn_of_units
 
 _SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "l1_ratio": [Interval(Real, 0, 1, closed="right")],
@@ -56,27 +52,41 @@ def classes_of(y: np.ndarray, who: str) -> np.ndarray:
     return encoded_classes(y, who).classes
 
 
-def row_weights(X, y, sample_weight, class_weight=None) -> np.ndarray | None:
-    """Weights of the rows, by their own and by their classes; None if all weigh the same."""
-    if sample_weight is None and class_weight is None:
-        return None
-    weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if class_weight is None:
-        return weights
-    labels, codes = np.unique(y, return_inverse=True)
-    return weights * compute_class_weight(class_weight, classes=labels, y=y)[codes]
-
-
 class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
     """What the classifier and the regressor share: targets one by one, through the same solver."""
 
     # SelectFromModel of scikit-learn asks this, and then keeps every column with a coefficient.
     penalty = "l1"
+    _accepted: dict[str, Any] = ACCEPTED
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Find the coefficients.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table. Columns should be on comparable scales, for they share one penalty.
+        y : array-like of shape (n_samples,)
+            Classes, or numbers to predict.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows' losses; a row of weight zero is as if it were not there. In a regression, their sum
+            takes the place of the number of rows.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = validated(self, X, y, **self._accepted)
+        self._fit(X, y, sample_weight)
+        return self
 
     def _fitted_to(
         self, X, targets: list[np.ndarray], loss: str, C: float, weights: np.ndarray | None, y
     ) -> list[L1Fit]:
-        """A fit for each target; sets the coefficients and what tells how good they are."""
+        """A fit for each target; sets the fitted attributes."""
         table = prepared(X, weights, self.fit_intercept)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         options = {"shrinking": self.shrinking} if self.solver == "cdn" else {}
@@ -136,14 +146,14 @@ class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
 @method(
     tasks=["classification"],
     when="Many columns of which few matter, in one model whose coefficients can be read: genes, words, sensors. It is "
-    "the fast way to a short list with a classifier attached. Of a group of columns that stand in for one another it "
-    "keeps one, by chance; StabilitySelection tells how much that matters.",
+    "the fast way to a short list with a classifier attached. Of a group of redundant columns it keeps one, by "
+    "chance; StabilitySelection shows how much that matters.",
     cost="O(n p) a pass over the stored entries, few of them at strong penalties; correlated columns and weak "
     "penalties add the cube of the number of columns kept.",
     paper="l1-comparison",
     depends_on_scale="C weighs losses against weights, which have the inverse unit of the columns",
 )
-class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
+class L1LinearClassifier(OneVsRestProbabilities, LinearClassifierMixin, ClassifierMixin, _L1Linear):
     """Sparse logistic regression or squared-hinge machine, ``min P(w) + C sum_i loss(y_i, x_i'w + b)``.
 
     ``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``, by default the sum of absolute values.
@@ -273,52 +283,11 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
     def _penalty_and_cure(self):
         return f"C={self.C:g}", "L1PathClassifierCV"
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Find the coefficients.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table. Columns should be on comparable scales, for they share one penalty.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the rows' losses; a row of weight zero is as if it were not there.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, y = validated(self, X, y, **ACCEPTED)
+    def _fit(self, X, y, sample_weight):
         weights = row_weights(X, y, sample_weight, self.class_weight)
         present = slice(None) if weights is None else weights > 0
         self.classes_ = classes_of(y[present], type(self).__name__)
-        told_apart = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        targets = [np.where(y == label, 1.0, -1.0) for label in told_apart]
-        self._fitted_to(X, targets, self.loss, self.C, weights, y)
-        return self
-
-    @available_if(lambda self: self.loss == "log")
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            With more than two classes, those of each against the rest, made to sum to one.
-        """
-        scores = expit(self.decision_function(X))
-        if scores.ndim == 1:
-            return np.column_stack([1 - scores, scores])
-        return scores / np.maximum(scores.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        self._fitted_to(X, one_vs_rest_targets(y, self.classes_), self.loss, self.C, weights, y)
 
 
 @method(
@@ -328,9 +297,9 @@ class L1LinearClassifier(LinearClassifierMixin, ClassifierMixin, _L1Linear):
     cost="O(n p) a pass over the stored entries, few of them at strong penalties; correlated columns and weak "
     "penalties add the cube of the number of columns kept.",
     paper="l1-comparison",
-    depends_on_scale="alpha is the price of weights, which have the inverse unit of the columns",
+    depends_on_scale="alpha penalises weights, which have the inverse unit of the columns",
 )
-class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
+class L1LinearRegressor(RegressorMixin, _L1Linear, LinearModel):
     """Sparse linear regression (the Lasso), ``min alpha P(w) + (1/2n) sum_i (y_i - x_i'w - b)^2``.
 
     ``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``, by default the sum of absolute values.
@@ -338,7 +307,7 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
     Parameters
     ----------
     alpha : float, default=1.0
-        Price of the coefficients, as in scikit-learn's Lasso. Larger keeps fewer columns.
+        Strength of the penalty, as in scikit-learn's Lasso. Larger keeps fewer columns.
     solver : {"auto", "cdn", "newglmnet", "tron", "owlqn", "bbr"}, default="auto"
         How to minimise; all come to the same minimum.
     l1_ratio : float, default=1.0
@@ -409,6 +378,7 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
     """
 
     _parameter_constraints = {"alpha": [Interval(Real, 0, None, closed="neither")], **_SHARED_CONSTRAINTS}
+    _accepted = {**ACCEPTED, "y_numeric": True}
 
     def __init__(
         self,
@@ -439,30 +409,10 @@ class L1LinearRegressor(RegressorMixin, LinearModel, _L1Linear):
     def _penalty_and_cure(self):
         return f"alpha={self.alpha:g}", "L1PathRegressorCV"
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Find the coefficients.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table. Columns should be on comparable scales, for they share one penalty.
-        y : array-like of shape (n_samples,)
-            Numbers to predict.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the rows' losses; their sum takes the place of the number of rows.
-
-        Returns
-        -------
-        self : object
-            The fitted regressor.
-        """
-        X, y = validated(self, X, y, y_numeric=True, **ACCEPTED)
+    def _fit(self, X, y, sample_weight):
         weights = row_weights(X, y, sample_weight)
         total = len(y) if weights is None else weights.sum()
         self._fitted_to(X, [np.asarray(y, dtype=np.float64)], "squared", 1 / (self.alpha * total), weights, y)
-        return self
 
     def _attributes(self, fits, X):
         several = super()._attributes(fits, X)

@@ -1,4 +1,4 @@
-"""The same sparse linear model at many penalties, each started from the last.
+"""The same sparse linear model at many penalties, each started from the last, and its figure.
 
 From one penalty to the next the slopes of all columns are known up to a factor, and most columns that will enter are
 those whose slope comes near the new bound (the strong rule of Tibshirani et al., 2012). They are the working set; one
@@ -19,9 +19,7 @@ from sklearn.utils.validation import column_or_1d
 from fewer._estimators import check_sample_weight, checked_array, encoded_classes, warn_caller
 from fewer._figures import Result
 from fewer.learn.sparse._problem import LOSSES, L1Problem
-from fewer.learn.sparse.solvers._kept_gram import KeptGram
-from fewer.learn.sparse.solvers._standing import Standing
-from fewer.learn.sparse.solvers._working_sets import Candidates
+from fewer.learn.sparse._proximal_newton import Candidates, KeptGram, Standing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +40,7 @@ class L1Path(Result):
         What was minimised, ``P(w) + C sum of losses``.
     violations : ndarray of shape (n_points,)
         Largest absolute sub-gradient at the end, as a share of ``l1_ratio``. Without an intercept, an objective is
-        above its minimum by twice this share of itself at most.
+        within a relative gap of twice this of its minimum.
     last_slopes : ndarray of shape (n_features,)
         Absolute slopes of the loss at the last point, as shares of ``l1_ratio``; a column at zero stays there while its
         slope is at most 1.
@@ -97,10 +95,8 @@ class L1Path(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
-        from fewer.learn.sparse._l1_path_figure import path_figure
-
         return path_figure(self, n_columns)
 
 
@@ -191,7 +187,7 @@ def l1_path(
     tol: float = 1e-4,
     l1_ratio: float = 1.0,
 ) -> L1Path:
-    """Minimise ``P(w) + C sum_i loss(y_i, x_i'w + b)`` for many ``C``, from the empty model on.
+    """Minimise ``P(w) + C sum_i loss(y_i, x_i'w + b)`` for many ``C``, from the model without columns on.
 
     ``P(w) = l1_ratio ||w||_1 + (1 - l1_ratio) ||w||^2 / 2``. With an intercept, offsets of the columns change nothing.
     The unit of the whole table changes nothing either, as long as ``Cs`` is None and ``l1_ratio`` is 1.
@@ -208,7 +204,7 @@ def l1_path(
         Weights of the loss; None for ``n_points`` in geometric order, from the largest that keeps every coefficient at
         zero to ``1 / eps`` times that.
     n_points : int, default=100
-        How many weights.
+        Number of weights.
     eps : float, default=1e-2
         First weight over last.
     fit_intercept : bool, default=True
@@ -281,7 +277,34 @@ def weight_grid(problem: L1Problem, n_points: int, eps: float) -> np.ndarray:
     first = smallest_weight(problem)
     if not np.isfinite(first):
         raise ValueError(
-            "No column has anything to do with the target: every slope is zero at the empty model (constant "
+            "No column is correlated with the target: every slope is zero at the model without columns (constant "
             "columns?), so there is no path."
         )
     return np.geomspace(first, first / eps, n_points)
+
+
+def path_figure(path: L1Path, n_columns: int) -> Any:
+    """Lines of the first columns to enter, named; the rest thin and grey."""
+    from fewer._figures import GREY, new_figure, translucent
+
+    coefs = path.coefs.tocsc()
+    ever = np.flatnonzero(np.diff(coefs.indptr))
+    order = ever[np.argsort(path.entered[ever], kind="stable")]
+    figure = new_figure(
+        title=f"{len(ever)} of {coefs.shape[1]} columns enter",
+        x="C: weight of the loss (the penalty gets weaker to the right)",
+        y="coefficient",
+    )
+    for place, column in enumerate(order):
+        values = coefs[:, [column]].toarray().ravel()
+        name = str(column) if path.feature_names is None else str(path.feature_names[column])
+        named = place < n_columns
+        figure.add_scatter(
+            x=path.Cs, y=values, mode="lines", name=name, showlegend=named,
+            line={"width": 2} if named else {"width": 0.7, "color": translucent(GREY, 0.5)},
+        )  # fmt: skip
+    figure.update_xaxes(type="log")
+    figure.update_layout(
+        legend={"title": "first to enter", "orientation": "v", "x": 1.02, "xanchor": "left", "y": 1, "yanchor": "top"},
+    )
+    return figure

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
 
 from fewer._estimators import (
     Interval,
@@ -29,11 +27,10 @@ from fewer._estimators import (
     validated,
 )
 from fewer.catalogue import method
-from fewer.learn._path_choice import chosen_point
-from fewer.learn.sparse._l1_linear import ACCEPTED, L1LinearClassifier, L1LinearRegressor, row_weights
+from fewer.learn._linear import OneVsRestProbabilities, choice_figure, chosen_point, one_vs_rest_targets, row_weights
+from fewer.learn.sparse._l1_linear import ACCEPTED, L1LinearClassifier, L1LinearRegressor
 from fewer.learn.sparse._l1_path import path_of, warn_of_violations, weight_grid
-from fewer.learn.sparse._prepared import prepared
-from fewer.learn.sparse._problem import L1Problem
+from fewer.learn.sparse._problem import L1Problem, prepared
 
 _SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "l1_ratio": [Interval(Real, 0, 1, closed="right")],
@@ -57,6 +54,50 @@ class _L1PathCV(BaseEstimator):
 
     # The splitter uses them, not the model.
     __metadata_request__fit = {"groups": UNUSED}
+    _accepted: dict[str, Any] = {**ACCEPTED, "accept_sparse": "csr"}
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, *, groups=None, **params):
+        """Follow a path in each fold, choose the penalty, and fit on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table; columns on comparable scales.
+        y : array-like of shape (n_samples,)
+            Classes, or numbers to predict.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows in the fits; scores of folds are weighted only by a scorer that requests it.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Group of each row, for the splitter; rows of a group stay in one fold.
+        **params : dict
+            With scikit-learn's metadata routing, what the splitter and the scorer request.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = validated(self, X, y, **self._accepted)
+        self._fit(X, y, row_weights(X, y, sample_weight), groups, params)
+        return self
+
+    def plot(self):
+        """Mean score with its standard error against the penalty, and what was chosen.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            The figure.
+        """
+        penalties, chosen, best, axis = self._penalties
+        title = f"{len(self.support_)} columns are kept"
+        return choice_figure(penalties, self.scores_, chosen, best, axis, title)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def get_metadata_routing(self):
         """Where metadata go: ``groups`` to the splitter, and what a scorer asks for to the scorer.
@@ -78,7 +119,8 @@ class _L1PathCV(BaseEstimator):
         )
 
     def _folds(self, X, y, sample_weight, groups, params, stratify: bool):
-        """Rows to learn from and to score on, and what goes to the scorer; with groups, a number never parts one."""
+        """Rows to learn from and to score on, and what goes to the scorer; with groups, ``cv`` as a number keeps each
+        together."""
         if routing_enabled():
             given = params | {"groups": groups, "sample_weight": sample_weight}
             given = {name: value for name, value in given.items() if value is not None}
@@ -148,13 +190,13 @@ def _is_number(cv: Any) -> bool:
 
 @method(
     tasks=["classification"],
-    when="A sparse linear classifier, and no idea how strong the penalty should be. Its choice is made on the rows it "
-    "is given, so judge it from outside: in a pipeline, by NestedEvaluation or in a study.",
+    when="A sparse linear classifier, whose penalty cross-validation should choose. The choice is made on the "
+    "rows it is given, so evaluate it from outside: in a pipeline, by NestedEvaluation or in a study.",
     cost="One path in each fold: O(n p) a pass, few passes at each of the penalties.",
     paper="l1-comparison",
     examples=lambda: [L1PathClassifierCV(n_points=4, cv=2)],
 )
-class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
+class L1PathClassifierCV(OneVsRestProbabilities, LinearClassifierMixin, ClassifierMixin, _L1PathCV):
     """Sparse logistic regression or squared-hinge machine with the penalty chosen by cross-validation.
 
     Parameters
@@ -266,41 +308,16 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
         self.tol = tol
         self.n_jobs = n_jobs
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, *, groups=None, **params):
-        """Follow a path in each fold, choose the penalty, and fit on all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table; columns on comparable scales.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the rows in the fits; scores of folds are weighted only by a scorer that requests it.
-        groups : array-like of shape (n_samples,) or None, default=None
-            Group of each row, for the splitter; no fold parts a group.
-        **params : dict
-            With scikit-learn's metadata routing, what the splitter and the scorer request.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, y = validated(self, X, y, **(ACCEPTED | {"accept_sparse": "csr"}))
-        rows = row_weights(X, y, sample_weight)
+    def _fit(self, X, y, rows, groups, params):
         present = slice(None) if rows is None else rows > 0
         self.classes_, _ = encoded_classes(y[present], type(self).__name__)
-        targets = [np.where(y == label, 1.0, -1.0) for label in self.classes_]
         grid, chosen, best, self.coef_, self.intercept_ = self._fitted_on(
-            X, y, targets[1:] if len(targets) == 2 else targets, self.loss, rows, groups, params, stratify=True
+            X, y, one_vs_rest_targets(y, self.classes_), self.loss, rows, groups, params, stratify=True
         )
         weights = self._weights_of(y, rows)
         self.Cs_ = grid / (X.shape[0] if weights is None else weights.sum())
         self.C_, self.C_best_ = float(self.Cs_[chosen]), float(self.Cs_[best])
         self.support_ = np.flatnonzero(self.coef_.any(axis=0))
-        return self
 
     def _weights_of(self, y, sample_weight):
         return row_weights(y, y, sample_weight, self.class_weight)
@@ -319,39 +336,9 @@ class L1PathClassifierCV(LinearClassifierMixin, ClassifierMixin, _L1PathCV):
             scores.append(-_log_loss(model, X, y) if plain else scorer(model, X, y, **asked))
         return scores
 
-    @available_if(lambda self: self.loss == "log")
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            With more than two classes, those of each against the rest, made to sum to one.
-        """
-        scores = expit(self.decision_function(X))
-        if scores.ndim == 1:
-            return np.column_stack([1 - scores, scores])
-        return scores / np.maximum(scores.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-
-    def plot(self):
-        """Mean score with its standard error against the penalty, and what was chosen.
-
-        Returns
-        -------
-        figure : plotly.graph_objects.Figure
-            The picture.
-        """
-        return _cv_figure(self.Cs_, self.scores_, self.C_, self.C_best_, len(self.support_), "C: weight of the loss")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    @property
+    def _penalties(self):
+        return self.Cs_, self.C_, self.C_best_, "C: weight of the loss"
 
 
 def _log_loss(model, X, y) -> float:
@@ -375,36 +362,15 @@ def _refuse_folds_without_a_class(folds, y: np.ndarray, sample_weight: np.ndarra
                 )
 
 
-def _cv_figure(places: np.ndarray, scores: np.ndarray, chosen: float, best: float, n_columns: int, words: str) -> Any:
-    from fewer._figures import BLUE, GREEN, GREY, line, new_figure, translucent
-
-    means, errors = scores.mean(axis=0), scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
-    figure = new_figure(x=words, y="score on held-out rows", title=f"{n_columns} columns are kept")
-    figure.add_scatter(
-        x=np.r_[places, places[::-1]], y=np.r_[means + errors, (means - errors)[::-1]], fill="toself",
-        fillcolor=translucent(BLUE), line={"width": 0}, name="one standard error", hoverinfo="skip",
-    )  # fmt: skip
-    figure.add_trace(line("mean of the folds", places, means, BLUE))
-    figure.update_xaxes(type="log")
-    marks = {best: ("best", {"color": GREY, "dash": "dot"}, "left"), chosen: ("chosen", {"color": GREEN}, "right")}
-    for place, (word, style, side) in marks.items():
-        figure.add_vline(x=place, line=style)
-        # On a logarithmic axis a text stands at the logarithm of its place.
-        figure.add_annotation(
-            x=np.log10(place), y=1, yref="paper", text=word, showarrow=False, xanchor=side, yanchor="bottom"
-        )
-    return figure
-
-
 @method(
     tasks=["regression"],
-    when="A sparse linear regression, and no idea how strong the penalty should be. Its choice is made on the rows it "
-    "is given, so judge it from outside: in a pipeline, by NestedEvaluation or in a study.",
+    when="A sparse linear regression, whose penalty cross-validation should choose. The choice is made on the "
+    "rows it is given, so evaluate it from outside: in a pipeline, by NestedEvaluation or in a study.",
     cost="One path in each fold: O(n p) a pass, few passes at each of the penalties.",
     paper="l1-comparison",
     examples=lambda: [L1PathRegressorCV(n_points=4, cv=2)],
 )
-class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
+class L1PathRegressorCV(RegressorMixin, _L1PathCV, LinearModel):
     """The Lasso with the penalty chosen by cross-validation.
 
     Parameters
@@ -476,6 +442,7 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
     """
 
     _parameter_constraints = dict(_SHARED_CONSTRAINTS)
+    _accepted = {**_L1PathCV._accepted, "y_numeric": True, "ensure_min_samples": 2}
 
     def __init__(
         self,
@@ -500,30 +467,7 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
         self.tol = tol
         self.n_jobs = n_jobs
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, *, groups=None, **params):
-        """Follow a path in each fold, choose the penalty, and fit on all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table; columns on comparable scales.
-        y : array-like of shape (n_samples,)
-            Numbers to predict.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of the rows in the fits; scores of folds are weighted only by a scorer that requests it.
-        groups : array-like of shape (n_samples,) or None, default=None
-            Group of each row, for the splitter; no fold parts a group.
-        **params : dict
-            With scikit-learn's metadata routing, what the splitter and the scorer request.
-
-        Returns
-        -------
-        self : object
-            The fitted regressor.
-        """
-        X, y = validated(self, X, y, y_numeric=True, ensure_min_samples=2, **(ACCEPTED | {"accept_sparse": "csr"}))
-        rows = row_weights(X, y, sample_weight)
+    def _fit(self, X, y, rows, groups, params):
         grid, chosen, best, coefs, intercepts = self._fitted_on(
             X, y, [np.asarray(y, dtype=np.float64)], "squared", rows, groups, params, stratify=False
         )
@@ -531,7 +475,6 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
         self.alphas_ = 1 / grid
         self.alpha_, self.alpha_best_ = float(self.alphas_[chosen]), float(self.alphas_[best])
         self.support_ = np.flatnonzero(self.coef_)
-        return self
 
     def _scoring_or_default(self):
         return self.scoring or "neg_mean_squared_error"
@@ -546,24 +489,6 @@ class L1PathRegressorCV(RegressorMixin, LinearModel, _L1PathCV):
             scores.append(scorer(model, X, y, **asked))
         return scores
 
-    def plot(self):
-        """Mean score with its standard error against the penalty, and what was chosen.
-
-        Returns
-        -------
-        figure : plotly.graph_objects.Figure
-            The picture.
-        """
-        return _cv_figure(
-            self.alphas_,
-            self.scores_,
-            self.alpha_,
-            self.alpha_best_,
-            len(self.support_),
-            "alpha: price of coefficients",
-        )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    @property
+    def _penalties(self):
+        return self.alphas_, self.alpha_, self.alpha_best_, "alpha: strength of the penalty"
