@@ -37,11 +37,11 @@ from fewer.extract import (
     PLSDiscriminant,
     PLSRegressor,
     PolynomialPLSRegressor,
-    VIPSelector,
     plot_correlation_circle,
     plot_projection,
     pls_shrinkage,
 )
+from fewer.select import VIPSelector
 
 rng = np.random.default_rng(0)
 wavelengths = np.linspace(900, 1700, 600)
@@ -133,7 +133,7 @@ plot_correlation_circle(model, X, y, components=(3, 4), n_columns=600, n_names=0
 
 # %%
 # Which wavelengths have most of a say is told by their importance in projection (VIP), 1 being the usual one.
-# :class:`~fewer.extract.VIPSelector` ranks columns by it, and keeps as many as asked for. The highest values stand
+# :class:`~fewer.select.VIPSelector` ranks columns by it, and keeps as many as asked for. The highest values stand
 # where the other substances are seen best, because these have to be taken out; the band of the substance comes after.
 selector = VIPSelector(60, n_components=k).fit(X, y)
 figure = _figures.new_figure(x="wavelength", y="importance", height=360)

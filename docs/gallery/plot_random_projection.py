@@ -25,13 +25,8 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.random_projection import SparseRandomProjection
 from sklearn.svm import SVC, LinearSVC
 
-from fewer.extract import (
-    LandmarkFeatures,
-    RandomProjection,
-    RandomSeparatorClassifier,
-    distortion_dim,
-    margin_report,
-)
+from fewer.extract import LandmarkFeatures, RandomProjection, distortion_dim, margin_report
+from fewer.learn import RandomSeparatorClassifier
 
 rng = np.random.default_rng(0)
 shares = 1 / np.arange(1, 5001)
@@ -123,7 +118,7 @@ report.plot()
 # %%
 # The guarantee asks for more than is needed, as guarantees do. Even one random direction tells something: planes
 # through the origin, each taken as soon as it is a little better than a coin
-# (:class:`~fewer.extract.RandomSeparatorClassifier`), make a good classifier when they are boosted.
+# (:class:`~fewer.learn.RandomSeparatorClassifier`), make a good classifier when they are boosted.
 for size in (10, 50, 250):
     projection = RandomProjection(size, kind="sparse", random_state=0).fit(genes[train])
     model = LinearSVC(C=0.01).fit(projection.transform(genes[train]), y[train])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fewer.extract.information._ascent import Ascent
+from fewer.extract.information._im_algorithm import Ascent
 
 
 def valley(x):

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.decomposition import PCA, FastICA
 
 from fewer.extract import ExploratoryProjectionPursuit
-from fewer.extract.projection_pursuit._indices import along, along_by_differences, negentropy
+from fewer.extract.projection_pursuit._search import along, along_by_differences, negentropy
 from tolerances import rounding
 
 

@@ -112,9 +112,9 @@ def test_without_standardising_directions_are_orthogonal_and_the_first_is_the_sa
 
 
 def test_removal_leaves_nothing_along_what_was_found():
-    from fewer.extract._uncorrelated import uncorrelated
+    from fewer.extract._centred_table import uncorrelated
     from fewer.extract.gaussian_directions._gaussian_lr import without
-    from fewer.extract.gaussian_directions._moments import group_moments
+    from fewer.extract.gaussian_directions._slices import group_moments
 
     X, y = iris()
     codes = np.unique(y, return_inverse=True)[1]
@@ -201,7 +201,7 @@ def test_more_columns_than_rows_cost_no_square_of_the_columns(form):
 
 
 def test_wide_coordinates_are_those_of_tall_ones():
-    from fewer.extract._uncorrelated import rows_along, uncorrelated
+    from fewer.extract._centred_table import rows_along, uncorrelated
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 5)) @ rng.normal(size=(5, 13))

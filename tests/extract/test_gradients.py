@@ -17,7 +17,7 @@ from fewer.extract import (
     plot_loadings,
     plot_projection,
 )
-from fewer.extract.gradients import _dependence, _pair_problem
+from fewer.extract.gradients import _gradient_graph, _pair_problem
 from fewer.extract.gradients._gradient_diffusion_map import _nearest_of_each
 from tolerances import rounding
 
@@ -334,7 +334,7 @@ def test_rows_as_near_as_the_last_neighbour_are_neighbours_too():
 def test_iterated_eigenvectors_are_those_of_the_whole_matrix(monkeypatch):
     X, y = waves(150, 3)
     whole = GradientDiffusionMap(2).fit(X, y)
-    monkeypatch.setattr("fewer.extract.gradients._diffusion._DENSE_UP_TO", 100)
+    monkeypatch.setattr("fewer.extract.gradients._gradient_diffusion_map._DENSE_UP_TO", 100)
     assert closest(GradientDiffusionMap(2).fit(X, y).embedding_, whole.embedding_) < 1e-6
 
 
@@ -366,7 +366,7 @@ def test_only_the_strongest_edges_are_kept_in_blocks_as_at_once(monkeypatch):
     assert whole.edges_.shape == (20, 2)
     assert whole.partial_correlations_.nnz == 40
     assert np.abs(whole.edge_values_).min() >= np.sort(np.abs(GradientGraph().fit(X, y).edge_values_))[-20]
-    monkeypatch.setattr(_dependence, "_PAIRS_AT_ONCE", 100)
+    monkeypatch.setattr(_gradient_graph, "_PAIRS_AT_ONCE", 100)
     assert np.array_equal(GradientGraph(n_edges=20).fit(X, y).edges_, whole.edges_)
 
 

@@ -9,9 +9,14 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
 from fewer.extract import HyperbolicPCA, normalized_rbf, one_shot_nn, plot_projection
-from fewer.extract.hyperbolic._operator import number_of_positive_eigenvalues
-from fewer.extract.hyperbolic._pairs import all_pairs, drawn_pairs, judged_pairs
-from fewer.extract.hyperbolic._risk import best_threshold, margin_risks
+from fewer.extract.hyperbolic._pairs import (
+    all_pairs,
+    best_threshold,
+    drawn_pairs,
+    judged_pairs,
+    margin_risks,
+    number_of_positive_eigenvalues,
+)
 from tolerances import rounding
 
 

@@ -10,9 +10,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer.extract import LikelihoodRatioDiscriminant
-from fewer.extract.projection_pursuit._class_criterion import ClassCriterion
-from fewer.extract.projection_pursuit._joint_index import thinned
-from fewer.extract.projection_pursuit._removal import without_structure
+from fewer.extract.projection_pursuit._class_pursuit import ClassCriterion, thinned
+from fewer.extract.projection_pursuit._density_models import without_structure
 from fewer.select import likelihood_ratio_feature_score
 from tolerances import rounding
 
@@ -128,7 +127,7 @@ def test_classes_that_differ_only_in_two_directions_together_are_told_apart(stra
 
 
 def test_pairs_of_many_rows_are_summed_over_a_share_of_each_class(monkeypatch):
-    monkeypatch.setattr("fewer.extract.projection_pursuit._joint_index.MOST_ROWS", 100)
+    monkeypatch.setattr("fewer.extract.projection_pursuit._class_pursuit.MOST_ROWS", 100)
     X, y, _ = unequal_spreads(n_rows=400)
     fit = {size: LikelihoodRatioDiscriminant(size, "nested", random_state=0).fit(X, y) for size in (1, 2)}
     np.testing.assert_allclose(fit[2].components_[:1], fit[1].components_, rtol=0, atol=rounding(len(X)))

@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import scale
 
 from fewer.evaluate import score_components
-from fewer.extract import PLSDiscriminant, PLSRegressor, VIPSelector, with_components
+from fewer.extract import PLSDiscriminant, PLSRegressor, with_components
+from fewer.select import VIPSelector
 
 
 def wide(n_rows=60, n_columns=300, seed=0):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fewer.extract.pls._nipals import nipals
-from fewer.extract.pls._table import CentredTable
+from fewer.learn.pls._components import nipals
+from fewer.learn.pls._table import CentredTable
 from tolerances import rounding
 
 

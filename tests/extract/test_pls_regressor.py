@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import scale
 
 from fewer.extract import PLSRegressor, pls_shrinkage
-from fewer.extract.pls import _leading
+from fewer.learn.pls import _table
 from tolerances import rounding
 
 SHAPES = [(60, 12, 1), (60, 12, 3), (20, 50, 1), (20, 50, 3), (25, 8, 40)]
@@ -265,7 +265,7 @@ def test_units_do_not_matter_with_scale():
 def test_lanczos_gives_what_the_eigenproblem_gives(monkeypatch, max_iter):
     X, Y = tables(60, 30, 20)
     expected = [PLSRegressor(3, algorithm=each).fit(X, Y).coef_ for each in ("nipals", "simpls", "kernel")]
-    monkeypatch.setattr(_leading, "_LARGEST_EIGENPROBLEM", 5)
+    monkeypatch.setattr(_table, "_LARGEST_EIGENPROBLEM", 5)
     for each, coef in zip(("nipals", "simpls", "kernel"), expected, strict=True):
         model = PLSRegressor(3, algorithm=each, max_iter=max_iter)
         np.testing.assert_allclose(model.fit(X, Y).coef_, coef, atol=1e-9)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewer.extract.pls import _moments, _table
-from fewer.extract.pls._table import CentredTable
+from fewer.learn.pls import _solution, _table
+from fewer.learn.pls._table import CentredTable
 from tolerances import rounding
 
 
@@ -77,8 +77,8 @@ def test_in_single_precision_means_are_taken_from_a_copy():
 def test_sums_over_blocks_of_rows_are_those_of_all_rows(dtype, monkeypatch):
     rng = np.random.default_rng(0)
     X, Y = (rng.normal(size=(50, 3)) + 5).astype(dtype), rng.normal(size=(50, 2)) - 7
-    monkeypatch.setattr(_moments, "ROW_BLOCK", 0)  # six rows, twice as many as columns
-    found = _moments.Moments.of(X, Y)
+    monkeypatch.setattr(_solution, "ROW_BLOCK", 0)  # six rows, twice as many as columns
+    found = _solution.Moments.of(X, Y)
     X = X.astype(np.float64)
     centred, targets = X - X.mean(axis=0), Y - Y.mean(axis=0)
     assert found.n_rows == 50

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from fewer._kernels._projected_densities import density_on_grid, fit_under, left_out_fit
 from fewer.extract import BackwardProjectionPursuitDensity, ForwardProjectionPursuitDensity
-from fewer.extract.projection_pursuit._normal_map import normal_map
-from fewer.extract.projection_pursuit._ridges import RidgeModel, normal_points
+from fewer.extract.projection_pursuit._density_models import RidgeModel, normal_map, normal_points
+from fewer.extract.projection_pursuit._kernels import density_on_grid, fit_under, left_out_fit
 from tolerances import rounding
 
 DENSITIES = [

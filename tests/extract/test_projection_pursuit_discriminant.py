@@ -8,9 +8,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.model_selection import cross_val_score
 
 from fewer.extract import ProjectionPursuitDiscriminant
-from fewer.extract.projection_pursuit._class_densities import ClassRows, _ridge_ratio
-from fewer.extract.projection_pursuit._indices import class_widths
-from fewer.extract.projection_pursuit._ridges import RidgeModel, normal_points
+from fewer.extract.projection_pursuit._density_models import RidgeModel, normal_points
+from fewer.extract.projection_pursuit._projection_pursuit_discriminant import ClassRows, _ridge_ratio
+from fewer.extract.projection_pursuit._search import class_widths
 
 QUICK = {"n_monte_carlo": 2000, "n_restarts": 2, "random_state": 0}
 

@@ -64,7 +64,7 @@ def test_every_form_of_a_table_gives_its_product_with_the_directions(kind, dtype
 def test_signs_that_are_unpacked_in_parts_are_the_same(monkeypatch):
     X = np.random.default_rng(0).normal(size=(5, 100))
     whole = RandomProjection(21, kind="sign", random_state=0).fit_transform(X)
-    monkeypatch.setattr("fewer.extract.random_projection._directions._CELLS", 50)
+    monkeypatch.setattr("fewer.extract.random_projection._random_projection._CELLS", 50)
     np.testing.assert_allclose(RandomProjection(21, kind="sign", random_state=0).fit_transform(X), whole)
 
 

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fewer.extract import RandomSeparatorClassifier
-from fewer.extract.random_projection._random_separator import tries_enough
+from fewer.learn import RandomSeparatorClassifier
+from fewer.learn._random_separator import tries_enough
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 10))

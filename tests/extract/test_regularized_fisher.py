@@ -169,7 +169,7 @@ def test_large_sparse_tables_need_no_matrix_of_products(monkeypatch):
 
 def test_conjugate_gradients_say_when_they_are_not_done(monkeypatch):
     X, y = counts(60, 20)
-    monkeypatch.setattr("fewer.extract.fisher._conjugate_gradients._MOST_STEPS", 2)
+    monkeypatch.setattr("fewer.extract.fisher._eigenproblem._MOST_STEPS", 2)
     with pytest.warns(ConvergenceWarning, match="came to a residual of"):
         RegularizedFisher(solver="cg").fit(X, y)
     with pytest.raises(ValueError, match="needs a ridge"):

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 from fewer.extract import SIR
-from fewer.extract._uncorrelated import rows_along, uncorrelated
+from fewer.extract._centred_table import rows_along, uncorrelated
 
 X, y = load_iris(return_X_y=True)
 

@@ -13,14 +13,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fewer._kernels._gram_bound import gram_inverse
-from fewer._kernels._information_bound import projection_slopes, row_slopes, turned_value
 from fewer.extract import VariationalInfoMax, compare_to_pca, im_bound
-from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments, softmax
-from fewer.extract.information._forms import form_for
-from fewer.extract.information._gram_form import GramForm
+from fewer.extract.information._bound import (
+    Channel,
+    GramForm,
+    MomentForm,
+    bound,
+    decoders_of,
+    form_for,
+    polar,
+    second_moments,
+    softmax,
+)
 from fewer.extract.information._im_algorithm import from_start
-from fewer.extract.information._moment_form import MomentForm
+from fewer.extract.information._kernels import gram_inverse, projection_slopes, row_slopes, turned_value
 from tolerances import rounding
 
 
@@ -59,7 +65,7 @@ def printed_bound(X, model):
 
 @pytest.mark.parametrize(("shape", "few"), [("tall", 50), ("wide", 50), ("wide", 0)])
 def test_the_bound_is_the_printed_formula(shape, few, monkeypatch):
-    monkeypatch.setattr("fewer.extract.information._forms._FEW_AXES", few)
+    monkeypatch.setattr("fewer.extract.information._bound._FEW_AXES", few)
     table = X if shape == "tall" else np.random.default_rng(0).normal(size=(12, 30)) ** 3
     model = VariationalInfoMax(2, n_init=2, noise_variance=0.7, random_state=0).fit(table)
     assert model.bound_[-1] == pytest.approx(printed_bound(table, model), abs=1e-8)
@@ -148,7 +154,7 @@ def test_a_wide_table_comes_to_the_same_end_in_both_forms(settings, monkeypatch)
     table = rng.normal(size=(60, 80)) + 3 * np.eye(3)[rng.integers(3, size=60)] @ rng.normal(size=(3, 80))
     model = VariationalInfoMax(2, n_init=2, random_state=0, **settings)
     quick = model.fit(table).bound_
-    monkeypatch.setattr("fewer.extract.information._forms._MANY_ROWS", 0)
+    monkeypatch.setattr("fewer.extract.information._bound._MANY_ROWS", 0)
     np.testing.assert_allclose(model.fit(table).bound_, quick, atol=1e-6)
 
 
@@ -245,7 +251,7 @@ def test_sparse_float32_and_frames_give_the_same():
 
 
 def test_many_rows_choose_their_start_on_some_of_them(monkeypatch):
-    monkeypatch.setattr("fewer.extract.information._best_start._MANY_ROWS", 150)
+    monkeypatch.setattr("fewer.extract.information._im_algorithm._MANY_ROWS", 150)
     table = rows_with_outliers(600)
     for aux in ("softmax", "free"):
         model = VariationalInfoMax(1, n_init=4, aux=aux, random_state=0).fit(table)
@@ -266,7 +272,7 @@ def test_small_matrices_are_multiplied_on_one_thread(monkeypatch):
         seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
         return from_start(*given)
 
-    monkeypatch.setattr("fewer.extract.information._best_start.from_start", watched)
+    monkeypatch.setattr("fewer.extract.information._im_algorithm.from_start", watched)
     with threadpool_limits(2, user_api="blas"):
         VariationalInfoMax(1, n_init=1, random_state=0).fit(X)
         after = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]

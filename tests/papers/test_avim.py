@@ -9,12 +9,24 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 
 from fewer.extract import VariationalInfoMax, im_bound
-from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments, softmax
-from fewer.extract.information._climbs import Auxiliary
-from fewer.extract.information._gram_form import GramForm
-from fewer.extract.information._im_algorithm import Recipe, ground_of, im_fit
-from fewer.extract.information._moment_form import MomentForm
-from fewer.extract.information._starts import clustered_states, random_states
+from fewer.extract.information._bound import (
+    Channel,
+    GramForm,
+    MomentForm,
+    bound,
+    decoders_of,
+    polar,
+    second_moments,
+    softmax,
+)
+from fewer.extract.information._im_algorithm import (
+    Auxiliary,
+    Recipe,
+    clustered_states,
+    ground_of,
+    im_fit,
+    random_states,
+)
 from tolerances import rounding
 
 PRINTED = {"noise_variance": 1.0, "reg": 0.05}

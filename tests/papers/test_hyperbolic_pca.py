@@ -9,9 +9,17 @@ from sklearn.decomposition import PCA, KernelPCA
 from sklearn.metrics.pairwise import euclidean_distances
 
 from fewer.extract import HyperbolicPCA, normalized_rbf, one_shot_nn
-from fewer.extract.hyperbolic._operator import label_scatter, leading_eigenpairs, pair_scatter
-from fewer.extract.hyperbolic._pairs import Pairs, all_pairs, drawn_pairs
-from fewer.extract.hyperbolic._risk import bounded_risk, margin_risks, pair_weights
+from fewer.extract.hyperbolic._pairs import (
+    Pairs,
+    all_pairs,
+    bounded_risk,
+    drawn_pairs,
+    label_scatter,
+    leading_eigenpairs,
+    margin_risks,
+    pair_scatter,
+    pair_weights,
+)
 from tolerances import rounding
 
 PIXELS = np.stack(np.meshgrid(np.linspace(-1, 1, 20), np.linspace(-1, 1, 20)), axis=-1).reshape(-1, 2)

@@ -13,16 +13,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from fewer.extract import (
-    LandmarkFeatures,
-    RandomProjection,
-    RandomSeparatorClassifier,
-    distortion_dim,
-    landmark_dim,
-    margin_dim,
-)
+from fewer.extract import LandmarkFeatures, RandomProjection, distortion_dim, landmark_dim, margin_dim
 from fewer.extract.random_projection._dimensions import distortion_failure
-from fewer.extract.random_projection._directions import drawn_directions
+from fewer.extract.random_projection._random_projection import drawn_directions
+from fewer.learn import RandomSeparatorClassifier
 
 N_DRAWS = 2000
 

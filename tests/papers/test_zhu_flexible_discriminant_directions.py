@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from fewer.extract import LikelihoodRatioDiscriminant
-from fewer.extract.projection_pursuit._class_criterion import ClassCriterion
+from fewer.extract.projection_pursuit._class_pursuit import ClassCriterion
 
 
 def cosine(first, second):

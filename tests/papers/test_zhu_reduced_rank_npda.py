@@ -11,8 +11,8 @@ from fewer.extract import (
     ForwardProjectionPursuitDensity,
     ProjectionPursuitDiscriminant,
 )
-from fewer.extract.projection_pursuit._forward_density import grown
-from fewer.extract.projection_pursuit._ridges import normal_points
+from fewer.extract.projection_pursuit._densities import grown
+from fewer.extract.projection_pursuit._density_models import normal_points
 from fewer.extract.projection_pursuit._search import Effort
 
 CENTRES = np.array([[0.0, 0.0], [3.0, 3.0], [-3.0, 2.0]])

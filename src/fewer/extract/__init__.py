@@ -7,10 +7,7 @@ from fewer._lazy import lazy_names
 if TYPE_CHECKING:
     from fewer.extract._extractor import with_components
     from fewer.extract._kurtosis_ica import KurtosisICA
-    from fewer.extract._loadings import loadings
-    from fewer.extract._plot_correlation_circle import plot_correlation_circle
-    from fewer.extract._plot_loadings import plot_loadings
-    from fewer.extract._plot_projection import plot_projection
+    from fewer.extract._plots import loadings, plot_correlation_circle, plot_loadings, plot_projection
     from fewer.extract._reconstruction_pca import ReconstructionPCA
     from fewer.extract._sparsified_random_projection import SparsifiedRandomProjection
     from fewer.extract.correspondence import (
@@ -51,7 +48,6 @@ if TYPE_CHECKING:
         PLSRegressor,
         PLSShrinkage,
         PolynomialPLSRegressor,
-        VIPSelector,
         pls_shrinkage,
     )
     from fewer.extract.projection_pursuit import (
@@ -65,7 +61,6 @@ if TYPE_CHECKING:
         LandmarkFeatures,
         MarginReport,
         RandomProjection,
-        RandomSeparatorClassifier,
         distortion_dim,
         landmark_dim,
         margin_dim,
@@ -114,13 +109,11 @@ __all__ = [
     "PolynomialPLSRegressor",
     "ProjectionPursuitDiscriminant",
     "RandomProjection",
-    "RandomSeparatorClassifier",
     "ReconstructionPCA",
     "RegularizedFisher",
     "RegularizedFisherCV",
     "SparsifiedRandomProjection",
     "SubspaceDistanceFeatures",
-    "VIPSelector",
     "VariationalInfoMax",
     "cluster_coverage",
     "compare_to_pca",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fewer.learn._naive_bayes_text import NaiveBayesText
     from fewer.learn._ovr_committee import OVRLinearSVMCommittee
     from fewer.learn._random_column_forest import RandomColumnForestClassifier
+    from fewer.learn._random_separator import RandomSeparatorClassifier
     from fewer.learn._threshold_stump import ThresholdStump
     from fewer.learn.boosting import (
         AdaExpFamily,
@@ -133,6 +134,7 @@ __all__ = [
     "RDAClassifier",
     "RDARegressor",
     "RandomColumnForestClassifier",
+    "RandomSeparatorClassifier",
     "RecoveryConditions",
     "RecoveryCurve",
     "RegretCurve",

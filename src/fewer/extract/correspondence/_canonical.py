@@ -29,11 +29,10 @@ from fewer._estimators import (
     warn_caller,
 )
 from fewer.catalogue import method
+from fewer.extract._centred_table import Coordinates, uncorrelated
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract._uncorrelated import Coordinates, uncorrelated
-from fewer.extract.correspondence._axes import Axis, axes_by_averaging, axes_by_svd
-from fewer.extract.correspondence._counts import refuse_negative
-from fewer.extract.correspondence._posterior import NormalClasses, normal_classes
+from fewer.extract.correspondence._counts import Axis, axes_by_averaging, axes_by_svd, refuse_negative
+from fewer.extract.correspondence._optimal_scoring import NormalClasses, normal_classes
 
 
 class Occurrences(NamedTuple):

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from fewer._estimators import Interval, StrOptions, fit_context
+from fewer._estimators import Interval, StrOptions, fit_context, target_matrix
 from fewer.catalogue import method
-from fewer.extract._centred import centred_gram, column_means, positive_eigenpairs, scatter, thin_svd
+from fewer.extract._centred_table import centred_gram, column_means, positive_eigenpairs, scatter, thin_svd
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.fisher._targets import target_matrix
 
 
 class Projection(NamedTuple):

@@ -17,20 +17,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
-from fewer.extract._centred import centred_kernel
+from fewer.extract._centred_table import centred_kernel
 from fewer.extract._extractor import Extractor, upright
-from fewer.extract.fisher._class_scores import Groups, scores_matrix
+from fewer.extract._kernel_functions import kernel_values, kernel_width
 from fewer.extract.fisher._eigenproblem import (
     Discriminant,
+    Groups,
     Products,
     Spectrum,
     cholesky_solution,
     discriminant_of_solution,
+    left_out_on_average,
     rotation_of_factor,
+    scores_matrix,
 )
-from fewer.extract.fisher._kernels import kernel_values, kernel_width
-from fewer.extract.fisher._left_out import left_out_on_average
-from fewer.extract.fisher._projected_classes import ProjectedClassifier
+from fewer.extract.fisher._regularized_fisher import ProjectedClassifier
 
 
 def kernel_directions(C: np.ndarray, groups: Groups, *, alpha: float, solver: str, tol: float) -> Discriminant:

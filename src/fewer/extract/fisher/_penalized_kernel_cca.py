@@ -23,9 +23,9 @@ from scipy import linalg, sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, checked_array, fit_context
+from fewer._estimators import Interval, StrOptions, checked_array, fit_context, known_target, target_matrix
 from fewer.catalogue import method
-from fewer.extract._centred import (
+from fewer.extract._centred_table import (
     centred_columns_times,
     centred_gram,
     centred_kernel,
@@ -35,8 +35,7 @@ from fewer.extract._centred import (
     thin_svd,
 )
 from fewer.extract._extractor import Extractor, upright
-from fewer.extract.fisher._kernels import kernel_values, kernel_width
-from fewer.extract.fisher._targets import known_target, target_matrix
+from fewer.extract._kernel_functions import kernel_values, kernel_width
 
 
 class View:

@@ -1,4 +1,19 @@
-"""Common principal components, ranked by how well they tell classes apart.
+"""Sweeps of plane rotations that bring several symmetric matrices near a diagonal at once (Flury and Gautschi).
+
+Axes that several covariances have in common, as nearly as can be.
+
+An orthogonal U is sought that minimises
+
+    sum_k n_k log( det diag(U'S_k U) / det(U'S_k U) ),
+
+which is zero if all S_k are diagonal in it [1]_. Sweeps turn one pair of axes after the other and never raise it.
+
+References
+----------
+.. [1] Flury, B. N. and Gautschi, W. (1986). An algorithm for simultaneous orthogonal transformation of several positive
+   definite symmetric matrices to nearly diagonal form. SIAM Journal on Scientific and Statistical Computing 7, 169-184.
+
+Common principal components, ranked by how well they tell classes apart.
 
 In coordinates with total covariance I, axes that the covariances S_k of all classes have in common are sought (see
 ``_common_axes.py``), and axis u_j with variances lambda_jk is ranked by its likelihood ratio
@@ -9,20 +24,124 @@ If all S_k are diagonal in these axes, LR of any direction a is ``-sum_k pi_k lo
 ``w_j = (a'u_j)^2``: convex in w, which adds up to 1, so that no direction beats the best axis.
 """
 
+from collections.abc import Iterator
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from numba import njit
+from scipy import linalg, stats
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import Interval, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.extract._uncorrelated import rank_tolerance, uncorrelated
-from fewer.extract.gaussian_directions._class_covariances import refuse_flat_classes
-from fewer.extract.gaussian_directions._common_axes import common_axes
-from fewer.extract.gaussian_directions._moments import group_moments
-from fewer.extract.gaussian_directions._sliced_extractor import SlicedExtractor
+from fewer.extract._centred_table import rank_tolerance, uncorrelated
+from fewer.extract.gaussian_directions._slices import SlicedExtractor, group_moments, refuse_flat_classes
+
+_TURNS = 20
+_STILL = 1e-14
+# Logs are rounded: a turn that raises their sum by no more than this share of the weights has not raised it.
+_ROUNDING = 1e-14
+
+
+@njit(cache=True, nogil=True)
+def _plane_turn(planes, weights):
+    """Cosine and sine of the rotation of one plane that minimises the weighted sum of log products of diagonals.
+
+    ``planes`` has one row ``(t_jj, t_jl, t_ll)`` for each matrix. Given a rotation with diagonals d_1 and d_2, the next
+    one has the eigenvectors of ``sum_k n_k (d_k1 - d_k2) / (d_k1 d_k2) T_k``.
+    """
+    cosine, sine = 1.0, 0.0
+    for _ in range(_TURNS):
+        a, b, c = 0.0, 0.0, 0.0
+        for k in range(planes.shape[0]):
+            first, cross, second = planes[k]
+            d1 = cosine * cosine * first + 2 * cosine * sine * cross + sine * sine * second
+            d2 = sine * sine * first - 2 * cosine * sine * cross + cosine * cosine * second
+            share = weights[k] * (d1 - d2) / (d1 * d2)
+            a += share * first
+            b += share * cross
+            c += share * second
+        # The smaller of the two angles that diagonalise: axes keep their places.
+        angle = 0.5 * np.arctan2(2 * b, a - c)
+        if angle > np.pi / 4:
+            angle -= np.pi / 2
+        elif angle < -np.pi / 4:
+            angle += np.pi / 2
+        turned = np.cos(angle), np.sin(angle)
+        change = abs(turned[0] * sine - turned[1] * cosine)
+        cosine, sine = turned
+        if change < _STILL:
+            break
+    before, after = 0.0, 0.0
+    for k in range(planes.shape[0]):
+        first, cross, second = planes[k]
+        d1 = cosine * cosine * first + 2 * cosine * sine * cross + sine * sine * second
+        d2 = sine * sine * first - 2 * cosine * sine * cross + cosine * cosine * second
+        before += weights[k] * (np.log(first) + np.log(second))
+        after += weights[k] * (np.log(d1) + np.log(d2))
+    if after > before + _ROUNDING * weights.sum():
+        return 1.0, 0.0
+    return cosine, sine
+
+
+@njit(cache=True, nogil=True)
+def sweep_of_turns(matrices, axes, weights):
+    """Turn every pair of axes once, ``matrices`` (A'S_k A) and ``axes`` (A) in place; gives the largest sine."""
+    n_matrices, n_dims = matrices.shape[:2]
+    planes = np.empty((n_matrices, 3))
+    largest = 0.0
+    for j in range(n_dims - 1):
+        for m in range(j + 1, n_dims):
+            for k in range(n_matrices):
+                planes[k, 0] = matrices[k, j, j]
+                planes[k, 1] = matrices[k, j, m]
+                planes[k, 2] = matrices[k, m, m]
+            cosine, sine = _plane_turn(planes, weights)
+            largest = max(largest, abs(sine))
+            if sine == 0.0:
+                continue
+            for i in range(n_dims):
+                kept = axes[i, j]
+                axes[i, j] = cosine * kept + sine * axes[i, m]
+                axes[i, m] = cosine * axes[i, m] - sine * kept
+            for k in range(n_matrices):
+                for i in range(n_dims):
+                    kept = matrices[k, i, j]
+                    matrices[k, i, j] = cosine * kept + sine * matrices[k, i, m]
+                    matrices[k, i, m] = cosine * matrices[k, i, m] - sine * kept
+                for i in range(n_dims):
+                    kept = matrices[k, j, i]
+                    matrices[k, j, i] = cosine * kept + sine * matrices[k, m, i]
+                    matrices[k, m, i] = cosine * matrices[k, m, i] - sine * kept
+    return largest
+
+
+class CommonAxes(NamedTuple):
+    """Axes as columns, variances along them (classes, axes), the objective, and the largest turn of the last sweep."""
+
+    axes: np.ndarray
+    variances: np.ndarray
+    objective: float
+    turn: float
+
+
+def common_axes(covariances: np.ndarray, counts: np.ndarray, tol: float, max_iter: int) -> Iterator[CommonAxes]:
+    """What each sweep leads to, from the axes of the pooled covariance on, until no pair turns by more than ``tol``."""
+    weights = counts.astype(np.float64)
+    start = linalg.eigh(np.tensordot(weights / weights.sum(), covariances, axes=1), check_finite=False)[1]
+    axes = np.ascontiguousarray(start)
+    matrices = np.ascontiguousarray(axes.T @ covariances @ axes)
+    log_determinants = np.linalg.slogdet(covariances)[1]
+    for _ in range(max_iter):
+        turn = sweep_of_turns(matrices, axes, weights)
+        variances = np.einsum("kii->ki", matrices)
+        objective = float(weights @ (np.log(variances).sum(axis=1) - log_determinants))
+        yield CommonAxes(axes.copy(), variances.copy(), objective, turn)
+        if turn <= tol:
+            return
+
 
 _CURE = "leave columns out, have PCA as the step before, or use GaussianLRDiscriminant with shrinkage."
 _REJECTED = 0.01

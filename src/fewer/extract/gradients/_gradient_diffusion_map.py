@@ -1,24 +1,100 @@
-"""Bent coordinates that follow the target; ``_diffusion`` has the mathematics."""
+"""Rows whose target is known, among those whose target is not.
+
+Diffusion on a cloud of rows, slowed down where the target changes.
+
+Two rows are alike by
+
+    W_ij = exp(-|x_i - x_j|^2 / sigma1 - change_ij^2 / sigma2),    change_ij = (F(x_i) + F(x_j))'(x_i - x_j) / 2,
+
+and the new coordinates are eigenvectors of ``P = D^{-1} W``, D the sums of the rows: the slow modes of a random walk.
+A new row gets the mean coordinates of those alike, divided by the eigenvalue, so that training rows keep theirs.
+
+Bent coordinates that follow the target; ``_diffusion`` has the mathematics.
+"""
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_consistent_length
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer._kernels._row_products import squared_distances
 from fewer.catalogue import method
+from fewer.extract._centred_table import median_distance
 from fewer.extract._extractor import Extractor, upright
-from fewer.extract.gradients._diffusion import slow_modes, squared_changes
-from fewer.extract.gradients._gradient_learner import GradientLearner
-from fewer.extract.gradients._labelled import labelled_rows
-from fewer.extract.gradients._learnt_gradients import learnt_gradients
-from fewer.extract.gradients._row_space import median_distance
+from fewer.extract.gradients._gradient_learner import GradientLearner, holds_numbers, holds_quantity
+from fewer.extract.gradients._gradient_outer_product import learnt_gradients
+
+_UNLABELLED = -1
+
+
+def labelled_rows(y: np.ndarray) -> np.ndarray:
+    """Mask of the rows with a target: not None, not NaN, and not -1 among whole numbers that stand for classes.
+
+    If -1 and a single other number are all there is, they are the two classes.
+    """
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O":
+        known = np.array([value is not None and value == value for value in y])
+    elif y.dtype.kind == "f":
+        assert_all_finite(y[~np.isnan(y)], input_name="y")
+        known = ~np.isnan(y)
+    else:
+        known = np.ones(len(y), dtype=bool)
+    if not known.any():
+        raise ValueError("y holds no target at all; some rows at least must have one.")
+    if holds_numbers(y[known]) and not holds_quantity(y[known]):
+        classes = np.unique(y[known])
+        if _UNLABELLED in classes and len(classes) > 2:
+            known &= y != _UNLABELLED
+    return known
+
+
+_DENSE_UP_TO = 1000
+_SMALLEST_EIGENVALUE = 1e-10
+
+
+def squared_changes(along: np.ndarray, slopes: np.ndarray, other: np.ndarray, other_slopes: np.ndarray) -> np.ndarray:
+    """Squared change of the target from each row to each of the others, added up over functions."""
+    total = np.zeros((len(along), len(other)))
+    for mine, theirs in zip(slopes, other_slopes, strict=True):
+        here = np.einsum("ij,ij->i", mine, along)[:, None] - mine @ other.T
+        there = along @ theirs.T - np.einsum("ij,ij->i", theirs, other)
+        total += ((here + there) / 2) ** 2
+    return total
+
+
+class Modes(NamedTuple):
+    """Eigenvalues of the random walk after the trivial one, decreasing, and eigenvectors as columns."""
+
+    eigenvalues: np.ndarray
+    vectors: np.ndarray
+
+
+def slow_modes(W: Any, n_modes: int) -> Modes:
+    """Leading modes of the walk; each vector has unit variance about 0 where the walk is at home."""
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    scale = 1 / np.sqrt(degrees)
+    if sparse.issparse(W):
+        symmetric = sparse.diags_array(scale) @ W @ sparse.diags_array(scale)
+    else:
+        symmetric = scale[:, None] * W * scale
+    n_rows = len(degrees)
+    if n_rows <= _DENSE_UP_TO or n_modes + 1 >= n_rows // 2:
+        dense = symmetric.toarray() if sparse.issparse(symmetric) else symmetric
+        values, vectors = linalg.eigh(dense, subset_by_index=(n_rows - n_modes - 1, n_rows - 1), check_finite=False)
+    else:
+        start = np.random.default_rng(0).uniform(0.5, 1, size=n_rows)
+        values, vectors = eigsh(symmetric, k=n_modes + 1, which="LA", v0=start, tol=1e-10)
+    order = np.argsort(-values, kind="stable")[1:]
+    order = order[values[order] > _SMALLEST_EIGENVALUE]
+    return Modes(values[order], vectors[:, order] * scale[:, None] * np.sqrt(degrees.sum()))
 
 
 @method(

@@ -1,10 +1,18 @@
-"""A function and its gradient, learnt together from all pairs of rows; ``_pair_problem`` has the equations."""
+"""What the target holds: numbers, or classes, each of which is learnt against the others.
+
+The mean outer product of gradients, as a thin factor.
+
+``Gamma = (1/n) sum_i F(x_i) F(x_i)' = T'T`` with T of rank rows, so that Gamma itself, columns x columns, need not be
+formed. Its entry (s, t) tells how much the target changes with columns s and t together.
+
+A function and its gradient, learnt together from all pairs of rows; ``_pair_problem`` has the equations.
+"""
 
 from collections.abc import Iterator
 from functools import partial
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -14,14 +22,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
 from fewer._kernels._row_products import squared_distances
 from fewer.catalogue import method
+from fewer.extract._centred_table import RowSpace, median_distance, row_space
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.gradients._logistic import newton_solutions
-from fewer.extract.gradients._outer_product import leading_directions
 from fewer.extract.gradients._pair_problem import (
     MOST_UNKNOWNS,
     Iterate,
@@ -30,9 +38,94 @@ from fewer.extract.gradients._pair_problem import (
     conjugate_gradients,
     direct_solutions,
     in_step,
+    newton_solutions,
 )
-from fewer.extract.gradients._row_space import RowSpace, median_distance, row_space
-from fewer.extract.gradients._target import Targets, targets_of
+
+_MOST_SMALL_CLASSES = 10
+_ROWS_OF_A_CLASS = 5
+
+
+class Targets(NamedTuple):
+    """What functions are fitted to, one a row; the classes if these are signs, else None; what was taken from numbers.
+
+    Of two classes one function tells, +1 for the second; of more, each class has its own.
+    """
+
+    values: np.ndarray
+    classes: np.ndarray | None
+    offset: float
+
+
+def targets_of(y: np.ndarray, loss: str, who: str = "GradientLearner") -> Targets:
+    """Numbers about their mean for the squared loss; classes as signs for the logistic one, and if y holds names.
+
+    What is refused, is so in the name of ``who``.
+    """
+    if loss == "squared" and holds_numbers(y):
+        numbers = y.astype(float)
+        return Targets((numbers - numbers.mean())[None], None, float(numbers.mean()))
+    classes, codes = encoded_classes(y, who, otherwise=lambda: ", or let loss='squared'")
+    told = classes[1:] if len(classes) == 2 else classes
+    signs = np.where(classes[codes] == told[:, None], 1.0, -1.0)
+    return Targets(signs, classes, 0.0)
+
+
+def holds_numbers(y: np.ndarray) -> bool:
+    """Whether y can be read as numbers."""
+    if y.dtype.kind not in "OUS":
+        return True
+    return y.dtype.kind == "O" and all(isinstance(value, (int, float, np.number)) for value in y)
+
+
+def holds_quantity(y: np.ndarray) -> bool:
+    """Whether y is something that is measured rather than classes: fractions, or whole numbers of very many kinds."""
+    if not holds_numbers(y):
+        return False
+    n_kinds = len(np.unique(y))
+    many_kinds = n_kinds > _MOST_SMALL_CLASSES and len(y) < _ROWS_OF_A_CLASS * n_kinds
+    return many_kinds or type_of_target(y).startswith("continuous")
+
+
+NO_GRADIENT = "The gradient is 0 everywhere: y is constant, or the penalties are too large for it."
+
+
+class OuterProduct(NamedTuple):
+    """Eigenvalues of Gamma that are more than rounding, decreasing, and unit eigenvectors as rows."""
+
+    eigenvalues: np.ndarray
+    directions: np.ndarray
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """How much the target changes with each column: the diagonal of Gamma."""
+        return self.eigenvalues @ self.directions**2
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Gamma."""
+        return (self.directions.T * self.eigenvalues) @ self.directions
+
+
+def outer_product(slopes: np.ndarray, axes: np.ndarray) -> OuterProduct:
+    """Of gradients (functions, rows, r) along axes (columns, r) of the span of the rows, added up over functions."""
+    n_rows, rank = slopes.shape[1:]
+    slopes = slopes.reshape(-1, rank)
+    _, sizes, turn = linalg.svd(slopes / np.sqrt(n_rows), full_matrices=False, check_finite=False)
+    kept = sizes > max(sizes[0] * np.finfo(float).eps * max(slopes.shape), np.finfo(float).tiny)
+    return OuterProduct(sizes[kept] ** 2, turn[kept] @ axes.T)
+
+
+def leading_directions(slopes: np.ndarray, axes: np.ndarray, n_directions: int | None) -> np.ndarray:
+    """The first of the directions alone (directions, columns), from products of the slopes."""
+    n_rows, rank = slopes.shape[1:]
+    if n_directions is None:
+        return outer_product(slopes, axes).directions
+    slopes = slopes.reshape(-1, rank)
+    first = max(rank - n_directions, 0)
+    eigenvalues, turn = linalg.eigh(slopes.T @ slopes / n_rows, subset_by_index=(first, rank - 1), check_finite=False)
+    kept = eigenvalues > max(eigenvalues[-1] * np.finfo(float).eps * max(slopes.shape), np.finfo(float).tiny)
+    return turn[:, kept][:, ::-1].T @ axes.T
+
 
 _LONELY_SHARE = 0.1
 _ENOUGH_NEIGHBOURS = 0.05

@@ -1,29 +1,78 @@
-"""Discriminant analysis with a subspace of its own for every class."""
+"""Dimensions chosen by held-out rows: one decomposition for each class and fold serves all candidates.
+
+Discriminant analysis with a subspace of its own for every class.
+"""
 
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.extract.hdda._class_spectrum import ClassSpectrum, class_spectrum, spherical_spectrum
-from fewer.extract.hdda._dimension_cv import right_answers
-from fewer.extract.hdda._dimensions import (
+from fewer.extract.hdda._subspace_model import (
+    MODELS,
+    ClassSpectrum,
+    Moments,
+    SubspaceExtractor,
     chosen_dimensions,
+    class_spectrum,
+    count_parameters,
+    deviance,
+    estimated_variances,
     noise_floor_of,
     scree_dimension,
     sensible_dimensions,
+    spherical_spectrum,
     wanted_dimensions,
 )
-from fewer.extract.hdda._subspace_extractor import SubspaceExtractor
-from fewer.extract.hdda._subspace_model import MODELS, Moments, count_parameters, deviance, estimated_variances
+
+_ROWS = 2000
+
+
+def right_answers(
+    X: Any, codes: np.ndarray, spectra: list[ClassSpectrum], dims: list[np.ndarray], model: str, floor: float
+) -> np.ndarray:
+    """How many held-out rows are told right, for each candidate's dimensions."""
+    sizes = np.array([spectrum.size for spectrum in spectra])
+    log_priors = np.log(sizes / sizes.sum())
+    p = spectra[0].n_columns
+    variances = [estimated_variances(Moments.of(spectra, each), model, floor) for each in dims]
+    right = np.zeros(len(dims), dtype=int)
+    for rows in gen_batches(X.shape[0], _ROWS):
+        lengths, inside = _squares(X[rows], spectra, max(int(each.max(initial=0)) for each in dims))
+        for number, (each, (a, b, *_)) in enumerate(zip(dims, variances, strict=True)):
+            own = np.column_stack([squares[:, d] for squares, d in zip(inside, each, strict=True)])
+            K = own / a + np.maximum(lengths - own, 0) / b
+            K += each * np.log(a) + (p - each) * np.log(b) - 2 * log_priors
+            right[number] += np.sum(K.argmin(axis=1) == codes[rows])
+    return right
+
+
+def _squares(X: Any, spectra: list[ClassSpectrum], most: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Squared distances to the means (rows, classes); for each class those along its 0, 1, 2, ... first directions."""
+    lengths, inside = np.empty((X.shape[0], len(spectra))), []
+    for each, spectrum in enumerate(spectra):
+        Q = spectrum.vectors[:, :most]
+        if sparse.issparse(X):
+            lengths[:, each] = row_norms(X, squared=True) - 2 * (X @ spectrum.mean) + spectrum.mean @ spectrum.mean
+            t = X @ Q - spectrum.mean @ Q
+        else:
+            centred = X - spectrum.mean
+            lengths[:, each] = row_norms(centred, squared=True)
+            t = centred @ Q
+        inside.append(np.column_stack([np.zeros(X.shape[0]), np.cumsum(t * t, axis=1)]))
+    return lengths, inside
+
 
 _THRESHOLDS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 _FOLDS = 5

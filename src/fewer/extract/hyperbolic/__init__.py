@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.extract.hyperbolic._hyperbolic_pca import HyperbolicPCA
-    from fewer.extract.hyperbolic._normalized_rbf import normalized_rbf
-    from fewer.extract.hyperbolic._one_shot_nn import one_shot_nn
+    from fewer.extract._kernel_functions import normalized_rbf
+    from fewer.extract.hyperbolic._hyperbolic_pca import HyperbolicPCA, one_shot_nn
 
 __all__ = ["HyperbolicPCA", "normalized_rbf", "one_shot_nn"]
 

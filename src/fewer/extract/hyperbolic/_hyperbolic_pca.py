@@ -1,6 +1,8 @@
 """Hyperbolic PCA: a projection from pairs that are said to be the same or different.
 
 ``_operator`` has the eigenproblem, ``_risk`` what the projection is judged by.
+
+Nearest neighbour from one example of each class: how far a representation alone carries.
 """
 
 from inspect import signature
@@ -9,28 +11,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.metrics.pairwise import linear_kernel
+from sklearn.metrics.pairwise import euclidean_distances, linear_kernel
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
+from fewer._estimators import Interval, StrOptions, checked_array, encoded_classes, fit_context
 from fewer._kernels._row_products import about_mean
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor, upright
-from fewer.extract.hyperbolic._feature_space import FeatureSpace, diameter, feature_space, median_squared_distance
-from fewer.extract.hyperbolic._normalized_rbf import half_rbf
-from fewer.extract.hyperbolic._operator import (
+from fewer.extract._kernel_functions import half_rbf
+from fewer.extract.hyperbolic._pairs import (
+    FeatureSpace,
     Leading,
+    Pairs,
     Scatter,
+    Threshold,
+    best_threshold,
+    bounded_risk,
+    diameter,
+    drawn_pairs,
+    feature_space,
+    judged_pairs,
     label_scatter,
     leading_eigenpairs,
+    median_squared_distance,
     number_of_positive_eigenvalues,
+    pair_distances,
     pair_scatter,
+    pair_weights,
+    told_pairs,
 )
-from fewer.extract.hyperbolic._pairs import Pairs, drawn_pairs, judged_pairs, squared_distances, told_pairs
-from fewer.extract.hyperbolic._risk import Threshold, best_threshold, bounded_risk, pair_weights
 
 _ETAS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 _THRESHOLDS = np.linspace(0.05, 0.95, 19)
@@ -306,7 +318,7 @@ class HyperbolicPCA(Extractor):
             leading = leading_eigenpairs(scatter.operator(eta), self.n_components)
             if len(leading.values) == 0:
                 continue
-            squared = squared_distances(safe_sparse_dot(rows, leading.vectors), judged) / self.diameter_**2
+            squared = pair_distances(safe_sparse_dot(rows, leading.vectors), judged) / self.diameter_**2
             # A margin in units of the diameter would hide all of a projection that is much smaller than that.
             margin = float(self.margin * squared.max())
             threshold = best_threshold(squared, judged.same, margin, self.balanced, c_grid)
@@ -415,7 +427,7 @@ class HyperbolicPCA(Extractor):
             told = judged_pairs(codes, check_random_state(self.random_state))
         else:
             told = told_pairs(pairs, y, len(new))
-        wrong = (squared_distances(new, told) / self.diameter_**2 < self.threshold_**2) != told.same
+        wrong = (pair_distances(new, told) / self.diameter_**2 < self.threshold_**2) != told.same
         kinds = [wrong[each].mean() for each in (told.same, ~told.same) if each.any()]
         return float(np.mean(kinds))
 
@@ -455,3 +467,55 @@ def _checked_grid(c_grid: Any) -> np.ndarray:
             f"{c_grid!r}."
         )
     return grid
+
+
+def one_shot_nn(Z: Any, y: Any, n_rep: int = 100, random_state: Any = None) -> float:
+    """Error of a nearest-neighbour rule that has seen one row of each class.
+
+    Parameters
+    ----------
+    Z : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows, as an extractor that was fitted on other classes gives them.
+    y : array-like of shape (n_samples,)
+        Their classes.
+    n_rep : int, default=100
+        How often one example of each class is drawn.
+    random_state : int, RandomState or None, default=None
+        Draws the examples.
+
+    Returns
+    -------
+    error : float
+        Share of all other rows whose nearest example is of another class, on average.
+
+    References
+    ----------
+    .. [1] Maurer, A. (2006). Generalization bounds for subspace selection and hyperbolic PCA. Subspace, Latent
+       Structure and Feature Selection, LNCS 3940, 185-197.
+
+    Examples
+    --------
+    >>> from fewer.extract import one_shot_nn
+    >>> one_shot_nn([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"], random_state=0)
+    0.0
+    """
+    Z = checked_array(Z, "one_shot_nn", accept_sparse="csr", dtype=(np.float64, np.float32))
+    y = column_or_1d(y)
+    check_consistent_length(Z, y)
+    if n_rep < 1:
+        raise ValueError(f"n_rep={n_rep} must be 1 at least.")
+    codes = encoded_classes(y, "one_shot_nn").codes
+    rng = check_random_state(random_state)
+    sizes = np.bincount(codes)
+    if sizes.max() == 1:
+        raise ValueError("Every class has a single row, so none is left to be told after one example of each.")
+    order = np.argsort(codes, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    errors = []
+    for _ in range(n_rep):
+        examples = order[starts + rng.randint(sizes)]
+        others = np.ones(len(codes), dtype=bool)
+        others[examples] = False
+        nearest = euclidean_distances(Z[others], Z[examples], squared=True).argmin(axis=1)
+        errors.append(np.mean(nearest != codes[others]))
+    return float(np.mean(errors))

@@ -13,13 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
+from fewer.extract._centred_table import RowSpace, row_space
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.gradients._row_space import RowSpace, row_space
-from fewer.extract.information._best_start import Starts, best_of_starts
 from fewer.extract.information._bound import Channel, bound
-from fewer.extract.information._climbs import Auxiliary
-from fewer.extract.information._im_algorithm import Fit, Recipe
-from fewer.extract.information._receiver import Receiver, receiver_of
+from fewer.extract.information._im_algorithm import (
+    Auxiliary,
+    Fit,
+    Receiver,
+    Recipe,
+    Starts,
+    best_of_starts,
+    receiver_of,
+)
 
 _SMALL_TABLE = 1_000_000
 """Cells; up to so many, a sparse table is made dense, so that both give the same to the last bit."""

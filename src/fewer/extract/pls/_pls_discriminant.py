@@ -14,11 +14,8 @@ from sklearn.utils.metaestimators import available_if
 
 from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
-from fewer.extract.pls._factors import Factors
-from fewer.extract.pls._holed_extractor import HoledExtractor
-from fewer.extract.pls._leading import largest_signs
-from fewer.extract.pls._solution import Settings, solution
-from fewer.extract.pls._table import CentredTable
+from fewer.extract.pls._pls_regressor import HoledExtractor
+from fewer.learn.pls import CentredTable, Factors, Settings, largest_signs, solution
 
 
 def class_targets(codes: np.ndarray, n_classes: int, orthonormalised: bool) -> np.ndarray:
@@ -107,7 +104,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
     --------
     RegularizedFisher : Directions that also count the spread within classes.
     PLSRegressor : For numbers.
-    VIPSelector : Columns by their importance here.
+    fewer.select.VIPSelector : Columns by their importance here.
 
     References
     ----------

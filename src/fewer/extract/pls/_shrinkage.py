@@ -24,7 +24,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from fewer._estimators import checked_array, warn_caller
 from fewer._figures import GREY, PALETTE, Result, line, new_figure
 from fewer.catalogue import method
-from fewer.extract.pls._shrinkage_factors import NOTHING_ALONG, shrinkage_factors
+from fewer.learn.pls import NOTHING_ALONG, shrinkage_factors
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

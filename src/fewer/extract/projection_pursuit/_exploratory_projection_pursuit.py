@@ -16,11 +16,21 @@ from sklearn.utils import check_random_state
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.projection_pursuit._indices import along, along_by_differences, negentropy
-from fewer.extract.projection_pursuit._removal import without_structure
-from fewer.extract.projection_pursuit._search import Criterion, Effort, Found, best_direction, warn_unfinished
-from fewer.extract.projection_pursuit._sphere import sphere_of
-from fewer.extract.projection_pursuit._starts import axis_starts, non_normal_starts, random_starts
+from fewer.extract.projection_pursuit._density_models import without_structure
+from fewer.extract.projection_pursuit._search import (
+    Criterion,
+    Effort,
+    Found,
+    along,
+    along_by_differences,
+    axis_starts,
+    best_direction,
+    negentropy,
+    non_normal_starts,
+    random_starts,
+    sphere_of,
+    warn_unfinished,
+)
 
 MakeCriterion = Callable[[np.ndarray], Criterion]
 

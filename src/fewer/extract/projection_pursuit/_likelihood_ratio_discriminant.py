@@ -16,11 +16,8 @@ from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
 from fewer.extract.gaussian_directions._slices import slices_of
-from fewer.extract.projection_pursuit._class_criterion import ClassCriterion
-from fewer.extract.projection_pursuit._class_pursuit import Pursuit, Ways, pursued
-from fewer.extract.projection_pursuit._labelled_rows import labelled_rows
-from fewer.extract.projection_pursuit._search import Effort, warn_unfinished
-from fewer.extract.projection_pursuit._sphere import Sphere, sphere_of
+from fewer.extract.projection_pursuit._class_pursuit import ClassCriterion, Pursuit, Ways, labelled_rows, pursued
+from fewer.extract.projection_pursuit._search import Effort, Sphere, sphere_of, warn_unfinished
 
 _MOST_TOGETHER = 3
 

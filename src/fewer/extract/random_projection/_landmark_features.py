@@ -1,4 +1,11 @@
-"""A kernel as features: likeness to some rows that are drawn at random.
+"""Landmarks: rows drawn at random from all that have been seen, however they come.
+
+Each row gets a random key, and those with the smallest keys are kept. So the sample does not depend on how rows are cut
+into blocks, and the first landmarks of many are those of a smaller sample.
+
+Values of a kernel, or of any likeness, between rows or objects; as they are, or all brought to length 1.
+
+A kernel as features: likeness to some rows that are drawn at random.
 
 With landmarks ``x_1 ... x_d`` and the matrix M of their kernel, ``M = V diag(l) V'``,
 
@@ -12,22 +19,118 @@ with margin gamma / 2.
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
-from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS
+from scipy import linalg, sparse
+from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, warn_caller
+from fewer._kernels._row_products import about_mean
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
-from fewer.extract.fisher._kernels import kernel_width
+from fewer.extract._kernel_functions import OF_DIFFERENCES, kernel_width
 from fewer.extract.random_projection._dimensions import landmark_dim, margin_dim
-from fewer.extract.random_projection._directions import gaussian_entries
-from fewer.extract.random_projection._landmarks import Landmarks
-from fewer.extract.random_projection._likeness import Likeness
+from fewer.extract.random_projection._random_projection import gaussian_entries
+
+
+class Landmarks(NamedTuple):
+    """The rows kept, by increasing key, and which of all rows they are."""
+
+    rows: Any
+    numbers: np.ndarray
+    keys: np.ndarray
+    n_seen: int
+
+    @classmethod
+    def first(cls, block: Any, keys: np.ndarray, size: int) -> "Landmarks":
+        """Of the first block."""
+        order = np.argsort(keys)[:size]
+        return cls(taken(block, order), order, keys[order], len(keys))
+
+    def after(self, block: Any, keys: np.ndarray, size: int) -> "Landmarks":
+        """After one more block."""
+        n_kept = len(self.keys)
+        order = np.argsort(np.concatenate([self.keys, keys]))[:size]
+        is_new = order >= n_kept
+        new = order[is_new] - n_kept
+        place = np.where(is_new, n_kept + np.cumsum(is_new) - 1, order)
+        numbers = np.concatenate([self.numbers, self.n_seen + new])[place]
+        rows = taken(joined(self.rows, taken(block, new)), place)
+        return Landmarks(rows, numbers, np.concatenate([self.keys, keys[new]])[place], self.n_seen + len(keys))
+
+
+def taken(rows: Any, which: np.ndarray) -> Any:
+    """Some rows of a table, or objects of a list."""
+    return [rows[each] for each in which] if isinstance(rows, list) else rows[which]
+
+
+def joined(first: Any, second: Any) -> Any:
+    if isinstance(first, list):
+        return first + second
+    return sparse.vstack([first, second], format="csr") if sparse.issparse(first) else np.vstack([first, second])
+
+
+_OF_PRODUCTS = frozenset({"linear", "poly", "polynomial", "sigmoid"})
+_UNIT = frozenset({"rbf", "laplacian", "chi2"})
+
+
+class Likeness(NamedTuple):
+    """A kernel of scikit-learn with its parameters, or a function of two rows or objects that gives a number."""
+
+    kernel: str | Callable
+    params: dict[str, Any]
+
+    def between(self, X: Any, Y: Any) -> np.ndarray:
+        """Of every row of X with every row of Y, in double precision."""
+        if isinstance(self.kernel, str):
+            X, Y = (rows.astype(np.float64, copy=False) for rows in (X, Y))
+            if self.kernel in OF_DIFFERENCES:
+                Y, X = about_mean(Y, X)
+            values = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **self.params)
+            return np.asarray(values.toarray() if sparse.issparse(values) else values)
+        return self._told([[self.kernel(x, y, **self.params) for y in Y] for x in X])
+
+    def lengths(self, X: Any, numbers: np.ndarray | None = None) -> np.ndarray:
+        """Root of each row's likeness to itself; refused where that is not above 0, by the row's number."""
+        squares = self._with_itself(X)
+        spoilt = np.flatnonzero(squares <= 0)
+        if len(spoilt):
+            first = spoilt[0] if numbers is None else numbers[spoilt[0]]
+            raise ValueError(
+                f"The kernel of row {first} with itself is {squares[spoilt[0]]:g}, and normalize_kernel=True divides "
+                f"by its root. Leave such rows out ({len(spoilt):,} in all), or use normalize_kernel=False."
+            )
+        return np.sqrt(squares)
+
+    def _with_itself(self, X: Any) -> np.ndarray:
+        if not isinstance(self.kernel, str):
+            return self._told([self.kernel(x, x, **self.params) for x in X])
+        if self.kernel in _UNIT:
+            return np.ones(X.shape[0])
+        squares = row_norms(X.astype(np.float64, copy=False), squared=True)
+        if self.kernel in _OF_PRODUCTS:
+            return self._of_products(squares)
+        return np.sign(squares) if self.kernel == "cosine" else np.zeros(X.shape[0])  # additive_chi2 is a distance
+
+    def _of_products(self, products: np.ndarray) -> np.ndarray:
+        """What a kernel that depends on the product of two rows makes of products."""
+        one = np.ones((1, 1))
+        return pairwise_kernels(products[:, None], one, metric=self.kernel, filter_params=True, **self.params)[:, 0]
+
+    def _told(self, values: Any) -> np.ndarray:
+        """Numbers from a function of the user's."""
+        try:
+            numbers = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.empty((0, 0, 0))
+        if numbers.ndim > 2 or not np.isfinite(numbers).all():
+            raise ValueError("kernel must give a finite number for any two rows; this function gives something else.")
+        return numbers
+
 
 _USUAL = 100
 """Landmarks where neither their number nor a margin is given."""
