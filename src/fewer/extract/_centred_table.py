@@ -1,18 +1,12 @@
-"""Products of a centred table without a centred copy: dense tables go block by block, sparse ones stay sparse.
+"""Products, uncorrelated coordinates and the row space of a centred table, without a centred copy.
 
-Sums are in double precision throughout: products square the condition number, and single precision would not bear that.
-
-Coordinates in which a table has no correlations.
-
-With the covariance S of the table over weighted rows, new coordinates are ``z = T'(x - mean)`` where ``T' S T`` is the
-identity, or diagonal. A table with more columns than rows has at most n - 1 of them, found from the n x n matrix of
-products of rows; p x p is never formed, and a sparse table is never centred itself.
-
-The span of the rows: where all differences between rows live, and all gradients with them.
-
-With the singular value decomposition ``X - mean = U S V'`` of rank r, every difference of two rows is V times one of
-two rows of ``U S``. A table with very many columns is thus worked on in r coordinates, and no matrix of columns x
-columns is needed.
+- Products: dense tables go block by block, sparse ones stay sparse. Sums are in double precision throughout, because
+  products square the condition number.
+- Uncorrelated coordinates: with the covariance S of the table over weighted rows, ``z = T'(x - mean)`` where ``T' S T``
+  is the identity, or diagonal. A table with more columns than rows has at most n - 1 of them, found from the n x n
+  matrix of products of rows; p x p is never formed.
+- Row space: with the singular value decomposition ``X - mean = U S V'`` of rank r, every difference of two rows is V
+  times a difference of two rows of ``U S``. A table with very many columns is worked on in these r coordinates.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""Kernels by name, with the width of the paper: one over the square of the mean distance between training rows.
+"""Kernels by name, with the width of the paper, and one whose feature space has a diameter of at most 1.
 
-A kernel whose feature space has a diameter of 1 at most.
+The width is one over the square of the mean distance between training rows.
 """
 
 from collections.abc import Callable

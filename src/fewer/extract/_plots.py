@@ -1,13 +1,4 @@
-"""What the columns of a table are called in pictures.
-
-How new columns hang together with those of the table.
-
-The picture of which columns of the table the new ones go with.
-
-The picture of a table along the first new columns of an extractor.
-
-The picture of columns and targets by their correlations with two new columns.
-"""
+"""Loadings (correlations of new columns with those of the table), and figures of loadings and projections."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Columns by their importance for partial least squares."""
+"""Columns by their variable importance in projection (VIP); ``fewer.learn.pls`` has the formula."""
 
 from numbers import Integral
 from typing import Any

@@ -1,9 +1,7 @@
-"""Correspondence analysis: scores of the rows and columns of a table of counts on shared axes.
+"""Correspondence analysis: scores of the rows and columns of a table of counts on shared axes, and their biplot.
 
 Scores are each other's averages, ``z_i = sum_k y_ik u_k / r_i`` and ``u_k = sum_i y_ik z_i / c_k`` up to a factor: the
 singular vectors of the standardised residuals M (see ``_counts.py``), divided by the roots of the totals [1]_.
-
-Rows and columns of a table of counts in one picture.
 """
 
 from numbers import Integral, Real

@@ -1,18 +1,13 @@
-"""Tables of counts: which rows and columns hold any, their totals, and how far the table is from independence.
+"""Tables of counts: totals, residuals from independence, and their leading axes.
 
 With the totals r_i of rows, c_k of columns and N of all of a table Y,
 
     M = A^{-1/2} (Y - r c' / N) B^{-1/2},    A = diag(r), B = diag(c),
 
-has the trivial axis removed; the sum of its squares is Pearson's chi-square over N.
-
-Leading singular vectors of a matrix, all at once or one after the other.
-
-The second way is reciprocal averaging: scores of rows are averages of those of their columns, and the other way round,
-until nothing changes. With scores multiplied by the roots of the totals, one round is ``v <- M'(M v)``, rescaled; axes
-that were found are taken away in every round.
-
-A table of counts as a table with one row for each occurrence.
+has the trivial axis removed; the sum of its squares is Pearson's chi-square over N. Its leading singular vectors are
+computed all at once, or one after the other by reciprocal averaging: scores of rows are averages of those of their
+columns, and the other way round, until nothing changes. With scores multiplied by the roots of the totals, one round is
+``v <- M'(M v)``, rescaled; axes that were found are removed in every round.
 """
 
 from collections.abc import Iterator

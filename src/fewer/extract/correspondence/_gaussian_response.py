@@ -1,13 +1,11 @@
-"""Gaussian response model: counts that rise and fall along a hidden gradient.
+"""Gaussian response model: counts that rise and fall along a latent gradient.
 
 Counts are Poisson, with
 
     log E y_ik = a_k - ||z_i - u_k||^2 / (2 t_k^2)
 
 for rows at z_i and columns with optima u_k, tolerances t_k and heights a_k. Dropping what is expected from the
-likelihood equations gives reciprocal averaging, so correspondence analysis is where the search starts [1]_.
-
-The estimator of the Gaussian response model; the mathematics is in ``_gaussian_response.py``.
+likelihood equations gives reciprocal averaging, so the search starts from correspondence analysis [1]_.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,4 @@
-"""Probabilities of classes that are normal with one covariance, along a few axes.
-
-Linear discriminant analysis as a regression on scores of the classes, with any regression in it.
+"""Linear discriminant analysis as a regression on scores of the classes, with any regression in it.
 
 Scores theta of the classes and directions are sought that fit each other: with the indicators Y of the classes, and
 what a regression on the columns makes of them, ``Yhat = S Y``, the scores are the eigenvectors of
@@ -8,7 +6,8 @@ what a regression on the columns makes of them, ``Yhat = S Y``, the scores are t
     Y'Yhat theta = alpha^2 Y'Y theta,
 
 without the constant one, and the directions are ``B theta`` with the coefficients B [1]_. Least squares gives LDA, a
-penalty ``b' Omega b`` penalised discriminant analysis, and a regression on transformed columns a flexible one.
+penalty ``b' Omega b`` penalised discriminant analysis, and a regression on transformed columns a flexible one. Along
+the directions, classes are normal with one covariance, which gives the probabilities.
 """
 
 from numbers import Integral, Real

@@ -1,29 +1,10 @@
-"""Class memberships as numbers: the targets on which ridge regression is discriminant analysis.
+"""The small eigenproblem behind regularised discriminant directions, and the ridge regression that it is.
 
-With E the n x c indicator of the classes, Pi the diagonal of their sizes n_j and H the centring matrix,
+With E the n x c indicator of the classes, Pi the diagonal of their sizes n_j and H the centring matrix, the targets are
 
     Y = H E Pi^{-1/2},    y_ij = (n - n_j) / (n sqrt(n_j))  for i in class j,  else  -sqrt(n_j) / n.
 
-Where classes lie along discriminant directions for rows that are left out of the fit.
-
-With many columns the training rows of a class fall together, and new rows lie nearer to the middle and further apart.
-The directions are a ridge regression of the scores ``y = H E Pi^{-1/2} v``, of which a row that is left out keeps the
-residual ``e / (1 - h)``, h being its leverage and e what the regression of all rows leaves. So left-out rows are at
-
-    y - e / (1 - h).
-
-Where leverages are not at hand, their mean does for all (generalised cross-validation): with
-``t = 1 - h = freedom / n`` class j has its centre at ``y_j (1 - (1 - gamma) / t)``, and the variance around it is
-``(|e|^2 - (1 - gamma)^2) / (n t^2)``.
-
-The ridge solution of a table that is large both ways: products with the table, and no matrix of them.
-
-``(X'HX + alpha I) W = X'H E Pi^{-1/2}`` for fewer columns than rows, ``(HXX'H + alpha I) W = H E Pi^{-1/2}`` otherwise;
-conjugate gradients for all classes at once, scaled by the diagonal.
-
-The small eigenproblem behind regularised discriminant directions.
-
-Directions that part c classes solve ``S_b A = (S_t + alpha I) A Gamma``. With the ridge solution
+Directions that separate c classes solve ``S_b A = (S_t + alpha I) A Gamma``. With the ridge solution
 
     G = (X'HX + alpha I)^{-1} X'H E Pi^{-1/2}  =  X'H (HXX'H + alpha I)^{-1} E Pi^{-1/2}
 
@@ -32,7 +13,16 @@ Directions that part c classes solve ``S_b A = (S_t + alpha I) A Gamma``. With t
     R = Pi^{-1/2} E'H X G = V Gamma V',    B = G V,    A = B Gamma^{-1/2}.
 
 A is orthonormal in ``S_t + alpha I``; B has the lengths that make distances those of ridge regression. The
-singular values ``HX = U D V_x'`` give R for any alpha: ``R = F'F`` with ``F = D (D^2 + alpha)^{-1/2} U'E Pi^{-1/2}``.
+singular values ``HX = U D V_x'`` give R for any alpha: ``R = F'F`` with ``F = D (D^2 + alpha)^{-1/2} U'E Pi^{-1/2}``. A
+table that is large both ways is solved by conjugate gradients for all classes at once, scaled by the diagonal, and no
+matrix of products is formed.
+
+With many columns the training rows of a class nearly coincide along these directions, and new rows lie nearer to the
+middle and further apart. In the regression of the scores ``y = H E Pi^{-1/2} v``, a row that is left out has the
+residual ``e / (1 - h)``, with its leverage h and the residual e of the regression of all rows. So left-out rows are at
+``y - e / (1 - h)``. Without leverages their mean is used for all (generalised cross-validation): with
+``t = 1 - h = freedom / n`` class j has its centre at ``y_j (1 - (1 - gamma) / t)``, and the variance around it is
+``(|e|^2 - (1 - gamma)^2) / (n t^2)``.
 
 Zhang, Z., Dai, G., Xu, C. and Jordan, M. I. (2010). Regularized discriminant analysis, ridge regression and beyond.
 Journal of Machine Learning Research 11, 2199-2228.

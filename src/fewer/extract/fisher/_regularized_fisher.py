@@ -1,4 +1,4 @@
-"""Classes told apart along discriminant directions.
+"""Discriminant directions with a ridge, by an eigenproblem of the size of the number of classes, and their classifier.
 
 In coordinates that are orthonormal in ``S_t + alpha I`` the within-class scatter ``S_w + alpha I`` is ``I - Gamma``,
 and class j has its centre at ``sqrt(Gamma) V_j' / sqrt(n_j)``. So the posterior of normal classes with the common
@@ -6,9 +6,7 @@ covariance ``(S_w + alpha I) / n`` needs no more than V, Gamma and the sizes of 
 
     log P(j | z) = -n / 2 sum_k (z_k - m_jk)^2 / (1 - gamma_k) + log(n_j / n) + constant.
 
-That is how the training rows lie; ``_left_out`` tells how rows lie that are left out.
-
-Discriminant directions with a ridge, by an eigenproblem of the size of the number of classes.
+These are the positions of the training rows; ``LeftOut`` of ``_eigenproblem`` has those of rows that are left out.
 """
 
 from numbers import Integral, Real

@@ -1,6 +1,6 @@
-"""How well every ridge of a path does, from one decomposition: generalised cross-validation, and held-out rows.
+"""Discriminant directions whose ridge is chosen by cross-validation, with a whole path from one decomposition.
 
-Generalised cross-validation is about the ridge regression of ``Y = H E Pi^{-1/2}`` that the directions amount to. With
+Generalised cross-validation is that of the ridge regression of ``Y = H E Pi^{-1/2}`` that gives the directions. With
 ``HX = U D V'``, ``t_i = ||U_i'Y||^2`` and ``||Y||^2 = c - 1``,
 
     GCV(alpha) = n RSS / (n - df)^2,   RSS = c - 1 - sum t_i + sum (alpha / (d_i^2 + alpha))^2 t_i,
@@ -8,8 +8,6 @@ Generalised cross-validation is about the ridge regression of ``Y = H E Pi^{-1/2
 
 For held-out rows the products of the training rows are those of all rows less those of the rows left out, so that those
 of all folds together cost about as much as those of one fit.
-
-Discriminant directions whose ridge is chosen by the table itself, a whole path from one decomposition.
 """
 
 from numbers import Integral

@@ -1,27 +1,22 @@
-"""Sweeps of plane rotations that bring several symmetric matrices near a diagonal at once (Flury and Gautschi).
+"""Common principal components, ranked by how well they separate classes.
 
-Axes that several covariances have in common, as nearly as can be.
-
-An orthogonal U is sought that minimises
+In coordinates with total covariance I, an orthogonal U of axes that the covariances S_k of all classes have in common,
+as nearly as possible, minimises
 
     sum_k n_k log( det diag(U'S_k U) / det(U'S_k U) ),
 
-which is zero if all S_k are diagonal in it [1]_. Sweeps turn one pair of axes after the other and never raise it.
+which is zero if all S_k are diagonal in it [1]_. Sweeps rotate one pair of axes after the other and never raise it.
+Axis u_j with variances lambda_jk is ranked by its likelihood ratio
+
+    LR(u_j) = - sum_k pi_k log lambda_jk.
+
+If all S_k are diagonal in these axes, LR of any direction a is ``-sum_k pi_k log sum_j w_j lambda_jk`` with
+``w_j = (a'u_j)^2``: convex in w, which adds up to 1, so that no direction has a larger LR than the best axis.
 
 References
 ----------
 .. [1] Flury, B. N. and Gautschi, W. (1986). An algorithm for simultaneous orthogonal transformation of several positive
    definite symmetric matrices to nearly diagonal form. SIAM Journal on Scientific and Statistical Computing 7, 169-184.
-
-Common principal components, ranked by how well they tell classes apart.
-
-In coordinates with total covariance I, axes that the covariances S_k of all classes have in common are sought (see
-``_common_axes.py``), and axis u_j with variances lambda_jk is ranked by its likelihood ratio
-
-    LR(u_j) = - sum_k pi_k log lambda_jk.
-
-If all S_k are diagonal in these axes, LR of any direction a is ``-sum_k pi_k log sum_j w_j lambda_jk`` with
-``w_j = (a'u_j)^2``: convex in w, which adds up to 1, so that no direction beats the best axis.
 """
 
 from collections.abc import Iterator

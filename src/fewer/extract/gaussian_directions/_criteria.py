@@ -1,12 +1,10 @@
-"""What a direction is worth when classes are normal with their own means and covariances.
+"""The value of a direction when classes are normal with their own means and covariances, and its curve over a plane.
 
 The likelihood ratio criterion of a direction a, for classes with shares pi_k and covariances S_k and the total S, is
 
     LR(a) = sum_k pi_k ( log a'S a - log a'S_k a ),
 
 in which the length of a makes no difference. SAVE's is ``a' sum_k pi_k (I - S_k)^2 a`` for ``S = I`` and ``a'a = 1``.
-
-What every direction of a plane is worth, by LR and by SAVE.
 """
 
 from dataclasses import dataclass

@@ -1,13 +1,12 @@
-"""The direction with the largest likelihood ratio, from many starts, in coordinates in which the total is I.
-
-Directions along which normal classes differ most, in mean, in spread, or in both.
+"""Directions along which normal classes differ most, in mean, in variance, or in both.
 
 The first direction maximises the likelihood ratio of one normal distribution for each class against one for all,
 
     LR(a) = sum_k pi_k ( log a'S a - log a'S_k a ),
 
-the next ones the same after what was found has been taken away: among directions uncorrelated with it ("orthogonal"),
-or after every class was given mean 0 and variance 1 along it ("removal") [1]_.
+from many starts, in coordinates in which the total covariance S is I. The next ones maximise the same among directions
+uncorrelated with those found ("orthogonal"), or after every class was given mean 0 and variance 1 along them
+("removal") [1]_.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,28 +1,14 @@
-"""Sliced inverse regression: directions along which the means of classes, or of slices of a numeric target, differ.
+"""Sliced inverse regression, sliced average variance estimation and principal Hessian directions.
 
 In coordinates z without correlations and with unit variances, the directions are the leading eigenvectors of
 
-    sum_k pi_k m_k m_k',
+    SIR    sum_k pi_k m_k m_k'          slices differ in their means; for classes this is linear discriminant analysis
+    SAVE   sum_k pi_k (I - S_k)^2       slices differ from all rows, in variance above all; with equal covariances this
+                                        is the matrix of SIR squared
+    PHD    E[ (w - E w) z z' ]          a numeric target w, or its least-squares residual, is curved
 
-with the share pi_k and mean m_k of each slice [1]_; for classes this is linear discriminant analysis.
-
-Sliced average variance estimation: directions along which slices differ from the whole, in spread above all.
-
-In coordinates z without correlations and with unit variances, the directions are the leading eigenvectors of
-
-    sum_k pi_k (I - S_k)^2,
-
-with the share pi_k and covariance S_k of each slice [1]_. With equal covariances that is LDA's kernel squared.
-
-Principal Hessian directions: where a numeric target is curved.
-
-In coordinates z without correlations and with unit variances, the directions are the eigenvectors, by decreasing size
-of the eigenvalue, of
-
-    M = E[ (w - E w) z z' ],
-
-where w is the target, or what least squares leaves of it. For normal columns M is the mean Hessian of the regression
-function, by Stein's lemma [1]_.
+with the share pi_k, mean m_k and covariance S_k of each slice. For normal columns the last is the mean Hessian of the
+regression function, by Stein's lemma.
 """
 
 from numbers import Integral

@@ -1,16 +1,11 @@
-"""Targets as groups of rows: classes as they are, numbers cut into slices of about equal size.
+"""Targets as groups of rows, and the shares, means and covariances of groups in uncorrelated coordinates.
 
-Shares, means and covariances of groups of rows, in coordinates in which a table has no correlations.
-
-In any coordinates the total covariance is
+Classes are groups as they are; numbers are cut into slices of about equal size. In any coordinates the total covariance
+is
 
     S = sum_k pi_k S_k + sum_k pi_k m_k m_k'
 
 for groups with shares pi_k, means m_k and covariances S_k (divisor n_k), so that total and groups agree exactly.
-
-Covariances of classes that can be inverted: drawn towards the pooled one, or refused.
-
-What extractors share that compare classes, or slices of a numeric target, in uncorrelated coordinates.
 """
 
 from numbers import Integral

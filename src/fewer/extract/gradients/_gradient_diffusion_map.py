@@ -1,15 +1,11 @@
-"""Rows whose target is known, among those whose target is not.
+"""Nonlinear coordinates that follow the target: diffusion over the rows, slowed down where the target changes.
 
-Diffusion on a cloud of rows, slowed down where the target changes.
-
-Two rows are alike by
+Two rows are similar by
 
     W_ij = exp(-|x_i - x_j|^2 / sigma1 - change_ij^2 / sigma2),    change_ij = (F(x_i) + F(x_j))'(x_i - x_j) / 2,
 
 and the new coordinates are eigenvectors of ``P = D^{-1} W``, D the sums of the rows: the slow modes of a random walk.
-A new row gets the mean coordinates of those alike, divided by the eigenvalue, so that training rows keep theirs.
-
-Bent coordinates that follow the target; ``_diffusion`` has the mathematics.
+A new row gets the mean coordinates of similar rows, divided by the eigenvalue, so that training rows keep theirs.
 """
 
 from numbers import Integral, Real

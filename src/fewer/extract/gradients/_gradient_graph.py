@@ -1,14 +1,10 @@
-"""Dependence between columns that act on the target, from the mean outer product Gamma of its gradients.
+"""A graph of the columns that act on the target together, from the mean outer product Gamma of its gradients.
 
-As partial correlations come from the inverse of a covariance, these come from the pseudo-inverse of Gamma,
+As partial correlations come from the inverse of a covariance, dependences come from the pseudo-inverse of Gamma,
 
     J = sum over lambda_k > epsilon of v_k v_k' / lambda_k,    R_ij = -J_ij / sqrt(J_ii J_jj).
 
 J is kept as a factor, J = T T' with one row of T for each column of the table.
-
-The picture of columns on a circle with lines between those that act together.
-
-A graph of the columns that act on the target together; ``_dependence`` has the mathematics.
 """
 
 from numbers import Integral, Real

@@ -1,11 +1,8 @@
-"""What the target holds: numbers, or classes, each of which is learnt against the others.
+"""A function and its gradient, learnt together from all pairs of rows; ``_pair_problem`` has the equations.
 
-The mean outer product of gradients, as a thin factor.
-
-``Gamma = (1/n) sum_i F(x_i) F(x_i)' = T'T`` with T of rank rows, so that Gamma itself, columns x columns, need not be
-formed. Its entry (s, t) tells how much the target changes with columns s and t together.
-
-A function and its gradient, learnt together from all pairs of rows; ``_pair_problem`` has the equations.
+The mean outer product of gradients is kept as a thin factor: ``Gamma = (1/n) sum_i F(x_i) F(x_i)' = T'T`` with T of
+rank rows, so that Gamma itself, columns x columns, need not be formed. Its entry (s, t) is large where the target
+changes with columns s and t together. Classes are learnt each against the others.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""A gradient learnt on the way, by the learner that was given or by one that suits the target.
-
-Directions along which the target changes most: eigenvectors of the mean outer product of its gradients.
-"""
+"""Directions along which the target changes most: eigenvectors of the mean outer product of its gradients."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,6 +1,4 @@
-"""Predictions between pairs of rows, weighted and added up in one pass over them.
-
-Weighted least squares over all pairs of rows, for a function and its gradient at once.
+"""Weighted least squares, and logistic loss, over all pairs of rows, for a function and its gradient at once.
 
 For every pair of rows there is a prediction of the function at row i from row j, by one step along the gradient,
 
@@ -13,13 +11,11 @@ and the coefficients minimise ``sum_ij v_ij (z_ij - m_ij)^2 + n^2 (reg_f a'Ka + 
 
 That matrix is never inverted through ``K``, which may be nearly singular. It is symmetric and positive in the scalar
 product ``<u, v> = u'Kv``, so conjugate gradients work there; a step takes a few products of matrices. If the weighted
-differences that row i sees were s_i times the mean ones, the system would fall apart along the eigenvectors of
-``s^{1/2} K s^{1/2}``: that is the preconditioner, and it makes some tens of steps of some hundreds. The slowest modes,
-linear functions with constant gradients, hang together, and are solved for at once.
+differences that row i sees were s_i times the mean ones, the system would decompose along the eigenvectors of
+``s^{1/2} K s^{1/2}``: that is the preconditioner, and it saves most of some hundreds of steps. The slowest
+modes, linear functions with constant gradients, are coupled, and are solved for at once.
 
-Logistic loss over all pairs of rows, by Newton's method.
-
-With y_i in {-1, 1} and the predictions m_ij of ``_pair_problem``, the coefficients minimise
+With y_i in {-1, 1} and the logistic loss, the coefficients minimise
 
     sum_ij w_ij log(1 + exp(-y_i m_ij)) + n^2 (reg_f a'Ka + reg_grad sum_t c_t'Kc_t),
 

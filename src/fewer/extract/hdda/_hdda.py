@@ -1,6 +1,6 @@
-"""Dimensions chosen by held-out rows: one decomposition for each class and fold serves all candidates.
+"""Discriminant analysis with a subspace of its own for every class; dimensions may be chosen by cross-validation.
 
-Discriminant analysis with a subspace of its own for every class.
+One decomposition for each class and fold serves all candidate dimensions.
 """
 
 from collections.abc import Callable

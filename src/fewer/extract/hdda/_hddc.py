@@ -1,10 +1,8 @@
-"""EM for clusters with subspaces: the estimates of HDDA, with rows weighed by their responsibilities.
+"""Clusters with a subspace of their own each: the model of HDDA, fitted by EM.
 
 Responsibilities ``r_ik = P(k | x_i)`` weigh the rows in the estimates, and follow from the costs. A table with more
-columns than rows is turned into the coordinates of its rows first, which changes no distance, so that no step depends
+columns than rows is rotated into the coordinates of its rows first, which changes no distance, so that no step depends
 on the number of columns.
-
-Clusters with a subspace of their own each: the model of HDDA, fitted by EM.
 """
 
 from collections.abc import Callable

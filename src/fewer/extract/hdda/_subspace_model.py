@@ -1,11 +1,9 @@
-"""Leading eigenpairs of the covariance of one class, and its trace: all that a subspace model needs of the rows.
+"""Normal classes with one variance inside of a subspace and one outside: dimensions, estimates, costs, likelihood.
 
-How many dimensions the subspace of a class has: by gaps in its eigenvalues, by BIC, or as asked for.
-
-Normal classes with one variance inside of a subspace and one outside: estimates, costs, likelihood.
-
-In the eigenbasis of class i the covariance is diag(a_i, ..., a_i, b_i, ..., b_i) with d_i times a_i. The cost, minus
-twice the log of the joint density without ``p log(2 pi)``, of ``t = Q_i'(x - mu_i)`` is
+Of the rows of a class, the leading eigenpairs of its covariance and the trace are all that is needed. The dimension of
+its subspace is chosen by gaps in the eigenvalues, by BIC, or is given. In the eigenbasis of class i the covariance is
+diag(a_i, ..., a_i, b_i, ..., b_i) with d_i times a_i. The cost, minus twice the log of the joint density without
+``p log(2 pi)``, of ``t = Q_i'(x - mu_i)`` is
 
     K_i(x) = |t|^2 / a_i + (|x - mu_i|^2 - |t|^2) / b_i + d_i log a_i + (p - d_i) log b_i - 2 log pi_i.
 
@@ -14,8 +12,6 @@ homothetic one.
 
 Bouveyron, C., Girard, S. and Schmid, C. (2006). Class-specific subspace discriminant analysis for high-dimensional
 data. Subspace, Latent Structure and Feature Selection, LNCS 3940, 139-150.
-
-What classifier and clustering share: costs, and coordinates in the subspaces as new columns.
 """
 
 from collections.abc import Callable

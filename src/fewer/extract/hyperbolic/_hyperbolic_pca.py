@@ -1,8 +1,6 @@
-"""Hyperbolic PCA: a projection from pairs that are said to be the same or different.
+"""Hyperbolic PCA: a projection from pairs of rows labelled as same or different, and one-shot nearest neighbours.
 
-``_operator`` has the eigenproblem, ``_risk`` what the projection is judged by.
-
-Nearest neighbour from one example of each class: how far a representation alone carries.
+``_pairs`` has the eigenproblem, and the risk by which the projection is judged.
 """
 
 from inspect import signature

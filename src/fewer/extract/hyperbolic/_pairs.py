@@ -1,21 +1,16 @@
-"""Squared distances between pairs of rows that are named by their numbers.
+"""Pairs of rows labelled as same or different: their scatter operator in feature space, and the risk of a threshold.
 
-Rows of a table as points of feature space, and how large their cloud is.
-
-Pairs of rows that are said to be of the same kind, or of different kinds.
-
-The operator whose leading eigenvectors keep same pairs close and different ones apart.
+The operator whose leading eigenvectors keep same pairs close and different ones apart is
 
     T = eta mean over different pairs of dd' - mean over same pairs of dd',    d = psi(x) - psi(x').
 
-T is indefinite: directions with a negative eigenvalue pull different pairs together more than same ones. In
+T is indefinite: along directions with a negative eigenvalue different pairs are closer than same ones. In
 coordinates R of the rows in feature space, each mean is ``R'LR`` for the Laplacian L of a graph of pairs; for labels,
-class sums do for it, and the number of pairs does not matter.
+class sums replace it, and the number of pairs does not matter.
 
-How often a threshold on the distance tells wrongly whether two rows are of the same kind.
-
-For squared projected distances t and r = 1 (same) or -1 (different), the loss of a pair at the threshold c is
-``f(r (c^2 - t))`` with ``f(m) = 1`` for m <= 0, falling to 0 at the margin g. Distances are in units of the diameter.
+A threshold on the distance decides whether two rows are of the same kind. For squared projected distances t and r = 1
+(same) or -1 (different), the loss of a pair at the threshold c is ``f(r (c^2 - t))`` with ``f(m) = 1`` for m <= 0,
+falling to 0 at the margin g. Distances are in units of the diameter.
 """
 
 from typing import Any, NamedTuple

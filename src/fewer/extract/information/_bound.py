@@ -14,16 +14,14 @@ second moments C_j of the rows, the decoders are ``U_j = C_j W'(W C_j W' + s^2 I
     F = entropy terms - 1/2 sum_j pbar_j (h(E_j) + p log 2 pi),    h(E) = tr((E + reg I)^-1 E) + log|E + reg I|.
 
 h is concave. Its slope ``A_j = S_j^-1 + reg S_j^-2`` gives a plane above it, hence a bound below F that touches it
-where we stand, in which pi appears as with a fixed decoder of precision A_j: raising that raises F. Without reg,
+at the current point, in which pi appears as with a fixed decoder of precision A_j: raising that raises F. Without reg,
 A_j is the decoder's own precision.
 
 Rows are given by r coordinates in their span; in the p - r directions without variance ``S_j`` is ``reg I``.
 
-The bound of ``_bound`` for a table with more rows than axes, from the moments of each state.
-
-The bound of ``_bound`` for a table with not many more rows than axes, from the products of its rows.
-
-With the weights w of n rows in a state, ``M = diag(w)^1/2 Z`` has ``C = M'M``, and ``G = M M' + reg I`` tells as much:
+With more rows than axes, F is computed from the moments of each state (``MomentForm``), otherwise from the products of
+the rows (``GramForm``): with the weights w of n rows in a state, ``M = diag(w)^1/2 Z`` has ``C = M'M``, and
+``G = M M' + reg I`` holds the same information:
 
     |C + reg I| = |G| reg^(r - n),    M (C + reg I)^-1 M' = I - reg G^-1,    M (C + reg I)^-2 M' = G^-1 - reg G^-2.
 
@@ -32,8 +30,6 @@ enters by the weighted codes ``T = M B'`` alone: it lowers ``C + reg I`` by a ma
 ``S = C + reg I - M'T N^-1 T'M``, ``N = T'T + s^2 B B'``, so that with ``D = s^2 B B' + reg T'G^-1 T``
 
     |S| = |C + reg I| |D| / |N|,    M S^-1 M' = I - reg G^-1 + Q D^-1 Q',    Q = T - reg G^-1 T.
-
-Two ways to work out the bound of ``_bound``: from the moments of the states, or from the products of the rows.
 """
 
 from typing import NamedTuple, Protocol

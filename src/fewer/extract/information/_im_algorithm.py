@@ -1,20 +1,11 @@
-"""L-BFGS uphill, a few moves at a time, that goes on where it was with what it knows about curvature.
-
-Steps that raise the bound of ``_bound``: of projection and softmax together, or in turns with free states.
+"""The IM algorithm: from several starts, steps raise the bound of ``_bound`` until they gain no more; the best is kept.
 
 The decoders are always the best ones, so that the bound is a function of the projection and the auxiliary variable
 alone, with the gradient that it has for fixed decoders. It depends on the span of the projection only: any matrix B
-with this span stands for it, and no move has to keep its rows orthonormal.
-
-Where the auxiliary variable starts: hardly depending on the rows, or from clusters of them.
-
-What is random is drawn for the columns of the table, so that it does not depend on how the axes of the span come out.
-
-The IM algorithm: from a start, steps of ``_climbs`` raise the bound of ``_bound`` until they gain no more.
-
-What a receiver does with the decoders of ``_bound``: tell states from rows or codes, and rate rows.
-
-The best of several climbs: all starts are tried for a few steps, and the leaders go on.
+with this span can be used, and no move has to keep its rows orthonormal. Projection and softmax are moved together by
+L-BFGS, a few moves at a time, or in turns with free states. The auxiliary variable starts nearly independent of the
+rows, or from clusters of them; what is random is drawn for the columns of the table, so that it does not depend on the
+basis of the span. All starts are tried for a few steps, and the best ones continue.
 """
 
 import warnings

@@ -1,13 +1,9 @@
-"""The direction of L-BFGS (Nocedal 1980): the gradient, bent by what the last moves told about curvature.
+"""Numba kernels of the information bound: from moments of states, from products of rows, and the direction of L-BFGS.
 
-The bound of ``fewer.extract.information`` at a projection and soft states of the rows, and its slopes in both.
-
-``B`` is any matrix with the span of the projection: with noise of covariance ``s^2 B B'`` its codes tell as much as
-those of orthonormal directions with noise ``s^2 I``.
-
-The bound of ``fewer.extract.information`` from products of rows; the symbols are those of ``_gram_form`` there.
-
-SciPy's inverse from a Cholesky factor keeps other threads waiting, and takes as long as the products here.
+``B`` is any matrix with the span of the projection: with noise of covariance ``s^2 B B'`` its codes carry as much
+information as those of orthonormal directions with noise ``s^2 I``. For products of rows, the symbols are those of
+``_bound``; SciPy's inverse from a Cholesky factor holds the lock that other threads wait for, and takes as long as the
+products here. The direction of L-BFGS (Nocedal 1980) is the gradient, corrected by the curvature along the last moves.
 """
 
 import numpy as np

@@ -1,16 +1,14 @@
-"""Partial least squares in the space of a kernel.
+"""Partial least squares in the space of a kernel, or with a polynomial inner relation.
 
-With the centred kernel matrix K of the training rows, scores T (orthonormal) and ``u = Yc`` of each component,
+Kernel: with the centred kernel matrix K of the training rows, scores T (orthonormal) and ``u = Yc`` of each component,
 
     rotations  A = U (T'KU)^{-1},    scores of new rows  k_x A,    dual coefficients  D = A T'Y.
 
+Polynomial: after each component of NIPALS, ``t = Xw`` and ``u = Yc``, a polynomial g of u on t is fitted, and
+``Y <- Y - g(t) c'``. The table itself is deflated as in NIPALS, so that scores are orthogonal.
+
 Rosipal, R. and Trejo, L. J. (2001). Kernel partial least squares regression in reproducing kernel Hilbert space.
 Journal of Machine Learning Research 2, 97-123.
-
-Partial least squares whose targets are curved functions of straight scores: a polynomial inner relation.
-
-After each component of NIPALS, ``t = Xw`` and ``u = Yc``, a polynomial g of u on t is fitted, and ``Y <- Y - g(t) c'``.
-The table itself is deflated as ever, so that scores are orthogonal.
 """
 
 from numbers import Integral, Real

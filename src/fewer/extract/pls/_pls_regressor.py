@@ -1,7 +1,4 @@
-"""What models of partial least squares that take tables with holes share: which tables, and the scores of new rows.
-
-Regression on a few new columns that vary much and go with the target: partial least squares.
-"""
+"""Regression on a few new columns with a large covariance with the target: partial least squares."""
 
 from numbers import Integral, Real
 from typing import Any

@@ -1,17 +1,14 @@
-"""What extractors of two tables about the same rows share: both are checked, and both can be brought along.
+"""Pairs of directions of two tables about the same rows: PLS mode A, canonical ridge analysis, CCA and PLS-SB.
 
-What two tables have in common, one pair of scores after the other, with both tables deflated: PLS mode A.
-
-(w, c) are the leading singular vectors of ``X'Y``, ``t = Xw``, ``u = Yc``; then ``X <- X - t t'X / t't`` and
-``Y <- Y - u u'Y / u'u``. Neither table is changed: scores are made orthogonal to the earlier ones of their own table,
+PLS mode A: (w, c) are the leading singular vectors of ``X'Y``, ``t = Xw``, ``u = Yc``; then ``X <- X - t t'X / t't``
+and ``Y <- Y - u u'Y / u'u``. Neither table is changed: scores are made orthogonal to earlier ones of their own table,
 
     S <- S - p (t'Y) - (X'u) q' + p (t'u) q',    with t and u of length 1, p = X't, q = Y'u.
 
-Pairs of directions from covariance to correlation: canonical ridge analysis, with CCA and PLS-SB at its ends.
-
-Maximise ``(r'X'Ys)^2`` with ``r'((1 - a) X'X + a I) r = 1`` and ``s'((1 - b) Y'Y + b I) s = 1``. With the singular
-values ``X = U_x D_x V_x'``, ``Y = U_y D_y V_y'`` and ``F_x = ((1 - a) D_x^2 + a)^{-1/2}``, the same for y, all pairs
-come from one singular value decomposition,
+Canonical ridge analysis, from covariance (PLS-SB) to correlation (CCA): maximise ``(r'X'Ys)^2`` with
+``r'((1 - a) X'X + a I) r = 1`` and ``s'((1 - b) Y'Y + b I) s = 1``. With the singular values ``X = U_x D_x V_x'``,
+``Y = U_y D_y V_y'`` and ``F_x = ((1 - a) D_x^2 + a)^{-1/2}``, the same for y, all pairs come from one singular value
+decomposition,
 
     F_x D_x U_x'U_y D_y F_y = P L Q',    R = V_x F_x P,    S = V_y F_y Q,    eigenvalues L^2.
 """

@@ -1,13 +1,9 @@
-"""The likelihood ratio of classes in several dimensions, of which one direction moves and the others are fixed.
+"""Directions along which classes differ, one after the other or several together, by the density that is chosen.
 
-How much classes differ along one direction, or along several together, by the density that is chosen.
-
-Directions along which classes differ, one after the other.
-
-Four ways to go on after the first: look across those found (orthogonal), take away what was found (removal), look for
-what adds most to those found (nested), or move all of them in turn until they are best together (subspace).
-
-Rows in the order of their classes.
+Four ways to go on after the first: search among directions orthogonal to those found (orthogonal), remove the structure
+that was found (removal), search for what adds most to those found (nested), or move all of them in turn until they are
+best together (subspace). In several dimensions the likelihood ratio is that of joint densities, of which one direction
+moves and the others are fixed.
 """
 
 from collections.abc import Callable

@@ -1,14 +1,12 @@
-"""A density as a normal one times functions along a few directions, found one after the other.
+"""Densities by projection pursuit: forward, a normal one times ridge functions; backward, by making the rows normal.
 
-``p_M(x) = p_0(x) prod_m f_m(a_m'x)``, with p_0 the normal density of the table's mean and covariance. Step m takes the
-direction along which the model so far is furthest from the rows: ``mean_j ln f_m(a'x_j)`` is largest, with f_m the
-density of the rows over that of the model there.
+Forward: ``p_M(x) = p_0(x) prod_m f_m(a_m'x)``, with p_0 the normal density of the table's mean and covariance. Step m
+takes the direction along which the model so far is furthest from the rows: ``mean_j ln f_m(a'x_j)`` is largest, with
+f_m the density of the rows over that of the model there.
 
-A density by making the rows normal, along one direction after the other.
-
-Step m takes the direction a_m along which the rows are furthest from standard normal, and maps them there to normal
-values: ``x <- x + (g_m(a_m'x) - a_m'x) a_m`` with ``g_m = Phi^(-1) o F_m``. All steps together are a smooth map r to
-nearly normal rows, so that ``ln p(x) = ln n(r(x)) + sum_m ln g_m'(z_m)``, z_m being ``a_m'x`` before step m.
+Backward: step m takes the direction a_m along which the rows are furthest from standard normal, and maps them there to
+normal values: ``x <- x + (g_m(a_m'x) - a_m'x) a_m`` with ``g_m = Phi^(-1) o F_m``. All steps together are a smooth
+map r to nearly normal rows, so that ``ln p(x) = ln n(r(x)) + sum_m ln g_m'(z_m)``, z_m being ``a_m'x`` before step m.
 """
 
 from collections.abc import Callable

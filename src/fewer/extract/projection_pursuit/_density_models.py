@@ -1,18 +1,14 @@
-"""A smooth, increasing map of values to standard normal ones: ``Phi^(-1)(F(z))``.
+"""Densities along directions: smooth maps to normal values, and a normal density times functions along directions.
 
-F is the distribution function of a kernel density, mixed with a little of a wide normal one, so that values far out are
-mapped to finite ones and back. The density is kept at the nodes of an even grid and is linear between them, so that F
-is its integral exactly, and the map's derivative is density over normal density to the last digit.
-
-Structure taken away along a direction: each class is made normal there, and stays as it is across.
-
+The map is ``Phi^(-1)(F(z))``. F is the distribution function of a kernel density, mixed with a little of a wide normal
+one, so that values far out are mapped to finite ones and back. The density is kept at the nodes of an even grid and is
+linear between them, so that F is its integral exactly, and the map's derivative is density over normal density to the
+last digit. Structure is removed along a direction a by making each class normal there, unchanged across:
 ``x <- x + (Phi^(-1)(F_k(a'x)) - a'x) a``, F_k the class's own distribution function along a.
 
-Densities as a normal one times functions along directions: ``p(z) = n(z) prod_m f_m(a_m'z)`` in sphered coordinates.
-
-The function that is best along a direction a is the density of the rows there over that of the model so far. The
-latter is a kernel density of points drawn from the normal density, each weighted by what the functions so far say of
-it.
+The other model is ``p(z) = n(z) prod_m f_m(a_m'z)`` in sphered coordinates. The function that is best along a direction
+a is the density of the rows there over that of the model so far. The latter is a kernel density of points drawn from
+the normal density, each weighted by the functions so far.
 """
 
 from dataclasses import dataclass, field

@@ -1,17 +1,12 @@
-"""Densities of classes along shared directions, found where they differ most: forward and backward.
-
-Forward, ``p_k(z) = n(z) prod_m f_mk(a_m'z)``: one normal density for all, and for each class its own functions along
-the same directions. Backward, each class is made normal along a direction by its own map before the next is looked for,
-and what is left of all classes is one normal density.
-
-Classes told apart by densities along a few shared directions.
+"""Classification by densities along a few shared directions, found where they differ most: forward and backward.
 
 Forward, ``p_k(x) = p_0(x) prod_m f_mk(a_m'x)``: one normal density p_0 for all classes, and functions of each class
 along directions that all share. p_0 cancels, so that ``ln pi_k + sum_m ln f_mk(a_m'x)`` decides: log-odds are sums of
 smooth functions along the directions. Direction m is where the functions of classes differ most from one for all rows.
 
-Backward, classes are made normal along one direction after the other, each by its own map, and the densities follow
-from these maps. What is left is taken as one normal density, which is the weak spot of this way.
+Backward, classes are made normal along one direction after the other, each by its own map, before the next is searched
+for, and the densities follow from these maps. The rest of all classes is taken as one normal density, which is the
+weakness of this model.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,22 +1,19 @@
-"""The direction along which a criterion is largest: L-BFGS on the sphere from several starts.
+"""Projection indices, and the search for the direction along which one is largest: L-BFGS on the sphere.
 
-A criterion takes a unit vector and gives its value and gradient. Only the part of the gradient along the sphere
-matters: with ``a = x / ||x||``, ``d/dx = (g - (g'a) a) / ||x||``.
+Coordinates are uncorrelated and of unit variance, ``z = R^(-1/2) D^(-1) (x - mean)``, D the standard deviations of
+columns and R their correlations. Of all coordinates of this kind these are nearest to the columns, and change little
+when the table does. If columns are linearly dependent, the coordinates are principal axes instead, and directions
+without variance are left out.
 
-Uncorrelated coordinates of unit variance, for tables of any shape.
-
-``z = R^(-1/2) D^(-1) (x - mean)``, D the standard deviations of columns and R their correlations. Of all coordinates of
-this kind these are nearest to the columns, and change little when the table does. If columns depend on one another,
-the coordinates are principal axes instead, and directions without variance are left out.
-
-What is worth looking at along a direction: indices of the values z there, with their derivatives by the values.
+Indices of the values z along a direction, with their derivatives by the values:
 
 - Classes: ``mean_j [ln f_k(z_j) - ln f(z_j)]``, f_k the density of the row's own class, f that of all rows: kernel
   densities without the row itself, or normal ones with or without a common variance. With the latter it is
   ``ln(total variance / variance within classes) / 2``, which discriminant analysis maximises.
 - Shape: ``mean_j [ln f(z_j) - ln n(z_j)]``, n the normal density with the mean and variance of z: negentropy.
 
-Directions in sphered coordinates from which a search sets out.
+A criterion takes a unit vector and gives its value and gradient. Only the part of the gradient along the sphere
+matters: with ``a = x / ||x||``, ``d/dx = (g - (g'a) a) / ||x||``.
 """
 
 import warnings

@@ -1,16 +1,11 @@
-"""How many new columns are enough, by the statements about random projections.
+"""How many new columns are enough, by the theorems about random projections, and the margins that they depend on.
 
 - Distances: for entries that are normal or signs, a squared distance is kept within ``1 +- g`` by d directions but for
   a chance of ``2 exp(-(g^2 - g^3) d / 4)``; over all pairs of n rows, ``n (n - 1) exp(-(g^2 - g^3) d / 4)`` at most.
 - Margins: ``O(log(1 / (eps delta)) / gamma^2)`` directions keep all but a share eps of the rows on their side, at half
-  of the margin.
+  of the margin. The margin of (x, y) under w is ``y (w . x) / (|w| |x|)``, y = +-1: the cosine of the angle between the
+  row, multiplied by its sign, and the plane's normal.
 - Landmarks: the span of ``(8 / eps) (1 / gamma^2 + ln(1 / delta))`` rows, drawn at random, holds such a separator.
-
-Margins: the cosine of the angle between each row, turned to its side, and a plane's normal.
-
-margin of (x, y) under w  =  y (w . x) / (|w| |x|),    y = +-1
-
-What the margins of a linear model say: how many dimensions the question really has.
 """
 
 import math

@@ -1,20 +1,16 @@
-"""Landmarks: rows drawn at random from all that have been seen, however they come.
-
-Each row gets a random key, and those with the smallest keys are kept. So the sample does not depend on how rows are cut
-into blocks, and the first landmarks of many are those of a smaller sample.
-
-Values of a kernel, or of any likeness, between rows or objects; as they are, or all brought to length 1.
-
-A kernel as features: likeness to some rows that are drawn at random.
+"""A kernel as features: similarity to some rows that are drawn at random.
 
 With landmarks ``x_1 ... x_d`` and the matrix M of their kernel, ``M = V diag(l) V'``,
 
     F1(x) = (K(x, x_1), ..., K(x, x_d)),    F2(x) = F1(x) V diag(l)^{-1/2},    F3(x) = F2(x) A / sqrt(d3).
 
 F2 is the orthogonal projection of x, in the space of the kernel, on the span of the landmarks (with a Cholesky factor
-of M it would be the same, turned); A has normal entries. If a plane with margin gamma parts the classes there,
-``(8 / eps) (1 / gamma^2 + ln(1 / delta))`` landmarks are enough for some plane to part F1 with error eps, and F2 so
+of M it would be the same, rotated); A has normal entries. If a plane with margin gamma separates the classes there,
+``(8 / eps) (1 / gamma^2 + ln(1 / delta))`` landmarks are enough for some plane to separate F1 with error eps, and F2 so
 with margin gamma / 2.
+
+Each row gets a random key, and those with the smallest keys are kept as landmarks. So the sample does not depend on how
+rows are cut into blocks, and the first landmarks of many are those of a smaller sample.
 """
 
 from collections.abc import Callable

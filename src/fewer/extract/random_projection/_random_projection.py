@@ -1,15 +1,4 @@
-"""Products of a table with a matrix of few signs: every old column is added to, or taken from, some new ones.
-
-Row j of ``codes`` tells to which new columns the old column j goes: twice the number of the new column, plus 1 if it is
-taken away. (One unsigned number for both keeps them in the nearest caches, and no index counts from the end.) The table
-is read once, about as fast as memory gives it. The sums of a row are held apart from ``out``, in the nearest cache, and
-written once; on the way out they tell whether all of them are finite.
-
-Both functions work on the rows from ``start`` to ``stop``.
-
-Random directions, each kind held in the form that takes least room.
-
-``project`` gives the product of a table with them, and whether all of it is finite.
+"""Projection on random directions: ``x' = x A / sqrt(d)``, which keeps lengths and distances.
 
 All keep the squared length of a row on average. With d directions,
 
@@ -18,12 +7,15 @@ All keep the squared length of a row on average. With d directions,
 - "orthogonal" has directions at right angles, of length ``sqrt(p / d)``;
 - "sparse" adds each of the p columns to s of the new ones, with signs ``+-1 / sqrt(s)``.
 
-The squared length of a projected row x varies by ``2 |x|^4 / d`` for the first, and by ``2 (|x|^4 - sum x_i^4) / d``
-for signs, few or many: a fixed number of entries for each column spares the sparse ones what chance would add.
+The variance of the squared length of a projected row x is ``2 |x|^4 / d`` for the first, and
+``2 (|x|^4 - sum x_i^4) / d`` for signs, few or many: with a fixed number of entries for each column, the sparse ones
+avoid the variance of a random number.
 
-Projection on random directions: ``x' = x A / sqrt(d)``, which keeps lengths and distances.
-
-``_dimensions`` tells how many are enough, ``_directions`` how they are drawn.
+Each kind is stored in the form that takes least memory. For sparse signs, row j of ``codes`` lists the new columns that
+the old column j goes to: twice the number of the new column, plus 1 if it is subtracted. (One unsigned number for both
+stays in the nearest caches, and no index counts from the end.) The table is read once, about as fast as memory gives
+it. The sums of a row are kept apart from ``out``, in the nearest cache, and written once; there they are checked to be
+finite.
 """
 
 import math

@@ -1,20 +1,19 @@
-"""The densest interval of each sorted column, by the likelihood of one uniform density inside and one outside.
+"""Dense boxes with sides along the axes, each bounded in a few columns: fast projective clustering.
 
-Of m numbers with range r let k lie in an interval of width w r. Two uniform densities exceed the log-likelihood of a
-single one by
+A box grows by one column at a time. Every column of the rows in the box so far has a densest interval, or none; with
+``rho_l`` the range of column l over all rows, the one with the largest ``(share of the rows inside) * rho_l / (b - a)``
+is taken. When no column has an interval, the box is done; its rows are removed, and the next one grows from all rows
+that are left.
+
+The densest interval of a column is the best by the likelihood of one uniform density inside and one outside. Of m
+numbers with range r let k lie in an interval of width w r. Two uniform densities exceed the log-likelihood of a single
+one by
 
     gain = k log(k / (m w)) + (m - k) log((m - k) / (m (1 - w))) = m KL(k / m || w).
 
 KL is convex, and ``k`` and ``w`` are differences of the bounds' coordinates (numbers to the left, position). So of two
 stretches of bounds the best pair is one of corners of their convex hulls, and only corners are tried: some tens where
 all pairs would be as many as there are numbers. Pairs within a stretch are those of its halves, and so on.
-
-Dense boxes with sides along the axes, each bounded in a few columns: fast projective clustering.
-
-A box grows by one column at a time. Every column of the rows in the box so far has a densest interval, or none
-(``densest_intervals``); with ``rho_l`` the range of column l over all rows, the one with the largest
-``(share of the rows inside) * rho_l / (b - a)`` is taken. When no column has an interval, the box is done; it is taken
-out, and the next one grows from all rows that are left.
 
 Savu-Krohn, C. and Auer, P. (2006). A simple feature extraction for high dimensional image representations. Subspace,
 Latent Structure and Feature Selection, LNCS 3940, 163-172.

@@ -1,7 +1,4 @@
-"""Clustering by dense boxes, each bounded in a few columns; ``_boxes`` has the search.
-
-How much of known clusters a clustering covers.
-"""
+"""Clustering by dense boxes, each bounded in a few columns (``_boxes`` has the search), and its coverage."""
 
 from numbers import Integral, Real
 from typing import Any

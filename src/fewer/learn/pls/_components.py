@@ -1,4 +1,4 @@
-"""Components of partial least squares from products with the table.
+"""Components of partial least squares from products with the table, with or without missing values.
 
 Scores ``t = Xr`` are orthogonal, one for each weight w:
 
@@ -9,11 +9,8 @@ The table itself is never deflated: ``t`` is made orthogonal to the earlier ones
 in floating point, and ``r`` follows. Loadings are ``p = X't / t't`` and ``q = Y't / t't``, so that one component costs
 two products with the table. ``B = R Q'`` are the coefficients.
 
-Rosipal, R. and Kraemer, N. (2006). Overview and recent advances in partial least squares. LNCS 3940, 34-51.
-
-The components of NIPALS without deflating the table, along whichever side of it is the shorter.
-
-Along the columns, with S = X'Y, weight w (leading left singular vector of S), rotation r and score t = Xr:
+NIPALS goes along the shorter side of the table. Along the columns, with S = X'Y, weight w (leading left singular vector
+of S), rotation r and score t = Xr:
 
     r = w - sum_j (p_j'w) r_j,   p = X't / t't,   q = S'r / t't,   S <- S - p q' (t't),
 
@@ -22,17 +19,19 @@ rows, for one target:
 
     u = y / |y|,   z = X'u,   t = (I - TT')Xz,   t <- t / |t|,   y <- y - t t'y,
 
-where w is z of length 1, and vectors over the columns are only multiplied with the table. What is left of y is
-multiplied with the table anew each time, so that errors do not add up. Loadings need no products of their own: X't lies
-in the span of its weight and the next, because what t takes from y is what z loses. Either way the table is read once
-for a component.
+where w is z of length 1, and vectors over the columns are only multiplied with the table. The rest of y is multiplied
+with the table anew each time, so that errors do not add up. Loadings need no products of their own: X't lies in the
+span of its weight and the next, because what t takes from y is what z loses. Either way the table is read once for a
+component.
 
-NIPALS on a table with holes: every sum of the loop runs over the entries that are there.
+With missing values, every sum of NIPALS runs over the observed entries,
 
     w_j = sum_i x_ij u_i / sum_i u_i^2,   t_i = sum_j x_ij w_j / sum_j w_j^2,   p_j = sum_i x_ij t_i / sum_i t_i^2,
 
-each over observed entries only, so that a hole counts as if it lay on the line that the others draw. Scores are then
-only nearly orthogonal, and a row's score is the less sure the more of it is missing.
+so that a missing entry counts as if it were on the fitted line. Scores are then only nearly orthogonal, and the score
+of a row is the less certain the more of it is missing.
+
+Rosipal, R. and Kraemer, N. (2006). Overview and recent advances in partial least squares. LNCS 3940, 34-51.
 """
 
 from collections.abc import Callable

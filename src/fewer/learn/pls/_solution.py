@@ -1,25 +1,21 @@
-"""Components of partial least squares from matrices of products: ``X'X`` where columns are few, ``XX'`` where rows are.
+"""Components of a table and its targets by the solver asked for, with what is needed to use them on other rows.
 
 From products of columns, A = X'X and S = X'Y alone give all that NIPALS needs of the table, so that it may come in
-blocks of rows, of which only sums are kept. From products of rows, K = XX' (or any kernel),
-with what the earlier scores have left of Y:
+blocks of rows, of which only sums are kept. From products of rows, K = XX' (or any kernel), with the rest of Y after
+the earlier scores:
 
     c = leading eigenvector of Y'KY,   u = Yc,   t = (I - TT')Ku,   t <- t / |t|,   Y <- Y - tt'Y,
 
-and ``W = X'U``, ``P = X'T`` at the end. Products square what rounding does: components along which X has less than
+and ``W = X'U``, ``P = X'T`` at the end. Products square the rounding errors: components along which X has less than
 about 1e-5 of its size are lost.
 
-What partial least squares multiplies each piece of least squares by: ``f(l) = 1 - prod_j (1 - l / mu_j)``.
+PLS multiplies each piece of least squares by ``f(l) = 1 - prod_j (1 - l / mu_j)``. The product of many components loses
+all digits, as it multiplies the rounding error at an eigenvalue that has been found by ratios of eigenvalues. So
+factors are read off the fit: ``f(l_i) = v_i'fit / v_i'y`` along the principal direction v_i of the rows.
 
-The product of many components loses all digits, for it multiplies what rounding leaves at an eigenvalue that has been
-found by ratios of eigenvalues. So factors are read off the fit: ``f(l_i) = v_i'fit / v_i'y`` along the principal
-direction v_i of the rows.
+Variable importance in projection is the share of each column in the components, by what these explain of y:
 
-Variable importance in projection: how much each column has a say in the components, by what these explain of y.
-
-VIP_j = sqrt( p sum_a SSY_a w_ja^2 / sum_a SSY_a ),  with weights of length 1; the mean square over columns is 1.
-
-Components of a table and its targets by the algorithm asked for, with what is needed to use them on other rows.
+    VIP_j = sqrt( p sum_a SSY_a w_ja^2 / sum_a SSY_a ),  with weights of length 1; the mean square over columns is 1.
 """
 
 from functools import reduce

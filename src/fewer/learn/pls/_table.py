@@ -1,10 +1,9 @@
-"""A table with its columns centred, and brought to unit spread if asked for.
+"""A table with its columns centred, and scaled to unit variance if asked for, and the leading pair of two tables.
 
-A dense table is centred as a copy, which is exact. A sparse one is never centred itself: what its means take away is
-taken from the products instead. The same goes for a dense one in double precision of which only products are needed,
-where the means are so small beside the spread that nothing is lost by it.
-
-The pair of directions along which two tables vary together most: the leading singular vectors of ``S = X'Y``.
+A dense table is centred as a copy, which is exact. A sparse one is never centred itself: its means are subtracted from
+the products instead. The same is done for a dense one in double precision of which only products are needed, where the
+means are so small compared with the standard deviations that no digits are lost. The pair of directions with the
+largest covariance of two tables are the leading singular vectors of ``S = X'Y``.
 """
 
 from collections.abc import Callable
