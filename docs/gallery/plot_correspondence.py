@@ -113,5 +113,5 @@ plot_projection(OptimalScoringLDA().fit(X, y), X, y)
 
 # %%
 # With splines in the regression it is the right one, bent as need be:
-flexible = OptimalScoringLDA(regressor=make_pipeline(SplineTransformer(), Ridge(0.1)))
+flexible = OptimalScoringLDA(estimator=make_pipeline(SplineTransformer(), Ridge(0.1)))
 plot_projection(flexible.fit(X, y), X, y)

@@ -160,10 +160,10 @@ print(report)
 report.plot()
 
 # %%
-# Holes, streams, sparse tables
-# -----------------------------
-# With ``algorithm="nipals"`` the table may have holes; with ``partial_fit`` it may come in blocks of rows, of which
-# only sums are kept; and a sparse table stays sparse.
+# Missing values, streams, sparse tables
+# --------------------------------------
+# With ``solver="nipals"`` the table may have missing values; with ``partial_fit`` it may come in blocks of rows, of
+# which only sums are kept; and a sparse table stays sparse.
 holes = np.where(rng.random(X.shape) < 0.05, np.nan, X)
 print(f"with 5% of the entries missing: R2 {PLSRegressor(k).fit(holes, y).score(X_new, y_new):.3f}")
 stream = PLSRegressor(k)

@@ -35,8 +35,8 @@ before = pdist(X)
 
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.2), sharex=True, sharey=True)
 projections = {
-    "kind='sign'": RandomProjection(400, kind="sign", random_state=0),
-    "kind='sparse', 2 entries a column": RandomProjection(400, kind="sparse", random_state=0),
+    "method='sign'": RandomProjection(400, method="sign", random_state=0),
+    "method='sparse', 2 entries a column": RandomProjection(400, method="sparse", random_state=0),
     "scikit-learn's sparse, 6 a column": SparseRandomProjection(400, dense_output=True, random_state=0),
 }
 for panel, (name, projection) in zip(panels, projections.items(), strict=True):
@@ -66,7 +66,7 @@ for n_rows in (100, 10_000, 1_000_000):
 # "F2" the space that the landmarks span, "F3" random directions in that.
 rings, side = make_circles(600, factor=0.4, noise=0.05, random_state=0)
 width = {"gamma": 2}
-landmarks = LandmarkFeatures(n_landmarks=100, mapping="F2", kernel_params=width, random_state=0).fit(rings)
+landmarks = LandmarkFeatures(n_landmarks=100, method="F2", kernel_params=width, random_state=0).fit(rings)
 views = {"PCA": PCA().fit_transform(rings), "100 landmarks, F2, columns 1 and 4": landmarks.transform(rings)[:, [0, 3]]}
 
 figure, panels = plt.subplots(1, 3, figsize=(10, 3.3))
@@ -83,7 +83,7 @@ for mapping, colour in zip(("F1", "F2", "F3"), ("#3d9970", "#2f7fb5", "#d99a2b")
         for place, size in enumerate(sizes):
             columns = LandmarkFeatures(
                 n_landmarks=100 if mapping == "F3" else int(size),
-                mapping=mapping,
+                method=mapping,
                 n_components=int(size),
                 kernel_params=width,
                 random_state=seed,
@@ -120,7 +120,7 @@ report.plot()
 # through the origin, each taken as soon as it is a little better than a coin
 # (:class:`~fewer.learn.RandomSeparatorClassifier`), make a good classifier when they are boosted.
 for size in (10, 50, 250):
-    projection = RandomProjection(size, kind="sparse", random_state=0).fit(genes[train])
+    projection = RandomProjection(size, method="sparse", random_state=0).fit(genes[train])
     model = LinearSVC(C=0.01).fit(projection.transform(genes[train]), y[train])
     print(f"{size:>5} random directions: error {1 - model.score(projection.transform(genes[test]), y[test]):.2f}")
 one = RandomSeparatorClassifier(0.1, random_state=0).fit(genes[train], y[train])

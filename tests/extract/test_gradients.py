@@ -40,14 +40,14 @@ def closest(first, second):
 
 def test_the_gradient_of_a_linear_function_is_its_coefficients():
     X = np.random.default_rng(0).normal(size=(100, 3))
-    model = GradientLearner(reg_f=1e-8, reg_grad=1e-8, max_iter=1000).fit(X, X @ [2.0, 0.0, -1.0] + 7)
+    model = GradientLearner(alpha_f=1e-8, alpha_grad=1e-8, max_iter=1000).fit(X, X @ [2.0, 0.0, -1.0] + 7)
     assert np.abs(model.gradient(X[:10] / 2) - [2, 0, -1]).max() < 0.05
     assert np.abs(model.predict(X) - (X @ [2.0, 0.0, -1.0] + 7)).max() < 0.2
 
 
 def test_without_the_function_the_coefficients_solve_the_older_equations():
     X, y = waves(20, 3)
-    model = GradientLearner(joint=False, solver="direct", reg_grad=1e-3).fit(X, y)
+    model = GradientLearner(joint=False, solver="direct", alpha_grad=1e-3).fit(X, y)
     W = rbf_kernel(X, gamma=0.5 / model.weight_bandwidth_**2)
     K = rbf_kernel(X, gamma=0.5 / model.kernel_bandwidth_**2)
     differences = X[None] - X[:, None]
@@ -62,7 +62,7 @@ def test_the_logistic_loss_reaches_the_minimum_of_a_general_optimiser():
     X, _ = waves(8, 2)
     y = np.where(X[:, 0] > 0, 1, -1)
     reg = 1e-3
-    model = GradientLearner("logistic", reg_f=reg, reg_grad=reg, tol=1e-10).fit(X, y)
+    model = GradientLearner("logistic", alpha_f=reg, alpha_grad=reg, tol=1e-10).fit(X, y)
     W = rbf_kernel(X, gamma=0.5 / model.weight_bandwidth_**2)
     K = rbf_kernel(X, gamma=0.5 / model.kernel_bandwidth_**2)
 
@@ -76,7 +76,7 @@ def test_the_logistic_loss_reaches_the_minimum_of_a_general_optimiser():
     ours = np.column_stack([model.dual_coef_, model.gradient_coef_]).ravel()
     theirs = optimize.minimize(objective, np.zeros(24), method="BFGS", options={"gtol": 1e-9})
     assert objective(ours) <= theirs.fun + 1e-10
-    exact = GradientLearner("logistic", reg_f=reg, reg_grad=reg, tol=1e-10, solver="direct").fit(X, y)
+    exact = GradientLearner("logistic", alpha_f=reg, alpha_grad=reg, tol=1e-10, solver="direct").fit(X, y)
     assert closest(model.gradients_, exact.gradients_) < 1e-6
 
 
@@ -465,7 +465,7 @@ def test_very_many_edges_are_told(monkeypatch):
 def test_columns_too_large_for_the_penalty_are_told_and_a_larger_one_is_used(loss, unit):
     X, y = waves(n_rows=40)
     with pytest.warns(
-        ConvergenceWarning, match=r"reg_grad=0.0001 is too small for columns in this unit.*StandardScaler"
+        ConvergenceWarning, match=r"alpha_grad=0.0001 is too small for columns in this unit.*StandardScaler"
     ):
         model = GradientLearner(loss, max_iter=20).fit(unit * X, y > np.median(y))
     assert np.isfinite(model.gradients_).all()

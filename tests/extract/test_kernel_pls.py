@@ -84,7 +84,7 @@ def test_sparse_callable_and_uncentred_kernels():
     np.testing.assert_allclose(KernelPLS(3, gamma=0.5).fit(sparse.csr_array(X), y).predict(X), dense.predict(X))
     by_hand = KernelPLS(3, kernel=lambda a, b: np.exp(-0.5 * np.sum((a - b) ** 2))).fit(X, y)
     np.testing.assert_allclose(by_hand.predict(X), dense.predict(X), atol=1e-9)
-    plain = KernelPLS(3, gamma=0.5, center=False).fit(X, y)
+    plain = KernelPLS(3, gamma=0.5, with_mean=False).fit(X, y)
     assert np.all(plain.kernel_means_ == 0)
     assert plain.score(X, y) > 0.3
 

@@ -56,9 +56,9 @@ def test_the_first_components_are_those_of_a_smaller_fit(deflation):
 def test_any_classifier_serves():
     X, y = wide()
     for classifier in (KNeighborsClassifier(3), RidgeClassifier()):
-        model = PLSDiscriminant(2, classifier=classifier).fit(X, y)
+        model = PLSDiscriminant(2, estimator=classifier).fit(X, y)
         assert model.score(X, y) > 0.95
-        assert type(model.classifier_) is type(classifier)
+        assert type(model.estimator_) is type(classifier)
         assert not hasattr(classifier, "classes_")
         assert hasattr(model, "predict_proba") == hasattr(classifier, "predict_proba")
     assert model.decision_function(X).shape == (60, 3)
@@ -211,5 +211,5 @@ def test_as_many_rows_as_classes_are_too_few_for_its_own_classifier():
     X = np.random.default_rng(0).normal(size=(4, 6))
     with pytest.raises(ValueError, match=r"4 rows and 4 classes: PLSDiscriminant .* more rows than classes"):
         PLSDiscriminant(2).fit(X, list("abcd"))
-    model = PLSDiscriminant(2, classifier=KNeighborsClassifier(1)).fit(X, list("abcd"))
+    model = PLSDiscriminant(2, estimator=KNeighborsClassifier(1)).fit(X, list("abcd"))
     assert model.transform(X).shape == (4, 2)

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fewer.extract import VariationalInfoMax, compare_to_pca, im_bound
+from fewer.extract import VariationalInfoMax, compare_to_pca, information_bound
 from fewer.extract.information._bound import (
     Channel,
     GramForm,
@@ -225,7 +225,7 @@ def test_a_wide_table_is_worked_on_in_the_span_of_its_rows():
     small = rng.normal(size=(20, 6)) ** 3
     turned = np.linalg.qr(rng.normal(size=(400, 6)))[0]
     model, wide = (
-        VariationalInfoMax(2, n_init=6, aux="free", reg=0.1, random_state=0).fit(table)
+        VariationalInfoMax(2, n_init=6, aux="free", reg_covar=0.1, random_state=0).fit(table)
         for table in (small, small @ turned.T)
     )
     flat = 394 * 0.5 * (np.log(0.1) + np.log(2 * np.pi))
@@ -309,7 +309,7 @@ def test_what_cannot_be_done_is_told_with_the_cure():
     with pytest.raises(ValueError, match="All rows of X are the same"):
         VariationalInfoMax().fit(np.ones((5, 3)))
     with pytest.raises(ValueError, match="Give a reg above 0"):
-        VariationalInfoMax(reg=0, n_init=1).fit(np.random.default_rng(0).normal(size=(5, 9)))
+        VariationalInfoMax(reg_covar=0, n_init=1).fit(np.random.default_rng(0).normal(size=(5, 9)))
 
 
 def test_in_a_pipeline_it_feeds_a_classifier():
@@ -321,21 +321,21 @@ def test_in_a_pipeline_it_feeds_a_classifier():
 
 def test_any_projection_can_be_rated():
     model = VariationalInfoMax(1, n_init=4, random_state=0).fit(X)
-    own = im_bound(X, model.components_, model)
-    principal = im_bound(X, PCA(1).fit(X).components_, model)
+    own = information_bound(X, model.components_, model)
+    principal = information_bound(X, PCA(1).fit(X).components_, model)
     assert own > model.bound_[-1] - 1e-3
     assert own > principal + 0.3
-    assert im_bound(X, PCA(1).fit(X).components_) == pytest.approx(model.gaussian_bound_)
-    assert im_bound(sparse.csr_array(X), model.components_, model) == pytest.approx(own, abs=1e-6)
+    assert information_bound(X, PCA(1).fit(X).components_) == pytest.approx(model.gaussian_bound_)
+    assert information_bound(sparse.csr_array(X), model.components_, model) == pytest.approx(own, abs=1e-6)
 
 
 def test_what_is_no_projection_is_told():
     with pytest.raises(ValueError, match=r"np.linalg.qr\(W.T\)\[0\].T makes them so"):
-        im_bound(X, np.ones((2, 4)))
+        information_bound(X, np.ones((2, 4)))
     with pytest.raises(ValueError, match=r"W has shape \(2, 3\); it needs a row for each direction, of 4 entries"):
-        im_bound(X, np.eye(3)[:2])
+        information_bound(X, np.eye(3)[:2])
     with pytest.raises(ValueError, match='neither "gaussian" nor a VariationalInfoMax'):
-        im_bound(X, np.eye(4)[:2], "laplace")
+        information_bound(X, np.eye(4)[:2], "laplace")
 
 
 def test_the_comparison_tells_directions_from_decoders():
@@ -352,7 +352,7 @@ def test_the_comparison_tells_directions_from_decoders():
 def test_the_comparison_takes_a_fitted_model_and_says_when_pca_is_better():
     rng = np.random.default_rng(0)
     table, new = rng.normal(size=(40, 8)), rng.normal(size=(200, 8))
-    model = VariationalInfoMax(2, n_aux=4, aux="free", n_init=2, reg=0.01, random_state=0).fit(table)
+    model = VariationalInfoMax(2, n_aux=4, aux="free", n_init=2, reg_covar=0.01, random_state=0).fit(table)
     found = compare_to_pca(model, table, new, random_state=0)
     assert "PCA is the better choice here" in found.reading
     alone = compare_to_pca(model, table, random_state=0)
@@ -379,7 +379,7 @@ def test_what_cannot_be_compared_is_told():
     with pytest.raises(TypeError, match="is no VariationalInfoMax; PCA is what that is compared to"):
         compare_to_pca(PCA(2), X)
     with pytest.raises(ValueError, match='neither "gaussian" nor a VariationalInfoMax'):
-        im_bound(X, np.eye(4)[:2], PCA(2))
+        information_bound(X, np.eye(4)[:2], PCA(2))
 
 
 @pytest.mark.parametrize("unit", [1e150, 1e-150])

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from fewer.extract._kurtosis_ica import KurtosisICA
     from fewer.extract._plots import loadings, plot_correlation_circle, plot_loadings, plot_projection
     from fewer.extract._reconstruction_pca import ReconstructionPCA
-    from fewer.extract._sparsified_random_projection import SparsifiedRandomProjection
     from fewer.extract.correspondence import (
         CanonicalCorrespondenceAnalysis,
         CorrespondenceAnalysis,
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
     )
     from fewer.extract.gradients import GradientDiffusionMap, GradientGraph, GradientLearner, GradientOuterProduct
     from fewer.extract.hdda import HDDA, HDDC
-    from fewer.extract.hyperbolic import HyperbolicPCA, normalized_rbf, one_shot_nn
-    from fewer.extract.information import PCAComparison, VariationalInfoMax, compare_to_pca, im_bound
+    from fewer.extract.hyperbolic import HyperbolicPCA, normalized_rbf, one_shot_error
+    from fewer.extract.information import PCAComparison, VariationalInfoMax, compare_to_pca, information_bound
     from fewer.extract.pls import (
         PLSSB,
         CanonicalRidge,
@@ -112,7 +111,6 @@ __all__ = [
     "ReconstructionPCA",
     "RegularizedFisher",
     "RegularizedFisherCV",
-    "SparsifiedRandomProjection",
     "SubspaceDistanceFeatures",
     "VariationalInfoMax",
     "cluster_coverage",
@@ -121,13 +119,13 @@ __all__ = [
     "criterion_curve",
     "discriminant_scores_matrix",
     "distortion_dim",
-    "im_bound",
+    "information_bound",
     "landmark_dim",
     "loadings",
     "margin_dim",
     "margin_report",
     "normalized_rbf",
-    "one_shot_nn",
+    "one_shot_error",
     "perceptron_mistake_bound",
     "plot_biplot",
     "plot_correlation_circle",

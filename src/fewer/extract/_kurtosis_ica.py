@@ -67,7 +67,7 @@ def kurtosis_axes(Z: np.ndarray) -> Rotation:
     return Rotation(axes[:, ::-1], eigenvalues[::-1])
 
 
-def indistinct_pairs(sources: np.ndarray, eigenvalues: np.ndarray, alpha: float) -> np.ndarray:
+def indistinct_pairs(sources: np.ndarray, eigenvalues: np.ndarray, significance_level: float) -> np.ndarray:
     """Which neighbours in kurtosis cannot be told apart: entry i speaks of sources i and i + 1.
 
     If two sources share a kurtosis, their block of F is a multiple of the identity plus chance, and chance alone parts
@@ -92,7 +92,7 @@ def indistinct_pairs(sources: np.ndarray, eigenvalues: np.ndarray, alpha: float)
     )
     mean = (variance_a + variance_b) / 2
     largest = mean + np.sqrt(((variance_a - variance_b) / 2) ** 2 + covariance**2)
-    return -np.diff(eigenvalues) < np.sqrt(-2 * np.log(alpha) * largest)
+    return -np.diff(eigenvalues) < np.sqrt(-2 * np.log(significance_level) * largest)
 
 
 @method(
@@ -112,7 +112,7 @@ class KurtosisICA(LinearExtractor):
     rank_tol : float, default=1e-10
         Directions whose variance, after every column was brought to unit variance, is below this share of the largest
         one are left out of the whitening.
-    alpha : float, default=0.001
+    significance_level : float, default=0.001
         Two components count as equal in kurtosis, and a warning says so, unless chance alone would part their
         eigenvalues this far with less than this probability.
 
@@ -166,13 +166,13 @@ class KurtosisICA(LinearExtractor):
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "rank_tol": [Interval(Real, 0, 1, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "significance_level": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    def __init__(self, n_components=None, rank_tol=1e-10, alpha=0.001):
+    def __init__(self, n_components=None, rank_tol=1e-10, significance_level=0.001):
         self.n_components = n_components
         self.rank_tol = rank_tol
-        self.alpha = alpha
+        self.significance_level = significance_level
 
     @property
     def _takes_sparse(self) -> bool:
@@ -218,7 +218,7 @@ class KurtosisICA(LinearExtractor):
         self.mixing_ = mixing * signs
         sources = Z @ axes
         self.kurtosis_ = np.mean(sources**4, axis=0) / np.mean(sources**2, axis=0) ** 2 - 3
-        indistinct = indistinct_pairs(sources, rotation.eigenvalues, self.alpha)
+        indistinct = indistinct_pairs(sources, rotation.eigenvalues, self.significance_level)
         self.distinct_ = ~(np.append(indistinct, False) | np.append(False, indistinct))
         self._warn_of_equal_kurtosis()
         return self

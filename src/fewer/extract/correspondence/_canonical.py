@@ -71,7 +71,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
         Number of axes; by default as many as there are: one less than classes, or as many as columns.
     solver : {"eig", "iterative"}, default="eig"
         "iterative" averages back and forth between rows and classes, with a regression in each round.
-    ridge : float, default=0.0
+    alpha : float, default=0.0
         Added to the weighted squares of the columns, in their units; for columns that are nearly collinear, or more
         than rows.
     tol : float, default=1e-10
@@ -137,15 +137,15 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "solver": [StrOptions({"eig", "iterative"})],
-        "ridge": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_components=None, solver="eig", ridge=0.0, tol=1e-10, max_iter=1000):
+    def __init__(self, n_components=None, solver="eig", alpha=0.0, tol=1e-10, max_iter=1000):
         self.n_components = n_components
         self.solver = solver
-        self.ridge = ridge
+        self.alpha = alpha
         self.tol = tol
         self.max_iter = max_iter
 
@@ -172,7 +172,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
         row_totals, class_totals = (np.asarray(counts.sum(axis=axis)).ravel() for axis in (1, 0))
         self._warn_of_the_empty(row_totals, class_totals)
         total = row_totals.sum()
-        coordinates = uncorrelated(X, row_weights=row_totals / total, ridge=self.ridge / total)
+        coordinates = uncorrelated(X, row_weights=row_totals / total, ridge=self.alpha / total)
         n_dims, n_classes = coordinates.to.shape[1], np.count_nonzero(class_totals)
         wanted = self._number_of_components(
             min(n_dims, n_classes - 1), f"for {n_classes} classes in {n_dims} dimensions"
@@ -232,10 +232,10 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
             )
 
     def _warn_of_the_fit(self, axes: list[Axis], n_dims: int, n_rows: int) -> None:
-        if n_dims >= n_rows - 1 and not self.ridge:
+        if n_dims >= n_rows - 1 and not self.alpha:
             warn_caller(
                 f"{n_rows} rows in {n_dims} dimensions: the columns can give any scores to the rows, so that this is "
-                "correspondence analysis without them. Have more rows or fewer columns, or set ridge."
+                "correspondence analysis without them. Have more rows or fewer columns, or set alpha."
             )
         worst = max(axes, key=lambda axis: axis.change)
         if worst.change >= self.tol:

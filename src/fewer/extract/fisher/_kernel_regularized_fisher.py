@@ -97,7 +97,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
     solver : {"evd", "svd", "legacy"}, default="evd"
         A Cholesky factor and a small eigenproblem; or all eigenvectors of the kernel matrix, with the same result; or
         an earlier regularisation of these, for comparisons.
-    classifier : {"gaussian", "left_out", "centroid", "neighbour"}, default="gaussian"
+    decision_rule : {"gaussian", "left_out", "centroid", "neighbour"}, default="gaussian"
         How ``predict`` tells classes along the directions, as in ``RegularizedFisher``.
     tol : float, default=1e-10
         Directions whose eigenvalue is below this share of the largest are left out.
@@ -131,7 +131,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
     Notes
     -----
     With a small ``alpha`` the training rows of a class fall together while new ones do not: look at new rows, and take
-    ``classifier="left_out"`` for probabilities that allow for it.
+    ``decision_rule="left_out"`` for probabilities that allow for it.
 
     References
     ----------
@@ -157,7 +157,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         "coef0": [Interval(Real, None, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "solver": [StrOptions({"evd", "svd", "legacy"})],
-        **ProjectedClassifier._classifier_constraints,
+        **ProjectedClassifier._decision_constraints,
         "tol": [Interval(Real, 0, 1, closed="left")],
     }
 
@@ -171,7 +171,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         alpha=1.0,
         scaling="ridge",
         solver="evd",
-        classifier="gaussian",
+        decision_rule="gaussian",
         tol=1e-10,
     ):
         self.n_components = n_components
@@ -182,7 +182,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         self.alpha = alpha
         self.scaling = scaling
         self.solver = solver
-        self.classifier = classifier
+        self.decision_rule = decision_rule
         self.tol = tol
 
     @property

@@ -68,20 +68,20 @@ class ClassGeometry:
 class ProjectedClassifier(ClassifierMixin):
     """Mixin of extractors that also tell classes apart along their directions."""
 
-    _classifier_constraints: ClassVar[dict] = {
+    _decision_constraints: ClassVar[dict] = {
         "scaling": [StrOptions({"ridge", "orthonormal"})],
-        "classifier": [StrOptions({"left_out", "gaussian", "centroid", "neighbour"})],
+        "decision_rule": [StrOptions({"left_out", "gaussian", "centroid", "neighbour"})],
     }
 
     classes_: np.ndarray
     eigenvalues_: np.ndarray
     scaling: str
-    classifier: str
+    decision_rule: str
     transform: Any
 
     def _learn_classes(self, rotation: np.ndarray, groups: Groups, X: Any, left_out: LeftOut | None) -> None:
         """Where the classes are along the directions that ``transform`` gives."""
-        if self.classifier != "left_out":
+        if self.decision_rule != "left_out":
             left_out = None
         elif left_out is None:
             warn_caller(
@@ -91,13 +91,13 @@ class ProjectedClassifier(ClassifierMixin):
             )
         self._geometry = ClassGeometry(rotation, self.eigenvalues_, groups.sizes, self.scaling, left_out)
         self._rows, self._codes = None, groups.codes
-        if self.classifier == "neighbour":
+        if self.decision_rule == "neighbour":
             self._rows = np.asarray(self.transform(X), dtype=np.float64)
 
     def _warn_of_ridge(self, alpha: float, possible: float, groups: Groups, unit: str) -> None:
         """Say so where a ridge that outweighs the table leaves nothing but the shares of the classes to predict by."""
         n_rows = len(groups.codes)
-        if possible < 0.5 and n_rows * self.eigenvalues_[0] < 1 and self.classifier in ("left_out", "gaussian"):
+        if possible < 0.5 and n_rows * self.eigenvalues_[0] < 1 and self.decision_rule in ("left_out", "gaussian"):
             warn_caller(
                 f"alpha={alpha:g} is {(1 - possible) / possible:.2g} times as large as the scatter of the table: rows "
                 "of all classes fall together, and one class is predicted for all. alpha has the squared unit "
@@ -131,13 +131,13 @@ class ProjectedClassifier(ClassifierMixin):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            One column for each of ``classes_``; with ``classifier="neighbour"`` they are 0 and 1.
+            One column for each of ``classes_``; with ``decision_rule="neighbour"`` they are 0 and 1.
         """
         check_is_fitted(self)
         Z = np.asarray(self.transform(X), dtype=np.float64)
         if self._rows is not None:
             return np.eye(len(self.classes_))[self._codes[pairwise_distances_argmin(Z, self._rows)]]
-        return softmax(self._geometry.log_posteriors(Z, self.classifier == "centroid"), axis=1)
+        return softmax(self._geometry.log_posteriors(Z, self.decision_rule == "centroid"), axis=1)
 
 
 class FisherExtractor(ProjectedClassifier, LinearExtractor):
@@ -176,7 +176,7 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
         check_is_fitted(self)
         if self._rows is not None:
             return None
-        weights, constants = self._geometry.linear(self.classifier == "centroid")
+        weights, constants = self._geometry.linear(self.decision_rule == "centroid")
         coef = weights @ self.components_.astype(np.float64)
         intercept = constants - coef @ self.mean_
         if len(coef) == 2:
@@ -222,7 +222,10 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
     "ridge regression. Classes that differ in spread or shape alone need HDDA or a kernel.",
     cost="O(n p min(n, p) + min(n, p)^3) time, O(min(n, p)^2) memory; large sparse tables O(nnz c) a step",
     paper="rda-ridge",
-    examples=lambda: [RegularizedFisher(), RegularizedFisher(alpha=0, scaling="orthonormal", classifier="neighbour")],
+    examples=lambda: [
+        RegularizedFisher(),
+        RegularizedFisher(alpha=0, scaling="orthonormal", decision_rule="neighbour"),
+    ],
     depends_on_scale="alpha is added to sums of squares of the columns",
 )
 class RegularizedFisher(FisherExtractor):
@@ -244,7 +247,7 @@ class RegularizedFisher(FisherExtractor):
     scaling : {"ridge", "orthonormal"}, default="ridge"
         Lengths of the directions: those of ridge regression, so that the more telling ones count more in distances; or
         orthonormal in the regularised scatter.
-    classifier : {"left_out", "gaussian", "centroid", "neighbour"}, default="left_out"
+    decision_rule : {"left_out", "gaussian", "centroid", "neighbour"}, default="left_out"
         How ``predict`` tells classes along the directions: normal classes as rows see them that were left out of the
         fit; normal classes with the common regularised covariance, as the training
         rows have it (LDA where ``alpha`` is 0); the nearest class centre, or the nearest training row.
@@ -264,7 +267,7 @@ class RegularizedFisher(FisherExtractor):
     coef_ : ndarray of shape (n_classes, n_features) or (1, n_features), or None
         Weights of the columns in the log posterior of each class, up to a constant for each row, as those of
         ``LinearDiscriminantAnalysis``; of two classes, the second's less the first's. None for
-        ``classifier="neighbour"``, which is not linear.
+        ``decision_rule="neighbour"``, which is not linear.
     intercept_ : ndarray of shape (n_classes,) or (1,), or None
         The constants beside them.
     means_ : ndarray of shape (n_classes, n_features)
@@ -292,8 +295,8 @@ class RegularizedFisher(FisherExtractor):
     -----
     Columns count by their size once there is a ridge: bring them to comparable units first. With far more columns than
     rows and a small ridge, such as the default one, the training rows of a class fall together whether or not there is
-    anything to tell: a training error of 0 says nothing then. Probabilities with ``classifier="left_out"`` allow for
-    it, and are near the shares of the classes where there is nothing; those of the other classifiers are far too sure.
+    anything to tell: a training error of 0 says nothing then. Probabilities with ``decision_rule="left_out"`` allow for
+    it, and are near the shares of the classes where there is nothing; those of the other rules are far too sure.
     RegularizedFisherCV chooses a ridge that does better on new rows.
 
     New columns are as long as coefficients of ridge regression, about ``1 / sqrt(n)``: have StandardScaler as the next
@@ -324,16 +327,18 @@ class RegularizedFisher(FisherExtractor):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "solver": [StrOptions({"auto", "evd", "svd", "cg"})],
-        **ProjectedClassifier._classifier_constraints,
+        **ProjectedClassifier._decision_constraints,
         "tol": [Interval(Real, 0, 1, closed="left")],
     }
 
-    def __init__(self, n_components=None, alpha=1.0, solver="auto", scaling="ridge", classifier="left_out", tol=1e-10):
+    def __init__(
+        self, n_components=None, alpha=1.0, solver="auto", scaling="ridge", decision_rule="left_out", tol=1e-10
+    ):
         self.n_components = n_components
         self.alpha = alpha
         self.solver = solver
         self.scaling = scaling
-        self.classifier = classifier
+        self.decision_rule = decision_rule
         self.tol = tol
 
     @fit_context(prefer_skip_nested_validation=True)

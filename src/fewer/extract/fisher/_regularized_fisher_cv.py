@@ -52,7 +52,7 @@ class Telling(NamedTuple):
 
     n_components: int | None
     scaling: str
-    classifier: str
+    decision_rule: str
     tol: float
 
 
@@ -136,7 +136,7 @@ def held_out_accuracies(fold: Fold, alphas: np.ndarray, telling: Telling) -> np.
         to_directions = fold.basis @ np.hstack([each.coordinates for each in solved])
         held_out = np.asarray(fold.held_out @ to_directions) - fold.centre @ to_directions
         training = None
-        if telling.classifier == "neighbour":
+        if telling.decision_rule == "neighbour":
             training = np.asarray(fold.training @ to_directions) - fold.centre @ to_directions
         end = 0
         for each in solved:
@@ -159,7 +159,7 @@ def _directions(fold: Fold, alpha: float, telling: Telling) -> _Directions:
     coordinates = fold.spectrum.ridge_coordinates(alpha) @ rotation
     if telling.scaling == "orthonormal":
         coordinates /= np.sqrt(eigenvalues)
-    left = fold.spectrum.left_out(alpha, rotation, fold.groups) if telling.classifier == "left_out" else None
+    left = fold.spectrum.left_out(alpha, rotation, fold.groups) if telling.decision_rule == "left_out" else None
     return _Directions(coordinates, ClassGeometry(rotation, eigenvalues, fold.groups.sizes, telling.scaling, left))
 
 
@@ -170,7 +170,7 @@ def _told(
         return np.full(len(rows), groups.sizes.argmax())
     if training is not None:
         return groups.codes[pairwise_distances_argmin(rows, training)]
-    return solved.geometry.log_posteriors(rows, telling.classifier == "centroid").argmax(axis=1)
+    return solved.geometry.log_posteriors(rows, telling.decision_rule == "centroid").argmax(axis=1)
 
 
 @method(
@@ -192,11 +192,11 @@ class RegularizedFisherCV(FisherExtractor):
         Ridges to choose from.
     cv : "gcv", int, splitter or iterable, default="gcv"
         Generalised cross-validation of the ridge regression that the directions amount to; or what ``cv`` means
-        elsewhere in scikit-learn: folds whose held-out rows are told by ``classifier``, where the ridge with the most
-        rows told right wins, and of several such the largest.
+        elsewhere in scikit-learn: folds whose held-out rows are classified by ``decision_rule``. The ridge of the best
+        accuracy is chosen, and of several such the largest.
     scaling : {"ridge", "orthonormal"}, default="ridge"
         Lengths of the directions, as in ``RegularizedFisher``.
-    classifier : {"left_out", "gaussian", "centroid", "neighbour"}, default="left_out"
+    decision_rule : {"left_out", "gaussian", "centroid", "neighbour"}, default="left_out"
         How classes are told along the directions, as in ``RegularizedFisher``.
     tol : float, default=1e-10
         Directions whose eigenvalue is below this share of the largest are left out.
@@ -264,7 +264,7 @@ class RegularizedFisherCV(FisherExtractor):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "alphas": ["array-like"],
         "cv": [StrOptions({"gcv"}), "cv_object"],
-        **{name: RegularizedFisher._parameter_constraints[name] for name in ("scaling", "classifier", "tol")},
+        **{name: RegularizedFisher._parameter_constraints[name] for name in ("scaling", "decision_rule", "tol")},
     }
 
     def __init__(
@@ -273,14 +273,14 @@ class RegularizedFisherCV(FisherExtractor):
         alphas=(1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6),
         cv="gcv",
         scaling="ridge",
-        classifier="left_out",
+        decision_rule="left_out",
         tol=1e-10,
     ):
         self.n_components = n_components
         self.alphas = alphas
         self.cv = cv
         self.scaling = scaling
-        self.classifier = classifier
+        self.decision_rule = decision_rule
         self.tol = tol
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -332,13 +332,13 @@ class RegularizedFisherCV(FisherExtractor):
         self, X: Any, mean: np.ndarray, products: Products, groups: Groups, alphas: np.ndarray
     ) -> np.ndarray:
         """Share of the held-out rows told right, over all folds, for each alpha."""
-        telling = Telling(self.n_components, self.scaling, self.classifier, self.tol)
+        telling = Telling(self.n_components, self.scaling, self.decision_rule, self.tol)
         table = WholeTable.of(X.tocsr() if sparse.issparse(X) else X, mean, groups, products, float(alphas.min()))
         right, n_held_out = np.zeros(len(alphas)), 0
         splitter = check_cv(self.cv, groups.codes, classifier=True)
         for number, (train, test) in enumerate(splitter.split(X, groups.codes)):
             self._check_fold(number, groups.codes[train])
-            fold = table.fold(train, test, self.classifier == "neighbour")
+            fold = table.fold(train, test, self.decision_rule == "neighbour")
             right += len(test) * held_out_accuracies(fold, alphas, telling)
             n_held_out += len(test)
         return right / n_held_out

@@ -122,12 +122,12 @@ def warn_of_few_rows(X: Any, n_coordinates: int) -> None:
         )
 
 
-def shrunk(moments: Moments, shrinkage: float, ridge: float) -> Moments:
+def shrunk(moments: Moments, shrinkage: float, alpha: float) -> Moments:
     """``(1 - a) S_k + a W + b tr(W) / p I`` in place of each S_k."""
     within = moments.within
     covariances = (1 - shrinkage) * moments.covariances + shrinkage * within
-    if ridge:
-        covariances = covariances + ridge * np.trace(within) / len(within) * np.eye(len(within))
+    if alpha:
+        covariances = covariances + alpha * np.trace(within) / len(within) * np.eye(len(within))
     return moments._replace(covariances=covariances)
 
 

@@ -99,7 +99,7 @@ def slow_modes(W: Any, n_modes: int) -> Modes:
     "have a target, and the others shall help to find the shape. A nearest-neighbour learner comes after it.",
     cost="O(n^2 p) for likeness and some tens of steps of O(n^2 min(n, p)); O(n^2 + n p) memory",
     paper="learning-gradients",
-    depends_on_scale="reg_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad is the price of slopes, which have the inverse unit of the columns",
 )
 class GradientDiffusionMap(CallbackSupportMixin, Extractor):
     """Coordinates of a slow walk between rows that are alike in place and in target.

@@ -114,7 +114,7 @@ _MOST_EDGES = 5000
     "an outcome. Unlike a graphical model of the columns alone, it shows nothing of columns that do not matter.",
     cost="O(n^2 min(n, p)) for each of some tens of steps, O(p^2 k) for the edges; O(n^2 + n p + edges) memory",
     paper="learning-gradients",
-    depends_on_scale="reg_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad is the price of slopes, which have the inverse unit of the columns",
 )
 class GradientGraph(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Partial correlations of columns in their effect on the target.

@@ -145,7 +145,7 @@ def _tells_probabilities(learner: "GradientLearner") -> bool:
     cost="O(n p min(n, p)) once, then O(n^2 min(n, p)) for each of some tens of steps; O(n^2 + n p) memory",
     paper="learning-gradients",
     examples=lambda: [GradientLearner(tol=1e-8), GradientLearner(loss="logistic")],
-    depends_on_scale="reg_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad is the price of slopes, which have the inverse unit of the columns",
 )
 class GradientLearner(CallbackSupportMixin, LinearExtractor):
     """A smooth function of the columns together with its gradient.
@@ -162,9 +162,9 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         Whether the function is learnt together with the gradient. Otherwise the target itself stands for the function
         at the neighbours, which is cheaper and gives nearly the same directions, and the function is a kernel ridge
         regression of its own. For the squared loss only.
-    reg_f : float, default=1e-4
+    alpha_f : float, default=1e-4
         Penalty of the function's squared norm. Useful values are from 1e-6 to 1e-2.
-    reg_grad : float, default=1e-4
+    alpha_grad : float, default=1e-4
         Penalty of the gradient's squared norm.
     weight_bandwidth : "median" or float, default="median"
         How far neighbours reach: rows at a distance d count ``exp(-d^2 / (2 weight_bandwidth^2))``. By default the
@@ -241,7 +241,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
     >>> import numpy as np
     >>> from fewer.extract import GradientLearner
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
-    >>> model = GradientLearner(weight_bandwidth=0.4, reg_f=1e-6, reg_grad=1e-6).fit(X, X[:, 0] ** 2)
+    >>> model = GradientLearner(weight_bandwidth=0.4, alpha_f=1e-6, alpha_grad=1e-6).fit(X, X[:, 0] ** 2)
     >>> model.gradient([[-0.5, 0, 0], [0.5, 0, 0]]).round() + 0
     array([[-1.,  0.,  0.],
            [ 1.,  0.,  0.]])
@@ -250,8 +250,8 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
     _parameter_constraints = {
         "loss": [StrOptions({"squared", "logistic"})],
         "joint": ["boolean"],
-        "reg_f": [Interval(Real, 0, None, closed="neither")],
-        "reg_grad": [Interval(Real, 0, None, closed="neither")],
+        "alpha_f": [Interval(Real, 0, None, closed="neither")],
+        "alpha_grad": [Interval(Real, 0, None, closed="neither")],
         "weight_bandwidth": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
         "kernel": [StrOptions({"rbf"}), callable],
         "kernel_bandwidth": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
@@ -266,8 +266,8 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         loss="squared",
         *,
         joint=True,
-        reg_f=1e-4,
-        reg_grad=1e-4,
+        alpha_f=1e-4,
+        alpha_grad=1e-4,
         weight_bandwidth="median",
         kernel="rbf",
         kernel_bandwidth="median",
@@ -278,8 +278,8 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
     ):
         self.loss = loss
         self.joint = joint
-        self.reg_f = reg_f
-        self.reg_grad = reg_grad
+        self.alpha_f = alpha_f
+        self.alpha_grad = alpha_grad
         self.weight_bandwidth = weight_bandwidth
         self.kernel = kernel
         self.kernel_bandwidth = kernel_bandwidth
@@ -324,7 +324,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
             if error > self.tol and not stopped:
                 warn_caller(
                     f"After {rounds} steps {error:.1e} of the equations is left, and tol={self.tol} is asked for: "
-                    "raise max_iter, or reg_f and reg_grad, which makes the problem easier.",
+                    "raise max_iter, or alpha_f and alpha_grad, which makes the problem easier.",
                     ConvergenceWarning,
                 )
             for name, value in attributes().items():
@@ -348,19 +348,19 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
             kernel = weights
         else:
             kernel = np.exp(-distances / (2 * self.kernel_bandwidth_**2))
-        reg_grad = self._usable_penalty(float(np.vdot(weights, distances)) / n_rows**2, median)
-        penalties = n_rows**2 * np.append([self.reg_f] * self.joint, [reg_grad] * rank)
+        alpha_grad = self._usable_penalty(float(np.vdot(weights, distances)) / n_rows**2, median)
+        penalties = n_rows**2 * np.append([self.alpha_f] * self.joint, [alpha_grad] * rank)
         return PairProblem(space.rows, kernel, weights, penalties, self.joint)
 
     def _usable_penalty(self, size: float, median: float) -> float:
         """The penalty of the gradient, or a larger one where equations of this size are too large for it."""
-        if size <= _UNSOLVABLE * self.reg_grad:
-            return self.reg_grad
+        if size <= _UNSOLVABLE * self.alpha_grad:
+            return self.alpha_grad
         usable = size / _SOLVABLE
         warn_caller(
-            f"reg_grad={self.reg_grad:g} is too small for columns in this unit, with a median distance of {median:.2g} "
-            f"between rows: no digits of the solution would be left, and reg_grad={usable:.2g} is used. Bring the "
-            "columns to one scale (StandardScaler), or raise reg_grad.",
+            f"alpha_grad={self.alpha_grad:g} is too small for columns in this unit, with a median distance of "
+            f"{median:.2g} between rows: no digits of the solution would be left, and alpha_grad={usable:.2g} is used. "
+            "Scale the columns (StandardScaler), or raise alpha_grad.",
             ConvergenceWarning,
         )
         return usable
@@ -386,7 +386,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         if self.joint:
             dual, fields = coefficients[:, :, 0], coefficients[:, :, 1:]
         else:
-            ridge = problem.kernel + len(problem.kernel) * self.reg_f * np.eye(len(problem.kernel))
+            ridge = problem.kernel + len(problem.kernel) * self.alpha_f * np.eye(len(problem.kernel))
             dual, fields = linalg.solve(ridge, targets.values.T, assume_a="pos", check_finite=False).T, coefficients
         slopes = problem.kernel @ fields
         directions = leading_directions(slopes, space.axes, self.n_components)

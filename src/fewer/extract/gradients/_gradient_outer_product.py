@@ -54,7 +54,7 @@ _MOST_COLUMNS = 2000
     "do not see (LDA, sliced inverse regression); or you want columns ranked by how much the target changes with them.",
     cost="O(n^2 min(n, p)) for each of some tens of steps; O(n^2 + n p) memory",
     paper="learning-gradients",
-    depends_on_scale="reg_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad is the price of slopes, which have the inverse unit of the columns",
 )
 class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
     """Directions along which the target changes, from the outer products of its gradient.

@@ -4,10 +4,10 @@ For every pair of rows there is a prediction of the function at row i from row j
 
     m_ij = f(x_j) - F(x_i)'(x_j - x_i),    f = sum_l a_l K(., x_l),    F = sum_l c_l K(., x_l),
 
-and the coefficients minimise ``sum_ij v_ij (z_ij - m_ij)^2 + n^2 (reg_f a'Ka + reg_grad sum_t c_t'Kc_t)``. With
+and the coefficients minimise ``sum_ij v_ij (z_ij - m_ij)^2 + n^2 (alpha_f a'Ka + alpha_grad sum_t c_t'Kc_t)``. With
 ``E`` the map from values (f, F at the rows) to ``sum_ij v_ij m_ij dm_ij``, they solve
 
-    (n^2 reg + E K) (a, c) = sum_ij v_ij z_ij dm_ij.
+    (n^2 alpha + E K) (a, c) = sum_ij v_ij z_ij dm_ij.
 
 That matrix is never inverted through ``K``, which may be nearly singular. It is symmetric and positive in the scalar
 product ``<u, v> = u'Kv``, so conjugate gradients work there; a step takes a few products of matrices. If the weighted
@@ -17,7 +17,7 @@ modes, linear functions with constant gradients, are coupled, and are solved for
 
 With y_i in {-1, 1} and the logistic loss, the coefficients minimise
 
-    sum_ij w_ij log(1 + exp(-y_i m_ij)) + n^2 (reg_f a'Ka + reg_grad sum_t c_t'Kc_t),
+    sum_ij w_ij log(1 + exp(-y_i m_ij)) + n^2 (alpha_f a'Ka + alpha_grad sum_t c_t'Kc_t),
 
 which is convex. A step of Newton's method is a problem of least squares with the loss's second derivatives as weights.
 """

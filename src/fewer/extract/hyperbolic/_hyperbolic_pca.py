@@ -134,7 +134,7 @@ class HyperbolicPCA(Extractor):
 
     See Also
     --------
-    one_shot_nn : Judges a representation by one example of each new class.
+    one_shot_error : Judges a representation by one example of each new class.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : For classes that are all known.
     sklearn.decomposition.KernelPCA : Without classes.
 
@@ -153,15 +153,15 @@ class HyperbolicPCA(Extractor):
     Classes differ in the first three columns, and vary in the others much more.
 
     >>> import numpy as np
-    >>> from fewer.extract import HyperbolicPCA, one_shot_nn
+    >>> from fewer.extract import HyperbolicPCA, one_shot_error
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat(np.arange(30), 10)
     >>> X = rng.normal(size=(300, 8)) * [0.1, 0.1, 0.1, 5, 5, 5, 5, 5]
     >>> X[:, :3] += rng.normal(size=(30, 3))[y]
     >>> known, new = y < 20, y >= 20
     >>> model = HyperbolicPCA(3, kernel="linear").fit(X[known], y[known])
-    >>> before = one_shot_nn(X[new], y[new], random_state=0)
-    >>> after = one_shot_nn(model.transform(X[new]), y[new], random_state=0)
+    >>> before = one_shot_error(X[new], y[new], random_state=0)
+    >>> after = one_shot_error(model.transform(X[new]), y[new], random_state=0)
     >>> print(f"{before:.2f} {after:.2f}")
     0.87 0.04
     """
@@ -467,7 +467,7 @@ def _checked_grid(c_grid: Any) -> np.ndarray:
     return grid
 
 
-def one_shot_nn(Z: Any, y: Any, n_rep: int = 100, random_state: Any = None) -> float:
+def one_shot_error(Z: Any, y: Any, n_repeats: int = 100, random_state: Any = None) -> float:
     """Error of a nearest-neighbour rule that has seen one row of each class.
 
     Parameters
@@ -476,7 +476,7 @@ def one_shot_nn(Z: Any, y: Any, n_rep: int = 100, random_state: Any = None) -> f
         Rows, as an extractor that was fitted on other classes gives them.
     y : array-like of shape (n_samples,)
         Their classes.
-    n_rep : int, default=100
+    n_repeats : int, default=100
         How often one example of each class is drawn.
     random_state : int, RandomState or None, default=None
         Draws the examples.
@@ -493,16 +493,16 @@ def one_shot_nn(Z: Any, y: Any, n_rep: int = 100, random_state: Any = None) -> f
 
     Examples
     --------
-    >>> from fewer.extract import one_shot_nn
-    >>> one_shot_nn([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"], random_state=0)
+    >>> from fewer.extract import one_shot_error
+    >>> one_shot_error([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"], random_state=0)
     0.0
     """
-    Z = checked_array(Z, "one_shot_nn", accept_sparse="csr", dtype=(np.float64, np.float32))
+    Z = checked_array(Z, "one_shot_error", accept_sparse="csr", dtype=(np.float64, np.float32))
     y = column_or_1d(y)
     check_consistent_length(Z, y)
-    if n_rep < 1:
-        raise ValueError(f"n_rep={n_rep} must be 1 at least.")
-    codes = encoded_classes(y, "one_shot_nn").codes
+    if n_repeats < 1:
+        raise ValueError(f"n_repeats={n_repeats} must be 1 at least.")
+    codes = encoded_classes(y, "one_shot_error").codes
     rng = check_random_state(random_state)
     sizes = np.bincount(codes)
     if sizes.max() == 1:
@@ -510,7 +510,7 @@ def one_shot_nn(Z: Any, y: Any, n_rep: int = 100, random_state: Any = None) -> f
     order = np.argsort(codes, kind="stable")
     starts = np.cumsum(sizes) - sizes
     errors = []
-    for _ in range(n_rep):
+    for _ in range(n_repeats):
         examples = order[starts + rng.randint(sizes)]
         others = np.ones(len(codes), dtype=bool)
         others[examples] = False

@@ -55,7 +55,7 @@ class Decoder(NamedTuple):
 
 def recipe_for(model: Any, variances: np.ndarray, *, fixed: bool = False) -> Recipe:
     """What the parameters of a model ask for on a table with these variances of columns."""
-    reg = _FLOOR * float(variances.mean()) if isinstance(model.reg, str) else float(model.reg)
+    reg = _FLOOR * float(variances.mean()) if isinstance(model.reg_covar, str) else float(model.reg_covar)
     channel = Channel(float(model.noise_variance), reg, len(variances))
     return Recipe(channel, model.objective == "hybrid", model.aux == "free", model.max_iter, model.tol, fixed)
 
@@ -120,9 +120,9 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
     aux : {"softmax", "free"}, default="softmax"
         How the auxiliary variable depends on a row: by linear functions of it, or in any way, which is faster and gives
         a larger bound that says less about new rows.
-    reg : float or "auto", default="auto"
+    reg_covar : float or "auto", default="auto"
         Added to the variances of all decoders, without which the bound has no limit for fewer rows than columns. "auto"
-        is a twentieth of the mean variance of a column. Bounds can be compared only for the same ``reg`` and noise.
+        is a twentieth of the mean variance of a column. Bounds are comparable only with equal ``reg_covar`` and noise.
     max_iter : int, default=100
         Most steps from each start; one is ten moves of directions and auxiliary variable uphill, or four turns of each
         if the variable is free.
@@ -162,7 +162,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         The bound reached from each start, on the rows that were drawn for it.
     subspace_overlap_ : ndarray of shape (n_components,)
         Cosines of the angles between the directions and as many principal ones, decreasing; all 1 for the same span.
-    reg_ : float
+    reg_covar_ : float
         What was added to the decoders' variances.
     n_iter_ : int
         Steps from the best start.
@@ -174,7 +174,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
     See Also
     --------
     compare_to_pca : What it gained over PCA, also on new rows.
-    im_bound : The bound for any projection.
+    information_bound : The bound for any projection.
 
     Notes
     -----
@@ -213,7 +213,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         "noise_variance": [Interval(Real, 0, None, closed="neither")],
         "objective": [StrOptions({"auxiliary", "hybrid", "gaussian"})],
         "aux": [StrOptions({"softmax", "free"})],
-        "reg": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "reg_covar": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -233,7 +233,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         noise_variance=1.0,
         objective="auxiliary",
         aux="softmax",
-        reg="auto",
+        reg_covar="auto",
         max_iter=100,
         tol=1e-4,
         n_init=10,
@@ -246,7 +246,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         self.noise_variance = noise_variance
         self.objective = objective
         self.aux = aux
-        self.reg = reg
+        self.reg_covar = reg_covar
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -337,7 +337,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         V, b = receiver.auxiliary
         self.aux_weights_ = None if V is None else (V @ space.axes.T, b)
         self.subspace_overlap_ = np.linalg.svd(W[:, : len(W)], compute_uv=False)
-        self.reg_ = floor
+        self.reg_covar_ = floor
 
     def transform(self, X: Any, noise: bool = False) -> Any:
         """The code of each row.
@@ -435,7 +435,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         if Z.shape[1] < X.shape[1]:
             origin = np.asarray(X @ self._origin, dtype=float)
             squares = row_norms(X, squared=True).astype(float) - 2 * origin + self._origin @ self._origin
-            value -= 0.5 * float(np.mean(np.maximum(squares - np.sum(Z**2, axis=1), 0))) / self.reg_
+            value -= 0.5 * float(np.mean(np.maximum(squares - np.sum(Z**2, axis=1), 0))) / self.reg_covar_
         return value
 
     def _along(self, X: Any) -> np.ndarray:

@@ -54,7 +54,7 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
         Degree of "poly".
     coef0 : float, default=1
         Constant of "poly" and "sigmoid".
-    center : bool, default=True
+    with_mean : bool, default=True
         Whether the kernel is centred, with the means of the training rows.
     max_iter : int, default=500
         Most restarts of Lanczos' method for a component. It is needed only with more than 500 targets; otherwise an
@@ -75,7 +75,7 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
     y_mean_ : float or ndarray of shape (n_targets,)
         Mean of the targets.
     kernel_means_ : ndarray of shape (n_samples,)
-        Means of the kernel's columns, which are taken away; zeros with ``center=False``.
+        Means of the kernel's columns, which are taken away; zeros with ``with_mean=False``.
     gamma_ : float or None
         The width used.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
@@ -122,7 +122,7 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
         "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"mean_distance"})],
         "degree": [Interval(Real, 0, None, closed="neither")],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "center": ["boolean"],
+        "with_mean": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
@@ -134,7 +134,7 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
         gamma="mean_distance",
         degree=3,
         coef0=1,
-        center=True,
+        with_mean=True,
         max_iter=500,
         tol=1e-12,
     ):
@@ -143,7 +143,7 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.center = center
+        self.with_mean = with_mean
         self.max_iter = max_iter
         self.tol = tol
 
@@ -189,8 +189,8 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
                 f"The kernel of {X.shape[0]:,} rows with each other does not fit into memory. Use fewer rows, or "
                 'LandmarkFeatures(mapping="F2") and then PLSRegressor, which need no such table.'
             ) from None
-        self.kernel_means_ = K.mean(axis=0) if self.center else np.zeros(len(K))
-        K = centred_kernel(K) if self.center else K
+        self.kernel_means_ = K.mean(axis=0) if self.with_mean else np.zeros(len(K))
+        K = centred_kernel(K) if self.with_mean else K
         wanted = len(Y) - 1 if self.n_components is None else min(self.n_components, len(Y) - 1)
         stopped = False
         with fit_steps(self, X, y, n_steps=wanted) as after_step:
@@ -207,7 +207,7 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
             if not stopped:
                 self._number_of_components(self.n_components_, "for the kernel has no more that goes with y")
             # They sum to zero over the rows, so that one centring of new rows is enough; rounding must not change that.
-            self.dual_rotations_ = found.rotations - (found.rotations.mean(axis=0) if self.center else 0)
+            self.dual_rotations_ = found.rotations - (found.rotations.mean(axis=0) if self.with_mean else 0)
             self.x_scores_ = found.t.astype(X.dtype)
             self.y_loadings_ = found.y_loadings
             self.y_mean_ = float(mean[0]) if self._one_target else mean
@@ -273,7 +273,7 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
 
     def _kernel_with(self, X: Any, rows: Any) -> np.ndarray:
         who = type(self).__name__
-        return kernel_values(X, rows, self.kernel, self.gamma_, self.degree, self.coef0, who, centred=self.center)
+        return kernel_values(X, rows, self.kernel, self.gamma_, self.degree, self.coef0, who, centred=self.with_mean)
 
     def _of_targets(self, values: np.ndarray) -> np.ndarray:
         return values[..., 0] if self._one_target else values

@@ -43,7 +43,7 @@ def _classifier_has(name: str):
     """Whether the classifier on the new columns can do it."""
 
     def check(self) -> bool:
-        classifier = getattr(self, "classifier_", self.classifier)
+        classifier = getattr(self, "estimator_", self.estimator)
         return classifier is None or hasattr(classifier, name)
 
     return check
@@ -70,7 +70,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
     deflation : {"pls2", "sb"}, default="pls2"
         "pls2" takes one component after the other, each without what the earlier ones tell, as many as the table has
         directions; the table may have holes (NaN). "sb" takes all at once, at most one less than classes.
-    classifier : classifier or None, default=None
+    estimator : classifier or None, default=None
         Tells classes by the new columns; linear discriminant analysis by default.
     scale : bool, default=False
         Whether the columns are brought to unit variance.
@@ -89,7 +89,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         The rotations as rows, in the units of the table.
     mean_ : ndarray of shape (n_features,)
         Column means.
-    classifier_ : classifier
+    estimator_ : classifier
         Fitted to the scores.
     classes_ : ndarray of shape (n_classes,)
         The labels.
@@ -128,15 +128,15 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "orthonormalised": ["boolean"],
         "deflation": [StrOptions({"pls2", "sb"})],
-        "classifier": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "scale": ["boolean"],
     }
 
-    def __init__(self, n_components=None, orthonormalised=True, deflation="pls2", classifier=None, scale=False):
+    def __init__(self, n_components=None, orthonormalised=True, deflation="pls2", estimator=None, scale=False):
         self.n_components = n_components
         self.orthonormalised = orthonormalised
         self.deflation = deflation
-        self.classifier = classifier
+        self.estimator = estimator
         self.scale = scale
 
     _for_holes = 'deflation="pls2"'
@@ -166,7 +166,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         X, y = self._with_holes(X, y)
         self.classes_, codes = encoded_classes(y, type(self).__name__)
         n_classes = len(self.classes_)
-        if self.classifier is None and len(codes) <= n_classes:
+        if self.estimator is None and len(codes) <= n_classes:
             raise ValueError(
                 f"{len(codes)} rows and {n_classes} classes: PLSDiscriminant tells classes apart by how rows of one "
                 "class differ, and needs more rows than classes; or give a classifier that does not."
@@ -193,8 +193,8 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         self.x_loadings_ = factors.x_loadings.astype(X.dtype)
         self.x_rotations_ = factors.rotations.astype(X.dtype)
         self.x_scores_ = factors.scores.astype(X.dtype)
-        chosen = LinearDiscriminantAnalysis() if self.classifier is None else clone(self.classifier)
-        self.classifier_ = chosen.fit(self.x_scores_, y)
+        chosen = LinearDiscriminantAnalysis() if self.estimator is None else clone(self.estimator)
+        self.estimator_ = chosen.fit(self.x_scores_, y)
         self._codes = codes
         return self
 
@@ -212,7 +212,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
             One of ``classes_`` for each row.
         """
         scores = self._scores(X)
-        return self.classifier_.predict(scores)
+        return self.estimator_.predict(scores)
 
     def predict_path(self, X: Any) -> np.ndarray:
         """Class of each row by 1, 2, ... components; the classifier is fitted to each number of them.
@@ -230,7 +230,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         scores = self._scores(X)
         y = self.classes_[self._codes]
         numbers = range(1, self.n_components_ + 1)
-        return np.array([clone(self.classifier_).fit(self.x_scores_[:, :k], y).predict(scores[:, :k]) for k in numbers])
+        return np.array([clone(self.estimator_).fit(self.x_scores_[:, :k], y).predict(scores[:, :k]) for k in numbers])
 
     @available_if(_classifier_has("predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -247,7 +247,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
             One column for each of ``classes_``.
         """
         scores = self._scores(X)
-        return self.classifier_.predict_proba(scores)
+        return self.estimator_.predict_proba(scores)
 
     @available_if(_classifier_has("decision_function"))
     def decision_function(self, X: Any) -> np.ndarray:
@@ -264,4 +264,4 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
             Larger for the second of two classes; for more, one column for each.
         """
         scores = self._scores(X)
-        return self.classifier_.decision_function(scores)
+        return self.estimator_.decision_function(scores)

@@ -96,9 +96,9 @@ class HoledExtractor(LinearExtractor):
     paper="pls",
     examples=lambda: [
         PLSRegressor(),
-        PLSRegressor(3, algorithm="kernel"),
-        PLSRegressor(3, algorithm="simpls", scale=True),
-        PLSRegressor(3, algorithm="krylov"),
+        PLSRegressor(3, solver="kernel"),
+        PLSRegressor(3, solver="simpls", scale=True),
+        PLSRegressor(3, solver="krylov"),
     ],
 )
 class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, HoledExtractor):
@@ -108,7 +108,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
     ----------
     n_components : int, default=2
         Number of new columns; None for as many as there are.
-    algorithm : {"nipals", "simpls", "kernel", "krylov"}, default="nipals"
+    solver : {"nipals", "simpls", "kernel", "krylov"}, default="nipals"
         "nipals" (PLS1 and PLS2) works on the table itself and takes holes (NaN). "kernel" gives the same from the
         products of columns or of rows, whichever are fewer: faster for many components of a table that is long or
         wide, with half of the digits where columns are nearly dependent. "krylov" gives the same for one target, as
@@ -205,31 +205,31 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "algorithm": [StrOptions({"nipals", "simpls", "kernel", "krylov"})],
+        "solver": [StrOptions({"nipals", "simpls", "kernel", "krylov"})],
         "scale": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, n_components=2, algorithm="nipals", scale=False, max_iter=500, tol=1e-10):
+    def __init__(self, n_components=2, solver="nipals", scale=False, max_iter=500, tol=1e-10):
         self.n_components = n_components
-        self.algorithm = algorithm
+        self.solver = solver
         self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
 
     _moments: Moments
 
-    _for_holes = 'algorithm="nipals"'
+    _for_holes = 'solver="nipals"'
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.algorithm != "krylov"
+        tags.target_tags.multi_output = self.solver != "krylov"
         return tags
 
     @property
     def _takes_holes(self) -> bool:
-        return self.algorithm == "nipals"
+        return self.solver == "nipals"
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
@@ -239,7 +239,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table; with ``algorithm="nipals"`` it may have holes (NaN), unless it is sparse.
+            Training table; with ``solver="nipals"`` it may have holes (NaN), unless it is sparse.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
 
@@ -268,10 +268,10 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         return self
 
     def _works_from_sums(self) -> bool:
-        if self.algorithm not in ("nipals", "kernel"):
+        if self.solver not in ("nipals", "kernel"):
             raise AttributeError(
-                f"partial_fit keeps sums over rows, which algorithm={self.algorithm!r} does not work from; take "
-                "algorithm='kernel'."
+                f"partial_fit keeps sums over rows, which solver={self.solver!r} does not work from; take "
+                "solver='kernel'."
             )
         return True
 
@@ -280,7 +280,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
     def partial_fit(self, X: Any, y: Any) -> "PLSRegressor":
         """Add rows to those seen so far: only sums over rows are kept, ``X'X`` and ``X'y`` among them.
 
-        After the last block the model is that of ``fit`` with ``algorithm="kernel"`` on all rows. After ``fit``, rows
+        After the last block the model is that of ``fit`` with ``solver="kernel"`` on all rows. After ``fit``, rows
         are counted from none again.
 
         Parameters
@@ -312,15 +312,14 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
 
     @property
     def _settings(self) -> Settings:
-        return Settings(self.algorithm, self.scale, self.max_iter, self.tol)
+        return Settings(self.solver, self.scale, self.max_iter, self.tol)
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
         """Table and targets, these as (rows, targets)."""
-        several, shape = self.algorithm != "krylov", np.asarray(y).shape
+        several, shape = self.solver != "krylov", np.asarray(y).shape
         if not several and len(shape) == 2 and shape[1] > 1:
             raise ValueError(
-                f"algorithm='krylov' is for one target, and y has {shape[1]} columns; take 'nipals', 'simpls' or "
-                "'kernel'."
+                f"solver='krylov' is for one target, and y has {shape[1]} columns; take 'nipals', 'simpls' or 'kernel'."
             )
         X, y = self._with_holes(X, y, multi_output=several, y_numeric=True, **options)
         Y = np.asarray(y, dtype=np.float64)
@@ -393,7 +392,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with the columns of the training table; with ``algorithm="nipals"`` it may have holes.
+            Table with the columns of the training table; with ``solver="nipals"`` it may have holes.
 
         Returns
         -------

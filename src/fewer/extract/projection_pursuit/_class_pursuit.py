@@ -136,8 +136,8 @@ class Pursuit(NamedTuple):
 class Ways(NamedTuple):
     """How to look for several directions."""
 
-    strategy: str
-    n_restarts: int
+    method: str
+    n_init: int
     n_permutations: int
     effort: Effort
 
@@ -155,7 +155,7 @@ def pursued(
 
     ``metric`` takes a direction to the one that others must be orthogonal to; None stands for itself.
     """
-    joint = ways.strategy in ("nested", "subspace")
+    joint = ways.method in ("nested", "subspace")
     thin, thin_criterion = Z, criterion
     result = Pursuit([], [], [], [])
     barred: list[np.ndarray] = []
@@ -166,7 +166,7 @@ def pursued(
             rows, begins = thinned(criterion.begins, rng)
             thin, thin_criterion = Z[rows], replace(criterion, begins=begins)
         goal = thin_criterion.given(thin, result.directions) if joint and result.directions else criterion.along(Z)
-        starts = _starts(Z, criterion, basis, left_over, ways.n_restarts, rng)
+        starts = _starts(Z, criterion, basis, left_over, ways.n_init, rng)
         search = best_direction(goal, starts, basis, ways.effort, on_step)
         null = np.full(ways.n_permutations, np.nan)
         if not search.stopped:
@@ -180,14 +180,14 @@ def pursued(
         result.found.append(search.best)
         left_over = search.ends[1:]
         shift = direction if metric is None else metric @ direction
-        if ways.strategy == "removal":
+        if ways.method == "removal":
             Z, maps = without_structure(Z, criterion.begins, direction, shift)
             result.removal_maps.append(maps)
         else:
             barred.append(shift)
         if stopped:
             break
-    if ways.strategy == "subspace" and len(result.directions) > 1:
+    if ways.method == "subspace" and len(result.directions) > 1:
         return _together(thin, thin_criterion, result, metric, ways.effort, on_step)
     return result
 
@@ -219,7 +219,7 @@ def _null(
     best = np.full(ways.n_permutations, np.nan)
     for number in range(ways.n_permutations):
         shuffled = Z[rng.permutation(len(Z))]
-        starts = _starts(shuffled, criterion, basis, [], ways.n_restarts, rng)
+        starts = _starts(shuffled, criterion, basis, [], ways.n_init, rng)
         search = best_direction(criterion.along(shuffled), starts, basis, ways.effort, on_step)
         if search.stopped:
             break

@@ -63,7 +63,7 @@ def grown(
     n_ridges: int,
     points: np.ndarray,
     width: float,
-    n_restarts: int,
+    n_init: int,
     effort: Effort,
     rng: np.random.RandomState,
     on_step: Callable[[], bool] = lambda: False,
@@ -75,7 +75,7 @@ def grown(
     found: list[Found] = []
     left_over: list[np.ndarray] = []
     while len(found) < n_ridges:
-        starts = [*shaped, *left_over[:2], *random_starts(n_restarts, Z.shape[1], rng)]
+        starts = [*shaped, *left_over[:2], *random_starts(n_init, Z.shape[1], rng)]
         search = best_direction(_gain_along(Z, model, width), starts, everything, effort, on_step)
         direction = search.best.direction
         found.append(search.best)
@@ -103,7 +103,7 @@ def _gain_along(Z: np.ndarray, model: RidgeModel, width: float) -> Criterion:
     cost="O(s t (n + m) (p + c)) time for each ridge, for s starts of t steps, m Monte Carlo points and a constant c "
     "for the grid; O((n + m) p) memory",
     paper="zhu-reduced-rank-npda",
-    examples=lambda: [ForwardProjectionPursuitDensity(n_ridges=2, n_monte_carlo=300, n_restarts=1, max_iter=10)],
+    examples=lambda: [ForwardProjectionPursuitDensity(n_ridges=2, n_draws=300, n_init=1, max_iter=10)],
 )
 class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, LinearExtractor):
     """A density: a normal one, corrected along the directions where it is furthest from the rows.
@@ -114,13 +114,13 @@ class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Linear
         Number of corrections. Too many fit noise: the mean of ``score_samples`` for other rows tells when.
     base : {'gaussian'}, default='gaussian'
         Density to begin with.
-    n_monte_carlo : int, default=20000
+    n_draws : int, default=20000
         Points drawn from it, by which the model's own density along a direction is known.
     bandwidth : 'normal_reference' or float, default='normal_reference'
         Kernel width in standard deviations; by default ``oversmooth n^(-1/5)``.
     oversmooth : float, default=1.06
         Factor of the kernel width; 1.06 is best for a normal density, and one with several modes asks for less.
-    n_restarts : int, default=5
+    n_init : int, default=5
         Random directions to start from, beside those of extreme kurtosis and of single columns.
     max_iter : int, default=60
         Steps of one search at most.
@@ -189,10 +189,10 @@ class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Linear
     _parameter_constraints = {
         "n_ridges": [Interval(Integral, 1, None, closed="left")],
         "base": [StrOptions({"gaussian"})],
-        "n_monte_carlo": [Interval(Integral, 100, None, closed="left")],
+        "n_draws": [Interval(Integral, 100, None, closed="left")],
         "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
         "oversmooth": [Interval(Real, 0, None, closed="neither")],
-        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -203,10 +203,10 @@ class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Linear
         self,
         n_ridges=5,
         base="gaussian",
-        n_monte_carlo=20000,
+        n_draws=20000,
         bandwidth="normal_reference",
         oversmooth=1.06,
-        n_restarts=5,
+        n_init=5,
         max_iter=60,
         tol=1e-6,
         n_jobs=None,
@@ -214,10 +214,10 @@ class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Linear
     ):
         self.n_ridges = n_ridges
         self.base = base
-        self.n_monte_carlo = n_monte_carlo
+        self.n_draws = n_draws
         self.bandwidth = bandwidth
         self.oversmooth = oversmooth
-        self.n_restarts = n_restarts
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -254,13 +254,11 @@ class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Linear
         warn_of_lost_dimensions(sphere, X, type(self).__name__)
         Z = sphere.coordinates(X)
         rng = check_random_state(self.random_state)
-        points = normal_points(self.n_monte_carlo, sphere.rank, rng)
+        points = normal_points(self.n_draws, sphere.rank, rng)
         width = kernel_width(len(Z), self.bandwidth, self.oversmooth)
         effort = Effort(self.max_iter, self.tol, self.n_jobs)
         with fit_steps(self, X) as after_step:
-            model, found = grown(
-                Z, self.n_ridges, points, width, self.n_restarts, effort, rng, lambda: after_step("start")
-            )
+            model, found = grown(Z, self.n_ridges, points, width, self.n_init, effort, rng, lambda: after_step("start"))
             self._keep(model, sphere, X.dtype)
             self.gain_ = np.array([one.value for one in found])
             self.n_iter_ = max(one.n_iter for one in found)
@@ -349,10 +347,10 @@ class Flattening(NamedTuple):
 
 def flattened(
     Z: np.ndarray,
-    n_steps: int,
+    n_ridges: int,
     level: float | None,
     width: float,
-    n_restarts: int,
+    n_init: int,
     effort: Effort,
     rng: np.random.RandomState,
     on_step: Callable[[], bool] = lambda: False,
@@ -365,7 +363,7 @@ def flattened(
     def search(rows: np.ndarray, kept: list[np.ndarray], on_step: Callable[[], bool] = lambda: False) -> Search:
         index = surprise_of_normal(len(rows), width)
         shaped = [*non_normal_starts(rows), *axis_starts(rows, index)]
-        starts = [*shaped, *kept[:2], *random_starts(n_restarts, rows.shape[1], rng)]
+        starts = [*shaped, *kept[:2], *random_starts(n_init, rows.shape[1], rng)]
         return best_direction(along(rows, index), starts, np.eye(rows.shape[1]), effort, on_step)
 
     if level is None:
@@ -373,7 +371,7 @@ def flattened(
     found: list[Found] = []
     maps: list[NormalMap] = []
     left_over: list[np.ndarray] = []
-    while len(found) < n_steps:
+    while len(found) < n_ridges:
         step = search(Z, left_over, on_step)
         if step.best.value <= level and not step.stopped:
             break
@@ -393,14 +391,14 @@ def flattened(
     cost="O(s t n (p + c) + n p^2) time for each step, for s starts of t iterations and a constant c for the grid; "
     "O(n p) memory",
     paper="zhu-reduced-rank-npda",
-    examples=lambda: [BackwardProjectionPursuitDensity(n_steps=2, n_restarts=1, max_iter=10, tol=0.0)],
+    examples=lambda: [BackwardProjectionPursuitDensity(n_ridges=2, n_init=1, max_iter=10, tol=0.0)],
 )
 class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extractor):
     """A table made normal along one direction after the other, and its density by that map.
 
     Parameters
     ----------
-    n_steps : int, default=10
+    n_ridges : int, default=10
         Directions along which the rows are made normal, at most.
     tol : float or None, default=None
         Steps end when no direction is further from normal than this, in nats for a row. None takes what the best
@@ -409,7 +407,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         Kernel width in standard deviations; by default ``oversmooth n^(-1/5)``.
     oversmooth : float, default=1.06
         Factor of the kernel width; 1.06 is best for a normal density, and one with several modes asks for less.
-    n_restarts : int, default=5
+    n_init : int, default=5
         Random directions to start from, beside those of extreme kurtosis and of single columns.
     max_iter : int, default=60
         Iterations of one search at most.
@@ -424,15 +422,15 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
 
     Attributes
     ----------
-    directions_ : ndarray of shape (n_steps, rank)
+    directions_ : ndarray of shape (n_ridges, rank)
         Unit vectors in the coordinates of ``whitening_``, in the order of the steps.
-    map_grid_ : ndarray of shape (n_steps, n_nodes)
+    map_grid_ : ndarray of shape (n_ridges, n_nodes)
         Values along each direction at which the density of the rows is kept, in standard deviations.
-    map_density_ : ndarray of shape (n_steps, n_nodes)
+    map_density_ : ndarray of shape (n_ridges, n_nodes)
         Density of the rows there, before the step.
-    map_tails_ : ndarray of shape (n_steps, 2)
+    map_tails_ : ndarray of shape (n_ridges, 2)
         Mean and standard deviation of the wide normal density that is mixed in for values far out.
-    gain_ : ndarray of shape (n_steps,)
+    gain_ : ndarray of shape (n_ridges,)
         What each step adds to the mean log-density, for rows that are left out of it.
     level_ : float
         The value of ``gain_`` at or below which steps end.
@@ -479,11 +477,11 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
     """
 
     _parameter_constraints = {
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "n_ridges": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
         "oversmooth": [Interval(Real, 0, None, closed="neither")],
-        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -492,21 +490,21 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
 
     def __init__(
         self,
-        n_steps=10,
+        n_ridges=10,
         tol=None,
         bandwidth="normal_reference",
         oversmooth=1.06,
-        n_restarts=5,
+        n_init=5,
         max_iter=60,
         n_jobs=None,
         random_state=None,
         n_components=None,
     ):
-        self.n_steps = n_steps
+        self.n_ridges = n_ridges
         self.tol = tol
         self.bandwidth = bandwidth
         self.oversmooth = oversmooth
-        self.n_restarts = n_restarts
+        self.n_init = n_init
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -542,7 +540,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         rng = check_random_state(self.random_state)
         with fit_steps(self, X) as after_step:
             found, maps, level = flattened(
-                Z, self.n_steps, self.tol, width, self.n_restarts, effort, rng, lambda: after_step("start")
+                Z, self.n_ridges, self.tol, width, self.n_init, effort, rng, lambda: after_step("start")
             )
             self.directions_ = np.array([one.direction for one in found]).reshape(-1, sphere.rank)
             self.map_grid_ = np.array([one.grid for one in maps])

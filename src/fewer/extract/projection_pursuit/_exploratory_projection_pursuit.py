@@ -39,7 +39,7 @@ def explored(
     Z: np.ndarray,
     criterion: MakeCriterion,
     n_components: int,
-    n_restarts: int,
+    n_init: int,
     effort: Effort,
     rng: np.random.RandomState,
     on_step: Callable[[], bool] = lambda: False,
@@ -55,7 +55,7 @@ def explored(
             *non_normal_starts(Z),
             *axis_starts(Z, shape),
             *left_over[:2],
-            *random_starts(n_restarts, Z.shape[1], rng),
+            *random_starts(n_init, Z.shape[1], rng),
         ]
         search = best_direction(criterion(Z), starts, everything, effort, on_step)
         found.append(search.best)
@@ -73,7 +73,7 @@ def explored(
     cost="O(s t n (p + c) + n p^2) time for each direction, for s starts of t steps and a constant c for the grid; "
     "O(n p) memory",
     paper="zhu-flexible-discriminant-directions",
-    examples=lambda: [ExploratoryProjectionPursuit(n_restarts=1, max_iter=10)],
+    examples=lambda: [ExploratoryProjectionPursuit(n_init=1, max_iter=10)],
 )
 class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
     """Directions along which a table looks least like a normal distribution.
@@ -89,7 +89,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
         Kernel width of negentropy in standard deviations; by default ``oversmooth n^(-1/5)``.
     oversmooth : float, default=1.3
         Factor of the kernel width; 1.06 is best for a normal density, and more leaves fewer local maxima.
-    n_restarts : int, default=5
+    n_init : int, default=5
         Random directions to start from, beside those of extreme kurtosis and of single columns.
     max_iter : int, default=60
         Steps of one search at most.
@@ -153,7 +153,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
         "index": [StrOptions({"negentropy"}), callable],
         "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
         "oversmooth": [Interval(Real, 0, None, closed="neither")],
-        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -166,7 +166,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
         index="negentropy",
         bandwidth="normal_reference",
         oversmooth=1.3,
-        n_restarts=5,
+        n_init=5,
         max_iter=60,
         tol=1e-6,
         n_jobs=None,
@@ -176,7 +176,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
         self.index = index
         self.bandwidth = bandwidth
         self.oversmooth = oversmooth
-        self.n_restarts = n_restarts
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -211,7 +211,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
         criterion = self._criterion(Z)
         rng = check_random_state(self.random_state)
         with fit_steps(self, X) as after_step:
-            found = explored(Z, criterion, n_components, self.n_restarts, effort, rng, lambda: after_step("start"))
+            found = explored(Z, criterion, n_components, self.n_init, effort, rng, lambda: after_step("start"))
             directions = np.array([one.direction for one in found])
             components = directions @ sphere.to_sphere.T
             components /= np.linalg.norm(components, axis=1, keepdims=True)

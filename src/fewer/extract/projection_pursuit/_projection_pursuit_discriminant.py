@@ -63,7 +63,7 @@ class Hunt(NamedTuple):
     """How to look for directions."""
 
     n_ridges: int
-    n_restarts: int
+    n_init: int
     effort: Effort
     rng: np.random.RandomState
     on_step: Callable[[], bool] = lambda: False
@@ -142,7 +142,7 @@ def _next(
         *separating_starts(rows.Z, rows.begins),
         *axis_starts(rows.Z, kernel_ratio(rows.begins, rows.widths)),
         *left_over[:2],
-        *random_starts(hunt.n_restarts, dim, hunt.rng),
+        *random_starts(hunt.n_init, dim, hunt.rng),
     ]
     search = best_direction(criterion, starts, np.eye(dim), hunt.effort, hunt.on_step)
     found.append(search.best)
@@ -191,8 +191,8 @@ _ROWS_OF_A_DIMENSION = 3
     "and a constant g for the grid; O((n + m) p) memory",
     paper="zhu-reduced-rank-npda",
     examples=lambda: [
-        ProjectionPursuitDiscriminant(n_monte_carlo=300, n_restarts=1, max_iter=10),
-        ProjectionPursuitDiscriminant(direction="backward", n_restarts=1, max_iter=10),
+        ProjectionPursuitDiscriminant(n_draws=300, n_init=1, max_iter=10),
+        ProjectionPursuitDiscriminant(direction="backward", n_init=1, max_iter=10),
     ],
 )
 class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, LinearExtractor):
@@ -207,7 +207,7 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         Whether functions are added to one normal density, or rows are made normal class by class.
     priors : array-like of shape (n_classes,), default=None
         Probabilities of the classes, in sorted order; None for their shares of the rows.
-    n_monte_carlo : int, default=20000
+    n_draws : int, default=20000
         Points by which the densities of the model along a direction are known (forward); 5,000 at most in the folds of
         ``n_ridges='cv'``, which is enough to tell how many directions there are.
     bandwidth : 'normal_reference' or float, default='normal_reference'
@@ -215,7 +215,7 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         no less than for 20.
     oversmooth : float, default=1.06
         Factor of the kernel width; 1.06 is best for a normal density.
-    n_restarts : int, default=5
+    n_init : int, default=5
         Random directions to start from, beside those of discriminant analysis, of unequal covariances and of single
         columns.
     max_iter : int, default=60
@@ -294,10 +294,10 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         "n_ridges": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"})],
         "direction": [StrOptions({"forward", "backward"})],
         "priors": ["array-like", None],
-        "n_monte_carlo": [Interval(Integral, 100, None, closed="left")],
+        "n_draws": [Interval(Integral, 100, None, closed="left")],
         "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
         "oversmooth": [Interval(Real, 0, None, closed="neither")],
-        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "cv": ["cv_object"],
@@ -310,10 +310,10 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         n_ridges=2,
         direction="forward",
         priors=None,
-        n_monte_carlo=20000,
+        n_draws=20000,
         bandwidth="normal_reference",
         oversmooth=1.06,
-        n_restarts=5,
+        n_init=5,
         max_iter=60,
         tol=1e-6,
         cv=5,
@@ -323,10 +323,10 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         self.n_ridges = n_ridges
         self.direction = direction
         self.priors = priors
-        self.n_monte_carlo = n_monte_carlo
+        self.n_draws = n_draws
         self.bandwidth = bandwidth
         self.oversmooth = oversmooth
-        self.n_restarts = n_restarts
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.cv = cv
@@ -383,9 +383,9 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         effort = Effort(self.max_iter, self.tol, self.n_jobs)
         rng = check_random_state(self.random_state)
         with fit_steps(self, X, y) as after_step:
-            hunt = Hunt(n_ridges, self.n_restarts, effort, rng, lambda: after_step("start"))
+            hunt = Hunt(n_ridges, self.n_init, effort, rng, lambda: after_step("start"))
             if self.direction == "forward":
-                found = self._keep_forward(forward_classes(rows, self.n_monte_carlo, hunt))
+                found = self._keep_forward(forward_classes(rows, self.n_draws, hunt))
             else:
                 found = self._keep_backward(backward_classes(rows, hunt))
             self._directions = np.array([one.direction for one in found])
@@ -412,8 +412,8 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         """The fewest directions that err no more than the best number of them, within one standard error."""
         errors = []
         for train, test in check_cv(self.cv, codes, classifier=True).split(X, codes):
-            n_points = min(self.n_monte_carlo, _POINTS_BY_CV)
-            model = clone(self).set_params(n_ridges=_MOST_BY_CV, priors=None, n_monte_carlo=n_points).set_callbacks()
+            n_points = min(self.n_draws, _POINTS_BY_CV)
+            model = clone(self).set_params(n_ridges=_MOST_BY_CV, priors=None, n_draws=n_points).set_callbacks()
             stages = model.fit(X[train], codes[train]).staged_predict(X[test])
             errors.append(np.array([stage != codes[test] for stage in stages]))
         wrong = np.concatenate(errors, axis=1).astype(float)

@@ -244,7 +244,7 @@ class MarginReport(Result):
         Cosine between each row, turned to its side, and the plane's normal; below 0 for rows on the wrong side.
     n_features : int
         Number of columns.
-    alpha : float
+    quantile : float
         Share of rows that are left out of account.
     eps : float
         Share of the others that may end up on the wrong side after a projection.
@@ -254,19 +254,19 @@ class MarginReport(Result):
 
     margins: np.ndarray
     n_features: int
-    alpha: float
+    quantile: float
     eps: float
     delta: float
 
     _data: ClassVar[tuple[str, ...]] = (
-        "alpha", "eps", "delta", "gamma", "error", "effective_dim", "mistake_bound", "projection_dim", "landmark_dim",
-        "n_features", "margins",
+        "quantile", "eps", "delta", "gamma", "error", "effective_dim", "mistake_bound", "projection_dim",
+        "landmark_dim", "n_features", "margins",
     )  # fmt: skip
 
     @property
     def gamma(self) -> float:
-        """Margin that all rows but a share alpha have; 0 or less if more of them are on the wrong side."""
-        return float(np.sort(self.margins)[min(int(self.alpha * len(self.margins) + 1e-9), len(self.margins) - 1)])
+        """Margin that all rows but a share ``quantile`` have; 0 or less if more of them are on the wrong side."""
+        return float(np.sort(self.margins)[min(int(self.quantile * len(self.margins) + 1e-9), len(self.margins) - 1)])
 
     @property
     def error(self) -> float:
@@ -298,11 +298,11 @@ class MarginReport(Result):
         """What it means, in plain words."""
         if self.gamma <= 0:
             return (
-                f"{_percent(self.error)} of the rows are on the wrong side, more than the share alpha={self.alpha:g} "
-                "that may be left out, so that there is no margin. Raise alpha, or take another model or a kernel."
+                f"{_percent(self.error)} of the rows are on the wrong side, more than quantile={self.quantile:g} "
+                "that may be left out, so that there is no margin. Raise quantile, or take another model or a kernel."
             )
-        lost = (1 - self.alpha) * self.eps + self.alpha
-        kept = "All rows" if self.alpha == 0 else f"All rows but {_percent(self.alpha)} of them"
+        lost = (1 - self.quantile) * self.eps + self.quantile
+        kept = "All rows" if self.quantile == 0 else f"All rows but {_percent(self.quantile)} of them"
         told = (
             f"{kept} are parted by a margin of {self.gamma:.3g}, as if there were {self.effective_dim:,.0f} "
             f"dimensions rather than {self.n_features:,} columns. {self.projection_dim:,} random directions, or "
@@ -323,11 +323,11 @@ class MarginReport(Result):
         if self.gamma > 0:
             dimensions = f"{self.effective_dim:,.0f} dimensions"
             lines += [
-                f"  all but {_percent(self.alpha)} have a margin of {self.gamma:.3g}: {dimensions}",
+                f"  all but {_percent(self.quantile)} have a margin of {self.gamma:.3g}: {dimensions}",
                 f"  enough: {self.projection_dim:,} random directions, {self.landmark_dim:,} landmarks",
             ]
         else:
-            lines.append(f"  no margin of all but {_percent(self.alpha)}")
+            lines.append(f"  no margin of all but {_percent(self.quantile)}")
         return "\n".join(lines)
 
     def plot(self) -> "go.Figure":
@@ -344,7 +344,7 @@ class MarginReport(Result):
         figure.add_trace(line("rows", ordered, shares, BLUE, line_shape="hv"))
         figure.add_vline(x=0, line={"color": GREY, "width": 1})
         if self.gamma > 0:
-            note = {"text": f"all but {_percent(self.alpha)}: {self.gamma:.3g}", "font": {"color": RED}}
+            note = {"text": f"all but {_percent(self.quantile)}: {self.gamma:.3g}", "font": {"color": RED}}
             figure.add_vline(
                 self.gamma, line={"dash": "dot", "color": RED}, annotation=note, annotation_position="top left"
             )
@@ -352,7 +352,7 @@ class MarginReport(Result):
 
 
 def margin_report(
-    model: Any, X: Any, y: Any, *, alpha: float = 0.05, eps: float = 0.1, delta: float = 0.05
+    model: Any, X: Any, y: Any, *, quantile: float = 0.05, eps: float = 0.1, delta: float = 0.05
 ) -> MarginReport:
     """Margins of a linear model, and how many random directions or landmarks would keep them.
 
@@ -365,7 +365,7 @@ def margin_report(
         Rows, best such that the model has not seen.
     y : array-like of shape (n_samples,)
         Their classes.
-    alpha : float, default=0.05
+    quantile : float, default=0.05
         Share of rows that are left out of account: those with the smallest margins.
     eps : float, default=0.1
         Share of the others that may end up on the wrong side after a projection.
@@ -408,8 +408,8 @@ def margin_report(
     >>> report.projection_dim
     610
     """
-    if not 0 <= alpha < 1:
-        raise ValueError(f"alpha={alpha} is a share of the rows: it must be 0 at least and below 1.")
+    if not 0 <= quantile < 1:
+        raise ValueError(f"quantile={quantile} is a share of the rows: it must be 0 at least and below 1.")
     signs = signs_of(y, "margin_report")
     if isinstance(model, Pipeline):
         X, model = model[:-1].transform(X), model[-1]
@@ -426,7 +426,7 @@ def margin_report(
         ones = np.full((X.shape[0], 1), typical)
         X = sparse.hstack([X, ones], format="csr") if sparse.issparse(X) else np.hstack([X, ones])
         w = np.append(w, intercept / typical)
-    report = MarginReport(margins(X, signs, w), n_features, float(alpha), float(eps), float(delta))
+    report = MarginReport(margins(X, signs, w), n_features, float(quantile), float(eps), float(delta))
     margin_dim(1.0, eps, delta)  # refuses shares that are none
     return report
 

@@ -140,18 +140,18 @@ def whitening(M: np.ndarray, rcond: float) -> np.ndarray:
     if not np.allclose(M, M.T, rtol=1e-8, atol=1e-12 * np.abs(M).max()):
         raise ValueError(
             "The likeness of x to y is not that of y to x, so that there is no space in which it is a product. Use "
-            'mapping="F1", which needs none.'
+            'method="F1", which needs none.'
         )
     values, vectors = linalg.eigh(M, check_finite=False, driver="evd")
     values, vectors = values[::-1], vectors[:, ::-1]
     if not values[0] > 0:
-        raise ValueError('The landmarks have no positive likeness to one another. Use mapping="F1", or another kernel.')
+        raise ValueError('The landmarks have no positive likeness to one another. Use method="F1", or another kernel.')
     if values[-1] < -max(rcond, 1e-10) * values[0]:
         n_negative = int(np.sum(values < -max(rcond, 1e-10) * values[0]))
         warn_caller(
             f"This kernel is no product in any space: {n_negative:,} eigenvalues of the landmarks' matrix are "
             f"negative, down to {values[-1] / values[0]:.2g} of the largest. They are left out; with "
-            'mapping="F1" that does not matter.'
+            'method="F1" that does not matter.'
         )
     kept = values > rcond * values[0]
     return vectors[:, kept] / np.sqrt(values[kept])
@@ -175,8 +175,8 @@ def are_objects(X: Any) -> bool:
     paper="random-projection",
     examples=lambda: [
         LandmarkFeatures(),
-        LandmarkFeatures(n_landmarks=20, mapping="F2"),
-        LandmarkFeatures(kernel="poly", n_landmarks=20, mapping="F3", n_components=3, normalize_kernel=True),
+        LandmarkFeatures(n_landmarks=20, method="F2"),
+        LandmarkFeatures(kernel="poly", n_landmarks=20, method="F3", n_components=3, normalize_kernel=True),
     ],
     depends_on_scale="with a number for gamma in kernel_params the width is in the unit of the columns",
     depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
@@ -193,7 +193,7 @@ class LandmarkFeatures(Extractor):
         Number of landmarks, drawn from the training rows. "auto" is what ``gamma``, ``eps`` and ``delta`` ask for, see
         :func:`landmark_dim` (with half of the last two for "F3"); without a ``gamma`` it is 100, or ``n_components``
         if that is more.
-    mapping : {"F1", "F2", "F3"}, default="F1"
+    method : {"F1", "F2", "F3"}, default="F1"
         The likenesses themselves, which need no proper kernel; their projection on the space that the landmarks span,
         whose products are those of the kernel, ordered by how much they vary; or random directions in that.
     n_components : int, default=None
@@ -288,7 +288,7 @@ class LandmarkFeatures(Extractor):
     _parameter_constraints = {
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS)), callable],
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "mapping": [StrOptions({"F1", "F2", "F3"})],
+        "method": [StrOptions({"F1", "F2", "F3"})],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "gamma": [Interval(Real, 0, 1, closed="right"), None],
         "eps": [Interval(Real, 0, 1, closed="neither")],
@@ -304,7 +304,7 @@ class LandmarkFeatures(Extractor):
         kernel: str | Callable = "rbf",
         *,
         n_landmarks="auto",
-        mapping="F1",
+        method="F1",
         n_components=None,
         gamma=None,
         eps=0.1,
@@ -316,7 +316,7 @@ class LandmarkFeatures(Extractor):
     ):
         self.kernel = kernel
         self.n_landmarks = n_landmarks
-        self.mapping = mapping
+        self.method = method
         self.n_components = n_components
         self.gamma = gamma
         self.eps = eps
@@ -328,7 +328,7 @@ class LandmarkFeatures(Extractor):
 
     @property
     def _nested(self) -> bool:  # type: ignore[override]  # random directions are drawn anew for every number of them
-        return self.mapping != "F3"
+        return self.method != "F3"
 
     @property
     def _takes_sparse(self) -> bool:
@@ -431,14 +431,14 @@ class LandmarkFeatures(Extractor):
             return self.n_landmarks
         if self.gamma is None:
             return max(_USUAL, self.n_components or 0)
-        part = 2 if self.mapping == "F3" else 1
+        part = 2 if self.method == "F3" else 1
         return landmark_dim(self.gamma, self.eps / part, self.delta / part)
 
     def _see(self, X: Any, n_landmarks: int, *, first: bool) -> None:
         """Draw landmarks from these rows and those before, and learn what follows from them."""
-        if self.mapping == "F3" and self.n_components is None and self.gamma is None:
+        if self.method == "F3" and self.n_components is None and self.gamma is None:
             raise ValueError(
-                'mapping="F3" takes n_components random directions: give their number, or gamma for as many as a '
+                'method="F3" takes n_components random directions: give their number, or gamma for as many as a '
                 "margin asks for."
             )
         if first:
@@ -482,7 +482,7 @@ class LandmarkFeatures(Extractor):
         if self.normalize_kernel:
             self._landmark_lengths = self._likeness.lengths(self.landmarks_, self.landmark_rows_)
         self.kernel_matrix_rank_, self.whitening_, self.projection_, self._to_columns = None, None, None, None
-        if self.mapping == "F1":
+        if self.method == "F1":
             self.n_components_ = self._number_of_components(len(self.landmark_rows_), "one for each landmark")
             return
         M = self._likeness.between(self.landmarks_, self.landmarks_)
@@ -491,7 +491,7 @@ class LandmarkFeatures(Extractor):
         self.whitening_ = whitening(M, self.rcond)
         rank = self.kernel_matrix_rank_ = self.whitening_.shape[1]
         self.n_components_ = self._enough_directions(rank)
-        if self.mapping == "F2":
+        if self.method == "F2":
             self._to_columns = self.whitening_[:, : self.n_components_]
         else:
             rng = np.random.default_rng(self._projection_seed)
@@ -500,13 +500,13 @@ class LandmarkFeatures(Extractor):
             self._to_columns = self.whitening_ @ self.projection_
 
     def _enough_directions(self, rank: int) -> int:
-        if self.mapping == "F2" or self.n_components is not None:
+        if self.method == "F2" or self.n_components is not None:
             return self._number_of_components(rank, "the rank of the landmarks' kernel")
         assert self.gamma is not None
         enough = margin_dim(self.gamma, self.eps, self.delta)
         if enough >= rank:
             warn_caller(
                 f"The margin gamma={self.gamma:g} asks for {enough:,} random directions, and the landmarks span "
-                f'{rank:,}; these are kept, which is mapping="F2".'
+                f'{rank:,}; these are kept, which is method="F2".'
             )
         return min(enough, rank)

@@ -5,7 +5,9 @@ All keep the squared length of a row on average. With d directions,
 - "gaussian" has entries ``N(0, 1 / d)``;
 - "sign" has entries ``+-1 / sqrt(d)``, one bit each;
 - "orthogonal" has directions at right angles, of length ``sqrt(p / d)``;
-- "sparse" adds each of the p columns to s of the new ones, with signs ``+-1 / sqrt(s)``.
+- "sparse" adds each of the p columns to s of the new ones, with signs ``+-1 / sqrt(s)``;
+- "sparse_gaussian" has entries ``N(0, 1 / (q d))`` with probability q, and 0 otherwise, by which the Lasso can recover
+  a sparse signal.
 
 The variance of the squared length of a projected row x is ``2 |x|^4 / d`` for the first, and
 ``2 (|x|^4 - sum x_i^4) / d`` for signs, few or many: with a fixed number of entries for each column, the sparse ones
@@ -33,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted
 from fewer._estimators import Interval, StrOptions, fit_context, warn_caller
 from fewer._kernels._in_threads import in_threads
 from fewer.catalogue import method
+from fewer.datasets import make_sparsified_gaussian
 from fewer.extract._extractor import Extractor
 from fewer.extract.random_projection._dimensions import distortion_dim
 
@@ -149,7 +152,7 @@ class SignDirections:
 
 @dataclass(frozen=True)
 class SparseDirections:
-    """To which directions each column goes: twice their number, plus 1 if it is taken away, of (columns, spread)."""
+    """To which directions each column goes: twice their number, plus 1 if it is taken away, of (columns, n_nonzero)."""
 
     codes: np.ndarray
     n_components: int
@@ -162,9 +165,9 @@ class SparseDirections:
 
     def matrix(self) -> sparse.csr_array:
         """The directions as rows."""
-        n_columns, spread = self.codes.shape
+        n_columns, n_nonzero = self.codes.shape
         entries = np.where(self.codes.ravel() & 1, -self.size, self.size).astype(self.dtype)
-        columns = np.repeat(np.arange(n_columns), spread)
+        columns = np.repeat(np.arange(n_columns), n_nonzero)
         where = ((self.codes.ravel() >> 1).astype(np.int64), columns)
         return sparse.csr_array((entries, where), shape=(self.n_components, n_columns))
 
@@ -172,13 +175,36 @@ class SparseDirections:
         projected = np.empty((X.shape[0], self.n_components), dtype=X.dtype)
         finite = np.empty(X.shape[0], dtype=bool)
         rest = (self.codes, self.size, projected, finite)
-        n_columns, spread = self.codes.shape
+        n_columns, n_nonzero = self.codes.shape
         if sparse.issparse(X):
-            in_threads(project_sparse_rows, X.indptr, X.indices, X.data, *rest, cost=spread)
+            in_threads(project_sparse_rows, X.indptr, X.indices, X.data, *rest, cost=n_nonzero)
         else:
             places = np.arange(X.shape[0] + 1)
-            in_threads(project_rows, places, np.ascontiguousarray(X), *rest, cost=spread * n_columns)
+            in_threads(project_rows, places, np.ascontiguousarray(X), *rest, cost=n_nonzero * n_columns)
         return projected, bool(finite.all())
+
+
+@dataclass(frozen=True)
+class SparseGaussianDirections:
+    """Entries, their columns, and where each direction begins, as plain arrays: skops trusts no sparse matrix."""
+
+    entries: np.ndarray
+    columns: np.ndarray
+    begins: np.ndarray
+    n_columns: int
+    dtype: str
+
+    @property
+    def n_components(self) -> int:
+        return len(self.begins) - 1
+
+    def matrix(self) -> sparse.csr_array:
+        """The directions as rows."""
+        return sparse.csr_array((self.entries, self.columns, self.begins), shape=(self.n_components, self.n_columns))
+
+    def project(self, X: Any) -> tuple[Any, bool]:
+        projected = X @ self.matrix().T
+        return projected, bool(np.isfinite(projected.data if sparse.issparse(projected) else projected).all())
 
 
 @dataclass(frozen=True)
@@ -196,21 +222,31 @@ class AllColumns:
         return X.copy(), bool(np.isfinite(X.data if sparse.issparse(X) else X).all())
 
 
-Directions = DenseDirections | SignDirections | SparseDirections | AllColumns
+Directions = DenseDirections | SignDirections | SparseDirections | SparseGaussianDirections | AllColumns
 
 
 def drawn_directions(
-    kind: str, n_columns: int, n_components: int, spread: int, dtype: np.dtype, rng: np.random.Generator
+    method: str,
+    n_columns: int,
+    n_components: int,
+    n_nonzero: int,
+    dtype: np.dtype,
+    rng: np.random.Generator,
+    density: float = 1.0,
 ) -> Directions:
-    """Directions of a kind; ``spread`` is for sparse ones."""
-    if kind == "gaussian":
+    """Directions by a method; ``n_nonzero`` is for "sparse", ``density`` for "sparse_gaussian"."""
+    if method == "gaussian":
         return DenseDirections(gaussian_entries(n_columns, n_components, rng), dtype.name)
-    if kind == "orthogonal":
+    if method == "orthogonal":
         return DenseDirections(orthogonal_entries(n_columns, n_components, rng).astype(dtype), dtype.name)
-    if kind == "sign":
+    if method == "sign":
         bits = rng.integers(256, size=(n_columns, -(-n_components // 8)), dtype=np.uint8)
         return SignDirections(bits, n_components, dtype.name)
-    return sparse_directions(n_columns, n_components, min(spread, n_components), dtype, rng)
+    if method == "sparse_gaussian":
+        drawn = make_sparsified_gaussian(n_components, n_columns, density, random_state=int(rng.integers(2**31 - 1))).X
+        entries = (drawn.data / math.sqrt(n_components)).astype(dtype)
+        return SparseGaussianDirections(entries, drawn.indices, drawn.indptr, n_columns, dtype.name)
+    return sparse_directions(n_columns, n_components, min(n_nonzero, n_components), dtype, rng)
 
 
 def _and_whether_finite(projected: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -247,11 +283,11 @@ def orthogonal_entries(n_columns: int, n_components: int, rng: np.random.Generat
 
 
 def sparse_directions(
-    n_columns: int, n_components: int, spread: int, dtype: np.dtype, rng: np.random.Generator
+    n_columns: int, n_components: int, n_nonzero: int, dtype: np.dtype, rng: np.random.Generator
 ) -> SparseDirections:
-    """One target in each of ``spread`` equal parts of the new columns, so that no two of a column's are the same."""
-    edges = np.linspace(0, n_components, spread + 1).astype(np.int64)
-    codes = rng.integers(2 * edges[:-1], 2 * edges[1:], size=(n_columns, spread))
+    """One target in each of ``n_nonzero`` equal parts of the new columns, so that no two of a column's are the same."""
+    edges = np.linspace(0, n_components, n_nonzero + 1).astype(np.int64)
+    codes = rng.integers(2 * edges[:-1], 2 * edges[1:], size=(n_columns, n_nonzero))
     short = 2 * n_components <= 2**16
     return SparseDirections(codes.astype(np.uint16 if short else np.uint32), n_components, dtype.name)
 
@@ -264,9 +300,10 @@ def sparse_directions(
     paper="random-projection",
     examples=lambda: [
         RandomProjection(n_components=3),
-        RandomProjection(n_components=3, kind="sign"),
-        RandomProjection(n_components=3, kind="orthogonal"),
-        RandomProjection(n_components=3, kind="sparse"),
+        RandomProjection(n_components=3, method="sign"),
+        RandomProjection(n_components=3, method="orthogonal"),
+        RandomProjection(n_components=3, method="sparse"),
+        RandomProjection(n_components=3, method="sparse_gaussian", density=0.5),
         RandomProjection(),
     ],
 )
@@ -279,24 +316,26 @@ class RandomProjection(Extractor):
         Number of directions; "auto" for as many as keep the squared distances between all training rows within
         ``1 - eps`` and ``1 + eps``, see :func:`distortion_dim`. If that is no fewer than columns, these are kept as
         they are, with a warning. To keep classes apart rather than distances, give :func:`margin_dim`.
-    kind : {"gaussian", "sign", "orthogonal", "sparse"}, default="gaussian"
+    method : {"gaussian", "sign", "orthogonal", "sparse", "sparse_gaussian"}, default="gaussian"
         Directions with normal entries; with entries of one size and random sign, which take a bit each; at right
-        angles, which takes longest to draw; or of few entries, by which a table is projected about as fast as it can
-        be read from memory.
+        angles, which takes longest to draw; of few signs, by which a table is projected about as fast as it can be
+        read from memory; or of few normal entries, from which the Lasso can recover a sparse signal.
     eps : float, default=0.1
         Distortion that "auto" allows, below 1.
     delta : float, default=0.05
         Chance that it is exceeded for some pair of rows.
-    spread : int, default=2
-        To how many new columns each old one goes, for "sparse". Raise it for rows in which a few entries outweigh all
-        others.
+    n_nonzero : int, default=2
+        Number of new columns that each old one is added to, for "sparse". Raise it for rows in which a few entries are
+        much larger than all others.
+    density : float or "auto", default="auto"
+        Probability that an entry is not zero, for "sparse_gaussian"; "auto" for ``1 / sqrt(n_features)``.
     random_state : int, RandomState instance or None, default=None
         Draws the directions.
 
     Attributes
     ----------
     components_ : {ndarray, csr_array} of shape (n_components, n_features)
-        The directions; sparse for "sparse", and where the columns are kept as they are.
+        The directions; sparse for "sparse" and "sparse_gaussian", and where the columns are kept as they are.
     n_components_ : int
         Number of directions.
     n_features_in_ : int
@@ -308,7 +347,7 @@ class RandomProjection(Extractor):
     --------
     LandmarkFeatures : The same in the space of a kernel.
     margin_report : How many directions keep the classes of a linear model apart.
-    SparsifiedRandomProjection : Sparse directions with normal entries, for recovery by the Lasso.
+    sklearn.random_projection.SparseRandomProjection : A random number of signs in each column.
 
     Notes
     -----
@@ -317,8 +356,8 @@ class RandomProjection(Extractor):
     ``distortion_dim`` of all rows to come.
 
     The guarantee is for "gaussian", "sign" and "orthogonal". Squared distances by "sparse" have the variance of those
-    by "sign", but tails that depend on the rows. It holds for rows that do not depend on the directions, not for some
-    that were chosen by looking at them.
+    by "sign", but tails that depend on the rows; so do those by "sparse_gaussian". It holds for rows that do not
+    depend on the directions, not for some that were chosen by looking at them.
 
     Directions are drawn in no order: a smaller ``n_components`` gives others, not the first ones.
 
@@ -327,6 +366,8 @@ class RandomProjection(Extractor):
     .. [1] Blum, A. (2006). Random projection, margins, kernels, and feature-selection. Subspace, Latent Structure and
        Feature Selection, LNCS 3940, 52-68.
     .. [2] Kane, D. M. and Nelson, J. (2014). Sparser Johnson-Lindenstrauss transforms. Journal of the ACM 61(1), 4.
+    .. [3] Omidiran, D. and Wainwright, M. J. (2010). High-dimensional variable selection with sparse random
+       projections: measurement sparsity and statistical efficiency. JMLR 11, 2361-2386.
 
     Examples
     --------
@@ -343,22 +384,34 @@ class RandomProjection(Extractor):
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "kind": [StrOptions({"gaussian", "sign", "orthogonal", "sparse"})],
+        "method": [StrOptions({"gaussian", "sign", "orthogonal", "sparse", "sparse_gaussian"})],
         "eps": [Interval(Real, 0, 1, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
-        "spread": [Interval(Integral, 1, None, closed="left")],
+        "n_nonzero": [Interval(Integral, 1, None, closed="left")],
+        "density": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
         "random_state": ["random_state"],
     }
 
     _nested = False  # entries are scaled by the number of directions
     _takes_sparse = True
 
-    def __init__(self, n_components="auto", *, kind="gaussian", eps=0.1, delta=0.05, spread=2, random_state=None):
+    def __init__(
+        self,
+        n_components="auto",
+        *,
+        method="gaussian",
+        eps=0.1,
+        delta=0.05,
+        n_nonzero=2,
+        density="auto",
+        random_state=None,
+    ):
         self.n_components = n_components
-        self.kind = kind
+        self.method = method
         self.eps = eps
         self.delta = delta
-        self.spread = spread
+        self.n_nonzero = n_nonzero
+        self.density = density
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -380,10 +433,12 @@ class RandomProjection(Extractor):
         X = self._validated(X, accept_sparse="csr", ensure_min_samples=1)
         n_components = self._enough_directions(*X.shape)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        n_columns = X.shape[1]
+        density = float(1 / np.sqrt(n_columns) if self.density == "auto" else self.density)
         self._directions = (
-            AllColumns(X.shape[1], X.dtype.name)
+            AllColumns(n_columns, X.dtype.name)
             if n_components is None
-            else drawn_directions(self.kind, X.shape[1], n_components, self.spread, X.dtype, rng)
+            else drawn_directions(self.method, n_columns, n_components, self.n_nonzero, X.dtype, rng, density)
         )
         return self
 
@@ -410,8 +465,9 @@ class RandomProjection(Extractor):
 
         Returns
         -------
-        X_new : ndarray of shape (n_samples, n_components)
-            One column for each direction. Sparse only if the columns of a sparse table are kept as they are.
+        X_new : {ndarray, sparse matrix} of shape (n_samples, n_components)
+            One column for each direction. Sparse only for a sparse table, with "sparse_gaussian" or if its columns are
+            kept as they are.
         """
         check_is_fitted(self)
         options = {"reset": False, "accept_sparse": "csr"}

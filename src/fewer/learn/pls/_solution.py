@@ -249,7 +249,7 @@ class Solution(NamedTuple):
 class Settings(NamedTuple):
     """How components are found."""
 
-    algorithm: str = "nipals"
+    solver: str = "nipals"
     scale: bool = False
     max_iter: int = 500
     tol: float = 1e-10
@@ -267,7 +267,7 @@ def solution(
 
     ``mean`` is that of the columns of a dense table, where it is known.
     """
-    if settings.algorithm == "kernel" and X.shape[0] >= X.shape[1]:
+    if settings.solver == "kernel" and X.shape[0] >= X.shape[1]:
         whole = of_moments(Moments.of(X, Y), n_components, settings, watch)
         to_scores = whole.factors.rotations / whole.x_scale[:, None]
         return whole._replace(factors=whole.factors._replace(scores=X @ to_scores - whole.x_mean @ to_scores))
@@ -286,13 +286,13 @@ def solution(
         return Solution(found, x_mean, x_scale, y_mean, y_scale, x_square, y_square, None)
     table = CentredTable(X, scale=settings.scale, mean=mean, products_only=True)
     products = None
-    if settings.algorithm == "kernel":
+    if settings.solver == "kernel":
         products = table.row_products()
         found = of_rows(table, from_row_products(products, targets, n_components, watch, *rounds))
-    elif settings.algorithm == "krylov":
+    elif settings.solver == "krylov":
         found = krylov(table, targets, n_components, watch)
     else:
-        by = simpls if settings.algorithm == "simpls" else nipals
+        by = simpls if settings.solver == "simpls" else nipals
         found = by(table, targets, n_components, watch, *rounds)
     factors = _shrinkage_of_table(table, products, targets[:, 0], found) if Y.shape[1] == 1 else None
     return Solution(
