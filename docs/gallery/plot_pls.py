@@ -164,8 +164,8 @@ report.plot()
 # --------------------------------------
 # With ``solver="nipals"`` the table may have missing values; with ``partial_fit`` it may come in blocks of rows, of
 # which only sums are kept; and a sparse table stays sparse.
-holes = np.where(rng.random(X.shape) < 0.05, np.nan, X)
-print(f"with 5% of the entries missing: R2 {PLSRegressor(k).fit(holes, y).score(X_new, y_new):.3f}")
+missing = np.where(rng.random(X.shape) < 0.05, np.nan, X)
+print(f"with 5% of the entries missing: R2 {PLSRegressor(k).fit(missing, y).score(X_new, y_new):.3f}")
 stream = PLSRegressor(k)
 for block in np.array_split(np.arange(120), 6):
     stream.partial_fit(X[block], y[block])

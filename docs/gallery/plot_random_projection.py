@@ -5,7 +5,7 @@ Random directions, and a kernel as columns
 A table of 5,000 words or 20,000 genes is mostly read for the distances and angles between its rows: neighbours,
 clusters and linear models see nothing else. Some hundred random directions keep them, and nothing needs to be learnt
 for that. :class:`~fewer.extract.RandomProjection` knows how many directions are enough.
-:class:`~fewer.extract.LandmarkFeatures` does the same in the space of a kernel, or of any likeness.
+:class:`~fewer.extract.LandmarkFeatures` does the same in the space of a kernel, or of any similarity.
 
 Use it as a first step where columns are very many and time or memory is short, and where rows come one by one. Do not
 use it to explain anything (each new column mixes all old ones), and not where few columns carry the signal and the
@@ -62,7 +62,7 @@ for n_rows in (100, 10_000, 1_000_000):
 # A kernel as columns
 # -------------------
 # No straight line parts a ring from what it surrounds, and PCA has nothing to offer but lines. A kernel sees the ring;
-# likeness to a few rows makes it into columns, for a linear model or any other. "F1" are the likenesses themselves,
+# similarity to a few rows makes it into columns, for a linear model or any other. "F1" are the similarities themselves,
 # "F2" the space that the landmarks span, "F3" random directions in that.
 rings, side = make_circles(600, factor=0.4, noise=0.05, random_state=0)
 width = {"gamma": 2}
@@ -97,7 +97,7 @@ panels[2].set_title("linear SVM on the new columns", fontsize=9, loc="left")
 figure.tight_layout()
 
 # %%
-# Use landmarks where a kernel suits the question and rows are too many for a kernel machine, or where only a likeness
+# Use landmarks where a kernel suits the question and rows are too many for a kernel machine, or where only a similarity
 # of two objects is known. Landmarks must come from the data: ``fit`` draws them from the rows that it gets, and
 # ``partial_fit`` from rows that come in blocks. Random directions ("F3") pay only where landmarks span far more than
 # the margin asks for; here, they need more columns for the same.

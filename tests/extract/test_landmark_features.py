@@ -181,7 +181,7 @@ def test_a_likeness_that_depends_on_the_order_is_for_the_first_mapping():
 
 
 def test_a_kernel_of_zeros_is_told():
-    with pytest.raises(ValueError, match="no positive likeness"):
+    with pytest.raises(ValueError, match="no positive similarity"):
         LandmarkFeatures("linear", method="F2").fit(np.zeros((5, 2)))
 
 

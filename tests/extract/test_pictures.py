@@ -104,12 +104,12 @@ def test_what_makes_no_new_columns_is_refused_in_words():
 
 def test_holes_are_left_out_of_correlations_column_by_column():
     new = PCA(2).fit_transform(X)
-    holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.3)
+    missing = X.mask(np.random.default_rng(0).random(X.shape) < 0.3)
     expected = [
-        [np.corrcoef(each[~np.isnan(each)], t[~np.isnan(each)])[0, 1] for t in new.T] for each in holes.T.values
+        [np.corrcoef(each[~np.isnan(each)], t[~np.isnan(each)])[0, 1] for t in new.T] for each in missing.T.values
     ]
-    np.testing.assert_allclose(loadings(holes, new), expected)
-    np.testing.assert_array_equal(loadings(holes.assign(ash=np.nan), new)[2], 0)
+    np.testing.assert_allclose(loadings(missing, new), expected)
+    np.testing.assert_array_equal(loadings(missing.assign(ash=np.nan), new)[2], 0)
 
 
 def test_a_hole_that_the_extractor_does_not_take_is_told_with_its_column():

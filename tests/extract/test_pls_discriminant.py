@@ -152,43 +152,43 @@ def test_one_fit_serves_every_size_of_a_study(model, learner):
         assert score == pytest.approx(pipeline.score(X[test], y[test]))
 
 
-def wine_with_holes(share=0.1):
+def wine_with_missing(share=0.1):
     X, y = load_wine(return_X_y=True)
     X = scale(X)
     return X, np.where(np.random.default_rng(0).random(X.shape) < share, np.nan, X), np.array(["a", "b", "c"])[y]
 
 
 def test_holes_cost_little():
-    X, holes, y = wine_with_holes()
-    whole, model = PLSDiscriminant(3).fit(X, y), PLSDiscriminant(3).fit(holes, y)
+    X, missing, y = wine_with_missing()
+    whole, model = PLSDiscriminant(3).fit(X, y), PLSDiscriminant(3).fit(missing, y)
     assert model.score(X, y) > whole.score(X, y) - 0.03
-    assert model.score(holes, y) > whole.score(X, y) - 0.05
+    assert model.score(missing, y) > whole.score(X, y) - 0.05
     np.testing.assert_allclose(model.transform(X), (X - model.mean_) @ model.components_.T, atol=1e-10)
-    assert model.predict_path(holes).shape == (3, 178)
+    assert model.predict_path(missing).shape == (3, 178)
     assert np.isfinite(model.predict_proba(np.full((1, 13), np.nan))).all()
 
 
 def test_holes_are_refused_with_the_cure_where_all_directions_come_at_once():
-    _, holes, y = wine_with_holes()
+    _, missing, y = wine_with_missing()
     with pytest.raises(ValueError, match='Or take deflation="pls2"'):
-        PLSDiscriminant(deflation="sb").fit(holes, y)
+        PLSDiscriminant(deflation="sb").fit(missing, y)
     with pytest.raises(ValueError, match="NaN"):
-        PLSDiscriminant().fit(sparse.csr_array(holes), y)
+        PLSDiscriminant().fit(sparse.csr_array(missing), y)
 
 
 def test_predictions_do_not_depend_on_the_output_that_is_set():
-    X, _, y = wine_with_holes()
+    X, _, y = wine_with_missing()
     plain = PLSDiscriminant(3).fit(X, y)
     framed = PLSDiscriminant(3).set_output(transform="pandas").fit(X, y)
     np.testing.assert_array_equal(framed.predict(X), plain.predict(X))
     np.testing.assert_array_equal(framed.predict_path(X), plain.predict_path(X))
 
 
-def test_vip_ranks_a_table_with_holes_much_as_the_whole_one():
-    X, holes, y = wine_with_holes()
-    whole, model = VIPSelector(5).fit(X, y), VIPSelector(5).fit(holes, y)
+def test_vip_ranks_a_table_with_missing_values_much_as_the_whole_one():
+    X, missing, y = wine_with_missing()
+    whole, model = VIPSelector(5).fit(X, y), VIPSelector(5).fit(missing, y)
     assert np.corrcoef(whole.scores_, model.scores_)[0, 1] > 0.98
-    assert model.transform(holes).shape == (178, 5)
+    assert model.transform(missing).shape == (178, 5)
     with pytest.raises(ValueError, match="y holds text"):
         VIPSelector(target="numbers").fit(X, y)
 

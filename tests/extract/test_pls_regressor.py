@@ -1,4 +1,4 @@
-"""PLSRegressor: agreement with scikit-learn and the textbook loop, tables of every shape, holes, streams, bad input."""
+"""PLSRegressor: agreement with scikit-learn and the textbook, tables of every shape, missing values, streams, errors."""
 
 import numpy as np
 import pandas as pd
@@ -158,10 +158,10 @@ def test_partial_fit_refuses_what_does_not_work_from_sums():
 
 def test_holes_cost_little_when_columns_go_together():
     X, Y = tables(150, 40, 2)
-    holes = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
-    whole, model = PLSRegressor(3).fit(X, Y), PLSRegressor(3).fit(holes, Y)
+    missing = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
+    whole, model = PLSRegressor(3).fit(X, Y), PLSRegressor(3).fit(missing, Y)
     assert model.score(X, Y) > whole.score(X, Y) - 0.03
-    assert model.score(holes, Y) > whole.score(X, Y) - 0.05
+    assert model.score(missing, Y) > whole.score(X, Y) - 0.05
     assert np.isfinite(model.coef_).all()
 
 
@@ -407,7 +407,7 @@ def test_blocks_of_rows_have_the_same_targets():
     assert model.partial_fit(X[10:], Y[10:]).coef_.shape == (2, 5)
 
 
-def test_the_spread_of_a_column_with_holes_is_that_of_what_is_observed():
+def test_the_spread_of_a_column_with_missing_values_is_that_of_what_is_observed():
     X, Y = tables(30, 4, 1)
     X[2:, 1] = np.nan
     model = PLSRegressor(1, scale=True).fit(X, Y[:, 0])

@@ -81,7 +81,7 @@ def normalized_rbf(C: float) -> Callable[..., np.ndarray]:
     Parameters
     ----------
     C : float
-        How fast likeness falls with the distance: 8 and 16 did well on images.
+        How fast similarity falls with the distance: 8 and 16 did well on images.
 
     Returns
     -------

@@ -37,7 +37,7 @@ def loadings(X: Any, X_new: Any) -> np.ndarray:
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The table. A dense one may have holes (NaN): of each column, the rows count in which it is there.
+        The table. A dense one may have missing values (NaN): of each column, the rows count in which it is there.
     X_new : {array-like, sparse matrix} of shape (n_samples, n_components)
         What an extractor made of its rows.
 
@@ -53,9 +53,9 @@ def loadings(X: Any, X_new: Any) -> np.ndarray:
     array([[-1.],
            [ 0.]])
     """
-    holes = True if sparse.issparse(X) else "allow-nan"
+    missing = True if sparse.issparse(X) else "allow-nan"
     X = checked_array(
-        X, "loadings", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_all_finite=holes
+        X, "loadings", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_all_finite=missing
     )
     refuse_infinite(X_new, "What made X_new")
     new = check_array(X_new, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_features=0)

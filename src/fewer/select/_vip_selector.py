@@ -100,7 +100,7 @@ class VIPSelector(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table; a dense one may have holes (NaN).
+            Training table; a dense one may have missing values (NaN).
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Numbers, or the class of each row.
 

@@ -97,7 +97,7 @@ def slow_modes(W: Any, n_modes: int) -> Modes:
     tasks=["classification", "regression"],
     when="Rows lie on a bent surface (a Swiss roll, a ring) and the target changes along it; also when only some rows "
     "have a target, and the others shall help to find the shape. A nearest-neighbour learner comes after it.",
-    cost="O(n^2 p) for likeness and some tens of steps of O(n^2 min(n, p)); O(n^2 + n p) memory",
+    cost="O(n^2 p) for similarity and some tens of steps of O(n^2 min(n, p)); O(n^2 + n p) memory",
     paper="learning-gradients",
     depends_on_scale="alpha_grad is the price of slopes, which have the inverse unit of the columns",
 )
@@ -112,9 +112,9 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
     n_components : int or None, default=2
         Number of new columns; None for as many as there are.
     sigma1 : "median" or float, default="median"
-        Width of likeness in place, in squared distance; by default the median squared distance of two rows.
+        Width of similarity in place, in squared distance; by default the median squared distance of two rows.
     sigma2 : "median" or float, default="median"
-        Width of likeness in target, in squared change; by default the median over pairs. ``numpy.inf`` leaves the
+        Width of similarity in target, in squared change; by default the median over pairs. ``numpy.inf`` leaves the
         target out: an ordinary diffusion map.
     t : float, default=1
         Steps of the walk: each new column is multiplied by its eigenvalue to this power.
@@ -134,9 +134,9 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
     eigenvalues_ : ndarray of shape (n_components,)
         How much is left of each column after one step of the walk, decreasing.
     sigma1_ : float
-        Width of likeness in place.
+        Width of similarity in place.
     sigma2_ : float
-        Width of likeness in target.
+        Width of similarity in target.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         Training table.
     estimator_ : GradientLearner or None
@@ -282,7 +282,7 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
         return squared_changes(*learner._along_and_slopes(X), *learner._along_and_slopes(self.X_fit_))
 
     def _among_neighbours(self, alike: np.ndarray, distances: np.ndarray) -> sparse.csr_array:
-        """Likeness between rows one of which is among the nearest of the other; it stays 1 with itself."""
+        """Similarity between rows one of which is among the nearest of the other; it stays 1 with itself."""
         near = _nearest_of_each(distances, self.n_neighbors + 1)
         graph = sparse.csr_array(np.where(near | near.T, alike, 0.0))
         n_parts = connected_components(graph, directed=False, return_labels=False)

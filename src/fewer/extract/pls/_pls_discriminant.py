@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 
 from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
-from fewer.extract.pls._pls_regressor import HoledExtractor
+from fewer.extract.pls._pls_regressor import PLSExtractor
 from fewer.learn.pls import CentredTable, Factors, Settings, largest_signs, solution
 
 
@@ -57,7 +57,7 @@ def _classifier_has(name: str):
     paper="pls",
     examples=lambda: [PLSDiscriminant(), PLSDiscriminant(4, orthonormalised=False), PLSDiscriminant(deflation="sb")],
 )
-class PLSDiscriminant(ClassifierMixin, HoledExtractor):
+class PLSDiscriminant(ClassifierMixin, PLSExtractor):
     """Partial least squares for classes: new columns by covariance with the classes, and a classifier on them.
 
     Parameters
@@ -69,7 +69,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         alone; otherwise large classes count more.
     deflation : {"pls2", "sb"}, default="pls2"
         "pls2" takes one component after the other, each without what the earlier ones tell, as many as the table has
-        directions; the table may have holes (NaN). "sb" takes all at once, at most one less than classes.
+        directions; the table may have missing values (NaN). "sb" takes all at once, at most one less than classes.
     estimator : classifier or None, default=None
         Tells classes by the new columns; linear discriminant analysis by default.
     scale : bool, default=False
@@ -139,10 +139,10 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         self.estimator = estimator
         self.scale = scale
 
-    _for_holes = 'deflation="pls2"'
+    _for_missing = 'deflation="pls2"'
 
     @property
-    def _takes_holes(self) -> bool:
+    def _takes_missing(self) -> bool:
         return self.deflation == "pls2"
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -152,7 +152,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table; with ``deflation="pls2"`` it may have holes (NaN), unless it is sparse.
+            Training table; with ``deflation="pls2"`` it may have missing values (NaN), unless it is sparse.
         y : array-like of shape (n_samples,)
             Class of each row.
 
@@ -163,7 +163,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         """
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-        X, y = self._with_holes(X, y)
+        X, y = self._with_missing(X, y)
         self.classes_, codes = encoded_classes(y, type(self).__name__)
         n_classes = len(self.classes_)
         if self.estimator is None and len(codes) <= n_classes:

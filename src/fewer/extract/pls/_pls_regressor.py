@@ -22,44 +22,44 @@ from fewer.learn.pls import (
     observed_part,
     of_moments,
     ritz_values,
-    scores_with_holes,
+    scores_with_missing,
     solution,
     vip_scores,
 )
 
 
-class HoledExtractor(LinearExtractor):
-    """Base: a dense table may have holes (NaN) where ``_takes_holes`` says so; a sparse one may not."""
+class PLSExtractor(LinearExtractor):
+    """Base: a dense table may have missing values (NaN) where ``_takes_missing`` says so; a sparse one may not."""
 
     x_weights_: np.ndarray
     x_loadings_: np.ndarray
     _x_scale: np.ndarray
 
-    _for_holes: str
-    """The parameter with which it takes holes, for those who chose another one."""
+    _for_missing: str
+    """The parameter with which missing values are accepted, for the error message."""
 
     @property
     def _takes_sparse(self) -> bool:
         return True
 
     @property
-    def _takes_holes(self) -> bool:
+    def _takes_missing(self) -> bool:
         raise NotImplementedError
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._takes_holes
+        tags.input_tags.allow_nan = self._takes_missing
         return tags
 
-    def _with_holes(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-        """Table and target, checked; holes pass where they can be taken, and else the cure is told."""
-        usual = {"ensure_all_finite": "allow-nan" if self._takes_holes and not sparse.issparse(X) else True}
+    def _with_missing(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """Table and target, checked; where missing values are not accepted, the error names the parameter to set."""
+        usual = {"ensure_all_finite": "allow-nan" if self._takes_missing and not sparse.issparse(X) else True}
         try:
             return self._validated(X, y, **(usual | options))
         except ValueError as error:
-            if self._takes_holes or sparse.issparse(X) or not str(error).startswith("Input X contains NaN"):
+            if self._takes_missing or sparse.issparse(X) or not str(error).startswith("Input X contains NaN"):
                 raise
-            raise ValueError(f"{error} Or take {self._for_holes}, which takes holes.") from None
+            raise ValueError(f"{error} Or take {self._for_missing}, which accepts missing values.") from None
 
     def transform(self, X: Any) -> Any:
         """Scores of the rows.
@@ -67,7 +67,7 @@ class HoledExtractor(LinearExtractor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with the columns of the training table; it may have holes where that of ``fit`` may.
+            Table with the columns of the training table; it may have missing values where that of ``fit`` may.
 
         Returns
         -------
@@ -79,12 +79,12 @@ class HoledExtractor(LinearExtractor):
     def _scores(self, X: Any) -> Any:
         """As ``transform``, and an array whatever output is set."""
         check_is_fitted(self)
-        return self._scores_of(self._with_holes(X, reset=False))
+        return self._scores_of(self._with_missing(X, reset=False))
 
     def _scores_of(self, X: Any) -> np.ndarray:
-        if isinstance(X, np.ndarray) and self._takes_holes and np.isnan(X.sum()) and np.isnan(X).any():
+        if isinstance(X, np.ndarray) and self._takes_missing and np.isnan(X.sum()) and np.isnan(X).any():
             filled, there = observed_part(X, self.mean_, self._x_scale)
-            return scores_with_holes(filled, there, self.x_weights_, self.x_loadings_).astype(X.dtype)
+            return scores_with_missing(filled, there, self.x_weights_, self.x_loadings_).astype(X.dtype)
         return X @ self.components_.T - self.mean_ @ self.components_.T
 
 
@@ -101,7 +101,7 @@ class HoledExtractor(LinearExtractor):
         PLSRegressor(3, solver="krylov"),
     ],
 )
-class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, HoledExtractor):
+class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, PLSExtractor):
     """Partial least squares regression: new columns by covariance with the targets, and least squares on them.
 
     Parameters
@@ -109,8 +109,8 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
     n_components : int, default=2
         Number of new columns; None for as many as there are.
     solver : {"nipals", "simpls", "kernel", "krylov"}, default="nipals"
-        "nipals" (PLS1 and PLS2) works on the table itself and takes holes (NaN). "kernel" gives the same from the
-        products of columns or of rows, whichever are fewer: faster for many components of a table that is long or
+        "nipals" (PLS1 and PLS2) works on the table itself and takes missing values (NaN). "kernel" gives the same from
+        the products of columns or of rows, whichever are fewer: faster for many components of a table that is long or
         wide, with half of the digits where columns are nearly dependent. "krylov" gives the same for one target, as
         conjugate gradients, without the components that are weak in the table. "simpls" predicts the same for one
         target, by other weights (and so ``vip_``), and a little different for several.
@@ -118,8 +118,8 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         Whether columns and targets are brought to unit variance; coefficients are in the units of the table all the
         same. Without it, columns count by their spread.
     max_iter : int, default=500
-        Most rounds of the inner loop for a component, which holes together with several targets need; and most restarts
-        of Lanczos' method, which finds the weights with more than 500 targets.
+        Most rounds of the inner loop for a component, which missing values together with several targets need; and most
+        restarts of Lanczos' method, which finds the weights with more than 500 targets.
     tol : float, default=1e-10
         The loop ends when the score changes by less than this share of its length, and the method when its residual is
         below this share of the eigenvalue.
@@ -154,8 +154,8 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         Eigenvalues of ``X'X`` within the span of the weights.
     shrinkage_factors_ : ndarray of shape (n_directions,) or None
         What least squares is multiplied by along each principal direction, the largest first; some are above 1. None
-        with several targets, with holes, and for tables so large that this would cost more than the fit: then see
-        ``pls_shrinkage``.
+        with several targets, with missing values, and for tables so large that this would cost more than the fit: then
+        see ``pls_shrinkage``.
     components_ : ndarray of shape (n_components, n_features)
         From centred columns to scores: the rotations as rows, in the units of the table.
     mean_ : ndarray of shape (n_features,)
@@ -175,13 +175,13 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
     KernelPLS : For curved relations.
     PLSDiscriminant : For classes.
     fewer.select.VIPSelector : Columns by their importance here.
-    sklearn.cross_decomposition.PLSRegression : Its peer; slower, without sparse tables, holes or paths.
+    sklearn.cross_decomposition.PLSRegression : Its peer; slower, without sparse tables, missing values or paths.
 
     Notes
     -----
-    The components of a fit with fewer are the first ones of a fit with more. A sparse table stays sparse. With holes,
-    which are assumed to be where they are by chance, components are those of the classical loop over what is observed;
-    they are only nearly orthogonal.
+    The components of a fit with fewer are the first ones of a fit with more. A sparse table stays sparse. With missing
+    values, which are assumed to be where they are by chance, components are those of the classical loop over what is
+    observed; they are only nearly orthogonal.
 
     References
     ----------
@@ -220,7 +220,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
 
     _moments: Moments
 
-    _for_holes = 'solver="nipals"'
+    _for_missing = 'solver="nipals"'
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -228,7 +228,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         return tags
 
     @property
-    def _takes_holes(self) -> bool:
+    def _takes_missing(self) -> bool:
         return self.solver == "nipals"
 
     @with_callbacks
@@ -239,7 +239,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table; with ``solver="nipals"`` it may have holes (NaN), unless it is sparse.
+            Training table; with ``solver="nipals"`` it may have missing values (NaN), unless it is sparse.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
 
@@ -286,7 +286,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            More rows of the training table, without holes.
+            More rows of the training table, without missing values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their targets.
 
@@ -321,7 +321,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
             raise ValueError(
                 f"solver='krylov' is for one target, and y has {shape[1]} columns; take 'nipals', 'simpls' or 'kernel'."
             )
-        X, y = self._with_holes(X, y, multi_output=several, y_numeric=True, **options)
+        X, y = self._with_missing(X, y, multi_output=several, y_numeric=True, **options)
         Y = np.asarray(y, dtype=np.float64)
         self._one_target = Y.ndim == 1
         Y = Y.reshape(len(Y), -1)
@@ -331,7 +331,8 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         """Table and targets, and the means of the columns where the table is dense."""
         if sparse.issparse(X):
             return *self._checked(X, y), None
-        # Means that are no numbers tell of holes and infinities: looking for them would be one more reading of all.
+        # Means that are no numbers indicate missing or infinite values: looking for them would be one more reading of
+        # all.
         table, Y = self._checked(X, y, ensure_all_finite=False)
         with np.errstate(invalid="ignore", over="ignore"):
             mean = column_means(table)
@@ -392,7 +393,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with the columns of the training table; with ``solver="nipals"`` it may have holes.
+            Table with the columns of the training table; with ``solver="nipals"`` it may have missing values.
 
         Returns
         -------
@@ -400,16 +401,21 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
             Predictions.
         """
         check_is_fitted(self)
-        # Targets that are no numbers tell of a table with holes or infinities: looking for them in the table would take
-        # as long as the product.
-        table = self._with_holes(X, reset=False, ensure_all_finite=False)
+        # Targets that are no numbers tell of a table with missing or infinite values: looking for them in the table
+        # would take as long as the product.
+        table = self._with_missing(X, reset=False, ensure_all_finite=False)
         with np.errstate(invalid="ignore", over="ignore"):
             targets = table @ self.coef_.T + self.intercept_
         if np.isfinite(targets).all():
             return targets
-        if isinstance(table, np.ndarray) and self._takes_holes and np.isnan(table).any() and not np.isinf(table).any():
+        if (
+            isinstance(table, np.ndarray)
+            and self._takes_missing
+            and np.isnan(table).any()
+            and not np.isinf(table).any()
+        ):
             return self._of_targets(self._scores_of(table) @ self.y_loadings_.T * self._y_scale + self._y_mean)
-        self._with_holes(X, reset=False)
+        self._with_missing(X, reset=False)
         return targets
 
     def predict_path(self, X: Any) -> np.ndarray:

@@ -14,7 +14,7 @@ decomposition,
 """
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import linalg
@@ -30,6 +30,11 @@ from fewer.learn.pls import CentredTable, Factors, Orthogonal, largest_signs, le
 class TwoTableExtractor(LinearExtractor):
     """Base: ``transform`` for rows of the first table, ``transform_y`` for those of the second."""
 
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "scale": ["boolean"],
+    }
+
     x_rotations_: np.ndarray
     y_rotations_: np.ndarray
     scale: bool
@@ -44,16 +49,40 @@ class TwoTableExtractor(LinearExtractor):
         tags.target_tags.multi_output = True
         return tags
 
-    def _tables(self, X: Any, y: Any) -> tuple[CentredTable, CentredTable]:
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the pairs.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First table.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second table.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
         X, y = self._validated(X, y, multi_output=True, y_numeric=True)
         Y = np.asarray(y, dtype=np.float64)
-        return CentredTable(X, scale=self.scale), CentredTable(Y.reshape(len(Y), -1), scale=self.scale)
+        self._find_pairs(CentredTable(X, scale=self.scale), CentredTable(Y.reshape(len(Y), -1), scale=self.scale))
+        return self
 
-    def _keep_rotations(self, x: CentredTable, y: CentredTable, to_x: np.ndarray, to_y: np.ndarray) -> None:
+    def _find_pairs(self, x: CentredTable, y: CentredTable) -> None:
+        raise NotImplementedError
+
+    def _keep_pairs(
+        self, x: CentredTable, y: CentredTable, to_x: np.ndarray, to_y: np.ndarray, T: np.ndarray, U: np.ndarray
+    ) -> None:
+        """Keep the rotations of both tables, and their scores T and U."""
         self.mean_ = x.mean.astype(x.dtype)
         self.x_rotations_, self.y_rotations_ = to_x.astype(x.dtype), to_y.astype(x.dtype)
         self.components_ = np.ascontiguousarray((to_x / x.scale[:, None]).T, dtype=x.dtype)
         self._y_mean, self._y_components = y.mean, (to_y / y.scale[:, None]).T
+        self.x_scores_, self.y_scores_ = T.astype(x.dtype), U.astype(x.dtype)
+        self.correlations_ = pair_correlations(T, U)
 
     def transform_y(self, y: Any) -> np.ndarray:
         """The second table along its directions.
@@ -185,45 +214,20 @@ class PLSCanonical(TwoTableExtractor):
     ((20, 2), (20, 2))
     """
 
-    _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "scale": ["boolean"],
-    }
-
     def __init__(self, n_components=2, scale=False):
         self.n_components = n_components
         self.scale = scale
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> "PLSCanonical":
-        """Find the pairs.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            First table.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Second table.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        x_table, y_table = self._tables(X, y)
-        most = min(x_table.shape[0] - 1, x_table.shape[1], y_table.shape[1])
+    def _find_pairs(self, x: CentredTable, y: CentredTable) -> None:
+        most = min(x.shape[0] - 1, x.shape[1], y.shape[1])
         wanted = most if self.n_components is None else min(self.n_components, most)
-        of_x, of_y = canonical_components(x_table, y_table, wanted)
+        of_x, of_y = canonical_components(x, y, wanted)
         self._number_of_components(
             of_y.weights.shape[1], "as many as the smaller table has columns, or fewer that go with the other"
         )
-        self._keep_rotations(x_table, y_table, of_x.rotations, of_y.rotations)
-        dtype = x_table.dtype
-        self.x_weights_, self.y_weights_ = of_x.weights.astype(dtype), of_y.weights.astype(dtype)
-        self.x_loadings_, self.y_loadings_ = of_x.loadings.astype(dtype), of_y.loadings.astype(dtype)
-        self.x_scores_, self.y_scores_ = of_x.scores.astype(dtype), of_y.scores.astype(dtype)
-        self.correlations_ = pair_correlations(of_x.scores, of_y.scores)
-        return self
+        self._keep_pairs(x, y, of_x.rotations, of_y.rotations, of_x.scores, of_y.scores)
+        self.x_weights_, self.y_weights_ = of_x.weights.astype(x.dtype), of_y.weights.astype(x.dtype)
+        self.x_loadings_, self.y_loadings_ = of_x.loadings.astype(x.dtype), of_y.loadings.astype(x.dtype)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """The first table along its directions.
@@ -248,9 +252,6 @@ def pair_correlations(T: np.ndarray, U: np.ndarray) -> np.ndarray:
     sizes = np.linalg.norm(T, axis=0) * np.linalg.norm(U, axis=0)
     products = np.einsum("nk,nk->k", T, U)
     return np.clip(np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0), -1, 1)
-
-
-WHY_NO_MORE = "as many as there are directions that the tables have in common"
 
 
 class Pairs(NamedTuple):
@@ -319,31 +320,6 @@ def _thin_svd_of(table: CentredTable) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return table.times(right) / sizes, sizes, right
 
 
-class PairedDirections(TwoTableExtractor):
-    """What the two estimators share: the shell around ``canonical_pairs``."""
-
-    def _fit_pairs(self, X: Any, y: Any, gamma_x: float, gamma_y: float) -> None:
-        x_table, y_table = self._tables(X, y)
-        of_x = _side(x_table, gamma_x, y_table.shape[1])
-        of_y = _side(y_table, gamma_y, x_table.shape[1])
-        for side, gamma, name in ((of_x, gamma_x, "gamma_x"), (of_y, gamma_y, "gamma_y")):
-            # As many independent columns as the rows can tell.
-            if gamma == 0 and side.rows is not None and side.rows.shape[1] >= len(side.rows) - 1:
-                n_rows, n_columns = side.table.shape
-                raise ValueError(
-                    f"{n_columns} columns and {n_rows} rows: some combination of the columns fits anything, so that "
-                    f"all correlations would be 1. Set {name} above 0, or take fewer columns or more rows."
-                )
-        found = canonical_pairs(of_x, of_y)
-        n_kept = self._number_of_components(len(found.eigenvalues), WHY_NO_MORE)
-        self._keep_rotations(x_table, y_table, found.x_rotations[:, :n_kept], found.y_rotations[:, :n_kept])
-        self.eigenvalues_ = found.eigenvalues[:n_kept]
-        T = x_table.times(found.x_rotations[:, :n_kept])
-        U = y_table.times(found.y_rotations[:, :n_kept])
-        self.x_scores_, self.y_scores_ = T.astype(x_table.dtype), U.astype(x_table.dtype)
-        self.correlations_ = pair_correlations(T, U)
-
-
 @method(
     tasks=["regression"],
     when="Two tables about the same rows and correlations between them, where columns are many or nearly dependent: "
@@ -352,7 +328,7 @@ class PairedDirections(TwoTableExtractor):
     paper="pls",
     examples=lambda: [CanonicalRidge(), CanonicalRidge(1, gamma_x=0.3, gamma_y=1.0, scale=True)],
 )
-class CanonicalRidge(PairedDirections):
+class CanonicalRidge(TwoTableExtractor):
     """Pairs of directions of two tables, from largest correlation to largest covariance.
 
     Parameters
@@ -413,10 +389,9 @@ class CanonicalRidge(PairedDirections):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        **TwoTableExtractor._parameter_constraints,
         "gamma_x": [Interval(Real, 0, 1, closed="both")],
         "gamma_y": [Interval(Real, 0, 1, closed="both")],
-        "scale": ["boolean"],
     }
 
     def __init__(self, n_components=None, gamma_x=0.0, gamma_y=0.0, scale=False):
@@ -425,24 +400,24 @@ class CanonicalRidge(PairedDirections):
         self.gamma_y = gamma_y
         self.scale = scale
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> "CanonicalRidge":
-        """Find the pairs.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            First table.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Second table.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._fit_pairs(X, y, float(self.gamma_x), float(self.gamma_y))
-        return self
+    def _find_pairs(self, x: CentredTable, y: CentredTable) -> None:
+        of_x = _side(x, float(self.gamma_x), y.shape[1])
+        of_y = _side(y, float(self.gamma_y), x.shape[1])
+        for side, gamma, name in ((of_x, self.gamma_x, "gamma_x"), (of_y, self.gamma_y, "gamma_y")):
+            # As many independent columns as the rows can tell.
+            if gamma == 0 and side.rows is not None and side.rows.shape[1] >= len(side.rows) - 1:
+                n_rows, n_columns = side.table.shape
+                raise ValueError(
+                    f"{n_columns} columns and {n_rows} rows: some combination of the columns fits anything, so that "
+                    f"all correlations would be 1. Set {name} above 0, or take fewer columns or more rows."
+                )
+        found = canonical_pairs(of_x, of_y)
+        n_kept = self._number_of_components(
+            len(found.eigenvalues), "as many as there are directions that the tables have in common"
+        )
+        to_x, to_y = found.x_rotations[:, :n_kept], found.y_rotations[:, :n_kept]
+        self._keep_pairs(x, y, to_x, to_y, x.times(to_x), y.times(to_y))
+        self.eigenvalues_ = found.eigenvalues[:n_kept]
 
 
 @method(
@@ -452,7 +427,7 @@ class CanonicalRidge(PairedDirections):
     cost="O(n p q + p q min(p, q)) time for tables with p and q columns, O(n (p + q) + p q) memory",
     paper="pls",
 )
-class PLSSB(PairedDirections):
+class PLSSB(CanonicalRidge):
     """Pairs of directions along which two tables vary together most, all at once.
 
     Parameters
@@ -512,32 +487,14 @@ class PLSSB(PairedDirections):
     array([0.554, 0.177, 0.072])
     """
 
-    _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "scale": ["boolean"],
-    }
+    _parameter_constraints = TwoTableExtractor._parameter_constraints
+    gamma_x = gamma_y = 1.0
 
     def __init__(self, n_components=None, scale=False):
         self.n_components = n_components
         self.scale = scale
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> "PLSSB":
-        """Find the pairs.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            First table.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Second table.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._fit_pairs(X, y, 1.0, 1.0)
+    def _find_pairs(self, x: CentredTable, y: CentredTable) -> None:
+        super()._find_pairs(x, y)
         self.x_weights_, self.y_weights_ = self.x_rotations_, self.y_rotations_
         self.singular_values_ = np.sqrt(self.eigenvalues_)
-        return self

@@ -74,7 +74,7 @@ _OF_PRODUCTS = frozenset({"linear", "poly", "polynomial", "sigmoid"})
 _UNIT = frozenset({"rbf", "laplacian", "chi2"})
 
 
-class Likeness(NamedTuple):
+class Similarity(NamedTuple):
     """A kernel of scikit-learn with its parameters, or a function of two rows or objects that gives a number."""
 
     kernel: str | Callable
@@ -91,7 +91,7 @@ class Likeness(NamedTuple):
         return self._told([[self.kernel(x, y, **self.params) for y in Y] for x in X])
 
     def lengths(self, X: Any, numbers: np.ndarray | None = None) -> np.ndarray:
-        """Root of each row's likeness to itself; refused where that is not above 0, by the row's number."""
+        """Root of each row's similarity to itself; refused where that is not above 0, by the row's number."""
         squares = self._with_itself(X)
         spoilt = np.flatnonzero(squares <= 0)
         if len(spoilt):
@@ -139,13 +139,15 @@ def whitening(M: np.ndarray, rcond: float) -> np.ndarray:
     """``V diag(l)^{-1/2}``, by decreasing l, without those below ``rcond`` times the largest."""
     if not np.allclose(M, M.T, rtol=1e-8, atol=1e-12 * np.abs(M).max()):
         raise ValueError(
-            "The likeness of x to y is not that of y to x, so that there is no space in which it is a product. Use "
+            "The similarity of x to y is not that of y to x, so that there is no space in which it is a product. Use "
             'method="F1", which needs none.'
         )
     values, vectors = linalg.eigh(M, check_finite=False, driver="evd")
     values, vectors = values[::-1], vectors[:, ::-1]
     if not values[0] > 0:
-        raise ValueError('The landmarks have no positive likeness to one another. Use method="F1", or another kernel.')
+        raise ValueError(
+            'The landmarks have no positive similarity to one another. Use method="F1", or another kernel.'
+        )
     if values[-1] < -max(rcond, 1e-10) * values[0]:
         n_negative = int(np.sum(values < -max(rcond, 1e-10) * values[0]))
         warn_caller(
@@ -169,7 +171,7 @@ def are_objects(X: Any) -> bool:
 
 @method(
     tasks=["unsupervised"],
-    when="A kernel or any likeness (of texts, graphs, curves ...) suits the question, and what comes next is a linear "
+    when="A kernel or any similarity (of texts, graphs, curves ...) suits the question, and the next step is a linear "
     "model or takes plain columns; or rows are too many for a kernel machine.",
     cost="O(d^2) kernel values and O(d^3) time for d landmarks; d kernel values and O(d k) for each row",
     paper="random-projection",
@@ -182,7 +184,7 @@ def are_objects(X: Any) -> bool:
     depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
 )
 class LandmarkFeatures(Extractor):
-    """Likeness to random rows as new columns, which turn a kernel into features.
+    """Similarity to random rows as new columns, which turn a kernel into features.
 
     Parameters
     ----------
@@ -194,7 +196,7 @@ class LandmarkFeatures(Extractor):
         :func:`landmark_dim` (with half of the last two for "F3"); without a ``gamma`` it is 100, or ``n_components``
         if that is more.
     method : {"F1", "F2", "F3"}, default="F1"
-        The likenesses themselves, which need no proper kernel; their projection on the space that the landmarks span,
+        The similarities themselves, which need no proper kernel; their projection on the space that the landmarks span,
         whose products are those of the kernel, ordered by how much they vary; or random directions in that.
     n_components : int, default=None
         Number of new columns. By default one for each landmark ("F1"), as many as the rank of their kernel ("F2"), or
@@ -402,13 +404,13 @@ class LandmarkFeatures(Extractor):
         n_needed = self.n_components_ if self._to_columns is None else len(self.landmark_rows_)
         landmarks, lengths = self.landmarks_[:n_needed], None
         if self.normalize_kernel:
-            lengths = self._likeness.lengths(X), self._landmark_lengths[:n_needed]
+            lengths = self._similarity.lengths(X), self._landmark_lengths[:n_needed]
         found = np.empty((n_rows, self.n_components_), dtype=getattr(X, "dtype", np.float64))
         for rows in gen_batches(n_rows, max(_FEWEST, _CELLS // n_needed)):
-            likenesses = self._likeness.between(X[rows], landmarks)
+            similarities = self._similarity.between(X[rows], landmarks)
             if lengths is not None:
-                likenesses = likenesses / np.outer(lengths[0][rows], lengths[1])
-            found[rows] = likenesses if self._to_columns is None else likenesses @ self._to_columns
+                similarities = similarities / np.outer(lengths[0][rows], lengths[1])
+            found[rows] = similarities if self._to_columns is None else similarities @ self._to_columns
         return found
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
@@ -462,11 +464,11 @@ class LandmarkFeatures(Extractor):
         return self._drawn.numbers
 
     @property
-    def _likeness(self) -> Likeness:
-        return Likeness(self.kernel, self.kernel_params_)
+    def _similarity(self) -> Similarity:
+        return Similarity(self.kernel, self.kernel_params_)
 
     def _learn_map(self) -> None:
-        """What takes likenesses to new columns."""
+        """What takes similarities to new columns."""
         self.kernel_params_ = dict(self.kernel_params or {})
         if isinstance(self.kernel, str):
             known = sorted(KERNEL_PARAMS[self.kernel])
@@ -480,12 +482,12 @@ class LandmarkFeatures(Extractor):
             width = kernel_width(self.landmarks_, self.kernel, "mean_distance")
             self.kernel_params_ |= {} if width is None else {"gamma": width}
         if self.normalize_kernel:
-            self._landmark_lengths = self._likeness.lengths(self.landmarks_, self.landmark_rows_)
+            self._landmark_lengths = self._similarity.lengths(self.landmarks_, self.landmark_rows_)
         self.kernel_matrix_rank_, self.whitening_, self.projection_, self._to_columns = None, None, None, None
         if self.method == "F1":
             self.n_components_ = self._number_of_components(len(self.landmark_rows_), "one for each landmark")
             return
-        M = self._likeness.between(self.landmarks_, self.landmarks_)
+        M = self._similarity.between(self.landmarks_, self.landmarks_)
         if self.normalize_kernel:
             M = M / np.outer(self._landmark_lengths, self._landmark_lengths)
         self.whitening_ = whitening(M, self.rcond)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         observed_part,
         ritz_values,
         rounding,
-        scores_with_holes,
+        scores_with_missing,
     )
     from fewer.learn.pls._solution import (
         NOTHING_ALONG,
@@ -47,7 +47,7 @@ __all__ = [
     "of_moments",
     "ritz_values",
     "rounding",
-    "scores_with_holes",
+    "scores_with_missing",
     "shrinkage_factors",
     "solution",
     "vip_scores",

@@ -368,12 +368,12 @@ def _along_rows(table: CentredTable, y: np.ndarray, n_components: int, watch: Wa
 
 
 def observed_part(X: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The table centred and scaled, with 0 for holes; and where it is observed, as 1 and 0."""
+    """The table centred and scaled, with 0 for missing entries; and where it is observed, as 1 and 0."""
     there = ~np.isnan(X)
     return np.where(there, (X - mean) / scale, 0.0), there.astype(np.float64)
 
 
-def nipals_with_holes(
+def nipals_with_missing(
     table: np.ndarray,
     there: np.ndarray,
     Y: np.ndarray,
@@ -382,7 +382,7 @@ def nipals_with_holes(
     max_iter: int = 500,
     tol: float = 1e-10,
 ) -> Factors:
-    """Components of a table with 0 for holes, which it changes."""
+    """Components of a table with 0 for missing entries, which it changes."""
     Y = Y.copy()
     floor = NOTHING_LEFT * float(np.linalg.norm(table) * np.linalg.norm(Y))
     short = NOTHING_LEFT * float(np.linalg.norm(table))
@@ -403,14 +403,17 @@ def nipals_with_holes(
     weights, x_loadings, y_loadings, scores = (
         np.array([each[place] for each in found]).reshape(-1, size).T for place, size in enumerate(sizes)
     )
-    # Each score is found on what the earlier ones have left of a row, so that rows without holes go along these.
+    # Each score is found on what the earlier ones have left of a row, so that rows without missing values go along
+    # these.
     steps = np.triu(x_loadings.T @ weights, 1) + np.eye(len(found))
     rotations = linalg.solve_triangular(steps, weights.T, trans="T", unit_diagonal=True, check_finite=False).T
     return Factors(weights, rotations, x_loadings, y_loadings, scores, np.einsum("nk,nk->k", scores, scores))
 
 
-def scores_with_holes(table: np.ndarray, there: np.ndarray, weights: np.ndarray, x_loadings: np.ndarray) -> np.ndarray:
-    """Scores of new rows with 0 for holes, one component after the other; it changes the table."""
+def scores_with_missing(
+    table: np.ndarray, there: np.ndarray, weights: np.ndarray, x_loadings: np.ndarray
+) -> np.ndarray:
+    """Scores of new rows with 0 for missing entries, one component after the other; it changes the table."""
     scores = np.empty((len(table), weights.shape[1]))
     for place, (weight, loading) in enumerate(zip(weights.T, x_loadings.T, strict=True)):
         scores[:, place] = _over(table @ weight, there @ weight**2)

@@ -33,7 +33,7 @@ from fewer.learn.pls._components import (
     keep_going,
     krylov,
     nipals,
-    nipals_with_holes,
+    nipals_with_missing,
     observed_part,
     power_of_two,
     simpls,
@@ -263,7 +263,7 @@ def solution(
     watch: Watch = keep_going,
     mean: np.ndarray | None = None,
 ) -> Solution:
-    """At most so many components of a table, dense or sparse, with or without holes, and targets (rows, targets).
+    """Up to ``n_components`` components of a table and targets (rows, targets); the table may have missing values.
 
     ``mean`` is that of the columns of a dense table, where it is known.
     """
@@ -282,7 +282,7 @@ def solution(
         x_mean, x_scale = _observed_mean_and_scale(X, settings.scale)
         filled, there = observed_part(X, x_mean, x_scale)
         x_square = float(np.sum(filled**2))
-        found = nipals_with_holes(filled, there, targets, n_components, watch, *rounds).with_targets_in(unit)
+        found = nipals_with_missing(filled, there, targets, n_components, watch, *rounds).with_targets_in(unit)
         return Solution(found, x_mean, x_scale, y_mean, y_scale, x_square, y_square, None)
     table = CentredTable(X, scale=settings.scale, mean=mean, products_only=True)
     products = None

@@ -167,7 +167,7 @@ def _sum_of_squares(X: np.ndarray) -> float:
 
 
 def column_means(X: np.ndarray) -> np.ndarray:
-    """Mean of each column of a dense table, in double precision; NaN where a column has a hole."""
+    """Mean of each column of a dense table, in double precision; NaN where a column has missing values."""
     if X.dtype == np.float64:
         return np.full(X.shape[0], 1 / X.shape[0]) @ X  # several times as fast as a sum along the rows
     return X.mean(axis=0, dtype=np.float64)
