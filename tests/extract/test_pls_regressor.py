@@ -1,4 +1,4 @@
-"""PLSRegressor: agreement with scikit-learn and the textbook, tables of every shape, missing values, streams, errors."""
+"""PLSRegressor: agreement with scikit-learn and the textbook; shapes of tables, missing values, streams, bad input."""
 
 import numpy as np
 import pandas as pd

@@ -11,7 +11,7 @@ map r to nearly normal rows, so that ``ln p(x) = ln n(r(x)) + sum_m ln g_m'(z_m)
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import DensityMixin
@@ -49,6 +49,124 @@ from fewer.extract.projection_pursuit._search import (
     warn_of_lost_dimensions,
     warn_unfinished,
 )
+
+
+class PursuitDensity(CallbackSupportMixin, DensityMixin, Extractor):
+    """Base: sphered rows, a model of them that is found direction by direction, log-densities and new rows."""
+
+    _parameter_constraints = {
+        "n_ridges": [Interval(Integral, 1, None, closed="left")],
+        "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
+        "oversmooth": [Interval(Real, 0, None, closed="neither")],
+        "n_init": [Interval(Integral, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    whitening_: np.ndarray
+    mean_: np.ndarray
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the directions, and the function or map along each.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted density.
+        """
+        X = self._validated(X)
+        sphere = sphere_of(X)
+        warn_of_lost_dimensions(sphere, X, type(self).__name__)
+        Z = sphere.coordinates(X)
+        width = kernel_width(len(Z), self.bandwidth, self.oversmooth)
+        effort = Effort(self.max_iter, self._search_tol, self.n_jobs)
+        rng = check_random_state(self.random_state)
+        with fit_steps(self, X) as after_step:
+            found = self._fit_sphered(Z, width, effort, rng, lambda: after_step("start"))
+            self.whitening_ = sphere.to_sphere.astype(X.dtype)
+            self.mean_ = np.asarray(sphere.mean, dtype=X.dtype)
+            self._sphere_from = sphere.from_sphere
+            self._log_volume = sphere.log_volume
+            self._keep_columns(sphere)
+            self.gain_ = np.array([one.value for one in found])
+            self.n_iter_ = max([1, *(one.n_iter for one in found)])
+        warn_unfinished(found, effort)
+        return self
+
+    def _sphered(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return Sphere(self.mean_, self.whitening_, self._sphere_from).coordinates(self._validated(X, reset=False))
+
+    def _in_columns(self, Z: np.ndarray) -> np.ndarray:
+        """Sphered rows in the columns of the table."""
+        return (Z @ self._sphere_from + self.mean_).astype(self.mean_.dtype)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log-density at rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            One number for each row.
+        """
+        Z, gains = self._normal_rows(X)
+        normal = -0.5 * (np.einsum("ij,ij->i", Z, Z) + Z.shape[1] * np.log(2 * np.pi))
+        return normal + gains - self._log_volume
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-density of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        score : float
+            The larger, the better the density fits the rows.
+        """
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw new rows from the density.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, RandomState or None, default=None
+            Draws them; None for that of the estimator.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The rows.
+        """
+        check_is_fitted(self)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        return self._in_columns(self._drawn(n_samples, rng))
 
 
 class Growth(NamedTuple):
@@ -105,17 +223,15 @@ def _gain_along(Z: np.ndarray, model: RidgeModel, width: float) -> Criterion:
     paper="zhu-reduced-rank-npda",
     examples=lambda: [ForwardProjectionPursuitDensity(n_ridges=2, n_draws=300, n_init=1, max_iter=10)],
 )
-class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, LinearExtractor):
+class ForwardProjectionPursuitDensity(PursuitDensity, LinearExtractor):
     """A density: a normal one, corrected along the directions where it is furthest from the rows.
 
     Parameters
     ----------
     n_ridges : int, default=5
         Number of corrections. Too many fit noise: the mean of ``score_samples`` for other rows tells when.
-    base : {'gaussian'}, default='gaussian'
-        Density to begin with.
     n_draws : int, default=20000
-        Points drawn from it, by which the model's own density along a direction is known.
+        Points drawn from the normal density, by which the density of the model along a direction is estimated.
     bandwidth : 'normal_reference' or float, default='normal_reference'
         Kernel width in standard deviations; by default ``oversmooth n^(-1/5)``.
     oversmooth : float, default=1.06
@@ -187,22 +303,14 @@ class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Linear
     _size_parameter: ClassVar[str] = "n_ridges"
 
     _parameter_constraints = {
-        "n_ridges": [Interval(Integral, 1, None, closed="left")],
-        "base": [StrOptions({"gaussian"})],
+        **PursuitDensity._parameter_constraints,
         "n_draws": [Interval(Integral, 100, None, closed="left")],
-        "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
-        "oversmooth": [Interval(Real, 0, None, closed="neither")],
-        "n_init": [Interval(Integral, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
     def __init__(
         self,
         n_ridges=5,
-        base="gaussian",
         n_draws=20000,
         bandwidth="normal_reference",
         oversmooth=1.06,
@@ -213,7 +321,6 @@ class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Linear
         random_state=None,
     ):
         self.n_ridges = n_ridges
-        self.base = base
         self.n_draws = n_draws
         self.bandwidth = bandwidth
         self.oversmooth = oversmooth
@@ -224,114 +331,36 @@ class ForwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Linear
         self.random_state = random_state
 
     @property
-    def _takes_sparse(self) -> bool:
-        return True
-
-    @property
     def directions_(self) -> np.ndarray:
         """Directions, scaled to unit variance along them."""
         return self.components_
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> "ForwardProjectionPursuitDensity":
-        """Find the directions and the functions along them.
+    @property
+    def _search_tol(self) -> float:
+        return self.tol
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        self : object
-            The fitted density.
-        """
-        X = self._validated(X)
-        sphere = sphere_of(X)
-        warn_of_lost_dimensions(sphere, X, type(self).__name__)
-        Z = sphere.coordinates(X)
-        rng = check_random_state(self.random_state)
-        points = normal_points(self.n_draws, sphere.rank, rng)
-        width = kernel_width(len(Z), self.bandwidth, self.oversmooth)
-        effort = Effort(self.max_iter, self.tol, self.n_jobs)
-        with fit_steps(self, X) as after_step:
-            model, found = grown(Z, self.n_ridges, points, width, self.n_init, effort, rng, lambda: after_step("start"))
-            self._keep(model, sphere, X.dtype)
-            self.gain_ = np.array([one.value for one in found])
-            self.n_iter_ = max(one.n_iter for one in found)
-        warn_unfinished(found, effort)
-        return self
-
-    def _keep(self, model: RidgeModel, sphere: Sphere, dtype: Any) -> None:
-        self._sphere_from = sphere.from_sphere
+    def _fit_sphered(
+        self, Z: np.ndarray, width: float, effort: Effort, rng: np.random.RandomState, on_step: Callable[[], bool]
+    ) -> list[Found]:
+        points = normal_points(self.n_draws, Z.shape[1], rng)
+        model, found = grown(Z, self.n_ridges, points, width, self.n_init, effort, rng, on_step)
         self._sphere_directions = np.array(model.directions)
-        self.whitening_ = sphere.to_sphere.astype(dtype)
-        self.components_ = (self._sphere_directions @ sphere.to_sphere.T).astype(dtype)
-        self.mean_ = np.asarray(sphere.mean, dtype=dtype)
         self.ridge_grid_ = np.array(model.grids)
         self.ridge_logf_ = np.array(model.log_ridges)
         self.log_normalizer_ = model.log_normalizer
-        self._log_volume = sphere.log_volume
+        return found
 
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Log-density at rows.
+    def _keep_columns(self, sphere: Sphere) -> None:
+        self.components_ = (self._sphere_directions @ sphere.to_sphere.T).astype(self.mean_.dtype)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with the columns of the training table.
+    def _normal_rows(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Sphered rows, and the sum of the logarithms of the functions there."""
+        Z = self._sphered(X)
+        return Z, log_factors(Z, self._sphere_directions, self.ridge_grid_, self.ridge_logf_).sum(axis=0)
 
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            One number for each row.
-        """
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        Z = Sphere(self.mean_, self.whitening_, self._sphere_from).coordinates(X)
-        normal = -0.5 * (np.einsum("ij,ij->i", Z, Z) + Z.shape[1] * np.log(2 * np.pi)) - self._log_volume
-        return normal + log_factors(Z, self._sphere_directions, self.ridge_grid_, self.ridge_logf_).sum(axis=0)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-density of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with the columns of the training table.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        score : float
-            The larger, the better the density fits the rows.
-        """
-        return float(self.score_samples(X).mean())
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """New rows of the density, by weighing many of the normal one.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of rows.
-        random_state : int, RandomState or None, default=None
-            Draws them; None for that of the estimator.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            The rows.
-        """
-        check_is_fitted(self)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+    def _drawn(self, n_samples: int, rng: np.random.RandomState) -> np.ndarray:
         shape = (max(n_samples, 100), self.whitening_.shape[1])
-        Z = drawn_rows(shape, self._sphere_directions, self.ridge_grid_, self.ridge_logf_, rng)[:n_samples]
-        return (Z @ self._sphere_from + self.mean_).astype(self.mean_.dtype)
+        return drawn_rows(shape, self._sphere_directions, self.ridge_grid_, self.ridge_logf_, rng)[:n_samples]
 
 
 _SAMPLES_OF_LEVEL = 2
@@ -393,7 +422,7 @@ def flattened(
     paper="zhu-reduced-rank-npda",
     examples=lambda: [BackwardProjectionPursuitDensity(n_ridges=2, n_init=1, max_iter=10, tol=0.0)],
 )
-class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extractor):
+class BackwardProjectionPursuitDensity(PursuitDensity):
     """A table made normal along one direction after the other, and its density by that map.
 
     Parameters
@@ -477,16 +506,12 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
     """
 
     _parameter_constraints = {
-        "n_ridges": [Interval(Integral, 1, None, closed="left")],
+        **PursuitDensity._parameter_constraints,
         "tol": [Interval(Real, 0, None, closed="left"), None],
-        "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
-        "oversmooth": [Interval(Real, 0, None, closed="neither")],
-        "n_init": [Interval(Integral, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
     }
+
+    _search_tol = 1e-6
 
     def __init__(
         self,
@@ -510,52 +535,19 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         self.random_state = random_state
         self.n_components = n_components
 
-    @property
-    def _takes_sparse(self) -> bool:
-        return True
+    def _fit_sphered(
+        self, Z: np.ndarray, width: float, effort: Effort, rng: np.random.RandomState, on_step: Callable[[], bool]
+    ) -> list[Found]:
+        found, maps, level = flattened(Z, self.n_ridges, self.tol, width, self.n_init, effort, rng, on_step)
+        self.directions_ = np.array([one.direction for one in found]).reshape(-1, Z.shape[1])
+        self.map_grid_ = np.array([one.grid for one in maps])
+        self.map_density_ = np.array([one.densities for one in maps])
+        self.map_tails_ = np.array([[one.mean, one.spread] for one in maps]).reshape(-1, 2)
+        self.level_ = float(level)
+        return found
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> "BackwardProjectionPursuitDensity":
-        """Find the directions and the maps along them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        self : object
-            The fitted density.
-        """
-        X = self._validated(X)
-        sphere = sphere_of(X)
-        warn_of_lost_dimensions(sphere, X, type(self).__name__)
-        Z = sphere.coordinates(X)
-        width = kernel_width(len(Z), self.bandwidth, self.oversmooth)
-        effort = Effort(self.max_iter, 1e-6, self.n_jobs)
-        rng = check_random_state(self.random_state)
-        with fit_steps(self, X) as after_step:
-            found, maps, level = flattened(
-                Z, self.n_ridges, self.tol, width, self.n_init, effort, rng, lambda: after_step("start")
-            )
-            self.directions_ = np.array([one.direction for one in found]).reshape(-1, sphere.rank)
-            self.map_grid_ = np.array([one.grid for one in maps])
-            self.map_density_ = np.array([one.densities for one in maps])
-            self.map_tails_ = np.array([[one.mean, one.spread] for one in maps]).reshape(-1, 2)
-            self.gain_ = np.array([one.value for one in found])
-            self.level_ = float(level)
-            self.whitening_ = sphere.to_sphere.astype(X.dtype)
-            self.mean_ = np.asarray(sphere.mean, dtype=X.dtype)
-            self._sphere_from = sphere.from_sphere
-            self._log_volume = sphere.log_volume
-            self.n_components_ = self._number_of_components(sphere.rank, "the dimensions of the table")
-            self.n_iter_ = max([1, *(one.n_iter for one in found)])
-        warn_unfinished(found, effort)
-        return self
+    def _keep_columns(self, sphere: Sphere) -> None:
+        self.n_components_ = self._number_of_components(sphere.rank, "the dimensions of the table")
 
     def _steps(self) -> list[tuple[np.ndarray, NormalMap]]:
         maps = zip(self.map_grid_, self.map_density_, self.map_tails_, strict=True)
@@ -564,11 +556,9 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
             for direction, (grid, densities, tails) in zip(self.directions_, maps, strict=True)
         ]
 
-    def _made_normal(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _normal_rows(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Rows made normal, and the logarithm of the volume that each gains."""
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        Z = Sphere(self.mean_, self.whitening_, self._sphere_from).coordinates(X)
+        Z = self._sphered(X)
         gains = np.zeros(len(Z))
         for direction, to_normal in self._steps():
             Z, log_slope = made_normal(Z, direction, to_normal)
@@ -588,7 +578,7 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
         X_new : ndarray of shape (n_samples, n_components)
             By default as many columns as the table has dimensions, about standard normal and independent.
         """
-        Z = self._made_normal(X)[0]
+        Z = self._normal_rows(X)[0]
         if self.n_components is not None:
             Z = Z @ self._turn()[:, : self.n_components_]
         return Z.astype(self.mean_.dtype, copy=False)
@@ -621,64 +611,14 @@ class BackwardProjectionPursuitDensity(CallbackSupportMixin, DensityMixin, Extra
             )
         if self.n_components is not None:
             Z = Z @ self._turn().T
-        return self._from_normal(Z)
+        return self._in_columns(self._from_normal(Z))
 
     def _from_normal(self, Z: np.ndarray) -> np.ndarray:
-        """Rows of the table, from all coordinates of rows made normal, which are overwritten."""
+        """Sphered rows, from all coordinates of rows made normal, which are overwritten."""
         for direction, to_normal in reversed(self._steps()):
             values = Z @ direction
             Z += np.outer(to_normal.back(values) - values, direction)
-        return (Z @ self._sphere_from + self.mean_).astype(self.mean_.dtype)
+        return Z
 
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Log-density at rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with the columns of the training table.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            One number for each row.
-        """
-        Z, gains = self._made_normal(X)
-        normal = -0.5 * (np.einsum("ij,ij->i", Z, Z) + Z.shape[1] * np.log(2 * np.pi))
-        return normal + gains - self._log_volume
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-density of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with the columns of the training table.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        score : float
-            The larger, the better the density fits the rows.
-        """
-        return float(self.score_samples(X).mean())
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """New rows of the density: normal ones mapped back.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of rows.
-        random_state : int, RandomState or None, default=None
-            Draws them; None for that of the estimator.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            The rows.
-        """
-        check_is_fitted(self)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+    def _drawn(self, n_samples: int, rng: np.random.RandomState) -> np.ndarray:
         return self._from_normal(rng.normal(size=(n_samples, self.directions_.shape[1])))
