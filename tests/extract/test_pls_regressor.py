@@ -156,7 +156,7 @@ def test_partial_fit_refuses_what_does_not_work_from_sums():
         PLSRegressor().partial_fit(np.where(X > 5, np.nan, X), Y)
 
 
-def test_holes_cost_little_when_columns_go_together():
+def test_missing_values_cost_little_when_columns_go_together():
     X, Y = tables(150, 40, 2)
     missing = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
     whole, model = PLSRegressor(3).fit(X, Y), PLSRegressor(3).fit(missing, Y)

@@ -146,7 +146,7 @@ def test_names_of_new_columns_follow_the_class():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_holes_in_new_rows_are_told_by_their_column(kind, form):
+def test_missing_values_in_new_rows_are_told_by_their_column(kind, form):
     X = np.random.default_rng(0).normal(size=(20, 30))
     model = RandomProjection(4, method=kind, random_state=0).fit(X)
     X[11, 7] = np.nan
