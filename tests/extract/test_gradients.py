@@ -304,7 +304,7 @@ def test_rows_without_a_target_shape_the_map_and_not_the_gradient():
         assert found.estimator_.X_fit_.shape == (30, 3)
         assert found.embedding_.shape == (80, 2)
     assert GradientDiffusionMap(2).fit(X, np.where(label, 1, -1)).estimator_.X_fit_.shape == (80, 3)
-    with pytest.raises(ValueError, match="y holds no target at all"):
+    with pytest.raises(ValueError, match="No row of y has a target"):
         GradientDiffusionMap().fit(X, np.full(80, np.nan))
 
 
@@ -316,7 +316,7 @@ def test_a_map_among_neighbours_is_near_the_whole_one():
     assert abs(np.corrcoef(near.embedding_[:, 0], whole.embedding_[:, 0])[0, 1]) > 0.99
     assert abs(np.corrcoef(near.transform(X)[:, 0], near.embedding_[:, 0])[0, 1]) > 0.99
     parts = np.vstack([X, X + 100])
-    with pytest.warns(UserWarning, match="fall into 2 parts"):
+    with pytest.warns(UserWarning, match="has 2 components"):
         GradientDiffusionMap(1, sigma2=np.inf, n_neighbors=30).fit(parts)
 
 
@@ -326,7 +326,7 @@ def test_rows_as_near_as_the_last_neighbour_are_neighbours_too():
     assert _nearest_of_each(squared_distances, 2).tolist() == expected
     assert _nearest_of_each(squared_distances, 9).all()
     repeated = np.repeat([[0.0, 0.0], [1.0, 2.0], [5.0, 3.0], [7.0, 7.0]], 10, axis=0)
-    with pytest.warns(UserWarning, match="fall into 4 parts"):
+    with pytest.warns(UserWarning, match="has 4 components"):
         found = GradientDiffusionMap(1, sigma2=np.inf, n_neighbors=2).fit(repeated)
     np.testing.assert_allclose(np.ptp(found.embedding_.reshape(4, 10), axis=1), 0, atol=rounding(40))
 

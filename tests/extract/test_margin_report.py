@@ -129,5 +129,5 @@ def test_classes_that_the_model_does_not_know_are_told():
     X = np.random.default_rng(0).normal(size=(40, 3))
     y = np.where(X[:, 0] > 0, "a", "b")
     model = LogisticRegression().fit(X, y)
-    with pytest.raises(ValueError, match="y holds the class 'z', and the model tells 'a' from 'b'"):
+    with pytest.raises(ValueError, match="y holds the class 'z', and the model was fitted to 'a' and 'b'"):
         margin_report(model, X, np.where(y == "a", "z", y))

@@ -322,7 +322,7 @@ def test_ridge_equivalents_have_the_same_degrees_of_freedom():
 
 def test_pls_shrinkage_refuses_what_it_cannot_use():
     X, y = load_diabetes(return_X_y=True)
-    with pytest.raises(ValueError, match="whole number of 1 or more"):
+    with pytest.raises(ValueError, match="n_components=0"):
         pls_shrinkage(X, y, 0)
     with pytest.raises(ValueError, match="NaN"):
         pls_shrinkage(np.where(X > 0.1, np.nan, X), y, 1)
@@ -332,7 +332,7 @@ def test_pls_shrinkage_refuses_what_it_cannot_use():
         pls_shrinkage(X, ["high"] * len(y), 1)
     with pytest.raises(ValueError, match="y contains NaN"):
         pls_shrinkage(X, np.where(y > 100, y, np.nan), 1)
-    with pytest.warns(UserWarning, match="k=11 components are asked for, and there are 10"):
+    with pytest.warns(UserWarning, match="n_components=11 are asked for, and there are 10"):
         pls_shrinkage(X, y, 11)
 
 

@@ -318,7 +318,7 @@ def test_probabilities_in_wide_noise_are_near_the_shares_of_the_classes(model):
 
 def test_rows_that_fall_together_for_want_of_a_ridge_are_told():
     X, y = table(30, 60)
-    with pytest.warns(UserWarning, match="fall together, as they would in whatever classes.*Raise alpha"):
+    with pytest.warns(UserWarning, match="fitted exactly.*Raise alpha"):
         model = RegularizedFisher(alpha=0).fit(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
 

@@ -330,7 +330,7 @@ def test_coverage_by_hand(y_true, labels, expected):
 def test_coverage_refuses_what_does_not_fit():
     with pytest.raises(ValueError, match="inconsistent numbers"):
         cluster_coverage([0, 1], [0])
-    with pytest.raises(ValueError, match="no rows"):
+    with pytest.raises(ValueError, match="empty"):
         cluster_coverage([], [])
 
 

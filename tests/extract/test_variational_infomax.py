@@ -310,7 +310,7 @@ def test_constant_columns_duplicates_and_one_column():
 def test_what_cannot_be_done_is_told_with_the_cure():
     with pytest.raises(ValueError, match="All rows of X are the same"):
         VariationalInfoMax().fit(np.ones((5, 3)))
-    with pytest.raises(ValueError, match="Give a reg above 0"):
+    with pytest.raises(ValueError, match="Set reg_covar above 0"):
         VariationalInfoMax(reg_covar=0, n_init=1).fit(np.random.default_rng(0).normal(size=(5, 9)))
 
 

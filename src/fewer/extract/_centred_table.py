@@ -102,7 +102,7 @@ def _blocks(length: int, other_length: int) -> Iterator[slice]:
 def _within_range(products: np.ndarray) -> np.ndarray:
     if not np.isfinite(np.trace(products)):
         raise ValueError(
-            "The table holds numbers so large that their squares are beyond what a computer counts with (about 1e308): "
+            "The table has values so large that their squares are beyond what a computer counts with (about 1e308): "
             "bring the columns to other units, by MaxAbsScaler as the step before in a pipeline."
         )
     return products

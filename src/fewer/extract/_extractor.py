@@ -133,6 +133,6 @@ def refuse_infinite(new: Any, who: str) -> None:
         return
     raise ValueError(
         f"{who} gives infinite values, as FastProjectiveClustering does for rows outside of a cluster: it finds "
-        "clusters and no directions, so that there is nothing to draw or to correlate with. SubspaceDistanceFeatures "
-        "makes finite columns of the clusters, unless it is told outside='inf'; take these."
+        "clusters and no directions, so there is nothing to draw or to correlate with. SubspaceDistanceFeatures "
+        "makes finite columns of the clusters, unless outside='inf' is set; use these."
     )

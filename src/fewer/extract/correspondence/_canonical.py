@@ -52,7 +52,7 @@ def occurrences_of(y: Any, names: Any, who: str) -> Occurrences:
     refuse_negative(counts, who, names)
     classes = np.arange(counts.shape[1]) if names is None else np.asarray(names)
     if np.count_nonzero(np.asarray(counts.sum(axis=0))) < 2:
-        raise ValueError(f"{who} tells classes apart, and all counts are in one column of y, or y has none.")
+        raise ValueError(f"{who} separates classes, and all counts are in one column of y, or y has none.")
     return Occurrences(classes, counts)
 
 
@@ -201,7 +201,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
             if after_step(f"axis {len(axes) - 1}"):
                 break
         if not axes:
-            raise ValueError("The columns say nothing about the classes: all of these have the same means.")
+            raise ValueError("The columns do not separate the classes: all classes have the same means.")
         return axes
 
     def _keep_classes(self, X: Any, counts: Any, shares: np.ndarray, class_totals: np.ndarray) -> None:

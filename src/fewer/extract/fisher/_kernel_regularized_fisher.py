@@ -219,8 +219,8 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         found = kernel_directions(centred_kernel(K), groups, alpha=float(self.alpha), solver=self.solver, tol=self.tol)
         if not len(found.eigenvalues):
             raise ValueError(
-                "No direction in the space of this kernel parts the classes: their rows are the same on average. Check "
-                "y, or take another kernel or gamma."
+                "No direction in the space of this kernel separates the classes: they have the same mean. Check y, or "
+                "use another kernel or gamma."
             )
         self.n_components_ = self._number_of_components(len(found.eigenvalues), "one less than classes at most")
         rotation, self.eigenvalues_ = found.rotation[:, : self.n_components_], found.eigenvalues[: self.n_components_]

@@ -85,9 +85,9 @@ class ProjectedClassifier(ClassifierMixin):
             left_out = None
         elif left_out is None:
             warn_caller(
-                f"The {len(groups.codes)} training rows of each class fall together, as they would in whatever "
-                "classes: probabilities for new rows are 0 and 1, and mean nothing. Raise alpha, or choose it by "
-                "cross-validation."
+                f"The {len(groups.codes)} training rows are fitted exactly, as they would be with any labels: "
+                "probabilities of new rows are 0 and 1, and not calibrated. Raise alpha, or choose it by "
+                "cross-validation (RegularizedFisherCV)."
             )
         self._geometry = ClassGeometry(rotation, self.eigenvalues_, groups.sizes, self.scaling, left_out)
         self._rows, self._codes = None, groups.codes
@@ -99,9 +99,9 @@ class ProjectedClassifier(ClassifierMixin):
         n_rows = len(groups.codes)
         if possible < 0.5 and n_rows * self.eigenvalues_[0] < 1 and self.decision_rule in ("left_out", "gaussian"):
             warn_caller(
-                f"alpha={alpha:g} is {(1 - possible) / possible:.2g} times as large as the scatter of the table: rows "
-                "of all classes fall together, and one class is predicted for all. alpha has the squared unit "
-                f"{unit}: bring the columns to one scale (StandardScaler), or take a smaller alpha."
+                f"alpha={alpha:g} is {(1 - possible) / possible:.2g} times as large as the scatter of the table: the "
+                "classes are not separated, and one class is predicted for all rows. alpha has the squared unit "
+                f"{unit}: scale the columns (StandardScaler), or use a smaller alpha."
             )
 
     def predict(self, X: Any) -> np.ndarray:
@@ -193,8 +193,8 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
         """Set what a fit leaves; ``alpha`` is the ridge, if no other was left to choose."""
         if not len(found.eigenvalues):
             raise ValueError(
-                "The means of all classes are the same in every column, so no direction parts them; check y, or look "
-                "for other differences than means, by HDDA or with a kernel (KernelRegularizedFisher)."
+                "The means of all classes are the same in every column, so no direction separates them; check y, or "
+                "use a method for other differences than means, such as HDDA or a kernel (KernelRegularizedFisher)."
             )
         possible = len(found.eigenvalues)
         n_kept = self._number_of_components(

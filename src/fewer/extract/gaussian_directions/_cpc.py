@@ -281,13 +281,13 @@ class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
     def _warn_of_the_fit(self, turn: float) -> None:
         if turn > self.tol:
             warn_caller(
-                f"Sweep {self.n_iter_} still turned a pair of axes by {turn:.1e}; tol={self.tol:g} was asked for. "
-                "Raise max_iter, or tol if that is near enough.",
+                f"Sweep {self.n_iter_} still rotated a pair of axes by {turn:.1e}; tol={self.tol:g} was asked for. "
+                "Raise max_iter, or tol if that is accurate enough.",
                 ConvergenceWarning,
             )
         if self.p_value_ < _REJECTED:
             warn_caller(
                 f"The classes have no axes in common (fit_statistic_ {self.fit_statistic_:.1f}, p = "
-                f"{self.p_value_:.1g}): the axes found are a compromise, and other directions may tell the classes "
-                "apart better. GaussianLRDiscriminant finds them."
+                f"{self.p_value_:.1g}): the axes found are a compromise, and other directions may separate the "
+                "classes better. GaussianLRDiscriminant finds them."
             )

@@ -49,7 +49,7 @@ def slices_of(y: Any, n_slices: int | None, who: str, rows_of_a_slice: int = 1) 
     values = np.asarray(y, dtype=np.float64)
     distinct, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(distinct) < 2:
-        raise ValueError(f"{who} tells classes or slices of y apart, and y is {distinct[0]:g} in every row.")
+        raise ValueError(f"{who} compares classes or slices of y, and y is constant: {distinct[0]:g} in every row.")
     middle_ranks = np.cumsum(counts) - counts / 2
     n_slices = n_slices or max(2, min(_USUAL_SLICES, len(values) // rows_of_a_slice))
     cut = np.floor(middle_ranks / len(values) * min(n_slices, len(distinct))).astype(int)
@@ -116,9 +116,8 @@ def warn_of_few_rows(X: Any, n_coordinates: int) -> None:
     """Warn where the rows can be told apart in any way at all."""
     if n_coordinates >= X.shape[0] - 1:
         warn_caller(
-            f"{X.shape[0]} rows span {n_coordinates} dimensions, so that some direction tells any groups of them "
-            "apart: what is found here fits these rows, not the next. Have more rows, or fewer columns (PCA as the "
-            "step before)."
+            f"{X.shape[0]} rows span {n_coordinates} dimensions, so that some direction separates any groups of them: "
+            "what is found here overfits these rows. Use more rows, or fewer columns (PCA as the step before)."
         )
 
 

@@ -44,7 +44,7 @@ def labelled_rows(y: np.ndarray) -> np.ndarray:
     else:
         known = np.ones(len(y), dtype=bool)
     if not known.any():
-        raise ValueError("y holds no target at all; some rows at least must have one.")
+        raise ValueError("No row of y has a target; at least some rows must have one.")
     if holds_numbers(y[known]) and not holds_quantity(y[known]):
         classes = np.unique(y[known])
         if _UNLABELLED in classes and len(classes) > 2:
@@ -288,8 +288,8 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
         n_parts = connected_components(graph, directed=False, return_labels=False)
         if n_parts > 1:
             warn_caller(
-                f"Rows fall into {n_parts} parts that no neighbours connect, and the first new columns tell only these "
-                f"parts apart: raise n_neighbors={self.n_neighbors}."
+                f"The graph of nearest neighbours has {n_parts} components, and the first new columns only separate "
+                f"these: raise n_neighbors={self.n_neighbors}."
             )
         return graph
 

@@ -306,12 +306,12 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
             The fitted estimator.
         """
         if self.loss == "logistic" and not self.joint:
-            raise ValueError("joint=False is for loss='squared': classes are no values that a function could have.")
+            raise ValueError("joint=False is for loss='squared': a function value has no meaning for classes.")
         X, y = self._validated(X, y, copy=True)  # kept, so it must not change with the user's
         targets = targets_of(y, self.loss)
         space = row_space(X)
         if space.rows.shape[1] == 0:
-            raise ValueError("All columns are constant, so nothing can change with them; check the table.")
+            raise ValueError("All columns are constant, so there is no gradient; check the table.")
         problem = self._problem(X, space)
         with fit_steps(self, X, y, n_steps=self.max_iter) as after_step:
             spectrum = problem.spectrum()
@@ -416,7 +416,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         if lonely > _LONELY_SHARE:
             warn_caller(
                 f"{lonely:.0%} of the rows have neighbours that count for less than {needed:.3g} rows together within "
-                f"weight_bandwidth={self.weight_bandwidth_:.3g}: gradients there tend to 0. Take a larger one."
+                f"weight_bandwidth={self.weight_bandwidth_:.3g}: gradients there tend to 0. Set a larger one."
             )
 
     @property

@@ -253,8 +253,8 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
         if len(single) and self.model in ("full", "homothetic"):
             names = ", ".join(repr(label) for label in self.classes_[single[:5]].tolist())
             warn_caller(
-                f"Classes with a single row have no spread of their own, so that hardly any new row is told to be of "
-                f"them: {names}. Take model='isometric' or 'common_noise', merge such classes, or leave them out."
+                f"Classes with a single row have no variance of their own, so that hardly any new row is classified as "
+                f"one of them: {names}. Use model='isometric' or 'common_noise', merge such classes, or leave them out."
             )
 
     def _checked_priors(self, codes: np.ndarray) -> np.ndarray:

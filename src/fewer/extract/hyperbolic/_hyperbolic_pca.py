@@ -501,12 +501,12 @@ def one_shot_error(Z: Any, y: Any, n_repeats: int = 100, random_state: Any = Non
     y = column_or_1d(y)
     check_consistent_length(Z, y)
     if n_repeats < 1:
-        raise ValueError(f"n_repeats={n_repeats} must be 1 at least.")
+        raise ValueError(f"n_repeats={n_repeats} must be at least 1.")
     codes = encoded_classes(y, "one_shot_error").codes
     rng = check_random_state(random_state)
     sizes = np.bincount(codes)
     if sizes.max() == 1:
-        raise ValueError("Every class has a single row, so none is left to be told after one example of each.")
+        raise ValueError("Every class has a single row, so no row is left to classify after one example of each.")
     order = np.argsort(codes, kind="stable")
     starts = np.cumsum(sizes) - sizes
     errors = []

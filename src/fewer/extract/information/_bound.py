@@ -93,8 +93,8 @@ def decoders_of(C: np.ndarray, W: np.ndarray, channel: Channel) -> Decoders:
     n_flat = channel.n_columns - n_axes
     if channel.reg == 0 and (n_flat or np.linalg.eigvalsh(S)[:, 0].min() <= 1e-14 * np.abs(S).max()):
         raise ValueError(
-            "Rows lie in fewer dimensions than there are columns, so that a decoder without noise knows some "
-            "directions exactly, and the bound has no limit. Give a reg above 0."
+            "The rows span fewer dimensions than there are columns, so that a decoder without noise knows some "
+            "directions exactly, and the bound is infinite. Set reg_covar above 0."
         )
     inverse = np.linalg.inv(S)
     inverse = (inverse + inverse.swapaxes(1, 2)) / 2

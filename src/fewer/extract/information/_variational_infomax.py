@@ -66,7 +66,7 @@ def spanned(X: Any, who: str) -> tuple[RowSpace, np.ndarray]:
         X = X.toarray()
     space = row_space(X if sparse.issparse(X) else np.ascontiguousarray(X))
     if not space.rows.shape[1]:
-        raise ValueError(f"All rows of X are the same, so that there is nothing for {who} to keep.")
+        raise ValueError(f"All rows of X are the same, so there is no information for {who} to keep.")
     with np.errstate(over="ignore", invalid="ignore"):
         variances = np.einsum("pr,r,pr->p", space.axes, np.mean(space.rows**2, axis=0), space.axes)
     if not _SMALLEST < variances.mean() < 1 / _SMALLEST:

@@ -187,7 +187,7 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
         except MemoryError:
             raise MemoryError(
                 f"The kernel of {X.shape[0]:,} rows with each other does not fit into memory. Use fewer rows, or "
-                'LandmarkFeatures(mapping="F2") and then PLSRegressor, which need no such table.'
+                'LandmarkFeatures(method="F2") and then PLSRegressor, which need no such table.'
             ) from None
         self.kernel_means_ = K.mean(axis=0) if self.with_mean else np.zeros(len(K))
         K = centred_kernel(K) if self.with_mean else K

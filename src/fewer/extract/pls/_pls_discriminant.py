@@ -168,8 +168,8 @@ class PLSDiscriminant(ClassifierMixin, PLSExtractor):
         n_classes = len(self.classes_)
         if self.estimator is None and len(codes) <= n_classes:
             raise ValueError(
-                f"{len(codes)} rows and {n_classes} classes: PLSDiscriminant tells classes apart by how rows of one "
-                "class differ, and needs more rows than classes; or give a classifier that does not."
+                f"{len(codes)} rows and {n_classes} classes: PLSDiscriminant needs more rows than classes for its "
+                "default classifier; set estimator to another one, or use more rows."
             )
         Y = class_targets(codes, n_classes, self.orthonormalised)
         possible = min(X.shape[0] - 1, X.shape[1], n_classes - 1 if self.deflation == "sb" else X.shape[1])
@@ -182,11 +182,13 @@ class PLSDiscriminant(ClassifierMixin, PLSExtractor):
             factors, mean, scale = found.factors, found.x_mean, found.x_scale
         if not factors.n_components:
             raise ValueError(
-                "The means of all classes are the same in every column, so no direction parts them; check y, or look "
-                "for other differences than means, by HDDA or with a kernel (KernelRegularizedFisher)."
+                "The means of all classes are the same in every column, so no direction separates them; check y, or "
+                "use a method for other differences than means, such as HDDA or a kernel (KernelRegularizedFisher)."
             )
         if self.n_components is not None:
-            self._number_of_components(factors.n_components, "for nothing is left of the table that parts the classes")
+            self._number_of_components(
+                factors.n_components, "because the rest of the table does not separate the classes"
+            )
         self.mean_, self._x_scale = mean.astype(X.dtype), scale
         self.components_ = np.ascontiguousarray((factors.rotations / scale[:, None]).T, dtype=X.dtype)
         self.x_weights_ = factors.weights.astype(X.dtype)

@@ -233,7 +233,7 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
             )
         if self.method in ("nested", "subspace") and n_components > _MOST_TOGETHER:
             warn_caller(
-                f"method={self.method!r} estimates densities in {n_components} dimensions, where rows are far "
+                f"method={self.method!r} estimates densities in {n_components} dimensions, where rows are sparse"
                 f"between; use up to {_MOST_TOGETHER} components, or method='orthogonal' or 'removal'."
             )
 

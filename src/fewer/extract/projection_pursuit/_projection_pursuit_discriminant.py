@@ -372,8 +372,8 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         sphere = sphere_of(X)
         if _ROWS_OF_A_DIMENSION * sphere.rank > len(codes):
             warn_caller(
-                f"{len(codes)} rows in {sphere.rank} dimensions: some direction tells any classes apart among so few, "
-                "so that probabilities are far too sure. Have PCA as the step before, with a tenth as many columns as "
+                f"{len(codes)} rows in {sphere.rank} dimensions: some direction separates any classes of so few rows, "
+                "so that probabilities are overconfident. Use PCA as the step before, with a tenth as many columns as "
                 "rows."
             )
         begins = np.append(0, np.cumsum(sizes))

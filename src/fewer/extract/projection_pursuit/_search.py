@@ -125,7 +125,7 @@ def warn_unfinished(searches: list[Found], effort: Effort, what: str = "directio
         warn_caller(
             f"{len(late)} of {len(searches)} searches for a {what} still climbed after {effort.max_iter} iterations, "
             f"the {what} with index {place} with a slope of {worst.slope:.2g}; tol={effort.tol:g} was asked for. Raise "
-            "max_iter, or tol if that is near enough.",
+            "max_iter, or tol if that is accurate enough.",
             ConvergenceWarning,
         )
 
@@ -184,8 +184,8 @@ def warn_of_lost_dimensions(sphere: Sphere, X: Any, who: str) -> None:
     """Say that a density is one of fewer dimensions than columns."""
     if sphere.rank < X.shape[1]:
         warn_caller(
-            f"The rows span {sphere.rank} of {X.shape[1]} dimensions: {who} gives their density within these, whatever "
-            "a new row is across. Leave out columns that are constant or follow from others, or have more rows than "
+            f"The rows span {sphere.rank} of {X.shape[1]} dimensions: {who} gives the density within these, and "
+            "ignores the others in new rows. Leave out constant and linearly dependent columns, or use more rows than "
             "columns."
         )
 

@@ -65,7 +65,7 @@ def distortion_dim(n_samples: int, eps: float = 0.1, delta: float = 0.05) -> int
     """
     _check_shares(eps=eps, delta=delta)
     if n_samples < 1:
-        raise ValueError(f"n_samples={n_samples} must be 1 at least.")
+        raise ValueError(f"n_samples={n_samples} must be at least 1.")
     n_pairs = max(n_samples * (n_samples - 1) / 2, 1)
     return math.ceil(math.log(2 * n_pairs / delta) / _exponent(eps))
 
@@ -158,7 +158,7 @@ def _check_shares(**shares: float) -> None:
 
 def _check_margin(gamma: float) -> None:
     if not 0 < gamma <= 1:
-        raise ValueError(f"gamma={gamma} is the cosine of an angle: it must be above 0, and 1 at most.")
+        raise ValueError(f"gamma={gamma} is the cosine of an angle: it must be above 0 and at most 1.")
 
 
 def margins(X: Any, signs: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -409,7 +409,7 @@ def margin_report(
     610
     """
     if not 0 <= quantile < 1:
-        raise ValueError(f"quantile={quantile} is a share of the rows: it must be 0 at least and below 1.")
+        raise ValueError(f"quantile={quantile} is a share of the rows: it must be at least 0 and below 1.")
     signs = signs_of(y, "margin_report")
     if isinstance(model, Pipeline):
         X, model = model[:-1].transform(X), model[-1]
@@ -419,7 +419,9 @@ def margin_report(
     known = getattr(model, "classes_", np.unique(y)).tolist()
     unknown = [label for label in np.unique(y).tolist() if label not in known]
     if unknown:
-        raise ValueError(f"y holds the class {unknown[0]!r}, and the model tells {' from '.join(map(repr, known))}.")
+        raise ValueError(
+            f"y holds the class {unknown[0]!r}, and the model was fitted to {' and '.join(map(repr, known))}."
+        )
     n_features = X.shape[1]
     if intercept:
         typical = float(np.sqrt(np.mean(row_norms(X, squared=True)))) or 1.0

@@ -139,8 +139,8 @@ def whitening(M: np.ndarray, rcond: float) -> np.ndarray:
     """``V diag(l)^{-1/2}``, by decreasing l, without those below ``rcond`` times the largest."""
     if not np.allclose(M, M.T, rtol=1e-8, atol=1e-12 * np.abs(M).max()):
         raise ValueError(
-            "The similarity of x to y is not that of y to x, so that there is no space in which it is a product. Use "
-            'method="F1", which needs none.'
+            "The kernel is not symmetric: the similarity of x to y is not that of y to x. Use "
+            'method="F1", which does not need a symmetric kernel.'
         )
     values, vectors = linalg.eigh(M, check_finite=False, driver="evd")
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -151,9 +151,9 @@ def whitening(M: np.ndarray, rcond: float) -> np.ndarray:
     if values[-1] < -max(rcond, 1e-10) * values[0]:
         n_negative = int(np.sum(values < -max(rcond, 1e-10) * values[0]))
         warn_caller(
-            f"This kernel is no product in any space: {n_negative:,} eigenvalues of the landmarks' matrix are "
-            f"negative, down to {values[-1] / values[0]:.2g} of the largest. They are left out; with "
-            'method="F1" that does not matter.'
+            f"This kernel is not positive semidefinite: {n_negative:,} eigenvalues of the landmarks' matrix are "
+            f"negative, down to {values[-1] / values[0]:.2g} of the largest. They are left out; "
+            'method="F1" does not need them.'
         )
     kept = values > rcond * values[0]
     return vectors[:, kept] / np.sqrt(values[kept])
@@ -422,8 +422,8 @@ class LandmarkFeatures(Extractor):
             return objects
         if isinstance(X, list | tuple) and X and all(isinstance(each, str) for each in X):
             raise ValueError(
-                f"X is a list of texts, and kernel={self.kernel!r} compares rows of numbers: give a function of two "
-                "texts that says how alike they are as the kernel, or count words first, as TfidfVectorizer does."
+                f"X is a list of texts, and kernel={self.kernel!r} compares rows of numbers: pass a function that "
+                "returns the similarity of two texts as the kernel, or count words first (TfidfVectorizer)."
             )
         forms = "csr" if self._takes_sparse else False
         return self._validated(X, reset=reset, accept_sparse=forms, ensure_min_samples=1)

@@ -331,7 +331,7 @@ def refuse_sparse(X: Any, who: str) -> None:
     if sparse.issparse(X):
         raise TypeError(
             f"X is sparse, and {who} looks for values that lie close together: in every column most rows would do so "
-            "at zero, and the clusters would tell only where zeros are. Make a few dense columns of it first, by "
+            "at zero, and the clusters would only show where zeros are. Make a few dense columns of it first, by "
             "TruncatedSVD of scikit-learn or fewer.extract.RandomProjection, or pass X.toarray() if hardly any entry "
             "is zero."
         )

@@ -179,13 +179,13 @@ class FastProjectiveClustering(CallbackSupportMixin, ClusterMixin, Extractor):
         piled = (n_distinct > 1) & ~few & (columns.n_at_median() > columns.n_rows / 2)
         if few.any():
             warn_caller(
-                f"{self._named(few)} at most {_FEW_VALUES} different values, among which an interval is "
-                "no more than one or two of them; leave such columns out."
+                f"{self._named(few)} at most {_FEW_VALUES} different values, so that an interval holds "
+                "only one or two of them; leave such columns out."
             )
         if piled.any():
             warn_caller(
-                f"{self._named(piled)} the same value in more than half of the rows, and an interval "
-                "that holds little else is the densest; leave such columns out."
+                f"{self._named(piled)} the same value in more than half of the rows, so that the "
+                "densest interval is around that value; leave such columns out."
             )
 
     def _named(self, columns: np.ndarray) -> str:
@@ -290,7 +290,7 @@ def cluster_coverage(y_true: Any, labels: Any, *, noise: Any = -1) -> float:
     y_true, labels = column_or_1d(y_true), column_or_1d(labels)
     check_consistent_length(y_true, labels)
     if len(labels) == 0:
-        raise ValueError("There are no rows, so that there is nothing to cover.")
+        raise ValueError("y_true is empty: cluster_coverage needs at least one row.")
     clustered = ~(_is(y_true, noise) | _is(labels, noise))
     if not clustered.any():
         return 0.0

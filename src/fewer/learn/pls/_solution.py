@@ -230,7 +230,7 @@ _CHEAP_EIGENVALUES = 500
 """Operations for the matrix of products, and its side, up to which eigenvalues cost next to nothing beside a fit."""
 
 
-WHY_NO_MORE = "for nothing is left of the table that goes with y"
+WHY_NO_MORE = "because the rest of the table does not vary with y"
 
 
 class Solution(NamedTuple):
