@@ -27,7 +27,7 @@ def test_kurtosis_is_that_of_the_distributions():
 
 def test_kurtosis_is_that_of_the_components_where_the_columns_are_no_mixture_of_sources():
     X = load_wine().data
-    with pytest.warns(UserWarning, match="equal kurtosis"):
+    with pytest.warns(UserWarning, match="differ significantly in kurtosis"):
         ica = KurtosisICA().fit(X)
     np.testing.assert_allclose(ica.kurtosis_, stats.kurtosis(ica.transform(X)), rtol=1e-6, atol=1e-6)
     assert ica.kurtosis_.min() >= -2  # no distribution has less

@@ -103,7 +103,7 @@ def _within_range(products: np.ndarray) -> np.ndarray:
     if not np.isfinite(np.trace(products)):
         raise ValueError(
             "The table has values so large that their squares are beyond what a computer counts with (about 1e308): "
-            "bring the columns to other units, by MaxAbsScaler as the step before in a pipeline."
+            "scale the columns, by MaxAbsScaler as the step before in a pipeline."
         )
     return products
 

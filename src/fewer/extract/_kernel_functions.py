@@ -56,7 +56,7 @@ def kernel_values(
     if callable(kernel):
         return np.asarray(pairwise_kernels(X, rows, metric=kernel), dtype=np.float64)
     options = {"gamma": gamma, "degree": degree, "coef0": coef0}
-    # Rounded to single precision, a kernel of few columns would have full rank: noise that nothing tells from columns.
+    # Rounded to single precision, a kernel of few columns would have full rank: noise that looks like columns.
     X, rows = X.astype(np.float64, copy=False), rows.astype(np.float64, copy=False)
     if kernel in OF_DIFFERENCES or (centred and kernel == "linear"):
         rows, X = about_mean(rows, X)
@@ -74,7 +74,7 @@ def _normalized_half_rbf(X: Any, Y: Any = None, *, gamma: float) -> np.ndarray:
 
 
 def normalized_rbf(C: float) -> Callable[..., np.ndarray]:
-    """Kernel ``0.5 exp(-C |x - y|^2)`` between rows brought to unit length.
+    """Kernel ``0.5 exp(-C |x - y|^2)`` between rows scaled to unit length.
 
     Two rows are at a squared distance of ``1 - 2 k(x, y)`` in its feature space, which is below 1.
 

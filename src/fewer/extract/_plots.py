@@ -32,14 +32,14 @@ def column_labels(X: Any, letter: str = "x") -> list[str]:
 def loadings(X: Any, X_new: Any) -> np.ndarray:
     """Correlation of every column of a table with every new one.
 
-    It can be had of any extractor, with a kernel or without one, and does not depend on the columns' units.
+    It is defined for any extractor, with or without a kernel, and does not depend on the units of the columns.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The table. A dense one may have missing values (NaN): of each column, the rows count in which it is there.
+        The table. A dense one may have missing values (NaN): the correlation of a column is that of its observed rows.
     X_new : {array-like, sparse matrix} of shape (n_samples, n_components)
-        What an extractor made of its rows.
+        Output of an extractor for these rows.
 
     Returns
     -------
@@ -90,12 +90,12 @@ def _quotient(products: np.ndarray, scale: np.ndarray) -> np.ndarray:
 def plot_loadings(extractor: Any, X: Any, *, n_components: int = 3, n_columns: int = 12) -> "go.Figure":
     """Draw which columns of the table each new column goes with: their correlations.
 
-    Correlations can be drawn for every extractor, with a kernel or without one, and do not depend on the units.
+    Correlations are defined for every extractor, with or without a kernel, and do not depend on the units.
 
     Parameters
     ----------
     extractor : fitted transformer
-        Any that gives new columns: those of this room, and scikit-learn's.
+        Any that gives new columns: those of ``fewer.extract`` and of scikit-learn.
     X : table of shape (n_samples, n_features)
         Rows to take the correlations over.
     n_components : int, default=3
@@ -106,7 +106,7 @@ def plot_loadings(extractor: Any, X: Any, *, n_components: int = 3, n_columns: i
     Returns
     -------
     figure : plotly.graph_objects.Figure
-        The picture.
+        The figure.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def plot_projection(
     Parameters
     ----------
     extractor : fitted transformer
-        Any that gives new columns: those of this room, and scikit-learn's.
+        Any that gives new columns: those of ``fewer.extract`` and of scikit-learn.
     X : table of shape (n_samples, n_features)
         Rows to draw; of more than 5,000, as many at random.
     y : array-like of shape (n_samples,), default=None
@@ -178,7 +178,7 @@ def plot_projection(
     Returns
     -------
     figure : plotly.graph_objects.Figure
-        The picture.
+        The figure.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def plot_correlation_circle(
 ) -> "go.Figure":
     """Draw columns and targets by their correlations with two new columns.
 
-    A column near the circle is told in full by the two new ones; columns near each other go together, and columns on
+    A column near the circle is fully explained by the two new ones; columns near each other go together, and columns on
     opposite sides go against each other. The same holds for targets, so that the columns near one are those that it
     goes with.
 
@@ -283,7 +283,7 @@ def plot_correlation_circle(
     Returns
     -------
     figure : plotly.graph_objects.Figure
-        The picture.
+        The figure.
 
     Examples
     --------

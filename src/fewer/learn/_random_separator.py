@@ -1,8 +1,8 @@
 """A classifier that learns by luck alone: random planes, until one is a little better than a coin.
 
-If a plane through the origin parts the classes with margin gamma, a random one h on its side errs on a share of ``1/2 -
-gamma / pi`` of the rows on average, and so with probability Omega(gamma) on less than ``1/2 - gamma / 4``. On a sample,
-``1/2 - gamma / 6`` is asked for.
+If a plane through the origin separates the classes with margin gamma, a random one h on its side errs on a share of
+``1/2 - gamma / pi`` of the rows on average, and so with probability Omega(gamma) on less than ``1/2 - gamma / 4``. On a
+sample, ``1/2 - gamma / 6`` is asked for.
 """
 
 import math
@@ -79,8 +79,8 @@ class RandomSeparatorClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     gamma : float, default=0.1
-        Margin by which some plane through the origin is expected to part the classes, between 0 and 1; a random one is
-        taken as soon as its training error is ``1/2 - gamma / 6`` or less.
+        Margin by which some plane through the origin is expected to separate the classes, between 0 and 1; a random one
+        is taken as soon as its training error is ``1/2 - gamma / 6`` or less.
     max_tries : int or "auto", default="auto"
         Most planes to try, of which the best is taken, with a warning, if none is good enough; "auto" for so many that
         this has a chance of 1 in 1,000 at most.

@@ -15,7 +15,7 @@ from fewer.learn.pls import WHY_NO_MORE, Settings, solution, vip_scores
 
 _USUAL = 10
 _USUAL_COMPONENTS = 2
-"""Columns kept unless told otherwise; a table may have fewer."""
+"""Columns kept by default; a table may have fewer."""
 
 
 @method(
@@ -39,7 +39,7 @@ class VIPSelector(SelectorMixin, BaseEstimator):
     target : {"auto", "classes", "numbers"}, default="auto"
         What y holds; "auto" takes text, and whole numbers of at most 20 values, for classes.
     scale : bool, default=True
-        Whether columns are brought to unit variance; otherwise they count by their spread, too.
+        Whether columns are scaled to unit variance; otherwise they count by their spread, too.
 
     Attributes
     ----------

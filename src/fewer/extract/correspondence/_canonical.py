@@ -77,7 +77,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
     tol : float, default=1e-10
         For "iterative": an axis is found when a round changes it by less.
     max_iter : int, default=1000
-        For "iterative": rounds for each axis, at most.
+        For "iterative": maximum number of rounds for each axis.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
     eigenvalues_ : ndarray of shape (n_components,)
         Share of the variance along each axis that lies between the classes.
     biplot_scores_ : ndarray of shape (n_features, n_components)
-        Correlation of each column with each axis, rows weighted by their totals: arrows of the picture.
+        Correlation of each column with each axis, rows weighted by their totals: arrows of the biplot.
     classes_ : ndarray of shape (n_classes,)
         The labels; or the names, else the numbers, of the columns of counts.
     mean_ : ndarray of shape (n_features,)
@@ -110,7 +110,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
     --------
     CorrespondenceAnalysis : Without columns that describe the rows.
     cooccurrence_to_labeled : The table with one row for each occurrence.
-    plot_biplot : Rows, classes and columns in one picture.
+    plot_biplot : Rows, classes and columns in one figure.
 
     Notes
     -----

@@ -40,10 +40,10 @@ _NO_AXIS = 1e-7
     when="A table of counts (words in documents, purchases of customers, species at sites) is to be seen as one map.",
     cost="O(n p min(n, p)) time; O(m k) for a step of Lanczos on a large table with m counts above 0",
     paper="zhu-cca-lda",
-    depends_on_shift="it takes counts, whose zero means that nothing was there",
+    depends_on_shift="it takes counts, for which 0 means none",
 )
 class CorrespondenceAnalysis(CallbackSupportMixin, Extractor):
-    """Scores of the rows and columns of a table of counts on shared axes, like rows and their columns near each other.
+    """Scores of the rows and columns of a table of counts on shared axes, rows near columns that they have more of.
 
     Parameters
     ----------
@@ -54,10 +54,11 @@ class CorrespondenceAnalysis(CallbackSupportMixin, Extractor):
     tol : float, default=1e-10
         For "power": an axis is found when a round changes it by less.
     max_iter : int, default=1000
-        For "power": rounds for each axis, at most.
+        For "power": maximum number of rounds for each axis.
     scaling : {"row", "column", "symmetric"}, default="row"
-        Which side is spread by the strength of the axes. "row": rows are the averages of their columns, and distances
-        between rows are those of their profiles. "column" the other way round; "symmetric" by the root of it each.
+        Which scores are scaled by the eigenvalues of the axes. "row": rows are the averages of their columns, and
+        distances between rows are those of their profiles. "column" the other way round; "symmetric" by the root of it
+        each.
 
     Attributes
     ----------
@@ -90,11 +91,11 @@ class CorrespondenceAnalysis(CallbackSupportMixin, Extractor):
     --------
     CanonicalCorrespondenceAnalysis : With columns that describe the rows, and scores for rows without counts.
     GaussianResponseModel : The model of counts behind it, fitted by likelihood.
-    plot_biplot : Rows and columns in one picture.
+    plot_biplot : Rows and columns in one figure.
 
     Notes
     -----
-    A row without counts has no profile. ``row_scores_`` says so by NaN; ``transform``, which feeds other estimators,
+    A row without counts has no profile. ``row_scores_`` has NaN there; ``transform``, which feeds other estimators,
     puts it at the origin, where the average row is, with a warning.
 
     References
@@ -285,7 +286,7 @@ def plot_biplot(
     Returns
     -------
     figure : plotly.graph_objects.Figure
-        The picture.
+        The figure.
 
     Examples
     --------

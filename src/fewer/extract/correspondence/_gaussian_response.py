@@ -286,13 +286,13 @@ _MOST_CELLS = 50_000_000
 
 @method(
     tasks=["unsupervised"],
-    when="Counts rise and fall along a hidden gradient (species along moisture, words along time).",
+    when="Counts rise and fall along a latent gradient (species along moisture, words along time).",
     cost="O(n p k) time for a step; O(n p k) memory",
     paper="zhu-cca-lda",
-    depends_on_shift="it takes counts, whose zero means that nothing was there",
+    depends_on_shift="it takes counts, for which 0 means none",
 )
 class GaussianResponseModel(CallbackSupportMixin, Extractor):
-    """Places of rows along a hidden gradient, and optima of columns whose counts rise towards them, by likelihood.
+    """Places of rows along a latent gradient, and optima of columns whose counts rise towards them, by likelihood.
 
     Parameters
     ----------
@@ -302,11 +302,11 @@ class GaussianResponseModel(CallbackSupportMixin, Extractor):
         All columns fall off equally fast from their optima; that distance is the unit of the scores. Otherwise each
         column has a tolerance of its own, and the unit is their geometric mean.
     max_iter : int, default=500
-        Steps at most.
+        Maximum number of steps.
     tol : float, default=1e-8
         Stop when no derivative of the log likelihood is larger than this share of all counts.
     row_effects : bool, default=False
-        Every row has a factor of its own, so that its total says nothing: for sites that were searched longer, or
+        Every row has a factor of its own, so that its total does not matter: for sites that were searched longer, or
         longer documents. Otherwise a row with few counts is far from all optima.
 
     Attributes

@@ -107,7 +107,7 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
         Any of scikit-learn's that takes several targets; a pipeline with splines gives flexible discriminant analysis.
         By default least squares, with the penalty.
     penalty : float, array-like of shape (n_features,) or (n_features, n_features), default=None
-        Of the default regressor: lambda of a ridge, one for each column, or a matrix, such as one that punishes
+        Of the default regressor: lambda of a ridge, one for each column, or a matrix, such as one that penalises
         differences between neighbouring columns of curves.
 
     Attributes

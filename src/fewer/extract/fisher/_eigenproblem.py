@@ -134,7 +134,7 @@ def left_out_rows(
     along = scores - residuals / freedoms[:, None]
     centres = groups.means(along)
     variances = np.mean((along - centres[groups.codes]) ** 2, axis=0)
-    # Left-out rows of classes that cannot be told lie on the other side by a little: that tells nothing.
+    # Left-out rows of classes that cannot be separated lie a little on the other side, by chance.
     agree = np.einsum("jk,jk->k", np.sqrt(groups.sizes)[:, None] * rotation, centres) > 0
     return LeftOut(centres * agree, variances)
 
@@ -241,7 +241,7 @@ SOUND = float(np.sqrt(np.finfo(np.float64).eps))
 class Discriminant(NamedTuple):
     """The ridge solution G, the rotation V (classes, directions) that makes it directions, and their eigenvalues.
 
-    Besides, where rows lie that are left out, None where all rows fall together; and the largest eigenvalue that the
+    Besides, where rows lie that are left out, None where all rows coincide; and the largest eigenvalue that the
     ridge leaves possible, which is far below 1 where the ridge outweighs the table.
     """
 
@@ -274,7 +274,7 @@ def rotation_of_factor(F: np.ndarray, tol: float, possible: float) -> Rotation:
 
 
 def _telling(vectors: np.ndarray, eigenvalues: np.ndarray, tol: float, possible: float) -> Rotation:
-    # One direction less than classes; what lies below rounding of the largest possible one parts nothing.
+    # One direction less than classes; what lies below rounding of the largest possible one separates nothing.
     most = len(vectors) - 1
     kept = eigenvalues[:most] > max(tol * eigenvalues.max(initial=0), possible * np.finfo(np.float64).eps)
     return Rotation(vectors[:, :most][:, kept], np.minimum(eigenvalues[:most][kept], 1))

@@ -20,7 +20,7 @@ from fewer.extract._extractor import LinearExtractor, upright
 
 
 class Projection(NamedTuple):
-    """Directions (components, columns), the most telling first, and the eigenvalue of each."""
+    """Directions (components, columns), by decreasing eigenvalue, and the eigenvalue of each."""
 
     directions: np.ndarray
     eigenvalues: np.ndarray
@@ -77,7 +77,7 @@ class GeneralizedEigenProjector(LinearExtractor):
     n_components : int, default=None
         Number of directions; by default all, at most as many as columns of the target or, of classes, one less.
     with_mean : bool, default=True
-        Take the means away from table and target first.
+        Subtract the means from table and target first.
     target : {"auto", "classes", "numbers"}, default="auto"
         How one column of the target is read. "auto": as classes if it holds words, or at most 20
         different whole numbers.
@@ -87,7 +87,7 @@ class GeneralizedEigenProjector(LinearExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The directions, orthonormal in f(Q), the most telling first; the largest entry of each is positive.
+        The directions, orthonormal in f(Q), by decreasing eigenvalue; the largest entry of each is positive.
     eigenvalues_ : ndarray of shape (n_components,)
         What each adds to the criterion.
     mean_ : ndarray of shape (n_features,)
@@ -157,7 +157,7 @@ class GeneralizedEigenProjector(LinearExtractor):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training table.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target; ``target`` tells how one column is read.
+            Target; ``target`` says how one column is read.
 
         Returns
         -------

@@ -66,16 +66,16 @@ def _legacy_directions(spectrum: Spectrum, groups: Groups, alpha: float, tol: fl
 
 @method(
     tasks=["classification"],
-    when="Up to some thousand rows and classes that no straight border parts, such as XOR or rings; otherwise "
-    "RegularizedFisher, which is faster and tells what its directions are made of.",
+    when="Up to some thousand rows and classes that no straight border separates, such as XOR or rings; otherwise "
+    "RegularizedFisher, which is faster and has coefficients of the columns.",
     cost="O(n^2 p + n^3) time, O(n^2) memory",
     paper="rda-ridge",
     examples=lambda: [KernelRegularizedFisher(), KernelRegularizedFisher(kernel="linear", solver="svd")],
     depends_on_scale="with a kernel or a gamma that has a unit, alpha is added to values that change with it",
-    depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
+    depends_on_shift="with kernels of products, such as 'poly', values of the kernel depend on the origin",
 )
 class KernelRegularizedFisher(ProjectedClassifier, Extractor):
-    """Curved directions that part classes: Fisher's criterion with a ridge, in the space of a kernel.
+    """Curved directions that separate classes: Fisher's criterion with a ridge, in the space of a kernel.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         A Cholesky factor and a small eigenproblem; or all eigenvectors of the kernel matrix, with the same result; or
         an earlier regularisation of these, for comparisons.
     decision_rule : {"gaussian", "left_out", "centroid", "neighbour"}, default="gaussian"
-        How ``predict`` tells classes along the directions, as in ``RegularizedFisher``.
+        How ``predict`` classifies along the directions, as in ``RegularizedFisher``.
     tol : float, default=1e-10
         Directions whose eigenvalue is below this share of the largest are left out.
 
@@ -130,8 +130,8 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
 
     Notes
     -----
-    With a small ``alpha`` the training rows of a class fall together while new ones do not: look at new rows, and take
-    ``decision_rule="left_out"`` for probabilities that allow for it.
+    With a small ``alpha`` the training rows of a class nearly coincide while new ones do not: look at new rows, and
+    take ``decision_rule="left_out"`` for probabilities that allow for it.
 
     References
     ----------

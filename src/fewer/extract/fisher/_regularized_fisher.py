@@ -66,7 +66,7 @@ class ClassGeometry:
 
 
 class ProjectedClassifier(ClassifierMixin):
-    """Mixin of extractors that also tell classes apart along their directions."""
+    """Mixin of extractors that also classify along their directions."""
 
     _decision_constraints: ClassVar[dict] = {
         "scaling": [StrOptions({"ridge", "orthonormal"})],
@@ -205,7 +205,7 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
         if self.scaling == "orthonormal":
             directions /= np.sqrt(self.eigenvalues_)[:, None]
         turned = upright(directions)
-        # The rotation has to turn with the directions, for it tells where the classes are.
+        # The rotation has to turn with the directions, as it has the positions of the classes.
         signs = np.where(np.einsum("kp,kp->k", turned, directions) < 0, -1, 1)
         self.components_ = turned.astype(X.dtype)
         self.mean_ = mean.astype(X.dtype)
@@ -229,7 +229,7 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
     depends_on_scale="alpha is added to sums of squares of the columns",
 )
 class RegularizedFisher(FisherExtractor):
-    """Directions that part classes, by Fisher's criterion with a ridge.
+    """Directions that separate classes, by Fisher's criterion with a ridge.
 
     Parameters
     ----------
@@ -245,19 +245,19 @@ class RegularizedFisher(FisherExtractor):
         "auto" is "evd" unless that would lose half of the digits, without a ridge or with one that is tiny beside the
         largest scatter: then "svd"; and "cg" for sparse tables with thousands of rows and columns.
     scaling : {"ridge", "orthonormal"}, default="ridge"
-        Lengths of the directions: those of ridge regression, so that the more telling ones count more in distances; or
-        orthonormal in the regularised scatter.
+        Lengths of the directions: those of ridge regression, so that those of larger eigenvalues count more in
+        distances; or orthonormal in the regularised scatter.
     decision_rule : {"left_out", "gaussian", "centroid", "neighbour"}, default="left_out"
-        How ``predict`` tells classes along the directions: normal classes as rows see them that were left out of the
-        fit; normal classes with the common regularised covariance, as the training
-        rows have it (LDA where ``alpha`` is 0); the nearest class centre, or the nearest training row.
+        How ``predict`` classifies along the directions: normal classes as estimated for rows left out of the fit;
+        normal classes with the common regularised covariance, as the training rows have it (LDA where ``alpha`` is 0);
+        the nearest class centre, or the nearest training row.
     tol : float, default=1e-10
         Directions whose eigenvalue is below this share of the largest are left out.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The directions, the most telling first; the largest entry of each is positive.
+        The directions, by decreasing eigenvalue; the largest entry of each is positive.
     scalings_ : ndarray of shape (n_features, n_components)
         The same as columns.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -293,14 +293,14 @@ class RegularizedFisher(FisherExtractor):
 
     Notes
     -----
-    Columns count by their size once there is a ridge: bring them to comparable units first. With far more columns than
-    rows and a small ridge, such as the default one, the training rows of a class fall together whether or not there is
-    anything to tell: a training error of 0 says nothing then. Probabilities with ``decision_rule="left_out"`` allow for
-    it, and are near the shares of the classes where there is nothing; those of the other rules are far too sure.
-    RegularizedFisherCV chooses a ridge that does better on new rows.
+    Columns count by their size once there is a ridge: scale them to comparable units first. With far more columns than
+    rows and a small ridge, such as the default one, the training rows of a class nearly coincide even for random
+    labels, and the training error is 0. Probabilities with ``decision_rule="left_out"`` allow for it, and are near the
+    shares of the classes for random labels; those of the other rules are overconfident. RegularizedFisherCV chooses a
+    ridge that does better on new rows.
 
     New columns are as long as coefficients of ridge regression, about ``1 / sqrt(n)``: have StandardScaler as the next
-    step, or ``scaling="orthonormal"``, for learners to whom the size of columns matters.
+    step, or ``scaling="orthonormal"``, for estimators that depend on the scale of the columns.
 
     A sparse table stays sparse. Its singular values come from products of it, whatever the solver, so that without a
     ridge directions below 1e-8 of its largest singular value are lost.

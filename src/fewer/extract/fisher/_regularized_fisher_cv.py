@@ -48,7 +48,7 @@ def gcv_errors(spectrum: Spectrum, alphas: np.ndarray, n_rows: int) -> np.ndarra
 
 
 class Telling(NamedTuple):
-    """How classes are told along the directions: the parameters of the estimator that matter to it."""
+    """How rows are classified along the directions: the parameters of the estimator that matter to it."""
 
     n_components: int | None
     scaling: str
@@ -128,7 +128,7 @@ class WholeTable(NamedTuple):
 
 
 def held_out_accuracies(fold: Fold, alphas: np.ndarray, telling: Telling) -> np.ndarray:
-    """Share of the held-out rows whose class is told right, for each alpha."""
+    """Accuracy on the held-out rows, for each alpha."""
     accuracies: list[float] = []
     for some in gen_batches(len(alphas), max(1, _DIRECTIONS // len(fold.groups.sizes))):
         solved = [_directions(fold, alpha, telling) for alpha in alphas[some]]
@@ -166,7 +166,7 @@ def _directions(fold: Fold, alpha: float, telling: Telling) -> _Directions:
 def _told(
     groups: Groups, solved: _Directions, rows: np.ndarray, training: np.ndarray | None, telling: Telling
 ) -> np.ndarray:
-    if not rows.shape[1]:  # no direction parts the classes of this fold
+    if not rows.shape[1]:  # no direction separates the classes of this fold
         return np.full(len(rows), groups.sizes.argmax())
     if training is not None:
         return groups.codes[pairwise_distances_argmin(rows, training)]
@@ -182,7 +182,7 @@ def _told(
     depends_on_scale="one of alphas is added to sums of squares of the columns",
 )
 class RegularizedFisherCV(FisherExtractor):
-    """Directions that part classes, with the ridge chosen by cross-validation.
+    """Directions that separate classes, with the ridge chosen by cross-validation.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class RegularizedFisherCV(FisherExtractor):
     scaling : {"ridge", "orthonormal"}, default="ridge"
         Lengths of the directions, as in ``RegularizedFisher``.
     decision_rule : {"left_out", "gaussian", "centroid", "neighbour"}, default="left_out"
-        How classes are told along the directions, as in ``RegularizedFisher``.
+        How rows are classified along the directions, as in ``RegularizedFisher``.
     tol : float, default=1e-10
         Directions whose eigenvalue is below this share of the largest are left out.
 
@@ -206,10 +206,9 @@ class RegularizedFisherCV(FisherExtractor):
     alpha_ : float
         The ridge chosen.
     scores_ : ndarray of shape (n_alphas,)
-        For each of ``alphas``: share of the held-out rows told right; with ``cv="gcv"``, the error times -1. The more,
-        the better.
+        For each of ``alphas``: accuracy on the held-out rows; with ``cv="gcv"``, the error times -1. Larger is better.
     components_ : ndarray of shape (n_components, n_features)
-        The directions, the most telling first; the largest entry of each is positive.
+        The directions, by decreasing eigenvalue; the largest entry of each is positive.
     scalings_ : ndarray of shape (n_features, n_components)
         The same as columns.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -241,7 +240,8 @@ class RegularizedFisherCV(FisherExtractor):
 
     Notes
     -----
-    The best of ``scores_`` chose the ridge, so it is a little too good as an estimate; judge the whole by other rows.
+    The best of ``scores_`` chose the ridge, so it is optimistic as an estimate of accuracy; evaluate the whole
+    estimator on other rows.
 
     References
     ----------
@@ -331,7 +331,7 @@ class RegularizedFisherCV(FisherExtractor):
     def _accuracies(
         self, X: Any, mean: np.ndarray, products: Products, groups: Groups, alphas: np.ndarray
     ) -> np.ndarray:
-        """Share of the held-out rows told right, over all folds, for each alpha."""
+        """Accuracy on the held-out rows, over all folds, for each alpha."""
         telling = Telling(self.n_components, self.scaling, self.decision_rule, self.tol)
         table = WholeTable.of(X.tocsr() if sparse.issparse(X) else X, mean, groups, products, float(alphas.min()))
         right, n_held_out = np.zeros(len(alphas)), 0

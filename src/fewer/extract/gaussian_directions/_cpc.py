@@ -149,20 +149,19 @@ _REJECTED = 0.01
     paper="zhu-qda-save-cpc",
 )
 class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
-    """Axes that the covariances of all classes have in common, those that tell the classes apart best first.
+    """Axes that the covariances of all classes have in common, those that separate the classes best first.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of axes, up to that of the columns; None for all.
     tol : float, default=1e-10
-        Stop when a sweep turns no pair of axes by a larger angle.
+        Stop when a sweep rotates no pair of axes by a larger angle.
     max_iter : int, default=200
-        Sweeps at most.
+        Maximum number of sweeps.
     n_slices : int, default=None
-        Number of slices of a numeric target. By default its values are classes if they are whole numbers that come
-        again and again, and are cut into ten slices otherwise, fewer where these would have fewer rows than twice the
-        columns.
+        Number of slices of a numeric target. By default its values are classes if they are whole numbers with repeats,
+        and are cut into ten slices otherwise, fewer where these would have fewer rows than twice the columns.
 
     Attributes
     ----------
@@ -173,12 +172,12 @@ class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
     variances_ : ndarray of shape (n_components, n_classes)
         Variance of each class along each axis.
     objectives_ : ndarray of shape (n_iter,)
-        What each sweep left of the objective.
+        Objective after each sweep.
     fit_statistic_ : float
         The objective reached: 0 if the axes are exactly common to all classes, and chi-square distributed if they are
         so in the population and classes are normal.
     p_value_ : float
-        How often chance alone makes it at least as large, if they are.
+        P-value of the hypothesis that they are.
     classes_ : ndarray of shape (n_classes,)
         The classes, or the mean target of each slice.
     mean_ : ndarray of shape (n_features,)
@@ -200,8 +199,8 @@ class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
 
     Notes
     -----
-    Where classes have their axes in common, no direction tells them apart better than the first of these. Where they
-    have not, a warning says so, and the axes are candidates only.
+    Where classes have their axes in common, no direction separates them better than the first of these. Where they have
+    not, there is a warning, and the axes are candidates only.
 
     References
     ----------

@@ -100,7 +100,7 @@ class CriterionCurve(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         figure = new_figure(x="direction in degrees: 0 is the first column, 90 the second", y=_NAMES[self.criterion])
         colour = BLUE if self.criterion == "lr" else RED
@@ -134,7 +134,7 @@ def curve_over_angles(moments: Moments, scales: np.ndarray, angles: np.ndarray, 
     prefer_skip_nested_validation=True,
 )
 def criterion_curve(X: Any, y: Any, criterion: str = "lr", *, n_angles: int = 720) -> CriterionCurve:
-    """What each direction of the plane of two columns is worth for telling classes apart.
+    """How well each direction of the plane of two columns separates classes.
 
     Parameters
     ----------

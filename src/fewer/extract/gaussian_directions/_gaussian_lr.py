@@ -94,7 +94,7 @@ def _climbed(start: np.ndarray, total: np.ndarray, moments: Moments, tol: float,
 
 
 def _sharpened(direction: np.ndarray, n_iter: int, max_iter: int, total: np.ndarray, moments: Moments) -> Climb:
-    """Newton steps, each kept only if it lowers the slope: near the top, values no longer tell two points apart."""
+    """Newton steps, each kept only if it lowers the slope: near the top, values no longer differ between two points."""
     value, gradient = likelihood_ratio_and_gradient(direction, total, moments.covariances, moments.priors)
     slope = np.abs(gradient).max()
     for _ in range(min(_NEWTON_STEPS, max_iter - n_iter)):
@@ -170,7 +170,7 @@ def without(moments: Moments, direction: np.ndarray) -> Moments:
 def chosen_shrinkage(
     Z: np.ndarray, codes: np.ndarray, alpha: float, directions_of: Callable[[Moments], np.ndarray]
 ) -> float:
-    """Shrinkage whose directions, with a normal distribution for each class along them, tell unseen rows' classes best.
+    """Shrinkage whose directions, with a normal distribution for each class along them, classify held-out rows best.
 
     The score is the mean log probability of the right class over five folds.
     """
@@ -232,21 +232,20 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
         Directions are uncorrelated over all rows, and new columns have unit variance. Otherwise directions are
         orthogonal and of unit length in the units of the table; the first one is the same.
     shrinkage : float in [0, 1] or "cv", default=None
-        Draws the covariance of each class towards the pooled one; 1 is LDA. "cv" takes what tells the classes of unseen
-        rows best. Needed where a class has no more rows than the table has columns.
+        Shrinks the covariance of each class towards the pooled one; 1 is LDA. "cv" chooses it by the classification of
+        held-out rows. Needed where a class has no more rows than the table has columns.
     n_init : int, default=10
         Number of starts for each direction: the most promising of what LDA, SAVE, the axes of the classes and chance
         suggest.
     tol : float, default=1e-8
-        A climb ends when no entry of the gradient is larger.
+        A search ends when no entry of the gradient is larger.
     max_iter : int, default=200
-        Steps of a climb at most.
+        Maximum number of steps of a search.
     random_state : int, RandomState or None, default=None
-        For the starts by chance.
+        Draws the random starts.
     n_slices : int, default=None
-        Number of slices of a numeric target. By default its values are classes if they are whole numbers that come
-        again and again, and are cut into ten slices otherwise, fewer where these would have fewer rows than twice the
-        columns.
+        Number of slices of a numeric target. By default its values are classes if they are whole numbers with repeats,
+        and are cut into ten slices otherwise, fewer where these would have fewer rows than twice the columns.
     alpha : float, default=0.0
         Adds this share of the mean variance within classes to all variances.
 
@@ -265,7 +264,7 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
     shrinkage_ : float
         The shrinkage used.
     n_iter_ : int
-        Steps of the longest climb.
+        Steps of the longest search.
     n_components_ : int
         Number of directions.
     n_features_in_ : int
@@ -291,7 +290,7 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
 
     Examples
     --------
-    One class lies within the other, so that means tell nothing:
+    One class lies within the other, so that the means do not differ:
 
     >>> import numpy as np
     >>> from fewer.extract import GaussianLRDiscriminant

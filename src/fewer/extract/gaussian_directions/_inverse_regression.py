@@ -45,8 +45,8 @@ class SIR(SlicedExtractor):
     n_components : int, default=2
         Number of directions, at most one less than there are classes or slices; None for all.
     n_slices : int, default=None
-        Number of slices of a numeric target. By default its values are classes if they are whole numbers that come
-        again and again, and are cut into ten slices otherwise.
+        Number of slices of a numeric target. By default its values are classes if they are whole numbers with repeats,
+        and are cut into ten slices otherwise.
 
     Attributes
     ----------
@@ -143,8 +143,8 @@ class SAVE(SlicedExtractor):
     n_components : int, default=2
         Number of directions, up to that of the columns; None for all.
     n_slices : int, default=None
-        Number of slices of a numeric target. By default its values are classes if they are whole numbers that come
-        again and again, and are cut into ten slices otherwise.
+        Number of slices of a numeric target. By default its values are classes if they are whole numbers with repeats,
+        and are cut into ten slices otherwise.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class SAVE(SlicedExtractor):
 
     Notes
     -----
-    A class much wider than the others draws SAVE along its width even where means tell the classes apart far better.
+    A class much wider than the others draws SAVE along its width even where means separate the classes far better.
 
     References
     ----------
@@ -246,8 +246,8 @@ class PHD(LinearExtractor):
     n_components : int, default=2
         Number of directions, up to that of the columns; None for all.
     response : {"residuals", "y"}, default="residuals"
-        Whether what least squares leaves of the target is used, which is the surer choice where there is a linear trend
-        too, or the target itself.
+        Whether the residual of least squares is used, which is more reliable where there is a linear trend too, or the
+        target itself.
 
     Attributes
     ----------
@@ -259,7 +259,7 @@ class PHD(LinearExtractor):
         The same with its sign: positive where the target bends upwards.
     p_values_ : ndarray of shape (n_dimensions,)
         Entry d is the p-value of the hypothesis that no more than d directions matter, as if the columns were normal.
-        Not to be trusted with ``response="y"`` where there is a linear trend.
+        Not valid with ``response="y"`` where there is a linear trend.
     mean_ : ndarray of shape (n_features,)
         Column means of the training table.
     whitening_ : ndarray of shape (n_features, n_dimensions)
@@ -279,7 +279,7 @@ class PHD(LinearExtractor):
     Notes
     -----
     A target that is linear in the columns bends nowhere: directions are then noise, which a large ``p_values_[0]``
-    tells, and SIR finds the one that matters.
+    shows, and SIR finds the one that matters.
 
     References
     ----------

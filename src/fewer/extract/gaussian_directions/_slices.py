@@ -113,7 +113,7 @@ def group_moments(X: Any, codes: np.ndarray, coordinates: Coordinates) -> Moment
 
 
 def warn_of_few_rows(X: Any, n_coordinates: int) -> None:
-    """Warn where the rows can be told apart in any way at all."""
+    """Warn where some direction separates any groups of rows."""
     if n_coordinates >= X.shape[0] - 1:
         warn_caller(
             f"{X.shape[0]} rows span {n_coordinates} dimensions, so that some direction separates any groups of them: "
@@ -149,7 +149,7 @@ def refuse_flat_classes(moments: Moments, classes: np.ndarray, counts: np.ndarra
 
 
 class SlicedExtractor(LinearExtractor):
-    """Base of those that tell groups of rows apart along directions in uncorrelated coordinates."""
+    """Base of those that separate groups of rows along directions in uncorrelated coordinates."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],

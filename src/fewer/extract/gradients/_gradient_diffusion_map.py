@@ -95,16 +95,16 @@ def slow_modes(W: Any, n_modes: int) -> Modes:
 
 @method(
     tasks=["classification", "regression"],
-    when="Rows lie on a bent surface (a Swiss roll, a ring) and the target changes along it; also when only some rows "
-    "have a target, and the others shall help to find the shape. A nearest-neighbour learner comes after it.",
+    when="Rows lie on a curved surface (a Swiss roll, a ring) and the target changes along it; also if only some rows "
+    "have a target, and the others help to find the shape. Use a nearest-neighbour estimator after it.",
     cost="O(n^2 p) for similarity and some tens of steps of O(n^2 min(n, p)); O(n^2 + n p) memory",
     paper="learning-gradients",
-    depends_on_scale="alpha_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad penalises slopes, whose unit is the inverse of that of the columns",
 )
 class GradientDiffusionMap(CallbackSupportMixin, Extractor):
-    """Coordinates of a slow walk between rows that are alike in place and in target.
+    """Diffusion map coordinates that follow the target.
 
-    Rows are alike if they are close and the target, by its learnt gradient, hardly changes between them; the new
+    Rows are similar if they are close and the target, by its learnt gradient, hardly changes between them; the new
     columns are the slow modes of a random walk among such rows.
 
     Parameters
@@ -112,20 +112,20 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
     n_components : int or None, default=2
         Number of new columns; None for as many as there are.
     sigma1 : "median" or float, default="median"
-        Width of similarity in place, in squared distance; by default the median squared distance of two rows.
+        Width of the kernel of distances, as a squared distance; by default the median squared distance of two rows.
     sigma2 : "median" or float, default="median"
-        Width of similarity in target, in squared change; by default the median over pairs. ``numpy.inf`` leaves the
-        target out: an ordinary diffusion map.
+        Width of the kernel of changes of the target, as a squared change; by default the median over pairs.
+        ``numpy.inf`` leaves the target out: an ordinary diffusion map.
     t : float, default=1
         Steps of the walk: each new column is multiplied by its eigenvalue to this power.
     estimator : GradientLearner, default=None
         Learns the gradient from rows with a target. By default with the squared loss for numbers and the logistic
         loss for classes.
     change : {"gradient", "function"}, default="gradient"
-        How the change of the target between two rows is told: by the gradient at both, or by the difference of the
+        How the change of the target between two rows is estimated: by the gradient at both, or by the difference of the
         function's values.
     n_neighbors : int or None, default=None
-        If given, a row is compared with so many nearest ones only, and those that it is a nearest one of.
+        If given, a row is compared with this many nearest neighbours only, and with the rows that it is a neighbour of.
 
     Attributes
     ----------
@@ -134,13 +134,13 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
     eigenvalues_ : ndarray of shape (n_components,)
         How much is left of each column after one step of the walk, decreasing.
     sigma1_ : float
-        Width of similarity in place.
+        Width of the kernel of distances.
     sigma2_ : float
-        Width of similarity in target.
+        Width of the kernel of changes of the target.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         Training table.
     estimator_ : GradientLearner or None
-        What has learnt the gradient; None if the target is left out.
+        The fitted estimator of the gradient; None if the target is left out.
     n_components_ : int
         Number of new columns.
     n_features_in_ : int
@@ -155,11 +155,11 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
 
     Notes
     -----
-    Which of the two comes first, the shape of the cloud or the target, turns with ``sigma2``: choose both widths by
-    how well the learner after it does on held-out rows.
+    ``sigma2`` weighs changes of the target against distances: choose both widths by the held-out score of the estimator
+    that follows.
 
     With ``n_neighbors``, a training row that is passed to ``transform`` is compared with its own nearest rows, and may
-    come out a little off its place in ``embedding_``.
+    differ a little from its row of ``embedding_``.
 
     References
     ----------
@@ -311,7 +311,7 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
         return self.fit(X, y).embedding_
 
     def transform(self, X):
-        """New columns of rows: the mean of those alike, by Nyström's formula.
+        """New columns of rows: the weighted mean of those of similar rows, by Nyström's formula.
 
         Parameters
         ----------

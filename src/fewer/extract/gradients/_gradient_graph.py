@@ -114,7 +114,7 @@ _MOST_EDGES = 5000
     "an outcome. Unlike a graphical model of the columns alone, it shows nothing of columns that do not matter.",
     cost="O(n^2 min(n, p)) for each of some tens of steps, O(p^2 k) for the edges; O(n^2 + n p + edges) memory",
     paper="learning-gradients",
-    depends_on_scale="alpha_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad penalises slopes, whose unit is the inverse of that of the columns",
 )
 class GradientGraph(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Partial correlations of columns in their effect on the target.
@@ -168,7 +168,7 @@ class GradientGraph(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     n_directions_ : int
         Number of eigenvalues above it.
     estimator_ : GradientLearner
-        What has learnt the gradient.
+        The fitted estimator of the gradient.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -182,7 +182,7 @@ class GradientGraph(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     Notes
     -----
     If the target depends on one direction only, all columns in it have a partial correlation of -1 or 1 with each
-    other: that they act together is then all that can be said. ``feature_scores_`` tells how much each does.
+    other: only that they act together is known then. ``feature_scores_`` has the contribution of each.
 
     References
     ----------
@@ -325,7 +325,7 @@ class GradientGraph(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", [f"x{column}" for column in range(self.n_features_in_)])

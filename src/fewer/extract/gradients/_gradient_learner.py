@@ -45,7 +45,7 @@ _ROWS_OF_A_CLASS = 5
 class Targets(NamedTuple):
     """What functions are fitted to, one a row; the classes if these are signs, else None; what was taken from numbers.
 
-    Of two classes one function tells, +1 for the second; of more, each class has its own.
+    Two classes have one function, +1 for the second; more have one each.
     """
 
     values: np.ndarray
@@ -141,11 +141,11 @@ def _tells_probabilities(learner: "GradientLearner") -> bool:
 @method(
     tasks=["classification", "regression"],
     when="You want to know how the target changes when each column does, row by row: which columns matter where, also "
-    "where the effect bends or turns round. For a few hundreds or thousands of rows, with any number of columns.",
+    "where the effect is nonlinear. For a few hundreds or thousands of rows, with any number of columns.",
     cost="O(n p min(n, p)) once, then O(n^2 min(n, p)) for each of some tens of steps; O(n^2 + n p) memory",
     paper="learning-gradients",
     examples=lambda: [GradientLearner(tol=1e-8), GradientLearner(loss="logistic")],
-    depends_on_scale="alpha_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad penalises slopes, whose unit is the inverse of that of the columns",
 )
 class GradientLearner(CallbackSupportMixin, LinearExtractor):
     """A smooth function of the columns together with its gradient.
@@ -170,17 +170,17 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         How far neighbours reach: rows at a distance d count ``exp(-d^2 / (2 weight_bandwidth^2))``. By default the
         median distance of two rows.
     kernel : {"rbf"} or callable, default="rbf"
-        What functions are made of: ``exp(-d^2 / (2 kernel_bandwidth^2))``, or a function of two tables that gives the
+        Kernel of the functions: ``exp(-d^2 / (2 kernel_bandwidth^2))``, or a function of two tables that gives the
         matrix of a positive kernel.
     kernel_bandwidth : "median" or float, default="median"
         Width of the kernel. By default the median distance of two rows.
     solver : {"cg", "direct"}, default="cg"
         Conjugate gradients, or the factors of the whole matrix, of n r unknowns for rank r. The latter is exact to
-        rounding, and for 5,000 unknowns at most; larger problems are solved by "cg" anyway.
+        rounding, and for at most 5,000 unknowns; larger problems are solved by "cg".
     tol : float, default=1e-6
-        What may be left of the equations, relative to their right-hand side.
+        Residual at which the solver stops, relative to the right-hand side.
     max_iter : int, default=500
-        Most steps.
+        Maximum number of steps.
     n_components : int or None, default=2
         How many new columns ``transform`` gives: the table along the directions in which the target changes most, as by
         :class:`GradientOuterProduct`; None for as many as there are. It makes no difference to the function.
@@ -219,13 +219,13 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
     See Also
     --------
     GradientOuterProduct : Directions along which the target changes, and a ranking of columns.
-    GradientDiffusionMap : New, bent coordinates that follow the target.
+    GradientDiffusionMap : New, nonlinear coordinates that follow the target.
     GradientGraph : Which columns act on the target together.
 
     Notes
     -----
-    Over a wide neighbourhood a bend looks flat, a square most of all: lower ``weight_bandwidth`` where the slope may
-    turn round, as far as rows keep neighbours.
+    Over a wide neighbourhood a curved function looks flat: lower ``weight_bandwidth`` where the slope may change its
+    sign, as long as rows have neighbours.
 
     A gradient is a change for one unit of a column: standardise the columns first if their units differ.
 
@@ -493,7 +493,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            The logistic function of each class's function; of three classes or more, brought to a sum of 1.
+            The logistic function of each class's function; of three classes or more, normalised to a sum of 1.
         """
         ours = expit(self._function(X))
         if ours.ndim == 1:

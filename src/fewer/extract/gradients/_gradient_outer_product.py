@@ -50,11 +50,11 @@ _MOST_COLUMNS = 2000
 
 @method(
     tasks=["classification", "regression"],
-    when="The target depends on a few directions in a bent way, a square or a wave, that class means and correlations "
-    "do not see (LDA, sliced inverse regression); or you want columns ranked by how much the target changes with them.",
+    when="The target is a nonlinear function of a few directions, a square or wave, that class means and correlations "
+    "do not show (LDA, sliced inverse regression); or columns are to be ranked by the changes of the target with them.",
     cost="O(n^2 min(n, p)) for each of some tens of steps; O(n^2 + n p) memory",
     paper="learning-gradients",
-    depends_on_scale="alpha_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad penalises slopes, whose unit is the inverse of that of the columns",
 )
 class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
     """Directions along which the target changes, from the outer products of its gradient.
@@ -66,7 +66,7 @@ class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
     estimator : GradientLearner, default=None
         Learns the gradient. By default with the squared loss for numbers and the logistic loss for classes.
     epsilon : float, default=None
-        Directions with an eigenvalue up to this do not count. By default those that are but rounding.
+        Directions with an eigenvalue up to this are left out. By default those of rounding error only.
 
     Attributes
     ----------
@@ -77,11 +77,11 @@ class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
     feature_scores_ : ndarray of shape (n_features,)
         Mean squared slope along each column: a ranking of columns.
     gop_ : ndarray of shape (n_features, n_features)
-        The mean outer product itself, for tables of 2,000 columns at most.
+        The mean outer product itself, for tables of at most 2,000 columns.
     mean_ : ndarray of shape (n_features,)
         Column means of the training table.
     estimator_ : GradientLearner
-        What has learnt the gradient.
+        The fitted estimator of the gradient.
     n_components_ : int
         Number of directions.
     n_features_in_ : int

@@ -227,7 +227,7 @@ def conjugate_gradients(problem: PairProblem, target: np.ndarray, spectrum: Spec
         return
     precondition = problem.preconditioner(spectrum)
     # Where single precision will do, steps are found in it, at half of the cost; they are added up, and what they leave
-    # is checked again and again, in double precision.
+    # is checked repeatedly, in double precision.
     near = problem if spectrum.vectors.dtype == np.float64 else problem.in_single_precision()
     target = target / size
     residual = target.copy()

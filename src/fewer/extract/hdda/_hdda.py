@@ -42,7 +42,7 @@ _ROWS = 2000
 def right_answers(
     X: Any, codes: np.ndarray, spectra: list[ClassSpectrum], dims: list[np.ndarray], model: str, floor: float
 ) -> np.ndarray:
-    """How many held-out rows are told right, for each candidate's dimensions."""
+    """How many held-out rows are classified correctly, for each candidate's dimensions."""
     sizes = np.array([spectrum.size for spectrum in spectra])
     log_priors = np.log(sizes / sizes.sum())
     p = spectra[0].n_columns
@@ -95,8 +95,8 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
         What classes share: nothing; both variances, inside and outside of the subspaces; the ratio of the two; the
         variance outside. The fewer the rows, the more should be shared.
     n_dims : {"scree", "bic", "cv"}, int or list of int, default="scree"
-        Dimension of the subspaces: by gaps between eigenvalues, by BIC, or one for all classes with the most held-out
-        rows told right; or given, for all classes or for each.
+        Dimension of the subspaces: by gaps between eigenvalues, by BIC, or one for all classes with the best held-out
+        accuracy; or given, for all classes or for each.
     scree_threshold : float or "cv", default=0.2
         With ``n_dims="scree"``: the last gap counts that is at least this share of the largest. "cv" chooses it by
         held-out rows.
@@ -107,7 +107,7 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
     tol : float, default=1e-10
         With ``model="homothetic"``: stop when the ratio of the variances moves less than this.
     max_iter : int, default=500
-        Steps of that iteration at most.
+        Maximum number of steps of that iteration.
     cv : int, splitter or iterable, default=5
         Folds for the choices by "cv"; fewer where a class has fewer rows.
     n_components : int, default=None
@@ -161,10 +161,10 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
     or columns, is lowered, with a warning. A callback that stops the fit leaves the classes not yet looked at without a
     subspace.
 
-    With about as many columns as rows of a class, or more, every training row is told right and probabilities are near
-    0 and 1, whether or not there is anything to tell: each of very many columns adds a little evidence as if it were
-    independent of the others. Judge by held-out rows, and take ``sklearn.calibration.CalibratedClassifierCV(HDDA())``
-    for probabilities that can be trusted.
+    With about as many columns as rows of a class, or more, every training row is classified correctly and probabilities
+    are near 0 and 1, even for random labels: each of very many columns adds a little evidence as if it were independent
+    of the others. Judge by held-out rows, and take ``sklearn.calibration.CalibratedClassifierCV(HDDA())`` for
+    calibrated probabilities.
 
     References
     ----------
@@ -321,7 +321,7 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
     def _best_candidate(
         self, X: Any, codes: np.ndarray, candidates: Callable[..., list[np.ndarray]], after_step: Callable[..., bool]
     ) -> int:
-        """Number of the candidate with the most held-out rows told right; of several such the simplest, the first."""
+        """Number of the candidate with the best held-out accuracy; of several such the simplest, the first."""
         right = np.zeros(0, dtype=int)
         for train, test in self._splitter(codes).split(X, codes):
             if len(np.unique(codes[train])) < len(self.classes_):

@@ -196,11 +196,11 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
     scree_threshold : float, default=0.2
         With ``n_dims="scree"``: the last gap counts that is at least this share of the largest.
     second_stage : {"full", "isometric", "homothetic", "common_noise"}, default=None
-        Go on with this model from where the first has come to: a model that shares much finds its way from a poor start
-        better, one that shares less fits better in the end.
+        Continue with this model from the result of the first: a model that shares more depends less on the start, one
+        that shares less fits better in the end.
     init : {"kmeans", "random"}, default="kmeans"
-        Where EM starts: from the clusters of k-means, or from a random partition. Clusters that lie through one another
-        are no clusters to k-means.
+        Where EM starts: from the clusters of k-means, or from a random partition. k-means does not find clusters that
+        cross one another.
     n_init : int, default=1
         Number of starts, of which the end with the best BIC is kept.
     noise_floor : float, default=1e-8
@@ -208,7 +208,7 @@ class HDDC(CallbackSupportMixin, ClusterMixin, SubspaceExtractor):
     tol : float, default=1e-4
         Stop when the mean log-likelihood of a row gains less than this.
     max_iter : int, default=200
-        Steps at most, in each stage.
+        Maximum number of steps in each stage.
     n_components : int, default=None
         Number of new columns that ``transform`` gives: first axes first, of each cluster in turn. By default all. It
         makes no difference to ``predict``.

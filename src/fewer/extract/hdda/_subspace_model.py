@@ -119,7 +119,7 @@ def most_dimensions(spectrum: ClassSpectrum, floor: float) -> int:
 
 
 def sensible_dimensions(spectrum: ClassSpectrum, floor: float) -> int:
-    """At most half of the rows: eigenvalues beyond are chance, and their gaps tell nothing."""
+    """At most half of the rows: eigenvalues beyond are noise, and so are their gaps."""
     return min(most_dimensions(spectrum, floor), max(int(spectrum.size / 2), 1))
 
 
@@ -270,7 +270,7 @@ def count_parameters(model: str, dims: np.ndarray, n_columns: int) -> float:
 
 
 class SubspaceModel(NamedTuple):
-    """Everything that tells the cost of a row: means (classes, columns), subspaces, variances, log priors."""
+    """Everything that the cost of a row depends on: means (classes, columns), subspaces, variances, log priors."""
 
     means: np.ndarray
     subspaces: list[np.ndarray]
@@ -416,7 +416,7 @@ class SubspaceExtractor(Extractor):
         return axes[: self.n_components_]
 
     def _settle_components(self, wanted: str | np.ndarray) -> None:
-        """Number of new columns; dimensions that differ from those asked for are told."""
+        """Number of new columns; warns of dimensions that differ from those asked for."""
         self._tell_of_lowered(wanted)
         possible = int(np.sum(self.dims_))
         if possible == 0 and (isinstance(wanted, str) or wanted.any()):

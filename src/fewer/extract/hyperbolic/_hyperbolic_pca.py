@@ -66,7 +66,7 @@ class _Fit(NamedTuple):
     paper="hyperbolic-pca",
     examples=lambda: [HyperbolicPCA(), HyperbolicPCA(n_components=2, kernel="linear")],
     depends_on_scale="with a number for gamma the width is in the unit of the columns",
-    depends_on_shift="with normalize_rows=True rows are brought to one length",
+    depends_on_shift="with normalize_rows=True rows are scaled to one length",
 )
 class HyperbolicPCA(Extractor):
     """A projection that brings rows of the same kind close and keeps different ones apart.
@@ -95,14 +95,14 @@ class HyperbolicPCA(Extractor):
     pairs : "all" or int, default="all"
         All pairs of rows, or as many at random, half of them same.
     normalize_rows : bool, default=False
-        Whether rows are brought to unit length first.
+        Whether rows are scaled to unit length first.
     random_state : int, RandomState or None, default=None
         Draws pairs, also those that risks are estimated from if there are more than two million.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        What each new column is worth, decreasing.
+        Eigenvalue of each new column, decreasing.
     dual_coef_ : ndarray of shape (n_samples, n_components)
         Weights of the training rows in each direction of feature space, which have unit length.
     components_ : ndarray of shape (n_components, n_features) or None
@@ -114,7 +114,7 @@ class HyperbolicPCA(Extractor):
     train_risk_ : float
         Mean loss of that rule over training pairs.
     risk_bound_ : float
-        What its risk on new pairs does not exceed with probability 0.95; seldom below 1, good for comparisons.
+        Upper bound on its risk on new pairs, with probability 0.95; rarely below 1, useful for comparisons.
     eta_ : float
         Weight of different pairs.
     n_positive_eigenvalues_ : int
@@ -134,7 +134,7 @@ class HyperbolicPCA(Extractor):
 
     See Also
     --------
-    one_shot_error : Judges a representation by one example of each new class.
+    one_shot_error : Error of a representation with one example of each new class.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : For classes that are all known.
     sklearn.decomposition.KernelPCA : Without classes.
 
@@ -401,7 +401,7 @@ class HyperbolicPCA(Extractor):
         return self.threshold_**2 - row_norms(first - second, squared=True) / self.diameter_**2
 
     def score_pairs(self, X, y, pairs=None):
-        """Share of pairs that are told wrongly, same and different ones weighing one half each.
+        """Balanced error rate of pairs: same and different ones weigh one half each.
 
         Parameters
         ----------
@@ -416,7 +416,7 @@ class HyperbolicPCA(Extractor):
         Returns
         -------
         risk : float
-            0 if all are told rightly, 0.5 by chance.
+            0 if all are right, 0.5 by chance.
         """
         new = self.transform(X)
         if pairs is None:
@@ -430,7 +430,7 @@ class HyperbolicPCA(Extractor):
         return float(np.mean(kinds))
 
     def risk_bound(self, delta=0.05):
-        """What the risk on new pairs does not exceed, with some probability.
+        """Upper bound on the risk on new pairs, with a given probability.
 
         Parameters
         ----------

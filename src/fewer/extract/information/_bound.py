@@ -203,7 +203,7 @@ class _State(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """A state as a projection leaves it: ``h(E) + p log 2 pi``, T, and what ``seen_state`` tells of them."""
+    """A state as a projection leaves it: ``h(E) + p log 2 pi``, T, and what ``seen_state`` returns."""
 
     height: float
     T: np.ndarray
@@ -320,7 +320,7 @@ class GramStates:
 _MANY_ROWS, _FEW_AXES = 2, 50
 """With more rows for each axis, or with fewer axes, moments are faster."""
 _FLAT = 1e-8
-"""Share of all variance; with a smaller floor of the decoders' covariances, products of rows tell too few digits."""
+"""Share of all variance; with a smaller floor of the decoders' covariances, products of rows have too few digits."""
 
 
 class States(Protocol):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _RANDOM = 3
-"""Random projections, of which the mean is told."""
+"""Number of random projections, of which the mean is reported."""
 
 
 def information_bound(
@@ -144,7 +144,7 @@ class PCAComparison(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         import plotly.graph_objects as go
 
@@ -159,7 +159,7 @@ class PCAComparison(Result):
 
 
 def compare_to_pca(model: VariationalInfoMax, X: Any, X_new: Any = None, *, random_state: Any = None) -> PCAComparison:
-    """What a projection keeps beside PCA and random directions, with decoders of the same kind for all.
+    """Information kept by a projection, by PCA and by random directions, with decoders of the same kind.
 
     Parameters
     ----------
@@ -168,14 +168,14 @@ def compare_to_pca(model: VariationalInfoMax, X: Any, X_new: Any = None, *, rand
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training table, to which all decoders are fitted.
     X_new : {array-like, sparse matrix} of shape (n_new, n_features), default=None
-        Other rows, on which bounds and errors are honest.
+        Held-out rows for bounds and errors.
     random_state : int, RandomState instance or None, default=None
         Draws random directions and the noise of the codes.
 
     Returns
     -------
     comparison : PCAComparison
-        Bounds and errors; prints itself, ``reading`` says what they mean, and ``plot()`` draws them.
+        Bounds and errors; prints itself, ``reading`` explains them, and ``plot()`` draws them.
 
     References
     ----------

@@ -86,7 +86,7 @@ def gaussian_receiver(Z: np.ndarray, W: np.ndarray, channel: Channel) -> tuple[R
 
 @method(
     tasks=["unsupervised"],
-    when="Rows are to be told from a few noisy numbers (a narrow channel, a code to reconstruct from), and they are "
+    when="Rows are to be reconstructed from a few noisy numbers (a narrow channel, a short code), and they are "
     "far from Gaussian: clusters of different shape, a few rows with most of the variance. Otherwise PCA, which is its "
     "answer for Gaussian rows.",
     cost="O(J (n r^2 + r^3)) time for each of some hundred moves, for J decoders and r = min(n, p); O(n r) memory",
@@ -99,7 +99,7 @@ def gaussian_receiver(Z: np.ndarray, W: np.ndarray, channel: Channel) -> tuple[R
     depends_on_scale="noise_variance has the squared unit of the columns",
 )
 class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
-    """Orthonormal directions whose noisy coordinates tell most about the rows.
+    """Orthonormal directions whose noisy coordinates keep the most information about the rows.
 
     A row is sent as its coordinates along the directions plus noise, and decoded by one of several linear decoders,
     which an auxiliary variable chooses. Directions, decoders and auxiliary variable together maximise a lower bound on
@@ -119,13 +119,13 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         reconstruction; "gaussian" is PCA, with its decoder.
     aux : {"softmax", "free"}, default="softmax"
         How the auxiliary variable depends on a row: by linear functions of it, or in any way, which is faster and gives
-        a larger bound that says less about new rows.
+        a larger bound that holds less for new rows.
     reg_covar : float or "auto", default="auto"
         Added to the variances of all decoders, without which the bound has no limit for fewer rows than columns. "auto"
         is a twentieth of the mean variance of a column. Bounds are comparable only with equal ``reg_covar`` and noise.
     max_iter : int, default=100
-        Most steps from each start; one is ten moves of directions and auxiliary variable uphill, or four turns of each
-        if the variable is free.
+        Maximum number of steps from each start; one is ten moves of directions and auxiliary variable uphill, or four
+        turns of each if the variable is free.
     tol : float, default=1e-4
         A start ends when a step gains less, in nats. Bounds for other rows of the same kind differ by far more.
     n_init : int, default=10
@@ -178,9 +178,9 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
 
     Notes
     -----
-    The auxiliary variable chooses a decoder, and is no part of the code: what separates groups of rows is no more worth
-    sending than the rest. The directions part from PCA where much variance is carried by few rows, or where groups vary
-    along different directions.
+    The auxiliary variable chooses a decoder, and is not part of the code, so that separating groups of rows has no
+    priority. The directions differ from PCA where much variance is carried by few rows, or where groups vary along
+    different directions.
 
     For a table of many rows and many columns, take the leading principal components first: time grows with the cube of
     the smaller number.

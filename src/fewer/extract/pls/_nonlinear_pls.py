@@ -37,7 +37,7 @@ from fewer.learn.pls import CentredTable, Factors, Orthogonal, from_row_products
     paper="pls",
     examples=lambda: [KernelPLS(), KernelPLS(4, kernel="poly", degree=2), KernelPLS(kernel="linear")],
     depends_on_scale="with a number for gamma the width is in the unit of the columns",
-    depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
+    depends_on_shift="with kernels of products, such as 'poly', values of the kernel depend on the origin",
 )
 class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extractor):
     """Partial least squares regression in the space of a kernel.
@@ -57,8 +57,8 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
     with_mean : bool, default=True
         Whether the kernel is centred, with the means of the training rows.
     max_iter : int, default=500
-        Most restarts of Lanczos' method for a component. It is needed only with more than 500 targets; otherwise an
-        eigenproblem takes its place.
+        Maximum number of restarts of Lanczos' method for a component. It is needed only with more than 500 targets;
+        otherwise an eigenproblem takes its place.
     tol : float, default=1e-12
         The method ends when its residual is below this share of the eigenvalue.
 
@@ -97,7 +97,7 @@ class KernelPLS(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Extracto
 
     Notes
     -----
-    A smooth kernel runs out of directions: components that could not be told from rounding are left out, with a
+    A smooth kernel runs out of directions: components that are not above rounding are left out, with a
     warning.
 
     References
@@ -311,7 +311,7 @@ def curved_components(table: CentredTable, Y: np.ndarray, n_components: int, deg
 
 @method(
     tasks=["regression"],
-    when="A target that bends along a few straight directions of many columns that go together, and a map of these "
+    when="A target that is curved along a few linear directions of many columns that go together, and a map of these "
     "that can be read. A relation without any slope, such as y = x^2 around 0, is not found: take KernelPLS.",
     cost="O(n p (m + k) k) time for k components and m targets, O(n p) memory",
     paper="pls",
@@ -326,7 +326,7 @@ class PolynomialPLSRegressor(RegressorMixin, MultiOutputMixin, LinearExtractor):
     degree : int, default=2
         Degree of the polynomials; with 1 it is PLSRegressor.
     scale : bool, default=False
-        Whether columns and targets are brought to unit variance.
+        Whether columns and targets are scaled to unit variance.
 
     Attributes
     ----------
@@ -360,7 +360,7 @@ class PolynomialPLSRegressor(RegressorMixin, MultiOutputMixin, LinearExtractor):
 
     Notes
     -----
-    Polynomials go far astray outside of the training rows.
+    Polynomials extrapolate badly outside of the range of the training rows.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""New columns that part classes: partial least squares on indicators of the classes.
+"""New columns that separate classes: partial least squares on indicators of the classes.
 
 Y has a column for every class but the last, centred. Orthonormalised, ``Y (Y'Y)^{-1/2}``, the first weights are the
 leading directions of the scatter between classes, ``sum_i n_i (m_i - m)(m_i - m)'``.
@@ -52,7 +52,7 @@ def _classifier_has(name: str):
 @method(
     tasks=["classification"],
     when="Classes and many columns that go together, more of them than rows or not: new columns that both vary and "
-    "part the classes, for any classifier. With few columns and many rows LDA does as well.",
+    "separate the classes, for any classifier. With few columns and many rows LDA does as well.",
     cost="O(n p k) time for k components (sparse: stored entries for n p), O(n p) memory",
     paper="pls",
     examples=lambda: [PLSDiscriminant(), PLSDiscriminant(4, orthonormalised=False), PLSDiscriminant(deflation="sb")],
@@ -68,12 +68,12 @@ class PLSDiscriminant(ClassifierMixin, PLSExtractor):
         Whether the indicators of the classes are made orthonormal, so that classes count by the distance of their means
         alone; otherwise large classes count more.
     deflation : {"pls2", "sb"}, default="pls2"
-        "pls2" takes one component after the other, each without what the earlier ones tell, as many as the table has
+        "pls2" takes one component after the other, each without what the earlier ones explain, as many as the table has
         directions; the table may have missing values (NaN). "sb" takes all at once, at most one less than classes.
     estimator : classifier or None, default=None
-        Tells classes by the new columns; linear discriminant analysis by default.
+        Classifier on the new columns; linear discriminant analysis by default.
     scale : bool, default=False
-        Whether the columns are brought to unit variance.
+        Whether the columns are scaled to unit variance.
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ class PLSDiscriminant(ClassifierMixin, PLSExtractor):
 
     @available_if(_classifier_has("decision_function"))
     def decision_function(self, X: Any) -> np.ndarray:
-        """What the classifier decides by, where it tells.
+        """Decision function of the classifier, where it has one.
 
         Parameters
         ----------

@@ -115,11 +115,11 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, PLSEx
         conjugate gradients, without the components that are weak in the table. "simpls" predicts the same for one
         target, by other weights (and so ``vip_``), and a little different for several.
     scale : bool, default=False
-        Whether columns and targets are brought to unit variance; coefficients are in the units of the table all the
+        Whether columns and targets are scaled to unit variance; coefficients are in the units of the table all the
         same. Without it, columns count by their spread.
     max_iter : int, default=500
-        Most rounds of the inner loop for a component, which missing values together with several targets need; and most
-        restarts of Lanczos' method, which finds the weights with more than 500 targets.
+        Maximum number of rounds of the inner loop for a component, needed for missing values with several targets; and
+        maximum number of restarts of Lanczos' method, which finds the weights with more than 500 targets.
     tol : float, default=1e-10
         The loop ends when the score changes by less than this share of its length, and the method when its residual is
         below this share of the eigenvalue.
@@ -153,9 +153,9 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, PLSEx
     ritz_values_ : ndarray of shape (n_components,)
         Eigenvalues of ``X'X`` within the span of the weights.
     shrinkage_factors_ : ndarray of shape (n_directions,) or None
-        What least squares is multiplied by along each principal direction, the largest first; some are above 1. None
-        with several targets, with missing values, and for tables so large that this would cost more than the fit: then
-        see ``pls_shrinkage``.
+        Factor of the least-squares coefficients along each principal direction, the largest first; some are above 1.
+        None with several targets, with missing values, and for tables so large that this would cost more than the fit:
+        then see ``pls_shrinkage``.
     components_ : ndarray of shape (n_components, n_features)
         From centred columns to scores: the rotations as rows, in the units of the table.
     mean_ : ndarray of shape (n_features,)
@@ -180,7 +180,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, PLSEx
     Notes
     -----
     The components of a fit with fewer are the first ones of a fit with more. A sparse table stays sparse. With missing
-    values, which are assumed to be where they are by chance, components are those of the classical loop over what is
+    values, which are assumed to be missing at random, components are those of the classical loop over what is
     observed; they are only nearly orthogonal.
 
     References
@@ -331,7 +331,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, PLSEx
         """Table and targets, and the means of the columns where the table is dense."""
         if sparse.issparse(X):
             return *self._checked(X, y), None
-        # Means that are no numbers indicate missing or infinite values: looking for them would be one more reading of
+        # NaN among the means indicates missing or infinite values: looking for them would be one more reading of
         # all.
         table, Y = self._checked(X, y, ensure_all_finite=False)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -401,7 +401,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, PLSEx
             Predictions.
         """
         check_is_fitted(self)
-        # Targets that are no numbers tell of a table with missing or infinite values: looking for them in the table
+        # NaN among the targets means missing or infinite values in the table: looking for them in the table
         # would take as long as the product.
         table = self._with_missing(X, reset=False, ensure_all_finite=False)
         with np.errstate(invalid="ignore", over="ignore"):

@@ -80,7 +80,7 @@ class PLSShrinkage(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         places = np.arange(1, len(self.eigenvalues) + 1)
         figure = new_figure(x="principal direction, the largest first", y="factor of least squares")
@@ -107,12 +107,12 @@ class _Spectrum(NamedTuple):
     paper="pls",
 )
 def pls_shrinkage(X: Any, y: Any, n_components: int) -> PLSShrinkage:
-    """Shrinkage factors and degrees of freedom of PLS1 with 1 to k components.
+    """Shrinkage factors and degrees of freedom of PLS1 with 1 to ``n_components`` components.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Table; its columns are centred here.
+        Table; its columns are centred first.
     y : array-like of shape (n_samples,)
         Target.
     n_components : int
@@ -121,7 +121,7 @@ def pls_shrinkage(X: Any, y: Any, n_components: int) -> PLSShrinkage:
     Returns
     -------
     report : PLSShrinkage
-        Factors, Ritz values, degrees of freedom. It plots itself.
+        Factors, Ritz values, degrees of freedom; ``plot()`` draws them.
 
     See Also
     --------

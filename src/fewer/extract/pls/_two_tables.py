@@ -158,7 +158,7 @@ class PLSCanonical(TwoTableExtractor):
     n_components : int, default=2
         Number of pairs; None for as many as there are.
     scale : bool, default=False
-        Whether the columns of both tables are brought to unit variance.
+        Whether the columns of both tables are scaled to unit variance.
 
     Attributes
     ----------
@@ -341,7 +341,7 @@ class CanonicalRidge(TwoTableExtractor):
         scatter, a sum over rows, is mixed with the identity, ``(1 - gamma) X'X + gamma I``, so that columns count by
         their spread, and a small gamma already makes a difference in small tables.
     scale : bool, default=False
-        Whether the columns of both tables are brought to unit variance.
+        Whether the columns of both tables are scaled to unit variance.
 
     Attributes
     ----------
@@ -404,7 +404,7 @@ class CanonicalRidge(TwoTableExtractor):
         of_x = _side(x, float(self.gamma_x), y.shape[1])
         of_y = _side(y, float(self.gamma_y), x.shape[1])
         for side, gamma, name in ((of_x, self.gamma_x, "gamma_x"), (of_y, self.gamma_y, "gamma_y")):
-            # As many independent columns as the rows can tell.
+            # As many independent columns as rows can separate.
             if gamma == 0 and side.rows is not None and side.rows.shape[1] >= len(side.rows) - 1:
                 n_rows, n_columns = side.table.shape
                 raise ValueError(
@@ -435,7 +435,7 @@ class PLSSB(CanonicalRidge):
     n_components : int, default=None
         Number of pairs; by default as many as there are, which is the rank of ``X'Y``.
     scale : bool, default=False
-        Whether the columns of both tables are brought to unit variance.
+        Whether the columns of both tables are scaled to unit variance.
 
     Attributes
     ----------

@@ -235,7 +235,7 @@ def _together(
     effort: Effort,
     on_step: Callable[[], bool],
 ) -> Pursuit:
-    """Move one direction after the other until all are best together; then the most telling by itself comes first."""
+    """Move one direction after the other until all are best together; then the best by itself comes first."""
     directions = list(result.directions)
     found = list(result.found)
     before = criterion.joint(Z, directions)

@@ -229,7 +229,7 @@ class ForwardProjectionPursuitDensity(PursuitDensity, LinearExtractor):
     Parameters
     ----------
     n_ridges : int, default=5
-        Number of corrections. Too many fit noise: the mean of ``score_samples`` for other rows tells when.
+        Number of corrections. Too many fit noise: compare the mean of ``score_samples`` of held-out rows.
     n_draws : int, default=20000
         Points drawn from the normal density, by which the density of the model along a direction is estimated.
     bandwidth : 'normal_reference' or float, default='normal_reference'
@@ -239,7 +239,7 @@ class ForwardProjectionPursuitDensity(PursuitDensity, LinearExtractor):
     n_init : int, default=5
         Random directions to start from, beside those of extreme kurtosis and of single columns.
     max_iter : int, default=60
-        Steps of one search at most.
+        Maximum number of steps of one search.
     tol : float, default=1e-6
         A search ends when it gains less than this, or its slope is below it.
     n_jobs : int or None, default=None
@@ -260,8 +260,8 @@ class ForwardProjectionPursuitDensity(PursuitDensity, LinearExtractor):
     gain_ : ndarray of shape (n_ridges,)
         What each function adds to the mean log-density, for rows that are left out of it.
     log_normalizer_ : float
-        Logarithm of the integral that the functions were divided by, so that the density has the integral one as far
-        as the points tell.
+        Logarithm of the integral that the functions were divided by, so that the density integrates to 1, as estimated
+        from the points.
     mean_ : ndarray of shape (n_features,)
         Column means of the training table.
     whitening_ : ndarray of shape (n_features, rank)
@@ -428,7 +428,7 @@ class BackwardProjectionPursuitDensity(PursuitDensity):
     Parameters
     ----------
     n_ridges : int, default=10
-        Directions along which the rows are made normal, at most.
+        Maximum number of directions along which the rows are made normal.
     tol : float or None, default=None
         Steps end when no direction is further from normal than this, in nats for a row. None takes what the best
         directions of normal rows of the same number reach.
@@ -439,15 +439,15 @@ class BackwardProjectionPursuitDensity(PursuitDensity):
     n_init : int, default=5
         Random directions to start from, beside those of extreme kurtosis and of single columns.
     max_iter : int, default=60
-        Iterations of one search at most.
+        Maximum number of iterations of one search.
     n_jobs : int or None, default=None
         Threads for the starts; None for one.
     random_state : int, RandomState or None, default=None
         Draws the random starts, and the normal rows of ``tol=None``.
     n_components : int or None, default=None
-        Number of new columns that ``transform`` gives. None for all, next to the columns of the table; a number for so
-        many of them turned along the directions that were found, the least normal first. It makes no difference to the
-        density.
+        Number of new columns that ``transform`` gives. None for all, next to the columns of the table; a number for
+        this many of them, rotated to the directions that were found, the least normal first. It makes no difference to
+        the density.
 
     Attributes
     ----------
@@ -482,9 +482,9 @@ class BackwardProjectionPursuitDensity(PursuitDensity):
 
     Notes
     -----
-    The map is exact: the density has the integral one whatever the directions are. Each distribution function is that
-    of a kernel density with one per cent of a normal one of twice the spread mixed in, without which a single row far
-    out would be infinitely unlikely.
+    The map is exact: the density integrates to 1 for any directions. Each distribution function is that
+    of a kernel density with one per cent of a normal one of twice the spread mixed in, without which a single outlier
+    would have a density of 0.
 
     References
     ----------
@@ -589,7 +589,7 @@ class BackwardProjectionPursuitDensity(PursuitDensity):
         return axes * np.where(np.diag(triangle) < 0, -1.0, 1.0)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Rows that are made normal to the given ones.
+        """Rows of the table that ``transform`` maps to the given ones.
 
         Parameters
         ----------

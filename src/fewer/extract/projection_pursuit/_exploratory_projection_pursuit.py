@@ -1,6 +1,6 @@
-"""Directions of structure without classes: find the most telling one, take its structure away, look again.
+"""Directions of structure without classes: find the one of the largest index, remove its structure, and repeat.
 
-An index says how telling the values along a direction are. By default it is negentropy, ``mean_j [ln f(z_j) - ln
+An index measures the structure of the values along a direction. By default it is negentropy, ``mean_j [ln f(z_j) - ln
 n(z_j)]``: how far the kernel density of the values is from the normal one of their mean and variance. What was found is
 taken away by making the rows normal along the direction, while they stay as they are across.
 """
@@ -83,8 +83,8 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
     n_components : int or None, default=2
         Number of directions; None for as many as the table has dimensions.
     index : 'negentropy' or callable, default='negentropy'
-        How telling values along a direction are. A callable takes them as an array with mean zero and unit variance,
-        and returns a number, or that and its derivatives by the values, which is quicker.
+        Measure of structure of the values along a direction. A callable takes them as an array with mean zero and unit
+        variance, and returns a number, or that and its derivatives by the values, which is quicker.
     bandwidth : 'normal_reference' or float, default='normal_reference'
         Kernel width of negentropy in standard deviations; by default ``oversmooth n^(-1/5)``.
     oversmooth : float, default=1.3
@@ -92,7 +92,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
     n_init : int, default=5
         Random directions to start from, beside those of extreme kurtosis and of single columns.
     max_iter : int, default=60
-        Steps of one search at most.
+        Maximum number of steps of one search.
     tol : float, default=1e-6
         A search ends when its index rises by less than this, or its slope is below it.
     n_jobs : int or None, default=None
@@ -105,7 +105,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
     components_ : ndarray of shape (n_components, n_features)
         Directions of unit length, in the order in which they were found; the largest entry of each is positive.
     scores_ : ndarray of shape (n_components,)
-        Index that each reached when it was found, after those before were taken away.
+        Index of each when it was found, after the structure of earlier ones was removed.
     original_scores_ : ndarray of shape (n_components,)
         Index along each direction in the table as it is.
     whitening_ : ndarray of shape (n_features, rank)
@@ -128,8 +128,8 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
 
     Notes
     -----
-    Directions need not be orthogonal. What is taken away along one may come back in part when a later one is taken
-    away; ``original_scores_`` tells what each shows in the table itself.
+    Directions need not be orthogonal. Structure removed along one may partly return when that of a later one is
+    removed; ``original_scores_`` has the index of each in the table itself.
 
     References
     ----------

@@ -26,14 +26,14 @@ _MOST_TOGETHER = 3
     tasks=["classification", "regression"],
     when="Classes may differ in spread, shape or number of modes rather than in their means, in directions that are "
     "not columns by themselves, and there are many rows for each column (at least five). Where means differ and "
-    "nothing else does, discriminant analysis is quicker and surer.",
+    "nothing else does, discriminant analysis is faster and more reliable.",
     cost="O(s t n (p + c)) time for each direction, for s starts of t steps and a constant c for the grid; O(n p) "
     "memory. With method 'nested' or 'subspace' O(s t (n p + m^2)) for m = min(n, 1,000) rows.",
     paper="zhu-flexible-discriminant-directions",
     examples=lambda: [LikelihoodRatioDiscriminant(n_init=1, max_iter=10)],
 )
 class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
-    """Directions along which the densities of classes differ most, in whatever way.
+    """Directions along which the densities of classes differ most, in any way.
 
     Discriminant analysis sees differences of means, and has one direction fewer than classes. Here every difference
     counts (mean, spread, shape, number of modes), and there can be as many directions as columns.
@@ -55,18 +55,18 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
     oversmooth : float, default=1.3
         Factor of the kernel width; 1.06 is best for a normal density, and more leaves fewer local maxima.
     whiten : bool, default=True
-        Whether directions are orthogonal to one another after the table is brought to unit covariance, so that new
+        Whether directions are orthogonal to one another after the table is whitened, so that new
         columns are uncorrelated, rather than orthogonal in the columns as they are.
     n_init : int, default=5
         Random directions to start from, beside those of discriminant analysis, of unequal covariances and of single
         columns.
     max_iter : int, default=60
-        Steps of one search at most.
+        Maximum number of steps of one search.
     tol : float, default=1e-6
         A search ends when its ratio rises by less than this, or its slope is below it.
     n_slices : int or None, default=None
-        If y holds numbers, it is cut into so many slices of about equal size. None takes labels, and numbers without
-        fractions that come again and again, as classes, and cuts other numbers into ten slices.
+        If y holds numbers, it is cut into this many slices of about equal size. None takes labels, and whole numbers
+        with repeats, as classes, and cuts other numbers into ten slices.
     n_permutations : int, default=0
         If positive, as many searches among rows with shuffled classes are made for each direction, and directions
         end where the ratio is no longer above the largest of these.
@@ -253,7 +253,7 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
     def feature_scores(self, X: Any, y: Any) -> np.ndarray:
         """Ratio along each column by itself.
 
-        Columns that are told apart only together score alike here, whatever their combination would.
+        Columns that separate classes only together have low scores here.
 
         Parameters
         ----------

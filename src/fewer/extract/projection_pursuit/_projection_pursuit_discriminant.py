@@ -208,8 +208,8 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
     priors : array-like of shape (n_classes,), default=None
         Probabilities of the classes, in sorted order; None for their shares of the rows.
     n_draws : int, default=20000
-        Points by which the densities of the model along a direction are known (forward); 5,000 at most in the folds of
-        ``n_ridges='cv'``, which is enough to tell how many directions there are.
+        Points by which the densities of the model along a direction are estimated (forward); at most 5,000 in the folds
+        of ``n_ridges='cv'``, which is enough to find the number of directions.
     bandwidth : 'normal_reference' or float, default='normal_reference'
         Kernel width in standard deviations of all rows; by default ``oversmooth n^(-1/5)`` for n rows of a class, and
         no less than for 20.
@@ -219,7 +219,7 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         Random directions to start from, beside those of discriminant analysis, of unequal covariances and of single
         columns.
     max_iter : int, default=60
-        Steps of one search at most.
+        Maximum number of steps of one search.
     tol : float, default=1e-6
         A search ends when its ratio rises by less than this, or its slope is below it.
     cv : int, cross-validation generator or iterable, default=5
@@ -261,15 +261,15 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
 
     See Also
     --------
-    LikelihoodRatioDiscriminant : Directions alone, by several strategies.
+    LikelihoodRatioDiscriminant : Directions alone, by several methods.
     ForwardProjectionPursuitDensity : The density of one class.
 
     Notes
     -----
-    Directions are chosen for what they tell about the training rows, which therefore overstates it, the more so the
+    Directions are chosen by the training rows, which therefore overstate the fit, the more so the
     more columns there are for the rows: with fewer than about ten rows for each column probabilities are too near to 0
     and 1, in noise too. Have PCA as the step before, judge by held-out rows, and take
-    ``sklearn.calibration.CalibratedClassifierCV`` around it for probabilities that can be trusted.
+    ``sklearn.calibration.CalibratedClassifierCV`` around it for calibrated probabilities.
 
     References
     ----------

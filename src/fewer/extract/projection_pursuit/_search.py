@@ -350,7 +350,7 @@ def separating_starts(Z: np.ndarray, begins: np.ndarray) -> list[np.ndarray]:
         own = _covariance(Z[begin:end])
         within += share * own
         unequal += share * (total - own) @ (total - own)
-    # Along directions without any variance nothing can be told apart.
+    # Directions without any variance separate nothing.
     by_means = _leading(total - within, within + 1e-9 * np.eye(len(total)), min(len(begins) - 2, _MOST_OF_A_KIND))
     return [*by_means, *_leading(unequal, None, _MOST_OF_A_KIND)]
 
@@ -362,7 +362,7 @@ def non_normal_starts(Z: np.ndarray) -> list[np.ndarray]:
 
 
 def axis_starts(Z: np.ndarray, index: Index) -> list[np.ndarray]:
-    """The coordinates along which an index is largest: those next to the most telling columns."""
+    """The coordinates along which an index is largest: those next to the columns of the largest index."""
     scores = [index(np.ascontiguousarray(values))[0] for values in Z.T]
     return list(np.eye(Z.shape[1])[np.argsort(scores, kind="stable")[::-1][:_MOST_OF_A_KIND]])
 

@@ -76,14 +76,14 @@ def margin_dim(gamma: float, eps: float = 0.1, delta: float = 0.05, *, constant:
     Parameters
     ----------
     gamma : float
-        Margin by which a plane through the origin parts the classes: the smallest cosine between the rows, turned to
-        their side, and the plane's normal.
+        Margin by which a plane through the origin separates the classes: the smallest cosine between the rows, turned
+        to their side, and the plane's normal.
     eps : float, default=0.1
         Share of rows that may end up on the wrong side, or closer to it than half of the margin.
     delta : float, default=0.05
         Chance that more do.
     constant : float, default=8
-        The statement holds up to a constant factor; this one.
+        Constant factor of the bound, which the theorem leaves open.
 
     Returns
     -------
@@ -113,12 +113,12 @@ def margin_dim(gamma: float, eps: float = 0.1, delta: float = 0.05, *, constant:
 
 
 def landmark_dim(gamma: float, eps: float = 0.1, delta: float = 0.05) -> int:
-    """Landmarks whose span holds a plane that parts the classes.
+    """Landmarks whose span holds a plane that separates the classes.
 
     Parameters
     ----------
     gamma : float
-        Margin by which classes are parted in the space of the kernel.
+        Margin by which classes are separated in the space of the kernel.
     eps : float, default=0.1
         Share of rows that may end up on the wrong side, or closer to it than half of the margin.
     delta : float, default=0.05
@@ -185,7 +185,7 @@ def signs_of(y: Any, who: str) -> np.ndarray:
 
 
 def perceptron_mistake_bound(X: Any, y: Any, w: Any) -> float:
-    """Most mistakes that a perceptron makes on rows with a given separator, in any order.
+    """Bound on the mistakes of a perceptron on rows with a given separator, in any order.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def perceptron_mistake_bound(X: Any, y: Any, w: Any) -> float:
     -------
     bound : float
         ``1 / gamma^2``, where gamma is the smallest margin; infinite where some row is on the wrong side. It is for a
-        perceptron that brings rows to unit length.
+        perceptron that scales rows to unit length.
 
     References
     ----------
@@ -304,7 +304,7 @@ class MarginReport(Result):
         lost = (1 - self.quantile) * self.eps + self.quantile
         kept = "All rows" if self.quantile == 0 else f"All rows but {_percent(self.quantile)} of them"
         told = (
-            f"{kept} are parted by a margin of {self.gamma:.3g}, as if there were {self.effective_dim:,.0f} "
+            f"{kept} are separated by a margin of {self.gamma:.3g}, as if there were {self.effective_dim:,.0f} "
             f"dimensions rather than {self.n_features:,} columns. {self.projection_dim:,} random directions, or "
             f"{self.landmark_dim:,} landmarks, keep all but {_percent(lost)} of the rows on their side, for sure but "
             f"for a chance of {self.delta:g}."
@@ -336,7 +336,7 @@ class MarginReport(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         ordered = np.sort(self.margins)
         shares = np.arange(1, len(ordered) + 1) / len(ordered)
@@ -362,11 +362,11 @@ def margin_report(
         Of two classes, with ``coef_`` (logistic regression, linear SVM, ridge, LDA ...), or a pipeline that ends with
         one; or the normal of a plane through the origin.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows, best such that the model has not seen.
+        Rows, preferably held-out ones.
     y : array-like of shape (n_samples,)
         Their classes.
     quantile : float, default=0.05
-        Share of rows that are left out of account: those with the smallest margins.
+        Share of rows that are ignored: those with the smallest margins.
     eps : float, default=0.1
         Share of the others that may end up on the wrong side after a projection.
     delta : float, default=0.05
@@ -375,7 +375,7 @@ def margin_report(
     Returns
     -------
     report : MarginReport
-        Margins and sizes; prints itself, ``reading`` says what it means, and ``plot()`` draws it.
+        Margins and sizes; prints itself, ``reading`` explains it, and ``plot()`` draws it.
 
     See Also
     --------

@@ -181,7 +181,7 @@ def are_objects(X: Any) -> bool:
         LandmarkFeatures(kernel="poly", n_landmarks=20, method="F3", n_components=3, normalize_kernel=True),
     ],
     depends_on_scale="with a number for gamma in kernel_params the width is in the unit of the columns",
-    depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
+    depends_on_shift="with kernels of products, such as 'poly', values of the kernel depend on the origin",
 )
 class LandmarkFeatures(Extractor):
     """Similarity to random rows as new columns, which turn a kernel into features.
@@ -203,8 +203,8 @@ class LandmarkFeatures(Extractor):
         what ``gamma`` asks for, see :func:`margin_dim` ("F3"). Of fewer, the first ones are kept; "F3" draws as many
         directions.
     gamma : float, default=None
-        Margin by which classes are expected to be parted in the space of the kernel, between 0 and 1. It has nothing to
-        do with the width of a kernel, which goes to ``kernel_params``.
+        Margin by which classes are expected to be separated in the space of the kernel, between 0 and 1. It has nothing
+        to do with the width of a kernel, which goes to ``kernel_params``.
     eps : float, default=0.1
         Share of rows that may end up on the wrong side.
     delta : float, default=0.05
@@ -225,7 +225,7 @@ class LandmarkFeatures(Extractor):
     landmarks_ : {ndarray, sparse matrix} of shape (n_landmarks, n_features) or list
         The landmarks, in the order in which they were drawn.
     landmark_rows_ : ndarray of shape (n_landmarks,)
-        Which of the rows seen they are.
+        Their row numbers in the training table.
     kernel_matrix_rank_ : int or None
         Rank of the landmarks' kernel; None for "F1", which does not ask for it.
     whitening_ : ndarray of shape (n_landmarks, rank) or None
@@ -249,11 +249,11 @@ class LandmarkFeatures(Extractor):
 
     Notes
     -----
-    Landmarks must come from where the rows to come are from: for some kernels no others are of any use. They are drawn
-    from the training rows of each fold, without a look at labels.
+    Landmarks must come from the same distribution as new rows. They are drawn from the training rows of each fold,
+    without their labels.
 
     "F1" columns are nearly collinear for a smooth kernel: standardise them, or regularise what follows. "F3" pays where
-    the rank is far above ``1 / gamma^2``; with fewer columns than that it destroys what it should keep.
+    the rank is far above ``1 / gamma^2``; with fewer columns than that the margin is lost.
 
     A table in blocks of rows is taken by ``partial_fit``; the result is that of ``fit`` on all of them.
 
@@ -367,7 +367,7 @@ class LandmarkFeatures(Extractor):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None) -> "LandmarkFeatures":
-        """See some more rows, each of which may take the place of a landmark.
+        """Add rows, each of which may replace a landmark.
 
         Parameters
         ----------

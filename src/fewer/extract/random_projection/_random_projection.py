@@ -471,7 +471,7 @@ class RandomProjection(Extractor):
         """
         check_is_fitted(self)
         options = {"reset": False, "accept_sparse": "csr"}
-        # A product with NaN or infinity is none of a number, so that the few new columns tell of them: looking for them
+        # A product with NaN or infinity is none of a number, so that the few new columns show them: looking for them
         # in the table would take as long as projecting it.
         table = self._validated(X, ensure_all_finite=False, **options)
         with np.errstate(invalid="ignore", over="ignore"):

@@ -54,7 +54,7 @@ def _place_bounds(values, from_count, to_count, positions, counts, n_bounds):
 
 @njit(cache=True, nogil=True)
 def _coarse_bounds(values, least, positions, counts):
-    """Every so many numbers a bound, and both ends; what lies in between is not looked at. How many."""
+    """Every so many numbers a bound, and both ends; what lies in between is skipped. Returns how many."""
     positions[0], counts[0] = values[0], 0
     n_coarse, k = 1, least
     while k < values.size:
@@ -85,7 +85,7 @@ def _gain(positions, counts, n_bounds, low, high, logs):
 
 @njit(cache=True, nogil=True)
 def _corners(positions, counts, first, last, corners):
-    """Corners of the convex hull of the bounds from ``first`` to ``last``, those above, then those below. How many."""
+    """Corners of the convex hull of the bounds from ``first`` to ``last``, above, then below; returns how many."""
     n_corners = 0
     for side in (1.0, -1.0):
         start = n_corners

@@ -85,7 +85,7 @@ class FastProjectiveClustering(CallbackSupportMixin, ClusterMixin, Extractor):
     No chance is involved, and units of columns make no difference. Boxes have sides along the axes, so that clusters
     that lie aslant are not found as one. Density means little in a column with a handful of values, or with one value
     in most rows, and such columns are named by a warning. For the same reason a sparse table is refused: its clusters
-    would tell only where zeros are.
+    would only show where zeros are.
 
     Every box takes a search of all rows that are left, and the number of boxes grows with the rows: with the default
     support about as their square root, wherever density is uneven. Of 50 normal columns, 12,500 rows give 37 clusters,

@@ -135,7 +135,7 @@ def from_row_products(
     max_iter: int = 500,
     tol: float = 1e-10,
 ) -> RowComponents:
-    """Components from a centred matrix of products of rows, as many as it can tell from rounding.
+    """Components from a centred matrix of products of rows, as many as are above rounding.
 
     K is not deflated: what it gives is made orthogonal to the earlier scores. A score that the rotations do not give
     back, or that is below 1e-10 of K, is rounding, and so would be all that follow.

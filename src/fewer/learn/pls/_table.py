@@ -31,7 +31,7 @@ class CentredTable:
     X : {ndarray, sparse matrix} of shape (n_rows, n_columns)
         As it is.
     scale : bool, default=False
-        Whether columns are brought to unit spread.
+        Whether columns are scaled to unit variance.
     mean : ndarray of shape (n_columns,), default=None
         Where it is known.
     products_only : bool, default=False
