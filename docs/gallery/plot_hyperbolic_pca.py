@@ -7,9 +7,9 @@ rows of the new classes to learn from, but there are rows of others, and they va
 :class:`~fewer.extract.HyperbolicPCA` learns from pairs that are the same or different which directions of feature space
 to keep, by one eigenproblem; :func:`~fewer.extract.one_shot_error` then judges them on classes that were not there.
 
-Use it where classes share what does not matter (a rotation, the light, the pen), or where only pairs are told and no
-classes (``fit_pairs``). Where all classes are known, use LDA. If new classes vary in another way than old ones it does
-harm, so always compare with the raw columns, as here.
+Use it where classes share what does not matter (a rotation, the light, the pen), or where only pairs are labelled and
+no classes (``fit_pairs``). Where all classes are known, use LDA. If new classes vary in another way than old ones it
+does harm, so always compare with the raw columns, as here.
 """
 
 # %%
@@ -70,9 +70,9 @@ for name, view in views.items():
     print(f"{name:>14}: {one_shot_error(view, glyphs, random_state=0):.3f}")
 
 # %%
-# LDA divides by the scatter within classes, which 100 images tell badly for 400 pixels; here, one scatter is subtracted
-# from the other instead. From four times as many images LDA gets there as well. This is how four of the new glyphs look
-# along the first two columns.
+# LDA divides by the scatter within classes, which cannot be estimated well from 100 images of 400 pixels; here, one
+# scatter is subtracted from the other instead. From four times as many images LDA gets there as well. This is how four
+# of the new glyphs look along the first two columns.
 figure, panels = plt.subplots(1, 4, figsize=(10, 2.9))
 colours = ("#2f7fb5", "#cf5f47", "#3d9970", "#d99a2b")
 for panel, (name, view) in zip(panels, views.items(), strict=True):
@@ -85,7 +85,7 @@ figure.tight_layout()
 # %%
 # Where it does harm
 # ------------------
-# Handwritten digits 0 to 4 vary in their own ways, and say little about 5 to 9.
+# Handwritten digits 0 to 4 vary in their own ways, and what is learnt from them hardly helps for 5 to 9.
 digits = load_digits()
 old = digits.target < 5
 with warnings.catch_warnings():

@@ -61,9 +61,9 @@ for n_rows in (100, 10_000, 1_000_000):
 # %%
 # A kernel as columns
 # -------------------
-# No straight line parts a ring from what it surrounds, and PCA has nothing to offer but lines. A kernel sees the ring;
-# similarity to a few rows makes it into columns, for a linear model or any other. "F1" are the similarities themselves,
-# "F2" the space that the landmarks span, "F3" random directions in that.
+# No straight line separates a ring from what it surrounds, and PCA gives straight directions only. A kernel sees the
+# ring; similarity to a few rows makes it into columns, for a linear model or any other. "F1" are the similarities
+# themselves, "F2" the space that the landmarks span, "F3" random directions in that.
 rings, side = make_circles(600, factor=0.4, noise=0.05, random_state=0)
 width = {"gamma": 2}
 landmarks = LandmarkFeatures(n_landmarks=100, method="F2", kernel_params=width, random_state=0).fit(rings)
@@ -106,7 +106,7 @@ figure.tight_layout()
 # How many dimensions does the question have?
 # -------------------------------------------
 # 20,000 columns, and in each of them two classes differ by two fifths of a standard deviation. The margin of a linear
-# model says that this is a question of few dimensions, and how many random directions keep its answer.
+# model shows that this is a question of few dimensions, and how many random directions keep its answer.
 y = np.repeat(["healthy", "ill"], 100)
 genes = rng.normal(size=(200, 20_000)) + np.where(y == "ill", 0.2, -0.2)[:, None]
 train, test = np.arange(200) % 2 == 0, np.arange(200) % 2 == 1
@@ -116,7 +116,7 @@ print(report.reading)
 report.plot()
 
 # %%
-# The guarantee asks for more than is needed, as guarantees do. Even one random direction tells something: planes
+# The guarantee asks for more than is needed, as guarantees do. Even one random direction helps: planes
 # through the origin, each taken as soon as it is a little better than a coin
 # (:class:`~fewer.learn.RandomSeparatorClassifier`), make a good classifier when they are boosted.
 for size in (10, 50, 250):
