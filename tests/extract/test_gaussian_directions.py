@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer.extract import PHD, SAVE, SIR, CPCDiscriminant, GaussianLRDiscriminant, criterion_curve
-from fewer.extract.gaussian_directions._slices import slices_of
+from fewer.extract.gaussian_directions._moments import slices_of
 from tolerances import rounding
 
 ALL = [GaussianLRDiscriminant(random_state=0), SIR(), SAVE(), CPCDiscriminant(tol=1e-8)]
@@ -114,7 +114,7 @@ def test_without_standardising_directions_are_orthogonal_and_the_first_is_the_sa
 def test_removal_leaves_nothing_along_what_was_found():
     from fewer.extract._centred_table import uncorrelated
     from fewer.extract.gaussian_directions._gaussian_lr import without
-    from fewer.extract.gaussian_directions._slices import group_moments
+    from fewer.extract.gaussian_directions._moments import group_moments
 
     X, y = iris()
     codes = np.unique(y, return_inverse=True)[1]

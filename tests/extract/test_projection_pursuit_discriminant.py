@@ -1,4 +1,4 @@
-"""Classes told apart by densities along shared directions: special cases, peers, bad input."""
+"""Classification by densities along shared directions: special cases, peers, bad input."""
 
 import numpy as np
 import pytest

@@ -117,7 +117,7 @@ def test_more_components_begin_with_those_of_fewer():
         assert RegularizedFisher(n_components=9).fit(X, y).n_components_ == 4
 
 
-@pytest.mark.filterwarnings("ignore:.*fall together")
+@pytest.mark.filterwarnings("ignore:.*fitted exactly")
 @pytest.mark.parametrize("shape", [(60, 20), (40, 200)])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("estimator", [RegularizedFisher, RegularizedFisherCV])

@@ -32,7 +32,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fewer._estimators import Interval, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._centred_table import rank_tolerance, uncorrelated
-from fewer.extract.gaussian_directions._slices import SlicedExtractor, group_moments, refuse_flat_classes
+from fewer.extract.gaussian_directions._moments import SlicedExtractor, group_moments, refuse_flat_classes
 
 _TURNS = 20
 _STILL = 1e-14

@@ -23,17 +23,15 @@ from sklearn.utils import check_random_state
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._centred_table import Coordinates, rank_tolerance, rows_along, uncorrelated
-from fewer.extract.gaussian_directions._criteria import (
-    likelihood_ratio,
-    likelihood_ratio_and_gradient,
-    likelihood_ratio_hessian,
-    save_kernel,
-)
-from fewer.extract.gaussian_directions._slices import (
+from fewer.extract.gaussian_directions._moments import (
     Moments,
     SlicedExtractor,
     group_moments,
+    likelihood_ratio,
+    likelihood_ratio_and_gradient,
+    likelihood_ratio_hessian,
     refuse_flat_classes,
+    save_kernel,
     shrunk,
 )
 

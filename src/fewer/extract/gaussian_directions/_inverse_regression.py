@@ -20,8 +20,13 @@ from fewer._estimators import Interval, StrOptions, fit_context
 from fewer.catalogue import method
 from fewer.extract._centred_table import rows_along, uncorrelated
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.gaussian_directions._criteria import save_kernel
-from fewer.extract.gaussian_directions._slices import SlicedExtractor, group_means, group_moments, warn_of_few_rows
+from fewer.extract.gaussian_directions._moments import (
+    SlicedExtractor,
+    group_means,
+    group_moments,
+    save_kernel,
+    warn_of_few_rows,
+)
 
 
 def slice_tests(eigenvalues: np.ndarray, n_rows: int, n_dims: int, n_slices: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.gaussian_directions._slices import slices_of
+from fewer.extract.gaussian_directions._moments import slices_of
 from fewer.extract.projection_pursuit._class_pursuit import ClassCriterion, Pursuit, Ways, labelled_rows, pursued
 from fewer.extract.projection_pursuit._search import Effort, Sphere, sphere_of, warn_unfinished
 
