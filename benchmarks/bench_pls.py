@@ -39,7 +39,7 @@ def regression(make: Callable, shape: tuple[int, int], n_targets: int, n_compone
     def fewer(algorithm: str) -> np.ndarray:
         from fewer.extract import PLSRegressor
 
-        model = PLSRegressor(n_components, algorithm=algorithm).fit(X, y)
+        model = PLSRegressor(n_components, solver=algorithm).fit(X, y)
         return model.predict(X)
 
     def scikit_learn() -> np.ndarray:

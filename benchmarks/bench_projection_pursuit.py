@@ -49,7 +49,7 @@ def one_ratio(n_rows: int, folder: Path) -> Contest:
     groups = [(values, -1), (values[:half], 1), (values[half:], 1)]
 
     def fewer() -> float:
-        from fewer._kernels._projected_densities import likelihood_ratio
+        from fewer.extract.projection_pursuit._kernels import likelihood_ratio
 
         widths = 1.3 * np.diff(begins) ** -0.2
         return likelihood_ratio(values, begins, widths, 1.3 * float(2 * half) ** -0.2, 1e-4)[0]

@@ -43,7 +43,7 @@ def fitted_and_projected(make: Callable[[], Any], n_components: int, kinds: list
     def fewer(kind: str) -> np.ndarray:
         from fewer.extract import RandomProjection
 
-        return RandomProjection(n_components, kind=kind, random_state=0).fit_transform(X)
+        return RandomProjection(n_components, method=kind, random_state=0).fit_transform(X)
 
     def scikit_learn() -> np.ndarray:
         from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
@@ -68,7 +68,8 @@ def beside_a_copy(make: Callable[[], Any], n_components: int, folder: Path) -> C
     stored = (X.data, X.indices, X.indptr) if isinstance(X, sparse.csr_array) else (X,)
     to_fill = [np.empty_like(array) for array in (*stored, np.empty((X.shape[0], n_components), dtype=X.dtype))]
     project = {
-        spread: RandomProjection(n_components, kind="sparse", spread=spread, random_state=0).fit(X) for spread in (1, 2)
+        spread: RandomProjection(n_components, method="sparse", n_nonzero=spread, random_state=0).fit(X)
+        for spread in (1, 2)
     }
 
     def copy() -> None:

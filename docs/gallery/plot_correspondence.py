@@ -51,7 +51,7 @@ print("chi-square:", round(model.total_inertia_ * eyes.to_numpy().sum(), 1))
 plot_biplot(model, row_names=hair)
 
 # %%
-# A hidden gradient
+# A latent gradient
 # -----------------
 # Twelve species, each most frequent somewhere along a gradient of moisture that nobody has measured; some sites were
 # searched longer than others. PCA mixes both up: sites that were searched in vain all lie in the middle. Correspondence
@@ -76,7 +76,7 @@ figure.update_layout()
 # %%
 # Columns that describe the rows
 # ------------------------------
-# Now moisture has been measured, along with acidity, and with height, which makes no difference. The arrows say which
+# Now moisture has been measured, along with acidity, and with height, which makes no difference. The arrows show which
 # way each grows; a species lies where it is found most.
 described = pd.DataFrame({"moisture": moisture, "acidity": rng.normal(size=80), "height": rng.normal(size=80)})
 species = pd.DataFrame(
@@ -112,6 +112,6 @@ y = np.where(np.abs(X[:, 0] - 0.5) < 1 / 6, "between", "outside")
 plot_projection(OptimalScoringLDA().fit(X, y), X, y)
 
 # %%
-# With splines in the regression it is the right one, bent as need be:
-flexible = OptimalScoringLDA(regressor=make_pipeline(SplineTransformer(), Ridge(0.1)))
+# With splines in the regression it follows the curve:
+flexible = OptimalScoringLDA(estimator=make_pipeline(SplineTransformer(), Ridge(0.1)))
 plot_projection(flexible.fit(X, y), X, y)

@@ -19,7 +19,7 @@ With fewer rows than columns, use a regularised LDA: covariances of single class
 # One class within another
 # ------------------------
 # Eight columns. In two of them the class "out of control" swings wider, or the two swing together; the widest columns
-# tell nothing.
+# are uninformative.
 import warnings
 
 import numpy as np
@@ -68,8 +68,8 @@ plot_loadings(model, X, n_components=2, n_columns=8)
 # %%
 # How much of each kind of difference?
 # ------------------------------------
-# SAVE sees spreads as well, but gives them too much weight: here the means, along the first column, tell the classes
-# apart with 16% errors, the spreads along the second with 30%. The curves show what each direction is worth.
+# SAVE sees spreads as well, but gives them too much weight: here the means, along the first column, separate the
+# classes with 16% errors, the spreads along the second with 30%. The curves show the value of each direction.
 labels = np.repeat([0, 1], 2000)
 plane = rng.normal(size=(4000, 2)) * np.where(labels[:, None] == 0, np.sqrt([0.5, 0.3]), np.sqrt([0.5, 1.7]))
 plane[:, 0] += np.where(labels == 0, -1, 1) * np.sqrt(0.5)
@@ -103,7 +103,7 @@ for name, table, classes in (("one class within another", X, y), ("tumours", tum
 # Common axes
 # -----------
 # Two classes with one centre always have axes in common (once the table is brought to unit variances), and all
-# directions are found at once. For tumours, whose means differ, that is not so, and a warning says it.
+# directions are found at once. For tumours, whose means differ, that is not so, and there is a warning.
 print("one class within another: p =", round(CPCDiscriminant().fit(X, y).p_value_, 2))
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
@@ -121,6 +121,6 @@ for extractor in (SIR(1), PHD(1), SAVE(2)):
     directions = extractor.fit(X, target).components_
     print(type(extractor).__name__, directions.round(2).tolist())
 # %%
-# P-values say how many directions there are: the first hypothesis is that none matters, the next that one does, ...
+# P-values show how many directions there are: the first hypothesis is that none matters, the next that one does, ...
 print("PHD:", PHD().fit(X, target).p_values_[:4].round(3))
 plot_projection(SAVE(2).fit(X, target), X, target)

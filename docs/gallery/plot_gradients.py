@@ -68,7 +68,7 @@ angle = 1.5 * np.pi * (1 + 2 * along)
 roll = np.column_stack([angle * np.cos(angle), 70 * across, angle * np.sin(angle)])
 wave = np.sin(5 * np.pi * along)
 
-learner = GradientLearner(joint=False, weight_bandwidth=3, kernel_bandwidth=3, reg_grad=1e-6)
+learner = GradientLearner(joint=False, weight_bandwidth=3, kernel_bandwidth=3, alpha_grad=1e-6)
 plain = GradientDiffusionMap(2, sigma1=300, sigma2=np.inf).fit_transform(roll)
 guided = GradientDiffusionMap(2, sigma1=300, sigma2=0.1, estimator=learner).fit_transform(roll, wave)
 
@@ -91,7 +91,7 @@ columns = list("abcdefgh")
 X = rng.normal(size=(400, 8))
 X[:, 4] = X[:, 0] + 0.7 * rng.normal(size=400)
 y = 3 * np.sin(X[:, 0] + X[:, 1]) + (X[:, 2] + X[:, 3]) ** 2 + 0.3 * rng.normal(size=400)
-learner = GradientLearner(weight_bandwidth=1.5, reg_f=1e-5, reg_grad=1e-5)
+learner = GradientLearner(weight_bandwidth=1.5, alpha_f=1e-5, alpha_grad=1e-5)
 graph = GradientGraph(learner).fit(pd.DataFrame(X, columns=columns), y)
 correlations = np.corrcoef(X.T, y)[-1]
 for name, correlation, slope in zip(columns, correlations, graph.feature_scores_, strict=False):

@@ -67,7 +67,7 @@ plot_projection(PCA(2).fit(X), X_new, y_new)
 plot_projection(model, X_new, y_new, components=(0, 2))
 
 # %%
-# All axes together tell them apart: this is what it costs to put a row into one class rather than another, and rows go
+# All axes together separate them: this is what it costs to put a row into one class rather than another, and rows go
 # where that is least.
 costs = model.cost(X_new)
 figure = _figures.new_figure(x="cost of first less cost of second", y="cost of third less cost of second", height=440)
@@ -96,7 +96,7 @@ figure.update_layout(hovermode="x")
 # -----------------
 # With 60 rows of each class a variance outside of the subspace, estimated from so few, comes out too small, and the
 # more so the more dimensions were taken out. If classes have the same noise, sharing it helps; here they do not, and it
-# harms. BIC says so without new rows: the least is the best.
+# harms. BIC shows it without new rows: the smallest is the best.
 X_few, y_few = (part[np.r_[0:60, 200:260, 400:460]] for part in (X, y))
 for shared in ("full", "homothetic", "isometric", "common_noise"):
     fitted = HDDA(shared).fit(X_few, y_few)

@@ -5,11 +5,11 @@ One example of each class is enough
 Some questions come with new classes every day: is this the same face, the same signature, the same part? There are no
 rows of the new classes to learn from, but there are rows of others, and they vary in the same ways.
 :class:`~fewer.extract.HyperbolicPCA` learns from pairs that are the same or different which directions of feature space
-to keep, by one eigenproblem; :func:`~fewer.extract.one_shot_nn` then judges them on classes that were not there.
+to keep, by one eigenproblem; :func:`~fewer.extract.one_shot_error` then judges them on classes that were not there.
 
-Use it where classes share what does not matter (a rotation, the light, the pen), or where only pairs are told and no
-classes (``fit_pairs``). Where all classes are known, use LDA. If new classes vary in another way than old ones it does
-harm, so always compare with the raw columns, as here.
+Use it where classes share what does not matter (a rotation, the light, the pen), or where only pairs are labelled and
+no classes (``fit_pairs``). Where all classes are known, use LDA. If new classes vary in another way than old ones it
+does harm, so always compare with the raw columns, as here.
 """
 
 # %%
@@ -26,7 +26,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics.pairwise import euclidean_distances
 
-from fewer.extract import HyperbolicPCA, one_shot_nn
+from fewer.extract import HyperbolicPCA, one_shot_error
 
 rng = np.random.default_rng(0)
 grid = np.linspace(-1, 1, 20)
@@ -67,12 +67,12 @@ views = {
     "HyperbolicPCA": HyperbolicPCA(kernel="linear").fit(X, y).transform(images),
 }
 for name, view in views.items():
-    print(f"{name:>14}: {one_shot_nn(view, glyphs, random_state=0):.3f}")
+    print(f"{name:>14}: {one_shot_error(view, glyphs, random_state=0):.3f}")
 
 # %%
-# LDA divides by the scatter within classes, which 100 images tell badly for 400 pixels; here, one scatter is subtracted
-# from the other instead. From four times as many images LDA gets there as well. This is how four of the new glyphs look
-# along the first two columns.
+# LDA divides by the scatter within classes, which cannot be estimated well from 100 images of 400 pixels; here, one
+# scatter is subtracted from the other instead. From four times as many images LDA gets there as well. This is how four
+# of the new glyphs look along the first two columns.
 figure, panels = plt.subplots(1, 4, figsize=(10, 2.9))
 colours = ("#2f7fb5", "#cf5f47", "#3d9970", "#d99a2b")
 for panel, (name, view) in zip(panels, views.items(), strict=True):
@@ -85,11 +85,11 @@ figure.tight_layout()
 # %%
 # Where it does harm
 # ------------------
-# Handwritten digits 0 to 4 vary in their own ways, and say little about 5 to 9.
+# Handwritten digits 0 to 4 vary in their own ways, and what is learnt from them hardly helps for 5 to 9.
 digits = load_digits()
 old = digits.target < 5
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # five classes give four columns
     model = HyperbolicPCA(10, normalize_rows=True).fit(digits.data[old][:400], digits.target[old][:400])
-print(f"raw pixels:    {one_shot_nn(digits.data[~old], digits.target[~old], random_state=0):.2f}")
-print(f"HyperbolicPCA: {one_shot_nn(model.transform(digits.data[~old]), digits.target[~old], random_state=0):.2f}")
+print(f"raw pixels:    {one_shot_error(digits.data[~old], digits.target[~old], random_state=0):.2f}")
+print(f"HyperbolicPCA: {one_shot_error(model.transform(digits.data[~old]), digits.target[~old], random_state=0):.2f}")

@@ -6,7 +6,7 @@ Unmixing sensors in closed form
 iterations, no starting values, no learning rate. It tells the sources apart by the shape of their distributions
 (their kurtosis).
 
-Use it when every column is a mixture of a few independent things and these differ in shape. It says so when they do
+Use it when every column is a mixture of a few independent sources and these differ in shape. It warns when they do
 not: of sources with equal kurtosis, only the space that they span can be found.
 """
 
@@ -48,7 +48,7 @@ for panel in panels.flat:
 figure.tight_layout()
 
 # %%
-# Two sources of the same shape cannot be told apart this way, and a warning says so.
+# Two sources of the same shape cannot be separated this way, and there is a warning.
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     KurtosisICA().fit(rng.uniform(size=(2000, 2)) @ np.array([[1.0, 0.6], [0.4, 1.0]]))

@@ -8,8 +8,8 @@ squares cannot be had with more columns than rows, and choosing a few wavelength
 target.
 
 Use it where many columns are driven by a few causes, and some of these matter: spectra, sensors, prices, gene sets.
-When most columns are noise of their own and a few tell all, choose columns instead; when classes are to be told apart,
-see :class:`~fewer.extract.PLSDiscriminant` below; when the target is a curved function,
+When most columns are noise of their own and a few explain all, choose columns instead; when classes are to be
+separated, see :class:`~fewer.extract.PLSDiscriminant` below; when the target is a curved function,
 :class:`~fewer.extract.KernelPLS`.
 """
 
@@ -37,11 +37,11 @@ from fewer.extract import (
     PLSDiscriminant,
     PLSRegressor,
     PolynomialPLSRegressor,
-    VIPSelector,
     plot_correlation_circle,
     plot_projection,
     pls_shrinkage,
 )
+from fewer.select import VIPSelector
 
 rng = np.random.default_rng(0)
 wavelengths = np.linspace(900, 1700, 600)
@@ -132,8 +132,8 @@ plot_projection(model, X_new, y_new, components=(3, 4))
 plot_correlation_circle(model, X, y, components=(3, 4), n_columns=600, n_names=0)
 
 # %%
-# Which wavelengths have most of a say is told by their importance in projection (VIP), 1 being the usual one.
-# :class:`~fewer.extract.VIPSelector` ranks columns by it, and keeps as many as asked for. The highest values stand
+# Which wavelengths matter most is shown by their variable importance in projection (VIP), whose mean square is 1.
+# :class:`~fewer.select.VIPSelector` ranks columns by it, and keeps as many as asked for. The highest values stand
 # where the other substances are seen best, because these have to be taken out; the band of the substance comes after.
 selector = VIPSelector(60, n_components=k).fit(X, y)
 figure = _figures.new_figure(x="wavelength", y="importance", height=360)
@@ -143,7 +143,7 @@ figure.add_scatter(x=wavelengths[chosen], y=selector.scores_[chosen], mode="mark
 
 # %%
 # So importance is for looking at. To choose by it fails here: the 60 most important wavelengths leave the substance
-# out. Where neighbours say the same, every tenth wavelength does as well as all of them.
+# out. Where neighbours are nearly equal, every tenth wavelength does as well as all of them.
 for name, columns in {"60 by importance": chosen, "every tenth": np.arange(600) % 10 == 0}.items():
     fewer_columns = PLSRegressor(k).fit(X[:, columns], y)
     print(f"{name}: R2 on new samples {fewer_columns.score(X_new[:, columns], y_new):.3f}")
@@ -160,12 +160,12 @@ print(report)
 report.plot()
 
 # %%
-# Holes, streams, sparse tables
-# -----------------------------
-# With ``algorithm="nipals"`` the table may have holes; with ``partial_fit`` it may come in blocks of rows, of which
-# only sums are kept; and a sparse table stays sparse.
-holes = np.where(rng.random(X.shape) < 0.05, np.nan, X)
-print(f"with 5% of the entries missing: R2 {PLSRegressor(k).fit(holes, y).score(X_new, y_new):.3f}")
+# Missing values, streams, sparse tables
+# --------------------------------------
+# With ``solver="nipals"`` the table may have missing values; with ``partial_fit`` it may come in blocks of rows, of
+# which only sums are kept; and a sparse table stays sparse.
+missing = np.where(rng.random(X.shape) < 0.05, np.nan, X)
+print(f"with 5% of the entries missing: R2 {PLSRegressor(k).fit(missing, y).score(X_new, y_new):.3f}")
 stream = PLSRegressor(k)
 for block in np.array_split(np.arange(120), 6):
     stream.partial_fit(X[block], y[block])
@@ -186,7 +186,7 @@ plot_projection(classes, X_new, labels_new, components=(2, 4))
 # In a study
 # ----------
 # From a file to a report in one command: the number of components, whether a choice of wavelengths does as well, and
-# what all that is worth on samples that took no part in it.
+# the score of all that on held-out samples.
 #
 # .. code-block:: console
 #
@@ -196,8 +196,8 @@ plot_projection(classes, X_new, labels_new, components=(2, 4))
 # Curves
 # ------
 # When the target bends, straight components need help: a polynomial of each score, which stays easy to read
-# (:class:`~fewer.extract.PolynomialPLSRegressor`), or a kernel. Forty columns follow one hidden cause, and the target
-# rises with its square as well:
+# (:class:`~fewer.extract.PolynomialPLSRegressor`), or a kernel. Forty columns follow one latent variable, and the
+# target rises with its square as well:
 cause = rng.normal(size=600)
 many = np.outer(cause, rng.normal(size=40)) + rng.normal(size=(600, 40))
 bent = cause + cause**2 + 0.3 * rng.normal(size=600)

@@ -54,13 +54,13 @@ model = LikelihoodRatioDiscriminant(n_components=2, random_state=0).fit(X, y)
 plot_projection(model, X, y)
 
 # %%
-# Its directions are the two columns; the other 18 have next to no part in them.
+# Its directions are the two columns; the other 18 have weights near 0.
 plot_loadings(model, X, n_components=2, n_columns=6)
 
 # %%
 # Is it there at all?
 # -------------------
-# With shuffled classes the best direction shows a little too. ``n_permutations`` tells how much, and ends the search
+# With shuffled classes the best direction shows a little too. ``n_permutations`` measures how much, and ends the search
 # where there is no more than that: of the four directions asked for here, two are kept.
 tested = LikelihoodRatioDiscriminant(n_components=4, n_permutations=20, random_state=0).fit(X, y)
 for score, null in zip(tested.scores_, tested.null_scores_, strict=True):
@@ -87,7 +87,7 @@ plot_projection(explorer, table, group)
 # -----------------------------
 # :class:`~fewer.extract.ProjectionPursuitDiscriminant` goes on to classify: along shared directions, each class has a
 # function of its own, and their sum decides. Two classes in four groups, crosswise, with eight columns of noise, all
-# turned: no single column and no linear rule tells them apart.
+# turned: no single column and no linear rule separates them.
 turn = np.linalg.qr(rng.normal(size=(10, 10)))[0]
 
 
@@ -113,7 +113,7 @@ plot_projection(classifier, X_test, y_test)
 
 
 # %%
-# What each class's function says along the first direction: the log-odds are sums of such curves.
+# The function of each class along the first direction: the log-odds are sums of such curves.
 def functions_along(model, direction):
     """The functions of all classes along one direction."""
     figure = _figures.new_figure(x=f"projectionpursuitdiscriminant{direction}", y="log of the function")

@@ -5,7 +5,7 @@ Random directions, and a kernel as columns
 A table of 5,000 words or 20,000 genes is mostly read for the distances and angles between its rows: neighbours,
 clusters and linear models see nothing else. Some hundred random directions keep them, and nothing needs to be learnt
 for that. :class:`~fewer.extract.RandomProjection` knows how many directions are enough.
-:class:`~fewer.extract.LandmarkFeatures` does the same in the space of a kernel, or of any likeness.
+:class:`~fewer.extract.LandmarkFeatures` does the same in the space of a kernel, or of any similarity.
 
 Use it as a first step where columns are very many and time or memory is short, and where rows come one by one. Do not
 use it to explain anything (each new column mixes all old ones), and not where few columns carry the signal and the
@@ -25,13 +25,8 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.random_projection import SparseRandomProjection
 from sklearn.svm import SVC, LinearSVC
 
-from fewer.extract import (
-    LandmarkFeatures,
-    RandomProjection,
-    RandomSeparatorClassifier,
-    distortion_dim,
-    margin_report,
-)
+from fewer.extract import LandmarkFeatures, RandomProjection, distortion_dim, margin_report
+from fewer.learn import RandomSeparatorClassifier
 
 rng = np.random.default_rng(0)
 shares = 1 / np.arange(1, 5001)
@@ -40,8 +35,8 @@ before = pdist(X)
 
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.2), sharex=True, sharey=True)
 projections = {
-    "kind='sign'": RandomProjection(400, kind="sign", random_state=0),
-    "kind='sparse', 2 entries a column": RandomProjection(400, kind="sparse", random_state=0),
+    "method='sign'": RandomProjection(400, method="sign", random_state=0),
+    "method='sparse', 2 entries a column": RandomProjection(400, method="sparse", random_state=0),
     "scikit-learn's sparse, 6 a column": SparseRandomProjection(400, dense_output=True, random_state=0),
 }
 for panel, (name, projection) in zip(panels, projections.items(), strict=True):
@@ -66,12 +61,12 @@ for n_rows in (100, 10_000, 1_000_000):
 # %%
 # A kernel as columns
 # -------------------
-# No straight line parts a ring from what it surrounds, and PCA has nothing to offer but lines. A kernel sees the ring;
-# likeness to a few rows makes it into columns, for a linear model or any other. "F1" are the likenesses themselves,
-# "F2" the space that the landmarks span, "F3" random directions in that.
+# No straight line separates a ring from what it surrounds, and PCA gives straight directions only. A kernel sees the
+# ring; similarity to a few rows makes it into columns, for a linear model or any other. "F1" are the similarities
+# themselves, "F2" the space that the landmarks span, "F3" random directions in that.
 rings, side = make_circles(600, factor=0.4, noise=0.05, random_state=0)
 width = {"gamma": 2}
-landmarks = LandmarkFeatures(n_landmarks=100, mapping="F2", kernel_params=width, random_state=0).fit(rings)
+landmarks = LandmarkFeatures(n_landmarks=100, method="F2", kernel_params=width, random_state=0).fit(rings)
 views = {"PCA": PCA().fit_transform(rings), "100 landmarks, F2, columns 1 and 4": landmarks.transform(rings)[:, [0, 3]]}
 
 figure, panels = plt.subplots(1, 3, figsize=(10, 3.3))
@@ -88,7 +83,7 @@ for mapping, colour in zip(("F1", "F2", "F3"), ("#3d9970", "#2f7fb5", "#d99a2b")
         for place, size in enumerate(sizes):
             columns = LandmarkFeatures(
                 n_landmarks=100 if mapping == "F3" else int(size),
-                mapping=mapping,
+                method=mapping,
                 n_components=int(size),
                 kernel_params=width,
                 random_state=seed,
@@ -102,7 +97,7 @@ panels[2].set_title("linear SVM on the new columns", fontsize=9, loc="left")
 figure.tight_layout()
 
 # %%
-# Use landmarks where a kernel suits the question and rows are too many for a kernel machine, or where only a likeness
+# Use landmarks where a kernel suits the question and rows are too many for a kernel machine, or where only a similarity
 # of two objects is known. Landmarks must come from the data: ``fit`` draws them from the rows that it gets, and
 # ``partial_fit`` from rows that come in blocks. Random directions ("F3") pay only where landmarks span far more than
 # the margin asks for; here, they need more columns for the same.
@@ -111,7 +106,7 @@ figure.tight_layout()
 # How many dimensions does the question have?
 # -------------------------------------------
 # 20,000 columns, and in each of them two classes differ by two fifths of a standard deviation. The margin of a linear
-# model says that this is a question of few dimensions, and how many random directions keep its answer.
+# model shows that this is a question of few dimensions, and how many random directions keep its answer.
 y = np.repeat(["healthy", "ill"], 100)
 genes = rng.normal(size=(200, 20_000)) + np.where(y == "ill", 0.2, -0.2)[:, None]
 train, test = np.arange(200) % 2 == 0, np.arange(200) % 2 == 1
@@ -121,11 +116,11 @@ print(report.reading)
 report.plot()
 
 # %%
-# The guarantee asks for more than is needed, as guarantees do. Even one random direction tells something: planes
+# The guarantee asks for more than is needed, as guarantees do. Even one random direction helps: planes
 # through the origin, each taken as soon as it is a little better than a coin
-# (:class:`~fewer.extract.RandomSeparatorClassifier`), make a good classifier when they are boosted.
+# (:class:`~fewer.learn.RandomSeparatorClassifier`), make a good classifier when they are boosted.
 for size in (10, 50, 250):
-    projection = RandomProjection(size, kind="sparse", random_state=0).fit(genes[train])
+    projection = RandomProjection(size, method="sparse", random_state=0).fit(genes[train])
     model = LinearSVC(C=0.01).fit(projection.transform(genes[train]), y[train])
     print(f"{size:>5} random directions: error {1 - model.score(projection.transform(genes[test]), y[test]):.2f}")
 one = RandomSeparatorClassifier(0.1, random_state=0).fit(genes[train], y[train])

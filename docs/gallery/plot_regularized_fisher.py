@@ -1,6 +1,6 @@
 """
-Directions that part classes, when columns are many
-===================================================
+Directions that separate classes, when columns are many
+=======================================================
 
 :class:`~fewer.extract.RegularizedFisher` looks for the directions along which classes lie apart, as LDA does, with a
 ridge that keeps it from believing in accidents of the sample. It is as fast as a ridge regression, because it is one:
@@ -15,8 +15,8 @@ helps: :class:`~fewer.extract.KernelRegularizedFisher` bends it, and :class:`~fe
 # %%
 # New rows, and not those that were learnt from
 # ---------------------------------------------
-# Three classes, 240 rows and as many columns, of which 20 tell something. PCA looks for what varies most, which
-# is not what parts the classes. LDA parts the training rows perfectly and new rows hardly at all. The ridge gives up
+# Three classes, 240 rows and as many columns, of which 20 are informative. PCA looks for what varies most, which is not
+# what separates the classes. LDA separates the training rows perfectly and new rows hardly at all. The ridge gives up
 # on perfection.
 import numpy as np
 from sklearn.decomposition import PCA
@@ -62,7 +62,7 @@ plot_projection(lda, X_new, y_new)
 plot_projection(model, X_new, y_new)
 
 # %%
-# The columns that the directions go with, over new rows, are among the 20 that tell something.
+# The columns that the directions go with, over new rows, are among the 20 informative ones.
 plot_loadings(model, X_new, n_components=2)
 
 # %%
@@ -95,7 +95,7 @@ for f_coeffs in ((1,), (1, 1), (1000, 0, 1), (0, 0, 1)):
 
 # %%
 # :class:`~fewer.extract.PenalizedKernelCCA` asks what two tables about the same rows have in common. Here one holds the
-# cosine of an angle and the other its sine: their correlation is zero, yet each says much about the other.
+# cosine of an angle and the other its sine: their correlation is zero, yet each can be predicted from the other.
 angle = rng.uniform(0, 2 * np.pi, size=600)
 X = np.column_stack([np.cos(angle), rng.normal(size=600)]) + 0.1 * rng.normal(size=(600, 2))
 Y = np.column_stack([np.sin(angle), rng.normal(size=600)]) + 0.1 * rng.normal(size=(600, 2))

@@ -92,8 +92,8 @@ for gain in ("bic", None):
 # Boxes as new columns
 # --------------------
 # :class:`~fewer.extract.SubspaceDistanceFeatures` makes a column of each box: the distance to its centre for rows
-# inside, and something large for all others, or closeness with ``outside="exp"``. With these, a linear learner tells
-# classes apart that have the same mean.
+# inside, and something large for all others, or closeness with ``outside="exp"``. With these, a linear model separates
+# classes that have the same mean.
 linear = LogisticRegression(max_iter=500)
 boxes = make_pipeline(SubspaceDistanceFeatures(outside="exp"), linear)
 print(f"the columns themselves: {cross_val_score(linear, X, y, cv=5).mean():.0%} of held-out rows told right")

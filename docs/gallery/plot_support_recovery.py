@@ -14,7 +14,7 @@ import numpy as np
 
 from fewer._figures import BLUE, RED, line, new_figure
 from fewer.datasets import make_sparsified_gaussian
-from fewer.extract import SparsifiedRandomProjection
+from fewer.extract import RandomProjection
 from fewer.theory import irrepresentability, lasso_sample_size, lasso_support_certificate, support_recovery_curve
 
 print("rows at the transition:", lasso_sample_size(256, 16))
@@ -44,6 +44,6 @@ print(f"largest: {np.nanmax(values):.2f}, in column {np.nanargmax(values)}")
 # The same kind of matrix is a random projection that touches few columns of the table for each new one, and keeps
 # distances between rows.
 rows = np.random.default_rng(0).normal(size=(50, 5000))
-shorter = SparsifiedRandomProjection(n_components=1000, density=0.05, random_state=0).fit_transform(rows)
+shorter = RandomProjection(1000, method="sparse_gaussian", density=0.05, random_state=0).fit_transform(rows)
 ratios = np.linalg.norm(shorter, axis=1) / np.linalg.norm(rows, axis=1)
 print(f"lengths change by {np.abs(ratios - 1).max():.1%} at most")

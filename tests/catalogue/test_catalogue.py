@@ -87,7 +87,7 @@ def test_our_own_are_found_without_a_look_at_other_packages(monkeypatch):
 
 def test_cards_read_the_summary_the_citation_and_the_tags():
     card = find("KurtosisICA")
-    assert card.summary == "Independent components in closed form, told apart by their kurtosis."
+    assert card.summary == "Independent components in closed form, separated by their kurtosis."
     assert card.citation == (
         "Cardoso, J.-F. (1989). Source separation using higher order moments. ICASSP 1989, 2109-2112."
     )

@@ -197,7 +197,7 @@ def test_copied_and_constant_columns_and_units_change_no_scores():
 
 def test_ridge_is_that_of_the_closed_form():
     X, counts = described()
-    model = CanonicalCorrespondenceAnalysis(ridge=5.0).fit(X, counts)
+    model = CanonicalCorrespondenceAnalysis(alpha=5.0).fit(X, counts)
     totals, classes = counts.sum(axis=1), counts.sum(axis=0)
     centred = X - totals @ X / totals.sum()
     squares = (centred.T * totals) @ centred + 5 * np.eye(3)
@@ -217,7 +217,7 @@ def test_more_columns_than_rows_are_told_unless_there_is_a_ridge():
     np.testing.assert_allclose(model.eigenvalues_, CorrespondenceAnalysis(None).fit(counts).eigenvalues_, rtol=1e-6)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        CanonicalCorrespondenceAnalysis(ridge=100.0).fit(sparse.csr_array(X), counts)
+        CanonicalCorrespondenceAnalysis(alpha=100.0).fit(sparse.csr_array(X), counts)
 
 
 def test_bad_counts_of_described_rows():
@@ -258,10 +258,10 @@ def test_own_regressors_and_penalties_say_the_same():
     X, y = load_wine(return_X_y=True)
     X = stats.zscore(X)
     plain = OptimalScoringLDA().fit(X, y)
-    own = OptimalScoringLDA(regressor=LinearRegression()).fit(X, y)
+    own = OptimalScoringLDA(estimator=LinearRegression()).fit(X, y)
     np.testing.assert_allclose(np.abs(own.transform(X)), np.abs(plain.transform(X)), atol=1e-8)
     np.testing.assert_allclose(np.abs(own.components_), np.abs(plain.components_), atol=1e-8)
-    ridge = OptimalScoringLDA(regressor=Ridge(20.0)).fit(X, y)
+    ridge = OptimalScoringLDA(estimator=Ridge(20.0)).fit(X, y)
     for penalty in (20.0, np.full(13, 20.0), 20.0 * np.eye(13)):
         same = OptimalScoringLDA(penalty=penalty).fit(X, y)
         np.testing.assert_allclose(np.abs(same.transform(X)), np.abs(ridge.transform(X)), atol=1e-8)
@@ -289,7 +289,7 @@ def test_a_penalty_on_differences_makes_directions_smooth():
 def test_transformed_columns_see_a_ring():
     X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
     names = np.array(["ring", "disc"])[y]
-    model = OptimalScoringLDA(regressor=make_pipeline(PolynomialFeatures(2), Ridge())).fit(X, names)
+    model = OptimalScoringLDA(estimator=make_pipeline(PolynomialFeatures(2), Ridge())).fit(X, names)
     assert model.score(X, names) > 0.95
     assert OptimalScoringLDA().fit(X, names).score(X, names) < 0.65
     with pytest.raises(AttributeError):
@@ -318,12 +318,12 @@ def test_classes_with_one_mean_have_the_priors_as_probabilities():
 def test_optimal_scoring_refuses_what_does_not_fit():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="not both"):
-        OptimalScoringLDA(regressor=Ridge(), penalty=1.0).fit(X, y)
+        OptimalScoringLDA(estimator=Ridge(), penalty=1.0).fit(X, y)
     for classifier in (LogisticRegression(), RidgeClassifier()):
         with pytest.raises(ValueError, match="predicts classes, and numbers are needed"):
-            OptimalScoringLDA(regressor=classifier).fit(X, y)
+            OptimalScoringLDA(estimator=classifier).fit(X, y)
     with pytest.raises(ValueError, match=r"3 targets at once.*MultiOutputRegressor\(LinearSVR\(\)\)"):
-        OptimalScoringLDA(regressor=LinearSVR()).fit(X, y)
+        OptimalScoringLDA(estimator=LinearSVR()).fit(X, y)
     with pytest.raises(ValueError, match="penalty has shape"):
         OptimalScoringLDA(penalty=[1.0, 2.0]).fit(X, y)
     with pytest.raises(ValueError, match="one class only"):

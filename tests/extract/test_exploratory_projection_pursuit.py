@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.decomposition import PCA, FastICA
 
 from fewer.extract import ExploratoryProjectionPursuit
-from fewer.extract.projection_pursuit._indices import along, along_by_differences, negentropy
+from fewer.extract.projection_pursuit._search import along, along_by_differences, negentropy
 from tolerances import rounding
 
 
@@ -89,13 +89,13 @@ def test_the_first_directions_of_a_larger_fit_are_those_of_a_smaller_one():
 
 def test_sparse_tables_with_many_columns_are_taken():
     X = sparse.random_array((40, 300), density=0.1, rng=np.random.default_rng(0), format="csr")
-    model = ExploratoryProjectionPursuit(2, n_restarts=0, random_state=0).fit(X)
+    model = ExploratoryProjectionPursuit(2, n_init=0, random_state=0).fit(X)
     np.testing.assert_allclose(model.transform(X), (X.toarray() - model.mean_) @ model.components_.T, atol=1e-10)
 
 
 def test_too_many_components_are_told_and_constant_tables_refused():
     X, _ = two_groups(n_rows=60)
     with pytest.warns(UserWarning, match="there are 6"):
-        assert ExploratoryProjectionPursuit(7, n_restarts=0, random_state=0).fit(X).n_components_ == 6
+        assert ExploratoryProjectionPursuit(7, n_init=0, random_state=0).fit(X).n_components_ == 6
     with pytest.raises(ValueError, match="constant"):
         ExploratoryProjectionPursuit().fit(np.ones((20, 3)))

@@ -56,7 +56,7 @@ def test_directions_solve_the_generalised_eigenproblem_dense_and_sparse(shape, c
     products = table.T @ target
     expected = linalg.eigh(products @ products.T, f_of_q, eigvals_only=True)[::-1][:3]
     for form in (np.asarray, sparse.csr_array):
-        model = GeneralizedEigenProjector(f_coeffs=f_coeffs, center=center).fit(form(X), Y)
+        model = GeneralizedEigenProjector(f_coeffs=f_coeffs, with_mean=center).fit(form(X), Y)
         A = model.components_.T
         np.testing.assert_allclose(A.T @ f_of_q @ A, np.eye(3), atol=1e-8)
         np.testing.assert_allclose(model.eigenvalues_, expected, rtol=1e-8)

@@ -17,7 +17,7 @@ from fewer.extract import (
     plot_loadings,
     plot_projection,
 )
-from fewer.extract.gradients import _dependence, _pair_problem
+from fewer.extract.gradients import _gradient_graph, _pair_problem
 from fewer.extract.gradients._gradient_diffusion_map import _nearest_of_each
 from tolerances import rounding
 
@@ -40,14 +40,14 @@ def closest(first, second):
 
 def test_the_gradient_of_a_linear_function_is_its_coefficients():
     X = np.random.default_rng(0).normal(size=(100, 3))
-    model = GradientLearner(reg_f=1e-8, reg_grad=1e-8, max_iter=1000).fit(X, X @ [2.0, 0.0, -1.0] + 7)
+    model = GradientLearner(alpha_f=1e-8, alpha_grad=1e-8, max_iter=1000).fit(X, X @ [2.0, 0.0, -1.0] + 7)
     assert np.abs(model.gradient(X[:10] / 2) - [2, 0, -1]).max() < 0.05
     assert np.abs(model.predict(X) - (X @ [2.0, 0.0, -1.0] + 7)).max() < 0.2
 
 
 def test_without_the_function_the_coefficients_solve_the_older_equations():
     X, y = waves(20, 3)
-    model = GradientLearner(joint=False, solver="direct", reg_grad=1e-3).fit(X, y)
+    model = GradientLearner(joint=False, solver="direct", alpha_grad=1e-3).fit(X, y)
     W = rbf_kernel(X, gamma=0.5 / model.weight_bandwidth_**2)
     K = rbf_kernel(X, gamma=0.5 / model.kernel_bandwidth_**2)
     differences = X[None] - X[:, None]
@@ -62,7 +62,7 @@ def test_the_logistic_loss_reaches_the_minimum_of_a_general_optimiser():
     X, _ = waves(8, 2)
     y = np.where(X[:, 0] > 0, 1, -1)
     reg = 1e-3
-    model = GradientLearner("logistic", reg_f=reg, reg_grad=reg, tol=1e-10).fit(X, y)
+    model = GradientLearner("logistic", alpha_f=reg, alpha_grad=reg, tol=1e-10).fit(X, y)
     W = rbf_kernel(X, gamma=0.5 / model.weight_bandwidth_**2)
     K = rbf_kernel(X, gamma=0.5 / model.kernel_bandwidth_**2)
 
@@ -76,7 +76,7 @@ def test_the_logistic_loss_reaches_the_minimum_of_a_general_optimiser():
     ours = np.column_stack([model.dual_coef_, model.gradient_coef_]).ravel()
     theirs = optimize.minimize(objective, np.zeros(24), method="BFGS", options={"gtol": 1e-9})
     assert objective(ours) <= theirs.fun + 1e-10
-    exact = GradientLearner("logistic", reg_f=reg, reg_grad=reg, tol=1e-10, solver="direct").fit(X, y)
+    exact = GradientLearner("logistic", alpha_f=reg, alpha_grad=reg, tol=1e-10, solver="direct").fit(X, y)
     assert closest(model.gradients_, exact.gradients_) < 1e-6
 
 
@@ -304,7 +304,7 @@ def test_rows_without_a_target_shape_the_map_and_not_the_gradient():
         assert found.estimator_.X_fit_.shape == (30, 3)
         assert found.embedding_.shape == (80, 2)
     assert GradientDiffusionMap(2).fit(X, np.where(label, 1, -1)).estimator_.X_fit_.shape == (80, 3)
-    with pytest.raises(ValueError, match="y holds no target at all"):
+    with pytest.raises(ValueError, match="No row of y has a target"):
         GradientDiffusionMap().fit(X, np.full(80, np.nan))
 
 
@@ -316,7 +316,7 @@ def test_a_map_among_neighbours_is_near_the_whole_one():
     assert abs(np.corrcoef(near.embedding_[:, 0], whole.embedding_[:, 0])[0, 1]) > 0.99
     assert abs(np.corrcoef(near.transform(X)[:, 0], near.embedding_[:, 0])[0, 1]) > 0.99
     parts = np.vstack([X, X + 100])
-    with pytest.warns(UserWarning, match="fall into 2 parts"):
+    with pytest.warns(UserWarning, match="has 2 components"):
         GradientDiffusionMap(1, sigma2=np.inf, n_neighbors=30).fit(parts)
 
 
@@ -326,7 +326,7 @@ def test_rows_as_near_as_the_last_neighbour_are_neighbours_too():
     assert _nearest_of_each(squared_distances, 2).tolist() == expected
     assert _nearest_of_each(squared_distances, 9).all()
     repeated = np.repeat([[0.0, 0.0], [1.0, 2.0], [5.0, 3.0], [7.0, 7.0]], 10, axis=0)
-    with pytest.warns(UserWarning, match="fall into 4 parts"):
+    with pytest.warns(UserWarning, match="has 4 components"):
         found = GradientDiffusionMap(1, sigma2=np.inf, n_neighbors=2).fit(repeated)
     np.testing.assert_allclose(np.ptp(found.embedding_.reshape(4, 10), axis=1), 0, atol=rounding(40))
 
@@ -334,7 +334,7 @@ def test_rows_as_near_as_the_last_neighbour_are_neighbours_too():
 def test_iterated_eigenvectors_are_those_of_the_whole_matrix(monkeypatch):
     X, y = waves(150, 3)
     whole = GradientDiffusionMap(2).fit(X, y)
-    monkeypatch.setattr("fewer.extract.gradients._diffusion._DENSE_UP_TO", 100)
+    monkeypatch.setattr("fewer.extract.gradients._gradient_diffusion_map._DENSE_UP_TO", 100)
     assert closest(GradientDiffusionMap(2).fit(X, y).embedding_, whole.embedding_) < 1e-6
 
 
@@ -366,7 +366,7 @@ def test_only_the_strongest_edges_are_kept_in_blocks_as_at_once(monkeypatch):
     assert whole.edges_.shape == (20, 2)
     assert whole.partial_correlations_.nnz == 40
     assert np.abs(whole.edge_values_).min() >= np.sort(np.abs(GradientGraph().fit(X, y).edge_values_))[-20]
-    monkeypatch.setattr(_dependence, "_PAIRS_AT_ONCE", 100)
+    monkeypatch.setattr(_gradient_graph, "_PAIRS_AT_ONCE", 100)
     assert np.array_equal(GradientGraph(n_edges=20).fit(X, y).edges_, whole.edges_)
 
 
@@ -465,7 +465,7 @@ def test_very_many_edges_are_told(monkeypatch):
 def test_columns_too_large_for_the_penalty_are_told_and_a_larger_one_is_used(loss, unit):
     X, y = waves(n_rows=40)
     with pytest.warns(
-        ConvergenceWarning, match=r"reg_grad=0.0001 is too small for columns in this unit.*StandardScaler"
+        ConvergenceWarning, match=r"alpha_grad=0.0001 is too small for columns in this unit.*StandardScaler"
     ):
         model = GradientLearner(loss, max_iter=20).fit(unit * X, y > np.median(y))
     assert np.isfinite(model.gradients_).all()

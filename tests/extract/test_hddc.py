@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from fewer.extract import HDDA, HDDC
-from fewer.extract.hdda._em import Recipe, compact_rows, em, partition
+from fewer.extract.hdda._hddc import Recipe, compact_rows, em, partition
 
 
 def crossing_lines(n_rows=300, n_columns=30, seed=0):

@@ -8,10 +8,15 @@ from scipy.linalg import subspace_angles
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
-from fewer.extract import HyperbolicPCA, normalized_rbf, one_shot_nn, plot_projection
-from fewer.extract.hyperbolic._operator import number_of_positive_eigenvalues
-from fewer.extract.hyperbolic._pairs import all_pairs, drawn_pairs, judged_pairs
-from fewer.extract.hyperbolic._risk import best_threshold, margin_risks
+from fewer.extract import HyperbolicPCA, normalized_rbf, one_shot_error, plot_projection
+from fewer.extract.hyperbolic._pairs import (
+    all_pairs,
+    best_threshold,
+    drawn_pairs,
+    judged_pairs,
+    margin_risks,
+    number_of_positive_eigenvalues,
+)
 from tolerances import rounding
 
 
@@ -233,14 +238,14 @@ def test_pairs_may_be_told_by_signs_zeros_and_truth():
 
 def test_one_example_of_each_class_is_enough_where_classes_are_far_apart():
     X, y = clusters()
-    assert one_shot_nn(y[:, None] * 100.0 + 0.01 * X, np.array(list("abcdef"))[y], random_state=0) == 0
+    assert one_shot_error(y[:, None] * 100.0 + 0.01 * X, np.array(list("abcdef"))[y], random_state=0) == 0
     noise = np.random.default_rng(0).normal(size=(60, 3))
-    assert 0.7 < one_shot_nn(noise, np.repeat(np.arange(6), 10), random_state=0) < 0.95
-    assert one_shot_nn(sparse.csr_array(X), y, random_state=0) == one_shot_nn(X, y, random_state=0)
-    with pytest.raises(ValueError, match="n_rep=0"):
-        one_shot_nn(X, y, n_rep=0)
+    assert 0.7 < one_shot_error(noise, np.repeat(np.arange(6), 10), random_state=0) < 0.95
+    assert one_shot_error(sparse.csr_array(X), y, random_state=0) == one_shot_error(X, y, random_state=0)
+    with pytest.raises(ValueError, match="n_repeats=0"):
+        one_shot_error(X, y, n_repeats=0)
     with pytest.raises(ValueError, match="Every class has a single row"):
-        one_shot_nn(X[:3], [0, 1, 2])
+        one_shot_error(X[:3], [0, 1, 2])
 
 
 def test_positive_eigenvalues_are_counted_without_eigenvalues():

@@ -27,7 +27,7 @@ def test_kurtosis_is_that_of_the_distributions():
 
 def test_kurtosis_is_that_of_the_components_where_the_columns_are_no_mixture_of_sources():
     X = load_wine().data
-    with pytest.warns(UserWarning, match="equal kurtosis"):
+    with pytest.warns(UserWarning, match="differ significantly in kurtosis"):
         ica = KurtosisICA().fit(X)
     np.testing.assert_allclose(ica.kurtosis_, stats.kurtosis(ica.transform(X)), rtol=1e-6, atol=1e-6)
     assert ica.kurtosis_.min() >= -2  # no distribution has less
@@ -79,7 +79,7 @@ def test_equal_kurtosis_is_missed_at_most_at_the_stated_rate(draw, n_sources):
         X = draw(rng, size=(1000, n_sources)) @ rng.normal(size=(n_sources, n_sources))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            n_missed += KurtosisICA(alpha=0.1).fit(X).distinct_.any()
+            n_missed += KurtosisICA(significance_level=0.1).fit(X).distinct_.any()
     # 200 trials at 10% or less: mean 20, standard deviation 4.2; the bound is four of them away.
     assert n_missed <= 37
 
@@ -91,7 +91,7 @@ def test_the_warning_is_not_given_to_everybody():
     for _ in range(150):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            n_missed += KurtosisICA(alpha=0.5).fit(rng.normal(size=(2000, 2))).distinct_.any()
+            n_missed += KurtosisICA(significance_level=0.5).fit(rng.normal(size=(2000, 2))).distinct_.any()
     # Normal sources meet the bound with equality: mean 75, standard deviation 6.1.
     assert 47 <= n_missed <= 103
 

@@ -33,7 +33,7 @@ def test_the_first_mapping_is_the_kernel_with_rows_of_the_table():
 
 
 def test_the_second_mapping_has_the_products_of_nystroem():
-    model = LandmarkFeatures(n_landmarks=15, mapping="F2", kernel_params=RBF, random_state=0).fit(X)
+    model = LandmarkFeatures(n_landmarks=15, method="F2", kernel_params=RBF, random_state=0).fit(X)
     peer = Nystroem(n_components=15, gamma=0.1).fit(model.landmarks_)
     ours, theirs = model.transform(NEW), peer.transform(NEW)
     np.testing.assert_allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-10)
@@ -41,7 +41,7 @@ def test_the_second_mapping_has_the_products_of_nystroem():
 
 
 def test_the_second_mapping_is_a_cholesky_factor_turned():
-    model = LandmarkFeatures(n_landmarks=15, mapping="F2", kernel_params=RBF, random_state=0).fit(X)
+    model = LandmarkFeatures(n_landmarks=15, method="F2", kernel_params=RBF, random_state=0).fit(X)
     M = rbf_kernel(model.landmarks_, gamma=0.1)
     by_cholesky = np.linalg.solve(np.linalg.cholesky(M), rbf_kernel(model.landmarks_, NEW, gamma=0.1)).T
     ours = model.transform(NEW)
@@ -50,8 +50,8 @@ def test_the_second_mapping_is_a_cholesky_factor_turned():
 
 def test_the_third_mapping_keeps_products_of_the_second_on_average():
     settings = {"n_landmarks": 60, "kernel_params": RBF, "random_state": 0}
-    full = LandmarkFeatures(mapping="F2", **settings).fit(X).transform(X)
-    model = LandmarkFeatures(mapping="F3", n_components=30, **settings).fit(X)
+    full = LandmarkFeatures(method="F2", **settings).fit(X).transform(X)
+    model = LandmarkFeatures(method="F3", n_components=30, **settings).fit(X)
     assert model.projection_.shape == (60, 30)
     np.testing.assert_allclose(model.transform(X), full @ model.projection_, atol=1e-10)
     lengths = np.sum(model.transform(X) ** 2, axis=1) / np.sum(full**2, axis=1)
@@ -60,21 +60,21 @@ def test_the_third_mapping_keeps_products_of_the_second_on_average():
 
 @pytest.mark.parametrize("mapping", ["F1", "F2"])
 def test_the_first_columns_are_those_of_a_smaller_fit(mapping):
-    large = LandmarkFeatures(mapping=mapping, n_landmarks=30, random_state=0).fit(X)
-    small = LandmarkFeatures(mapping=mapping, n_landmarks=30, n_components=4, random_state=0).fit(X)
+    large = LandmarkFeatures(method=mapping, n_landmarks=30, random_state=0).fit(X)
+    small = LandmarkFeatures(method=mapping, n_landmarks=30, n_components=4, random_state=0).fit(X)
     assert large._nested
     np.testing.assert_allclose(small.transform(NEW), large.transform(NEW)[:, :4])
 
 
 def test_the_first_columns_of_the_second_mapping_vary_most():
-    columns = LandmarkFeatures(mapping="F2", random_state=0).fit_transform(X)
+    columns = LandmarkFeatures(method="F2", random_state=0).fit_transform(X)
     assert (np.diff(np.sum(columns**2, axis=0)) <= 1e-10).all()
 
 
 @pytest.mark.parametrize("mapping", ["F1", "F2", "F3"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_a_table_in_blocks_gives_what_the_whole_table_gives(mapping, form):
-    settings = {"n_landmarks": 12, "mapping": mapping, "n_components": 5, "random_state": 0}
+    settings = {"n_landmarks": 12, "method": mapping, "n_components": 5, "random_state": 0}
     whole = LandmarkFeatures(**settings).fit(form(X))
     blocks = LandmarkFeatures(**settings)
     for start in (0, 9, 40):
@@ -157,15 +157,15 @@ def test_a_function_that_gives_no_number_is_told_so(kernel):
 
 def test_duplicates_and_constant_columns_cost_rank_and_no_more():
     twice = np.column_stack([np.repeat(X[:10], 4, axis=0), np.ones(40)])
-    model = LandmarkFeatures(n_landmarks=40, mapping="F2", random_state=0).fit(twice)
+    model = LandmarkFeatures(n_landmarks=40, method="F2", random_state=0).fit(twice)
     assert model.kernel_matrix_rank_ == 10
     columns = model.transform(twice)
     np.testing.assert_allclose(columns @ columns.T, rbf_kernel(twice, **model.kernel_params_), atol=1e-8)
 
 
 def test_a_likeness_that_is_no_kernel_loses_its_negative_part_with_a_warning():
-    with pytest.warns(UserWarning, match='eigenvalues of the landmarks\' matrix are negative.*mapping="F1"'):
-        model = LandmarkFeatures("sigmoid", n_landmarks=30, mapping="F2", random_state=0).fit(X)
+    with pytest.warns(UserWarning, match='eigenvalues of the landmarks\' matrix are negative.*method="F1"'):
+        model = LandmarkFeatures("sigmoid", n_landmarks=30, method="F2", random_state=0).fit(X)
     assert model.kernel_matrix_rank_ < 30
     assert LandmarkFeatures("sigmoid", n_landmarks=30, random_state=0).fit_transform(X).shape == (80, 30)
 
@@ -175,21 +175,21 @@ def test_a_likeness_that_depends_on_the_order_is_for_the_first_mapping():
         return len(set(first) & set(second)) / len(set(first))
 
     words = ["sand", "and", "land", "tree"]
-    with pytest.raises(ValueError, match=r'not that of y to x.*mapping="F1"'):
-        LandmarkFeatures(contained, n_landmarks=4, mapping="F2").fit(words)
+    with pytest.raises(ValueError, match=r'not that of y to x.*method="F1"'):
+        LandmarkFeatures(contained, n_landmarks=4, method="F2").fit(words)
     assert LandmarkFeatures(contained, n_landmarks=4).fit_transform(words).shape == (4, 4)
 
 
 def test_a_kernel_of_zeros_is_told():
-    with pytest.raises(ValueError, match="no positive likeness"):
-        LandmarkFeatures("linear", mapping="F2").fit(np.zeros((5, 2)))
+    with pytest.raises(ValueError, match="no positive similarity"):
+        LandmarkFeatures("linear", method="F2").fit(np.zeros((5, 2)))
 
 
 def test_automatic_sizes_follow_from_the_margin():
     rows = RNG.normal(size=(2000, 3))
     model = LandmarkFeatures(gamma=0.5, eps=0.2, random_state=0).fit(rows)
     assert model.n_components_ == landmark_dim(0.5, 0.2) == 280
-    thin = LandmarkFeatures(mapping="F3", gamma=0.9, eps=0.2, rcond=0, random_state=0).fit(rows)
+    thin = LandmarkFeatures(method="F3", gamma=0.9, eps=0.2, rcond=0, random_state=0).fit(rows)
     assert len(thin.landmark_rows_) == landmark_dim(0.9, 0.1, 0.025)
     assert thin.n_components_ == margin_dim(0.9, 0.2) < thin.kernel_matrix_rank_
     assert len(LandmarkFeatures().fit(rows).landmark_rows_) == 100
@@ -204,42 +204,42 @@ def test_more_than_there_is_is_told():
     with pytest.warns(UserWarning, match="n_components=30 are asked for, and there are 10, one for each landmark"):
         LandmarkFeatures(n_landmarks=10, n_components=30).fit(X)
     with pytest.warns(UserWarning, match="there are 6, the rank of the landmarks' kernel"):
-        LandmarkFeatures("linear", mapping="F2", n_components=30).fit(X)
-    with pytest.warns(UserWarning, match='asks for 471 random directions, and the landmarks span 6.*mapping="F2"'):
-        model = LandmarkFeatures("linear", n_landmarks=50, mapping="F3", gamma=0.3).fit(X)
+        LandmarkFeatures("linear", method="F2", n_components=30).fit(X)
+    with pytest.warns(UserWarning, match='asks for 471 random directions, and the landmarks span 6.*method="F2"'):
+        model = LandmarkFeatures("linear", n_landmarks=50, method="F3", gamma=0.3).fit(X)
     np.testing.assert_array_equal(model.projection_, np.eye(6))
     with pytest.raises(ValueError, match="give their number, or gamma"):
-        LandmarkFeatures(mapping="F3").fit(X)
+        LandmarkFeatures(method="F3").fit(X)
 
 
 def test_one_row_one_column_and_no_objects():
-    assert LandmarkFeatures(mapping="F2").fit_transform([[1.0]]).shape == (1, 1)
+    assert LandmarkFeatures(method="F2").fit_transform([[1.0]]).shape == (1, 1)
     with pytest.raises(ValueError, match="no objects"):
         LandmarkFeatures(shared_letters).fit([])
 
 
 def test_float32_sparse_and_frames_give_the_same():
-    model = LandmarkFeatures(n_landmarks=20, mapping="F2", random_state=0).fit(X)
+    model = LandmarkFeatures(n_landmarks=20, method="F2", random_state=0).fit(X)
     expected = model.transform(NEW)
-    single = LandmarkFeatures(n_landmarks=20, mapping="F2", random_state=0).fit(X.astype(np.float32))
+    single = LandmarkFeatures(n_landmarks=20, method="F2", random_state=0).fit(X.astype(np.float32))
     assert single.transform(NEW.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(single.transform(NEW.astype(np.float32)), expected, atol=1e-3)
-    thin = LandmarkFeatures(n_landmarks=20, mapping="F2", random_state=0).fit(sparse.csc_matrix(X))
+    thin = LandmarkFeatures(n_landmarks=20, method="F2", random_state=0).fit(sparse.csc_matrix(X))
     np.testing.assert_allclose(np.abs(thin.transform(sparse.csr_array(NEW))), np.abs(expected), atol=1e-8)
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    framed = LandmarkFeatures(n_landmarks=20, mapping="F2", random_state=0).set_output(transform="pandas").fit(frame)
+    framed = LandmarkFeatures(n_landmarks=20, method="F2", random_state=0).set_output(transform="pandas").fit(frame)
     assert framed.transform(frame).columns[0] == "landmarkfeatures0"
 
 
 def test_rings_are_parted_in_a_search_for_the_number_of_columns():
     rings, side = make_circles(200, factor=0.4, noise=0.05, random_state=0)
-    model = make_pipeline(StandardScaler(), LandmarkFeatures(mapping="F2", random_state=0), LogisticRegression())
+    model = make_pipeline(StandardScaler(), LandmarkFeatures(method="F2", random_state=0), LogisticRegression())
     assert model.fit(rings[:100], side[:100]).score(rings[100:], side[100:]) == 1
 
 
 def test_it_works_within_a_learner_under_nested_folds():
     table, wine = load_wine(return_X_y=True)
-    learner = make_pipeline(StandardScaler(), LandmarkFeatures(mapping="F2", random_state=0), LogisticRegression())
+    learner = make_pipeline(StandardScaler(), LandmarkFeatures(method="F2", random_state=0), LogisticRegression())
     search = NestedSelectionCV(SelectTop("anova"), learner, sizes=[2, 13], cv=3, random_state=0).fit(table, wine)
     assert search.score_ > 0.9
 

@@ -10,9 +10,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer.extract import LikelihoodRatioDiscriminant
-from fewer.extract.projection_pursuit._class_criterion import ClassCriterion
-from fewer.extract.projection_pursuit._joint_index import thinned
-from fewer.extract.projection_pursuit._removal import without_structure
+from fewer.extract.projection_pursuit._class_pursuit import ClassCriterion, thinned
+from fewer.extract.projection_pursuit._density_models import without_structure
 from fewer.select import likelihood_ratio_feature_score
 from tolerances import rounding
 
@@ -104,7 +103,7 @@ def test_new_columns_of_the_orthogonal_strategy_are_uncorrelated():
 
 def test_without_sphering_directions_are_orthogonal_in_the_columns():
     X, y = load_iris(return_X_y=True)
-    directions = LikelihoodRatioDiscriminant(3, sphere=False, random_state=0).fit(X, y).components_
+    directions = LikelihoodRatioDiscriminant(3, whiten=False, random_state=0).fit(X, y).components_
     np.testing.assert_allclose(directions @ directions.T, np.eye(3), atol=1e-8)
 
 
@@ -128,7 +127,7 @@ def test_classes_that_differ_only_in_two_directions_together_are_told_apart(stra
 
 
 def test_pairs_of_many_rows_are_summed_over_a_share_of_each_class(monkeypatch):
-    monkeypatch.setattr("fewer.extract.projection_pursuit._joint_index.MOST_ROWS", 100)
+    monkeypatch.setattr("fewer.extract.projection_pursuit._class_pursuit.MOST_ROWS", 100)
     X, y, _ = unequal_spreads(n_rows=400)
     fit = {size: LikelihoodRatioDiscriminant(size, "nested", random_state=0).fit(X, y) for size in (1, 2)}
     np.testing.assert_allclose(fit[2].components_[:1], fit[1].components_, rtol=0, atol=rounding(len(X)))
@@ -139,14 +138,14 @@ def test_pairs_of_many_rows_are_summed_over_a_share_of_each_class(monkeypatch):
 
 
 def test_only_directions_that_move_together_change_with_their_number():
-    nested = {way: LikelihoodRatioDiscriminant(strategy=way)._nested for way in ("orthogonal", "removal", "nested")}
+    nested = {way: LikelihoodRatioDiscriminant(method=way)._nested for way in ("orthogonal", "removal", "nested")}
     assert all(nested.values())
-    assert not LikelihoodRatioDiscriminant(strategy="subspace")._nested
+    assert not LikelihoodRatioDiscriminant(method="subspace")._nested
 
 
 def test_without_sphering_removal_moves_rows_along_the_direction_itself():
     X, y = load_iris(return_X_y=True)
-    plain, sphered = (LikelihoodRatioDiscriminant(2, "removal", sphere=way, random_state=0) for way in (False, True))
+    plain, sphered = (LikelihoodRatioDiscriminant(2, "removal", whiten=way, random_state=0) for way in (False, True))
     first = [model.fit(X, y).components_[0] for model in (plain, sphered)]
     np.testing.assert_allclose(*first, rtol=0, atol=rounding(len(X)))
     Z = (X - X.mean(axis=0)) @ sphered.whitening_
@@ -197,7 +196,7 @@ def test_a_number_is_cut_into_slices():
 
 def test_directions_end_where_shuffled_classes_do_as_well():
     X, y, _ = unequal_spreads(n_rows=300)
-    model = LikelihoodRatioDiscriminant(4, "removal", n_permutations=10, n_restarts=2, random_state=0).fit(X, y)
+    model = LikelihoodRatioDiscriminant(4, "removal", n_permutations=10, n_init=2, random_state=0).fit(X, y)
     assert 1 <= model.n_components_ < 4
     assert model.null_scores_.shape == (model.n_components_, 10)
     assert len(model.removal_maps_) == model.n_components_
@@ -251,7 +250,7 @@ def test_too_many_components_are_told():
     with pytest.warns(UserWarning, match="n_components=9 are asked for, and there are 4"):
         assert LikelihoodRatioDiscriminant(9, random_state=0).fit(X, y).n_components_ == 4
     with pytest.warns(UserWarning, match="densities in 4 dimensions"):
-        LikelihoodRatioDiscriminant(4, "nested", n_restarts=0, max_iter=3, random_state=0).fit(X[::3], y[::3])
+        LikelihoodRatioDiscriminant(4, "nested", n_init=0, max_iter=3, random_state=0).fit(X[::3], y[::3])
 
 
 def test_constant_and_repeated_columns_are_passed_over():
@@ -290,7 +289,7 @@ def test_a_table_without_variance_is_refused():
 def test_a_search_that_runs_out_of_steps_says_so():
     X, y, _ = unequal_spreads()
     with pytest.warns(ConvergenceWarning, match=r"still climbed after 2 iterations.*slope of"):
-        LikelihoodRatioDiscriminant(1, n_restarts=1, max_iter=2, tol=1e-12, random_state=0).fit(X, y)
+        LikelihoodRatioDiscriminant(1, n_init=1, max_iter=2, tol=1e-12, random_state=0).fit(X, y)
 
 
 def test_float32_stays_float32():

@@ -45,7 +45,7 @@ def test_the_bound_is_one_over_the_squared_smallest_cosine_whatever_the_units():
 
 def test_the_report_tells_margins_and_sizes():
     X, y, w = parted_rows(0)
-    report = margin_report(w, X, y, alpha=0, eps=0.2, delta=0.1)
+    report = margin_report(w, X, y, quantile=0, eps=0.2, delta=0.1)
     assert report.gamma == report.margins.min() > 0.3
     assert report.error == 0
     assert report.effective_dim == report.mistake_bound == perceptron_mistake_bound(X, y, w)
@@ -58,8 +58,8 @@ def test_the_report_tells_margins_and_sizes():
 def test_the_margin_of_all_but_a_share_leaves_just_these_rows_out():
     X, y, w = parted_rows(0)
     y = np.where(np.arange(200) < 10, np.where(y == "yes", "no", "yes"), y)
-    assert margin_report(w, X, y, alpha=0.05).gamma > 0.3
-    below = margin_report(w, X, y, alpha=0.045)
+    assert margin_report(w, X, y, quantile=0.05).gamma > 0.3
+    below = margin_report(w, X, y, quantile=0.045)
     assert below.gamma < 0
     assert below.projection_dim is below.landmark_dim is None
     assert "5% of the rows are on the wrong side" in below.reading
@@ -110,8 +110,8 @@ def test_what_is_no_plane_is_told_with_the_cure():
         margin_report(w[:3], X, y)
     with pytest.raises(ValueError, match="not all zero"):
         perceptron_mistake_bound(X, y, np.zeros(8))
-    with pytest.raises(ValueError, match="alpha=1 is a share"):
-        margin_report(w, X, y, alpha=1)
+    with pytest.raises(ValueError, match="quantile=1 is a share"):
+        margin_report(w, X, y, quantile=1)
     with pytest.raises(ValueError, match="eps=2 must be above 0 and below 1"):
         margin_report(w, X, y, eps=2)
     X[7] = 0
@@ -129,5 +129,5 @@ def test_classes_that_the_model_does_not_know_are_told():
     X = np.random.default_rng(0).normal(size=(40, 3))
     y = np.where(X[:, 0] > 0, "a", "b")
     model = LogisticRegression().fit(X, y)
-    with pytest.raises(ValueError, match="y holds the class 'z', and the model tells 'a' from 'b'"):
+    with pytest.raises(ValueError, match="y holds the class 'z', and the model was fitted to 'a' and 'b'"):
         margin_report(model, X, np.where(y == "a", "z", y))

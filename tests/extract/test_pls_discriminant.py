@@ -1,9 +1,9 @@
-"""PLSDiscriminant and VIPSelector: between-class directions, classifiers on top, ranks of columns, bad input."""
+"""PLSDiscriminant: between-class directions, classifiers on top, missing values, bad input."""
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_diabetes, load_digits, load_wine
+from sklearn.datasets import load_digits, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import scale
 
 from fewer.evaluate import score_components
-from fewer.extract import PLSDiscriminant, PLSRegressor, VIPSelector, with_components
+from fewer.extract import PLSDiscriminant, PLSRegressor, with_components
 
 
 def wide(n_rows=60, n_columns=300, seed=0):
@@ -55,9 +55,9 @@ def test_the_first_components_are_those_of_a_smaller_fit(deflation):
 def test_any_classifier_serves():
     X, y = wide()
     for classifier in (KNeighborsClassifier(3), RidgeClassifier()):
-        model = PLSDiscriminant(2, classifier=classifier).fit(X, y)
+        model = PLSDiscriminant(2, estimator=classifier).fit(X, y)
         assert model.score(X, y) > 0.95
-        assert type(model.classifier_) is type(classifier)
+        assert type(model.estimator_) is type(classifier)
         assert not hasattr(classifier, "classes_")
         assert hasattr(model, "predict_proba") == hasattr(classifier, "predict_proba")
     assert model.decision_function(X).shape == (60, 3)
@@ -101,44 +101,6 @@ def test_a_class_of_one_row_is_borne():
     assert PLSDiscriminant().fit(X, y).transform(X).shape == (60, 3)
 
 
-def test_vip_is_the_formula_and_that_of_the_regression():
-    X, y = load_diabetes(return_X_y=True)
-    model = PLSRegressor(3, scale=True).fit(X, y)
-    share = model.explained_variance_ratio_y_ / model.explained_variance_ratio_y_.sum()
-    expected = np.sqrt(10 * (model.x_weights_**2 @ share))
-    np.testing.assert_allclose(model.vip_, expected)
-    selector = VIPSelector(4, n_components=3).fit(X, y)
-    np.testing.assert_allclose(selector.scores_, expected)
-    assert selector.get_support().sum() == 4
-    assert np.array_equal(np.argsort(selector.ranking_), np.argsort(-expected))
-
-
-def test_vip_finds_the_columns_that_tell_classes_and_numbers():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(100, 50))
-    y = X[:, 3] - X[:, 7] + 0.3 * rng.normal(size=100)
-    assert set(np.flatnonzero(VIPSelector(2).fit(X, y).get_support())) == {3, 7}
-    classes = np.where(y > 0, "high", "low")
-    assert set(np.flatnonzero(VIPSelector(2).fit(X, classes).get_support())) == {3, 7}
-    assert set(np.flatnonzero(VIPSelector(2).fit(sparse.csr_array(X), y).get_support())) == {3, 7}
-
-
-def test_vip_above_one_and_all():
-    X, y = load_diabetes(return_X_y=True)
-    selector = VIPSelector(None).fit(X, y)
-    assert np.array_equal(selector.get_support(), selector.scores_ > 1)
-    assert VIPSelector().fit(X[:, :4], y).get_support().all()
-    with pytest.warns(UserWarning, match="n_features_to_select=99 columns are asked for, and the table has 10"):
-        VIPSelector(99).fit(X, y)
-
-
-def test_vip_takes_numbers_of_few_values_for_what_it_is_told():
-    X, y = load_wine(return_X_y=True)
-    as_classes, as_numbers = (VIPSelector(3, target=kind).fit(X, y) for kind in ("classes", "numbers"))
-    np.testing.assert_allclose(VIPSelector(3).fit(X, y).scores_, as_classes.scores_)
-    np.testing.assert_allclose(as_numbers.scores_, PLSRegressor(2, scale=True).fit(X, y).vip_)
-
-
 @pytest.mark.parametrize(("model", "learner"), [(PLSDiscriminant(), RidgeClassifier()), (PLSRegressor(), Ridge())])
 def test_one_fit_serves_every_size_of_a_study(model, learner):
     X, labels = wide()
@@ -151,64 +113,41 @@ def test_one_fit_serves_every_size_of_a_study(model, learner):
         assert score == pytest.approx(pipeline.score(X[test], y[test]))
 
 
-def wine_with_holes(share=0.1):
+def wine_with_missing(share=0.1):
     X, y = load_wine(return_X_y=True)
     X = scale(X)
     return X, np.where(np.random.default_rng(0).random(X.shape) < share, np.nan, X), np.array(["a", "b", "c"])[y]
 
 
-def test_holes_cost_little():
-    X, holes, y = wine_with_holes()
-    whole, model = PLSDiscriminant(3).fit(X, y), PLSDiscriminant(3).fit(holes, y)
+def test_missing_values_cost_little():
+    X, missing, y = wine_with_missing()
+    whole, model = PLSDiscriminant(3).fit(X, y), PLSDiscriminant(3).fit(missing, y)
     assert model.score(X, y) > whole.score(X, y) - 0.03
-    assert model.score(holes, y) > whole.score(X, y) - 0.05
+    assert model.score(missing, y) > whole.score(X, y) - 0.05
     np.testing.assert_allclose(model.transform(X), (X - model.mean_) @ model.components_.T, atol=1e-10)
-    assert model.predict_path(holes).shape == (3, 178)
+    assert model.predict_path(missing).shape == (3, 178)
     assert np.isfinite(model.predict_proba(np.full((1, 13), np.nan))).all()
 
 
-def test_holes_are_refused_with_the_cure_where_all_directions_come_at_once():
-    _, holes, y = wine_with_holes()
+def test_missing_values_are_refused_with_the_cure_where_all_directions_come_at_once():
+    _, missing, y = wine_with_missing()
     with pytest.raises(ValueError, match='Or take deflation="pls2"'):
-        PLSDiscriminant(deflation="sb").fit(holes, y)
+        PLSDiscriminant(deflation="sb").fit(missing, y)
     with pytest.raises(ValueError, match="NaN"):
-        PLSDiscriminant().fit(sparse.csr_array(holes), y)
+        PLSDiscriminant().fit(sparse.csr_array(missing), y)
 
 
 def test_predictions_do_not_depend_on_the_output_that_is_set():
-    X, _, y = wine_with_holes()
+    X, _, y = wine_with_missing()
     plain = PLSDiscriminant(3).fit(X, y)
     framed = PLSDiscriminant(3).set_output(transform="pandas").fit(X, y)
     np.testing.assert_array_equal(framed.predict(X), plain.predict(X))
     np.testing.assert_array_equal(framed.predict_path(X), plain.predict_path(X))
 
 
-def test_vip_ranks_a_table_with_holes_much_as_the_whole_one():
-    X, holes, y = wine_with_holes()
-    whole, model = VIPSelector(5).fit(X, y), VIPSelector(5).fit(holes, y)
-    assert np.corrcoef(whole.scores_, model.scores_)[0, 1] > 0.98
-    assert model.transform(holes).shape == (178, 5)
-    with pytest.raises(ValueError, match="y holds text"):
-        VIPSelector(target="numbers").fit(X, y)
-
-
-@pytest.mark.parametrize("target", ["auto", "classes"])
-@pytest.mark.parametrize("labels", [lambda y: y, lambda y: y.astype(str), lambda y: y.astype(str).astype(object)])
-def test_classes_in_a_single_column_are_classes(labels, target):
-    X, y = load_wine(return_X_y=True)
-    expected = VIPSelector(3, target=target).fit(X, y).ranking_
-    np.testing.assert_array_equal(VIPSelector(3, target=target).fit(X, labels(y)[:, None]).ranking_, expected)
-
-
-def test_more_components_than_there_are_is_said_by_the_selector():
-    X, y = load_wine(return_X_y=True)
-    with pytest.warns(UserWarning, match="n_components=50 are asked for, and there are 13"):
-        VIPSelector(3, n_components=50).fit(X, y)
-
-
 def test_as_many_rows_as_classes_are_too_few_for_its_own_classifier():
     X = np.random.default_rng(0).normal(size=(4, 6))
     with pytest.raises(ValueError, match=r"4 rows and 4 classes: PLSDiscriminant .* more rows than classes"):
         PLSDiscriminant(2).fit(X, list("abcd"))
-    model = PLSDiscriminant(2, classifier=KNeighborsClassifier(1)).fit(X, list("abcd"))
+    model = PLSDiscriminant(2, estimator=KNeighborsClassifier(1)).fit(X, list("abcd"))
     assert model.transform(X).shape == (4, 2)

@@ -1,4 +1,4 @@
-"""PLSRegressor: agreement with scikit-learn and the textbook loop, tables of every shape, holes, streams, bad input."""
+"""PLSRegressor: agreement with scikit-learn and the textbook; shapes of tables, missing values, streams, bad input."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import scale
 
 from fewer.extract import PLSRegressor, pls_shrinkage
-from fewer.extract.pls import _leading
+from fewer.learn.pls import _table
 from tolerances import rounding
 
 SHAPES = [(60, 12, 1), (60, 12, 3), (20, 50, 1), (20, 50, 3), (25, 8, 40)]
@@ -36,7 +36,7 @@ def sparse_table(n_rows=80, n_columns=200, seed=0):
 @pytest.mark.parametrize("scaled", [False, True])
 def test_everything_is_that_of_scikit_learn(shape, algorithm, scaled):
     X, Y = tables(*shape)
-    ours = PLSRegressor(4, algorithm=algorithm, scale=scaled).fit(X, Y)
+    ours = PLSRegressor(4, solver=algorithm, scale=scaled).fit(X, Y)
     theirs = PLSRegression(4, scale=scaled, tol=1e-24, max_iter=20_000).fit(X, Y)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-8)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-8)
@@ -51,7 +51,7 @@ def test_everything_is_that_of_scikit_learn(shape, algorithm, scaled):
 def test_all_algorithms_agree_on_one_target(algorithm, shape):
     X, Y = tables(*shape)
     expected = PLSRegressor(5).fit(X, Y[:, 0])
-    found = PLSRegressor(5, algorithm=algorithm).fit(X, Y[:, 0])
+    found = PLSRegressor(5, solver=algorithm).fit(X, Y[:, 0])
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-10)
     np.testing.assert_allclose(found.ritz_values_, expected.ritz_values_, rtol=1e-8)
     np.testing.assert_allclose(found.shrinkage_factors_, expected.shrinkage_factors_, atol=1e-8)
@@ -60,7 +60,7 @@ def test_all_algorithms_agree_on_one_target(algorithm, shape):
 @pytest.mark.parametrize("algorithm", ["nipals", "simpls", "kernel"])
 def test_the_first_components_are_those_of_a_smaller_fit(algorithm):
     X, Y = tables(40, 15, 3)
-    small, large = (PLSRegressor(k, algorithm=algorithm).fit(X, Y) for k in (2, 6))
+    small, large = (PLSRegressor(k, solver=algorithm).fit(X, Y) for k in (2, 6))
     np.testing.assert_allclose(large.transform(X)[:, :2], small.transform(X), atol=1e-9)
     np.testing.assert_allclose(large.coef_path_[1], small.coef_, atol=1e-9)
     np.testing.assert_allclose(large.predict_path(X)[1], small.predict(X), atol=1e-9)
@@ -82,7 +82,7 @@ def test_predictions_are_the_coefficients_and_the_path_ends_there():
 def test_scores_of_the_training_rows_are_those_of_transform():
     X, Y = tables(40, 15, 2)
     for algorithm in ("nipals", "simpls"):
-        model = PLSRegressor(4, algorithm=algorithm).fit(X, Y)
+        model = PLSRegressor(4, solver=algorithm).fit(X, Y)
         np.testing.assert_allclose(model.x_scores_, model.transform(X), atol=1e-10)
     np.testing.assert_allclose(model.x_weights_.max(axis=0), np.abs(model.x_weights_).max(axis=0))
 
@@ -100,7 +100,7 @@ def test_shares_of_variance_add_up():
 @pytest.mark.parametrize("scaled", [False, True])
 def test_sparse_is_dense(form, algorithm, scaled):
     X, y = sparse_table()
-    model = PLSRegressor(3, algorithm=algorithm, scale=scaled)
+    model = PLSRegressor(3, solver=algorithm, scale=scaled)
     expected = model.fit(X.toarray(), y).predict(X.toarray())
     np.testing.assert_allclose(model.fit(form(X), y).predict(form(X)), expected, atol=1e-9)
 
@@ -122,11 +122,11 @@ def test_a_sparse_table_is_never_made_dense(monkeypatch):
 def test_blocks_of_rows_give_the_whole(n_targets, scaled):
     X, Y = tables(90, 12, n_targets)
     X = X + 1000  # sums of squares would lose the digits that centred sums keep
-    stream = PLSRegressor(3, algorithm="kernel", scale=scaled)
+    stream = PLSRegressor(3, solver="kernel", scale=scaled)
     for rows in np.array_split(np.arange(90), [1, 4, 30, 77]):
         stream.partial_fit(X[rows], Y[rows])
     for algorithm in SAME_AS_NIPALS:
-        whole = PLSRegressor(3, algorithm=algorithm, scale=scaled).fit(X, Y)
+        whole = PLSRegressor(3, solver=algorithm, scale=scaled).fit(X, Y)
         np.testing.assert_allclose(stream.coef_, whole.coef_, atol=1e-9)
         np.testing.assert_allclose(stream.predict(X), whole.predict(X), atol=1e-8)
     np.testing.assert_allclose(stream.vip_, whole.vip_, atol=1e-8)
@@ -150,18 +150,18 @@ def test_a_fit_starts_the_sums_anew():
 def test_partial_fit_refuses_what_does_not_work_from_sums():
     X, Y = tables(20, 5, 1)
     with pytest.raises(AttributeError, match="has no attribute 'partial_fit'") as told:
-        PLSRegressor(algorithm="simpls").partial_fit(X, Y)
-    assert "take algorithm='kernel'" in str(told.value.__cause__)
+        PLSRegressor(solver="simpls").partial_fit(X, Y)
+    assert "take solver='kernel'" in str(told.value.__cause__)
     with pytest.raises(ValueError, match="NaN"):
         PLSRegressor().partial_fit(np.where(X > 5, np.nan, X), Y)
 
 
-def test_holes_cost_little_when_columns_go_together():
+def test_missing_values_cost_little_when_columns_go_together():
     X, Y = tables(150, 40, 2)
-    holes = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
-    whole, model = PLSRegressor(3).fit(X, Y), PLSRegressor(3).fit(holes, Y)
+    missing = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
+    whole, model = PLSRegressor(3).fit(X, Y), PLSRegressor(3).fit(missing, Y)
     assert model.score(X, Y) > whole.score(X, Y) - 0.03
-    assert model.score(holes, Y) > whole.score(X, Y) - 0.05
+    assert model.score(missing, Y) > whole.score(X, Y) - 0.05
     assert np.isfinite(model.coef_).all()
 
 
@@ -181,8 +181,8 @@ def test_holes_in_new_rows_are_bridged_and_rows_without_holes_go_straight():
 def test_holes_are_refused_by_the_others(algorithm):
     X = pd.DataFrame(np.ones((6, 2)), columns=["red", "blue"])
     X.iloc[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r'column .blue..* Or take algorithm="nipals"'):
-        PLSRegressor(algorithm=algorithm).fit(X, np.arange(6.0))
+    with pytest.raises(ValueError, match=r'column .blue..* Or take solver="nipals"'):
+        PLSRegressor(solver=algorithm).fit(X, np.arange(6.0))
 
 
 def test_gaps_in_several_targets_are_told_by_row():
@@ -196,7 +196,7 @@ def test_more_components_than_there_are_is_said():
     X, Y = tables(30, 4, 1)
     for algorithm in ("nipals", "simpls", "kernel", "krylov"):
         with pytest.warns(UserWarning, match="n_components=9 are asked for, and there are 4"):
-            model = PLSRegressor(9, algorithm=algorithm).fit(X, Y[:, 0])
+            model = PLSRegressor(9, solver=algorithm).fit(X, Y[:, 0])
         np.testing.assert_allclose(model.predict(X), LinearRegression().fit(X, Y[:, 0]).predict(X), atol=1e-8)
     assert PLSRegressor(None).fit(X, Y).n_components_ == 4
 
@@ -205,7 +205,7 @@ def test_columns_that_depend_on_each_other_count_once():
     X, Y = tables(30, 3, 2)
     X = np.hstack([X, X @ np.ones((3, 2)), np.ones((30, 1)), X[:, :1]])
     for algorithm in ("nipals", "simpls", "kernel"):
-        model = PLSRegressor(None, algorithm=algorithm, scale=True).fit(X, Y)
+        model = PLSRegressor(None, solver=algorithm, scale=True).fit(X, Y)
         assert model.n_components_ == 3
         np.testing.assert_allclose(model.predict(X), LinearRegression().fit(X, Y).predict(X), atol=1e-7)
 
@@ -215,7 +215,7 @@ def test_columns_that_depend_on_each_other_count_once():
 def test_a_constant_target_is_predicted_by_its_mean(algorithm, shape):
     X = np.random.default_rng(0).normal(size=shape)
     with pytest.warns(UserWarning, match="there are 0, for y is constant: its mean is predicted"):
-        model = PLSRegressor(2, algorithm=algorithm).fit(X, np.full(shape[0], 7.0))
+        model = PLSRegressor(2, solver=algorithm).fit(X, np.full(shape[0], 7.0))
     np.testing.assert_allclose(model.predict(X), 7)
     assert model.transform(X).shape == (shape[0], 0)
     assert np.all(model.vip_ == 0)
@@ -229,18 +229,16 @@ def test_one_column_is_simple_regression():
 
 def test_krylov_is_for_one_target():
     with pytest.raises(ValueError, match="y has 3 columns; take 'nipals'"):
-        PLSRegressor(algorithm="krylov").fit(*load_linnerud(return_X_y=True))
+        PLSRegressor(solver="krylov").fit(*load_linnerud(return_X_y=True))
 
 
 def test_float32_stays_float32():
     X, Y = tables(60, 12, 2)
     for algorithm in ("nipals", "simpls", "kernel"):
-        model = PLSRegressor(3, algorithm=algorithm).fit(X.astype(np.float32), Y)
+        model = PLSRegressor(3, solver=algorithm).fit(X.astype(np.float32), Y)
         assert model.transform(X.astype(np.float32)).dtype == np.float32
         assert model.coef_.dtype == np.float32
-        np.testing.assert_allclose(
-            model.predict(X), PLSRegressor(3, algorithm=algorithm).fit(X, Y).predict(X), atol=1e-3
-        )
+        np.testing.assert_allclose(model.predict(X), PLSRegressor(3, solver=algorithm).fit(X, Y).predict(X), atol=1e-3)
 
 
 def test_frames_keep_names():
@@ -264,10 +262,10 @@ def test_units_do_not_matter_with_scale():
 @pytest.mark.parametrize("max_iter", [500, 1])
 def test_lanczos_gives_what_the_eigenproblem_gives(monkeypatch, max_iter):
     X, Y = tables(60, 30, 20)
-    expected = [PLSRegressor(3, algorithm=each).fit(X, Y).coef_ for each in ("nipals", "simpls", "kernel")]
-    monkeypatch.setattr(_leading, "_LARGEST_EIGENPROBLEM", 5)
+    expected = [PLSRegressor(3, solver=each).fit(X, Y).coef_ for each in ("nipals", "simpls", "kernel")]
+    monkeypatch.setattr(_table, "_LARGEST_EIGENPROBLEM", 5)
     for each, coef in zip(("nipals", "simpls", "kernel"), expected, strict=True):
-        model = PLSRegressor(3, algorithm=each, max_iter=max_iter)
+        model = PLSRegressor(3, solver=each, max_iter=max_iter)
         np.testing.assert_allclose(model.fit(X, Y).coef_, coef, atol=1e-9)
 
 
@@ -286,7 +284,7 @@ def test_many_targets_of_noise_have_weights_to_the_last_digit():
 def test_kernel_gives_scores_of_long_tables(form, scaled):
     X, Y = tables(60, 12, 3)
     expected = PLSRegressor(3, scale=scaled).fit(X, Y).x_scores_
-    found = PLSRegressor(3, algorithm="kernel", scale=scaled).fit(form(X), Y).x_scores_
+    found = PLSRegressor(3, solver="kernel", scale=scaled).fit(form(X), Y).x_scores_
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
@@ -324,7 +322,7 @@ def test_ridge_equivalents_have_the_same_degrees_of_freedom():
 
 def test_pls_shrinkage_refuses_what_it_cannot_use():
     X, y = load_diabetes(return_X_y=True)
-    with pytest.raises(ValueError, match="whole number of 1 or more"):
+    with pytest.raises(ValueError, match="n_components=0"):
         pls_shrinkage(X, y, 0)
     with pytest.raises(ValueError, match="NaN"):
         pls_shrinkage(np.where(X > 0.1, np.nan, X), y, 1)
@@ -334,7 +332,7 @@ def test_pls_shrinkage_refuses_what_it_cannot_use():
         pls_shrinkage(X, ["high"] * len(y), 1)
     with pytest.raises(ValueError, match="y contains NaN"):
         pls_shrinkage(X, np.where(y > 100, y, np.nan), 1)
-    with pytest.warns(UserWarning, match="k=11 components are asked for, and there are 10"):
+    with pytest.warns(UserWarning, match="n_components=11 are asked for, and there are 10"):
         pls_shrinkage(X, y, 11)
 
 
@@ -386,7 +384,7 @@ def test_rounding_is_no_component():
 def test_units_in_which_numbers_are_huge_or_tiny_do_not_matter(algorithm, shape, size):
     X, Y = tables(*shape, 1)
     expected = PLSRegressor(2).fit(X, Y[:, 0]).predict(X)
-    model = PLSRegressor(2, algorithm=algorithm)
+    model = PLSRegressor(2, solver=algorithm)
     np.testing.assert_allclose(model.fit(size * X, Y[:, 0]).predict(size * X), expected)
     np.testing.assert_allclose(model.fit(X, size * Y[:, 0]).predict(X) / size, expected)
     np.testing.assert_allclose(model.fit(size * X, size * Y[:, 0]).predict(size * X) / size, expected)
@@ -409,7 +407,7 @@ def test_blocks_of_rows_have_the_same_targets():
     assert model.partial_fit(X[10:], Y[10:]).coef_.shape == (2, 5)
 
 
-def test_the_spread_of_a_column_with_holes_is_that_of_what_is_observed():
+def test_the_spread_of_a_column_with_missing_values_is_that_of_what_is_observed():
     X, Y = tables(30, 4, 1)
     X[2:, 1] = np.nan
     model = PLSRegressor(1, scale=True).fit(X, Y[:, 0])
@@ -443,7 +441,7 @@ def test_an_infinite_cell_is_told(algorithm, shape):
     X, Y = tables(*shape)
     X[3, 2] = -np.inf
     with pytest.raises(ValueError, match="infinity"):
-        PLSRegressor(algorithm=algorithm).fit(X, Y[:, 0])
+        PLSRegressor(solver=algorithm).fit(X, Y[:, 0])
     X[4, 2] = np.inf
     with pytest.raises(ValueError, match="infinity"):
-        PLSRegressor(algorithm=algorithm).fit(X, Y[:, 0])
+        PLSRegressor(solver=algorithm).fit(X, Y[:, 0])

@@ -8,7 +8,7 @@ from sklearn.cross_decomposition import PLSCanonical as PeerCanonical
 from sklearn.datasets import load_linnerud
 
 from fewer.extract import PLSSB, CanonicalRidge, PLSCanonical
-from fewer.extract.pls import _canonical_ridge
+from fewer.extract.pls import _two_tables
 
 SHAPES = [(40, 9, 5), (20, 60, 30), (30, 4, 1)]
 
@@ -130,7 +130,7 @@ def test_plssb_of_a_wide_table_decomposes_the_cross_products_alone(form, monkeyp
         raise AssertionError("the table was decomposed")
 
     X, Y = tables(20, 30, 3)
-    monkeypatch.setattr(_canonical_ridge, "_thin_svd_of", never)
+    monkeypatch.setattr(_two_tables, "_thin_svd_of", never)
     found = PLSSB().fit(form(X), Y)
     left, sizes, _ = np.linalg.svd((X - X.mean(axis=0)).T @ (Y - Y.mean(axis=0)), full_matrices=False)
     np.testing.assert_allclose(found.singular_values_, sizes)

@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from fewer._kernels._projected_densities import density_on_grid, fit_under, left_out_fit
 from fewer.extract import BackwardProjectionPursuitDensity, ForwardProjectionPursuitDensity
-from fewer.extract.projection_pursuit._normal_map import normal_map
-from fewer.extract.projection_pursuit._ridges import RidgeModel, normal_points
+from fewer.extract.projection_pursuit._density_models import RidgeModel, normal_map, normal_points
+from fewer.extract.projection_pursuit._kernels import density_on_grid, fit_under, left_out_fit
 from tolerances import rounding
 
 DENSITIES = [
-    ForwardProjectionPursuitDensity(3, n_monte_carlo=3000, n_restarts=2, random_state=0),
-    BackwardProjectionPursuitDensity(6, n_restarts=2, random_state=0),
+    ForwardProjectionPursuitDensity(3, n_draws=3000, n_init=2, random_state=0),
+    BackwardProjectionPursuitDensity(6, n_init=2, random_state=0),
 ]
 
 
@@ -118,7 +117,7 @@ def test_sparse_tables_and_single_columns_are_taken(model):
 
 def test_the_first_ridges_of_a_larger_fit_are_those_of_a_smaller_one():
     X = skewed(200)
-    small, large = (ForwardProjectionPursuitDensity(n, n_monte_carlo=1000, random_state=0).fit(X) for n in (1, 2))
+    small, large = (ForwardProjectionPursuitDensity(n, n_draws=1000, random_state=0).fit(X) for n in (1, 2))
     np.testing.assert_allclose(large.directions_[:1], small.directions_, atol=1e-10)
     np.testing.assert_allclose(large.ridge_logf_[:1], small.ridge_logf_, atol=1e-8)
 
@@ -176,7 +175,7 @@ def test_a_few_new_columns_of_a_backward_density_are_its_least_normal_ones():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     X[:, 1] = np.where(rng.random(400) < 0.5, -3, 3) + 0.3 * X[:, 1]
-    options = {"n_restarts": 1, "max_iter": 20, "random_state": 0}
+    options = {"n_init": 1, "max_iter": 20, "random_state": 0}
     whole = BackwardProjectionPursuitDensity(**options).fit(X)
     one, all_turned = (BackwardProjectionPursuitDensity(n_components=k, **options).fit(X) for k in (1, 3))
     first = one.transform(X)

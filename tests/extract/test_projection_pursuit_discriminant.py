@@ -1,4 +1,4 @@
-"""Classes told apart by densities along shared directions: special cases, peers, bad input."""
+"""Classification by densities along shared directions: special cases, peers, bad input."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.model_selection import cross_val_score
 
 from fewer.extract import ProjectionPursuitDiscriminant
-from fewer.extract.projection_pursuit._class_densities import ClassRows, _ridge_ratio
-from fewer.extract.projection_pursuit._indices import class_widths
-from fewer.extract.projection_pursuit._ridges import RidgeModel, normal_points
+from fewer.extract.projection_pursuit._density_models import RidgeModel, normal_points
+from fewer.extract.projection_pursuit._projection_pursuit_discriminant import ClassRows, _ridge_ratio
+from fewer.extract.projection_pursuit._search import class_widths
 
-QUICK = {"n_monte_carlo": 2000, "n_restarts": 2, "random_state": 0}
+QUICK = {"n_draws": 2000, "n_init": 2, "random_state": 0}
 
 
 def exclusive_or(n_rows, seed=0, n_columns=2):
@@ -95,7 +95,7 @@ def test_the_first_directions_of_a_larger_fit_are_those_of_a_smaller_one(directi
 
 def test_cross_validation_finds_that_two_directions_are_needed():
     X, y = exclusive_or(300)
-    model = ProjectionPursuitDiscriminant("cv", n_monte_carlo=1000, n_restarts=1, cv=3, random_state=0).fit(X, y)
+    model = ProjectionPursuitDiscriminant("cv", n_draws=1000, n_init=1, cv=3, random_state=0).fit(X, y)
     assert model.n_components_ == 2
 
 
@@ -151,6 +151,6 @@ def test_numbers_are_no_classes():
 def test_few_rows_for_many_columns_are_told():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 30)), np.repeat(["a", "b"], 25)
-    model = ProjectionPursuitDiscriminant(1, n_monte_carlo=500, n_restarts=0, max_iter=5, tol=1.0, random_state=0)
-    with pytest.warns(UserWarning, match="50 rows in 30 dimensions: some direction tells any classes apart"):
+    model = ProjectionPursuitDiscriminant(1, n_draws=500, n_init=0, max_iter=5, tol=1.0, random_state=0)
+    with pytest.warns(UserWarning, match="50 rows in 30 dimensions.*PCA"):
         model.fit(X, y)

@@ -61,7 +61,7 @@ def test_scores_refuse_a_single_class():
 def test_probabilities_without_a_ridge_are_those_of_lda(load):
     X, y = load(return_X_y=True)
     # In raw units, which differ by a factor of a million in breast_cancer.
-    ours = RegularizedFisher(alpha=0, classifier="gaussian").fit(X, y)
+    ours = RegularizedFisher(alpha=0, decision_rule="gaussian").fit(X, y)
     theirs = LinearDiscriminantAnalysis().fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
 
@@ -71,7 +71,7 @@ def test_probabilities_without_a_ridge_are_those_of_lda(load):
 def test_probabilities_are_those_of_normal_classes_with_the_regularised_covariance(shape, scaling):
     X, y = table(*shape)
     alpha = 5.0
-    model = RegularizedFisher(alpha=alpha, scaling=scaling, classifier="gaussian").fit(X, y)
+    model = RegularizedFisher(alpha=alpha, scaling=scaling, decision_rule="gaussian").fit(X, y)
     means = np.array([X[y == label].mean(axis=0) for label in range(3)])
     within = (X - means[y]).T @ (X - means[y]) + alpha * np.eye(shape[1])
     logs = [multivariate_normal(mean, within / shape[0]).logpdf(X) for mean in means]
@@ -83,7 +83,7 @@ def test_probabilities_are_those_of_normal_classes_with_the_regularised_covarian
 )
 def test_other_classifiers_are_scikit_learns_along_the_directions(classifier, peer):
     X, y = load_digits(return_X_y=True)
-    model = RegularizedFisher(alpha=100, classifier=classifier).fit(X[:300], y[:300])
+    model = RegularizedFisher(alpha=100, decision_rule=classifier).fit(X[:300], y[:300])
     peer.fit(model.transform(X[:300]), y[:300])
     assert (model.predict(X[300:]) == peer.predict(model.transform(X[300:]))).all()
 
@@ -93,7 +93,7 @@ def test_the_nearest_centre_does_not_depend_on_the_sizes_of_the_classes(model):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], [450, 50])
     X = rng.normal(size=(500, 6)) + 0.6 * y[:, None]
-    found = model(classifier="centroid").fit(X, y)
+    found = model(decision_rule="centroid").fit(X, y)
     nearest = NearestCentroid().fit(found.transform(X), y).predict(found.transform(X))
     assert (found.predict(X) == nearest).all()
     assert (nearest == 1).sum() > 50
@@ -117,7 +117,7 @@ def test_more_components_begin_with_those_of_fewer():
         assert RegularizedFisher(n_components=9).fit(X, y).n_components_ == 4
 
 
-@pytest.mark.filterwarnings("ignore:.*fall together")
+@pytest.mark.filterwarnings("ignore:.*fitted exactly")
 @pytest.mark.parametrize("shape", [(60, 20), (40, 200)])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("estimator", [RegularizedFisher, RegularizedFisherCV])
@@ -169,7 +169,7 @@ def test_large_sparse_tables_need_no_matrix_of_products(monkeypatch):
 
 def test_conjugate_gradients_say_when_they_are_not_done(monkeypatch):
     X, y = counts(60, 20)
-    monkeypatch.setattr("fewer.extract.fisher._conjugate_gradients._MOST_STEPS", 2)
+    monkeypatch.setattr("fewer.extract.fisher._eigenproblem._MOST_STEPS", 2)
     with pytest.warns(ConvergenceWarning, match="came to a residual of"):
         RegularizedFisher(solver="cg").fit(X, y)
     with pytest.raises(ValueError, match="needs a ridge"):
@@ -246,9 +246,9 @@ def test_folds_from_shared_products_are_those_of_fits_one_by_one(shape, classifi
     X, y = table(*shape, seed=1)
     X = X + 2 * rng.normal(size=shape) + 10
     alphas = [0.1, 10.0, 1000.0]
-    model = RegularizedFisherCV(alphas=alphas, cv=cv, classifier=classifier, n_components=1).fit(X, y)
+    model = RegularizedFisherCV(alphas=alphas, cv=cv, decision_rule=classifier, n_components=1).fit(X, y)
     for score, alpha in zip(model.scores_, alphas, strict=True):
-        one = RegularizedFisher(alpha=alpha, classifier=classifier, n_components=1)
+        one = RegularizedFisher(alpha=alpha, decision_rule=classifier, n_components=1)
         right = [one.fit(X[train], y[train]).predict(X[test]) == y[test] for train, test in cv.split(X, y)]
         assert score == pytest.approx(np.mean(np.concatenate(right)))
     assert model.alpha_ == max(
@@ -312,13 +312,13 @@ def test_probabilities_in_wide_noise_are_near_the_shares_of_the_classes(model):
     model.fit(X[:60], y[:60])
     told = model.predict_proba(X[60:])
     assert log_loss(y[60:], told) < 0.75, "guessing has 0.69"
-    plug_in = RegularizedFisher(classifier="gaussian").fit(X[:60], y[:60]).predict_proba(X[60:])
+    plug_in = RegularizedFisher(decision_rule="gaussian").fit(X[:60], y[:60]).predict_proba(X[60:])
     assert log_loss(y[60:], plug_in) > 2
 
 
 def test_rows_that_fall_together_for_want_of_a_ridge_are_told():
     X, y = table(30, 60)
-    with pytest.warns(UserWarning, match="fall together, as they would in whatever classes.*Raise alpha"):
+    with pytest.warns(UserWarning, match="fitted exactly.*Raise alpha"):
         model = RegularizedFisher(alpha=0).fit(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
 
@@ -328,7 +328,7 @@ def test_rows_that_fall_together_for_want_of_a_ridge_are_told():
 def test_coefficients_give_the_log_posteriors(classifier, n_classes):
     X, y = load_wine(return_X_y=True)
     X, y = scale(X), np.minimum(y, n_classes - 1)
-    model = RegularizedFisher(alpha=10, classifier=classifier).fit(X, y)
+    model = RegularizedFisher(alpha=10, decision_rule=classifier).fit(X, y)
     values = X @ model.coef_.T + model.intercept_
     if n_classes == 2:
         assert model.coef_.shape == (1, X.shape[1])
@@ -338,7 +338,7 @@ def test_coefficients_give_the_log_posteriors(classifier, n_classes):
 
 def test_coefficients_without_a_ridge_are_those_of_discriminant_analysis():
     X, y = load_wine(return_X_y=True)
-    ours = RegularizedFisher(alpha=0, classifier="gaussian").fit(scale(X), y)
+    ours = RegularizedFisher(alpha=0, decision_rule="gaussian").fit(scale(X), y)
     theirs = LinearDiscriminantAnalysis().fit(scale(X), y)
     # Log posteriors are up to a constant for each row, so that coefficients are up to one for each column.
     for name in ("coef_", "intercept_"):
@@ -347,7 +347,7 @@ def test_coefficients_without_a_ridge_are_those_of_discriminant_analysis():
 
 
 def test_the_nearest_neighbour_has_no_coefficients():
-    model = RegularizedFisher(classifier="neighbour").fit(*table())
+    model = RegularizedFisher(decision_rule="neighbour").fit(*table())
     assert model.coef_ is None
     assert model.intercept_ is None
 

@@ -1,3 +1,5 @@
+"""VariationalInfoMax: bounds, starts, comparison with PCA, and the L-BFGS that climbs."""
+
 import json
 import warnings
 
@@ -13,14 +15,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fewer._kernels._gram_bound import gram_inverse
-from fewer._kernels._information_bound import projection_slopes, row_slopes, turned_value
-from fewer.extract import VariationalInfoMax, compare_to_pca, im_bound
-from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments, softmax
-from fewer.extract.information._forms import form_for
-from fewer.extract.information._gram_form import GramForm
-from fewer.extract.information._im_algorithm import from_start
-from fewer.extract.information._moment_form import MomentForm
+from fewer.extract import VariationalInfoMax, compare_to_pca, information_bound
+from fewer.extract.information._bound import (
+    Channel,
+    GramForm,
+    MomentForm,
+    bound,
+    decoders_of,
+    form_for,
+    polar,
+    second_moments,
+    softmax,
+)
+from fewer.extract.information._im_algorithm import Ascent, from_start
+from fewer.extract.information._kernels import gram_inverse, projection_slopes, row_slopes, turned_value
 from tolerances import rounding
 
 
@@ -59,7 +67,7 @@ def printed_bound(X, model):
 
 @pytest.mark.parametrize(("shape", "few"), [("tall", 50), ("wide", 50), ("wide", 0)])
 def test_the_bound_is_the_printed_formula(shape, few, monkeypatch):
-    monkeypatch.setattr("fewer.extract.information._forms._FEW_AXES", few)
+    monkeypatch.setattr("fewer.extract.information._bound._FEW_AXES", few)
     table = X if shape == "tall" else np.random.default_rng(0).normal(size=(12, 30)) ** 3
     model = VariationalInfoMax(2, n_init=2, noise_variance=0.7, random_state=0).fit(table)
     assert model.bound_[-1] == pytest.approx(printed_bound(table, model), abs=1e-8)
@@ -148,7 +156,7 @@ def test_a_wide_table_comes_to_the_same_end_in_both_forms(settings, monkeypatch)
     table = rng.normal(size=(60, 80)) + 3 * np.eye(3)[rng.integers(3, size=60)] @ rng.normal(size=(3, 80))
     model = VariationalInfoMax(2, n_init=2, random_state=0, **settings)
     quick = model.fit(table).bound_
-    monkeypatch.setattr("fewer.extract.information._forms._MANY_ROWS", 0)
+    monkeypatch.setattr("fewer.extract.information._bound._MANY_ROWS", 0)
     np.testing.assert_allclose(model.fit(table).bound_, quick, atol=1e-6)
 
 
@@ -219,7 +227,7 @@ def test_a_wide_table_is_worked_on_in_the_span_of_its_rows():
     small = rng.normal(size=(20, 6)) ** 3
     turned = np.linalg.qr(rng.normal(size=(400, 6)))[0]
     model, wide = (
-        VariationalInfoMax(2, n_init=6, aux="free", reg=0.1, random_state=0).fit(table)
+        VariationalInfoMax(2, n_init=6, aux="free", reg_covar=0.1, random_state=0).fit(table)
         for table in (small, small @ turned.T)
     )
     flat = 394 * 0.5 * (np.log(0.1) + np.log(2 * np.pi))
@@ -245,7 +253,7 @@ def test_sparse_float32_and_frames_give_the_same():
 
 
 def test_many_rows_choose_their_start_on_some_of_them(monkeypatch):
-    monkeypatch.setattr("fewer.extract.information._best_start._MANY_ROWS", 150)
+    monkeypatch.setattr("fewer.extract.information._im_algorithm._MANY_ROWS", 150)
     table = rows_with_outliers(600)
     for aux in ("softmax", "free"):
         model = VariationalInfoMax(1, n_init=4, aux=aux, random_state=0).fit(table)
@@ -266,7 +274,7 @@ def test_small_matrices_are_multiplied_on_one_thread(monkeypatch):
         seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
         return from_start(*given)
 
-    monkeypatch.setattr("fewer.extract.information._best_start.from_start", watched)
+    monkeypatch.setattr("fewer.extract.information._im_algorithm.from_start", watched)
     with threadpool_limits(2, user_api="blas"):
         VariationalInfoMax(1, n_init=1, random_state=0).fit(X)
         after = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
@@ -302,8 +310,8 @@ def test_constant_columns_duplicates_and_one_column():
 def test_what_cannot_be_done_is_told_with_the_cure():
     with pytest.raises(ValueError, match="All rows of X are the same"):
         VariationalInfoMax().fit(np.ones((5, 3)))
-    with pytest.raises(ValueError, match="Give a reg above 0"):
-        VariationalInfoMax(reg=0, n_init=1).fit(np.random.default_rng(0).normal(size=(5, 9)))
+    with pytest.raises(ValueError, match="Set reg_covar above 0"):
+        VariationalInfoMax(reg_covar=0, n_init=1).fit(np.random.default_rng(0).normal(size=(5, 9)))
 
 
 def test_in_a_pipeline_it_feeds_a_classifier():
@@ -315,21 +323,21 @@ def test_in_a_pipeline_it_feeds_a_classifier():
 
 def test_any_projection_can_be_rated():
     model = VariationalInfoMax(1, n_init=4, random_state=0).fit(X)
-    own = im_bound(X, model.components_, model)
-    principal = im_bound(X, PCA(1).fit(X).components_, model)
+    own = information_bound(X, model.components_, model)
+    principal = information_bound(X, PCA(1).fit(X).components_, model)
     assert own > model.bound_[-1] - 1e-3
     assert own > principal + 0.3
-    assert im_bound(X, PCA(1).fit(X).components_) == pytest.approx(model.gaussian_bound_)
-    assert im_bound(sparse.csr_array(X), model.components_, model) == pytest.approx(own, abs=1e-6)
+    assert information_bound(X, PCA(1).fit(X).components_) == pytest.approx(model.gaussian_bound_)
+    assert information_bound(sparse.csr_array(X), model.components_, model) == pytest.approx(own, abs=1e-6)
 
 
 def test_what_is_no_projection_is_told():
     with pytest.raises(ValueError, match=r"np.linalg.qr\(W.T\)\[0\].T makes them so"):
-        im_bound(X, np.ones((2, 4)))
+        information_bound(X, np.ones((2, 4)))
     with pytest.raises(ValueError, match=r"W has shape \(2, 3\); it needs a row for each direction, of 4 entries"):
-        im_bound(X, np.eye(3)[:2])
+        information_bound(X, np.eye(3)[:2])
     with pytest.raises(ValueError, match='neither "gaussian" nor a VariationalInfoMax'):
-        im_bound(X, np.eye(4)[:2], "laplace")
+        information_bound(X, np.eye(4)[:2], "laplace")
 
 
 def test_the_comparison_tells_directions_from_decoders():
@@ -346,7 +354,7 @@ def test_the_comparison_tells_directions_from_decoders():
 def test_the_comparison_takes_a_fitted_model_and_says_when_pca_is_better():
     rng = np.random.default_rng(0)
     table, new = rng.normal(size=(40, 8)), rng.normal(size=(200, 8))
-    model = VariationalInfoMax(2, n_aux=4, aux="free", n_init=2, reg=0.01, random_state=0).fit(table)
+    model = VariationalInfoMax(2, n_aux=4, aux="free", n_init=2, reg_covar=0.01, random_state=0).fit(table)
     found = compare_to_pca(model, table, new, random_state=0)
     assert "PCA is the better choice here" in found.reading
     alone = compare_to_pca(model, table, random_state=0)
@@ -373,7 +381,7 @@ def test_what_cannot_be_compared_is_told():
     with pytest.raises(TypeError, match="is no VariationalInfoMax; PCA is what that is compared to"):
         compare_to_pca(PCA(2), X)
     with pytest.raises(ValueError, match='neither "gaussian" nor a VariationalInfoMax'):
-        im_bound(X, np.eye(4)[:2], PCA(2))
+        information_bound(X, np.eye(4)[:2], PCA(2))
 
 
 @pytest.mark.parametrize("unit", [1e150, 1e-150])
@@ -392,3 +400,51 @@ def test_models_of_frames_are_compared_on_frames():
     np.testing.assert_array_equal(found.bounds, expected.bounds)
     with pytest.raises(ValueError, match="feature names"):
         compare_to_pca(model, frame[list("cba")])
+
+
+def valley(x):
+    """Minus the function of Rosenbrock: a curved ridge, with its top at (1, 1)."""
+    a, b = x
+    value = (1 - a) ** 2 + 100 * (b - a * a) ** 2
+    return -value, -np.array([-2 * (1 - a) - 400 * a * (b - a * a), 200 * (b - a * a)])
+
+
+def test_the_top_of_a_curved_ridge_is_found_and_no_move_goes_down():
+    ascent = Ascent(valley, np.array([-1.2, 1.0]))
+    values = [ascent.value]
+    for _ in range(12):
+        ascent.move(5)
+        values.append(ascent.value)
+    np.testing.assert_allclose(ascent.x, 1, atol=1e-5)
+    assert (np.diff(values) >= 0).all()
+    ascent.move(5)
+    np.testing.assert_allclose(ascent.x, 1, atol=1e-5)
+
+
+def test_it_stays_where_the_function_has_a_value():
+    seen = []
+
+    def logarithm(x):
+        seen.append(x[0])
+        return (np.log(x[0]) - x[0], 1 / x - 1) if x[0] > 0 else (-np.inf, np.ones(1))
+
+    ascent = Ascent(logarithm, np.array([5.0]))
+    ascent.move(30)
+    assert ascent.x[0] == pytest.approx(1, abs=1e-6)
+    far = Ascent(lambda x: (-np.inf, np.ones(1)) if x[0] > 1 + 1e-3 else (float(x[0]), np.ones(1)), np.array([1.0]))
+    far.move(3)
+    assert 1 < far.x[0] <= 1 + 1e-3
+
+
+def test_it_goes_on_with_a_function_that_has_changed():
+    centre = np.zeros(3)
+
+    def hill(x):
+        return -float(np.sum(np.array([1, 10, 100]) * (x - centre) ** 2)), -2 * np.array([1, 10, 100]) * (x - centre)
+
+    ascent = Ascent(hill, np.ones(3))
+    ascent.move(20)
+    centre = np.array([1.0, -1.0, 2.0])
+    ascent.turn_to(hill)
+    ascent.move(20)
+    np.testing.assert_allclose(ascent.x, centre, atol=1e-6)

@@ -52,7 +52,7 @@ def test_the_number_of_threads_never_changes_a_fit(method, request):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_the_number_of_threads_never_changes_a_projection(spread, form, request):
     X = form(np.random.default_rng(0).normal(size=(70, 15)).round())
-    project = RandomProjection(5, kind="sparse", spread=spread, random_state=0).fit(X)
+    project = RandomProjection(5, method="sparse", n_nonzero=spread, random_state=0).fit(X)
     alone = project.transform(X)
     request.getfixturevalue("many_threads")
     np.testing.assert_array_equal(project.transform(X), alone)

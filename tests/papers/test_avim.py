@@ -8,16 +8,28 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 
-from fewer.extract import VariationalInfoMax, im_bound
-from fewer.extract.information._bound import Channel, bound, decoders_of, polar, second_moments, softmax
-from fewer.extract.information._climbs import Auxiliary
-from fewer.extract.information._gram_form import GramForm
-from fewer.extract.information._im_algorithm import Recipe, ground_of, im_fit
-from fewer.extract.information._moment_form import MomentForm
-from fewer.extract.information._starts import clustered_states, random_states
+from fewer.extract import VariationalInfoMax, information_bound
+from fewer.extract.information._bound import (
+    Channel,
+    GramForm,
+    MomentForm,
+    bound,
+    decoders_of,
+    polar,
+    second_moments,
+    softmax,
+)
+from fewer.extract.information._im_algorithm import (
+    Auxiliary,
+    Recipe,
+    clustered_states,
+    ground_of,
+    im_fit,
+    random_states,
+)
 from tolerances import rounding
 
-PRINTED = {"noise_variance": 1.0, "reg": 0.05}
+PRINTED = {"noise_variance": 1.0, "reg_covar": 0.05}
 
 
 @cache
@@ -39,10 +51,10 @@ def test_of_all_projections_pca_is_best_for_one_gaussian_decoder(figure):
     X = rng.normal(size=(300, 8)) @ rng.normal(size=(8, 8))
     X -= X.mean(axis=0)
     C = X.T @ X / len(X)
-    one = VariationalInfoMax(3, objective="gaussian", reg=0)
+    one = VariationalInfoMax(3, objective="gaussian", reg_covar=0)
     entropy = 0.5 * np.linalg.slogdet(2 * np.pi * np.e * C)[1]
     best = PCA(3).fit(X).components_
-    at_pca = im_bound(X, best, one)
+    at_pca = information_bound(X, best, one)
     closest, worst = np.inf, 0.0
     for seed in range(1000):
         W = random_directions(3, 8, seed)
@@ -51,7 +63,7 @@ def test_of_all_projections_pca_is_best_for_one_gaussian_decoder(figure):
         closed_form = 0.5 * (np.linalg.slogdet(C)[1] - np.linalg.slogdet(residual)[1])
         closest = min(closest, at_pca + entropy - closed_form)
         if seed < 50:
-            worst = max(worst, abs(im_bound(X, W, one) + entropy - closed_form))
+            worst = max(worst, abs(information_bound(X, W, one) + entropy - closed_form))
     model = one.fit(X)
     figure(f"closest of 1,000: {closest:.2f} nats below; closed form differs by {worst:.0e}")
     assert closest > 0

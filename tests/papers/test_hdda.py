@@ -14,8 +14,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from fewer.extract import HDDA
-from fewer.extract.hdda._class_spectrum import class_spectrum
-from fewer.extract.hdda._subspace_model import Moments, deviance, homothetic_path, homothetic_scales
+from fewer.extract.hdda._subspace_model import Moments, class_spectrum, deviance, homothetic_path, homothetic_scales
 from tolerances import rounding
 
 DIMS, INSIDE, OUTSIDE = (2, 5, 10), (150, 75, 50), (15, 10, 5)

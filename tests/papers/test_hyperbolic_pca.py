@@ -8,10 +8,18 @@ from scipy.linalg import subspace_angles
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.metrics.pairwise import euclidean_distances
 
-from fewer.extract import HyperbolicPCA, normalized_rbf, one_shot_nn
-from fewer.extract.hyperbolic._operator import label_scatter, leading_eigenpairs, pair_scatter
-from fewer.extract.hyperbolic._pairs import Pairs, all_pairs, drawn_pairs
-from fewer.extract.hyperbolic._risk import bounded_risk, margin_risks, pair_weights
+from fewer.extract import HyperbolicPCA, normalized_rbf, one_shot_error
+from fewer.extract.hyperbolic._pairs import (
+    Pairs,
+    all_pairs,
+    bounded_risk,
+    drawn_pairs,
+    label_scatter,
+    leading_eigenpairs,
+    margin_risks,
+    pair_scatter,
+    pair_weights,
+)
 from tolerances import rounding
 
 PIXELS = np.stack(np.meshgrid(np.linspace(-1, 1, 20), np.linspace(-1, 1, 20)), axis=-1).reshape(-1, 2)
@@ -110,7 +118,7 @@ def one_shot_errors(seed, n_classes, eta="auto"):
     ours = HyperbolicPCA(18, kernel=normalized_rbf(8), eta=eta).fit(X, y)
     plain = KernelPCA(18, kernel="rbf", gamma=8).fit(X)
     views = (new, plain.transform(new), ours.transform(new))
-    return [one_shot_nn(view, classes, n_rep=50, random_state=0) for view in views]
+    return [one_shot_error(view, classes, n_repeats=50, random_state=0) for view in views]
 
 
 @pytest.mark.claim("hyperbolic-pca", 4)
@@ -169,7 +177,7 @@ def error_from_pairs(seed, n_classes, C):
     pairs = drawn_pairs(y, 2000, np.random.RandomState(seed))
     model = HyperbolicPCA(18, kernel=normalized_rbf(C), eta=0.01)
     model.fit_pairs(X, np.column_stack([pairs.first, pairs.second]), np.where(pairs.same, 1, -1))
-    return one_shot_nn(model.transform(new), classes, n_rep=50, random_state=0)
+    return one_shot_error(model.transform(new), classes, n_repeats=50, random_state=0)
 
 
 @pytest.mark.claim("hyperbolic-pca", 8)

@@ -35,7 +35,7 @@ def swiss_roll(seed, n_rows):
 
 def local_learner(width, reg, **options):
     return GradientLearner(
-        joint=False, reg_f=reg, reg_grad=reg, weight_bandwidth=width, kernel_bandwidth=width, **options
+        joint=False, alpha_f=reg, alpha_grad=reg, weight_bandwidth=width, kernel_bandwidth=width, **options
     )
 
 
@@ -55,8 +55,8 @@ def test_the_solution_is_the_minimum_in_any_coordinates_and_by_any_solver(figure
     y = X[:, 0] + rng.normal(size=25)
     y -= y.mean()
     reg = 1e-3
-    exact = GradientLearner(reg_f=reg, reg_grad=reg, solver="direct", tol=1e-14).fit(X, y)
-    steps = GradientLearner(reg_f=reg, reg_grad=reg, solver="cg", tol=1e-9, max_iter=500).fit(X, y)
+    exact = GradientLearner(alpha_f=reg, alpha_grad=reg, solver="direct", tol=1e-14).fit(X, y)
+    steps = GradientLearner(alpha_f=reg, alpha_grad=reg, solver="cg", tol=1e-9, max_iter=500).fit(X, y)
 
     squared = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     W = np.exp(-squared / (2 * exact.weight_bandwidth_**2))
@@ -185,7 +185,7 @@ def test_a_symmetric_link_is_seen_by_gradients_and_not_by_slices(figure):
         truth /= np.linalg.norm(truth)
         X = rng.normal(size=(300, 10))
         y = (X @ truth) ** 2 + 0.3 * rng.normal(size=300)
-        learner = GradientLearner(joint=False, reg_f=1e-5, reg_grad=1e-5)
+        learner = GradientLearner(joint=False, alpha_f=1e-5, alpha_grad=1e-5)
         ours.append(abs(GradientOuterProduct(1, estimator=learner).fit(X, y).components_[0] @ truth))
         theirs.append(abs(sliced_inverse_direction(X, y) @ truth))
     figure(f"mean cosine {np.mean(ours):.2f}, sliced inverse regression {np.mean(theirs):.2f}")
@@ -201,7 +201,7 @@ def hits_of_logistic_loss(regs):
         for seed in range(10):
             X = np.random.default_rng(seed).normal(size=(150, 20))
             X[:, :2] += 0.8 * y[:, None]
-            learner = GradientLearner("logistic", reg_f=reg, reg_grad=reg)
+            learner = GradientLearner("logistic", alpha_f=reg, alpha_grad=reg)
             scores = GradientOuterProduct(1, estimator=learner).fit(X, y).feature_scores_
             hits[reg] += set(np.argsort(-scores)[:2]) == {0, 1}
     return hits

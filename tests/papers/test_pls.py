@@ -52,7 +52,7 @@ def test_coefficients_are_those_of_conjugate_gradients_and_of_krylov_least_squar
         conjugate_gradients(X.T @ X, X.T @ y, n_components),
         krylov_least_squares(X, y, n_components),
     ]
-    ours = [PLSRegressor(n_components, algorithm=each).fit(X, y).coef_ for each in ALGORITHMS]
+    ours = [PLSRegressor(n_components, solver=each).fit(X, y).coef_ for each in ALGORITHMS]
     worst = max(np.abs(coef - peer).max() for coef in ours for peer in peers)
     figure(f"{n_components} components: {worst:.0e}")
     assert worst < 1e-8
@@ -82,7 +82,7 @@ def test_the_shrinkage_identity(diabetes, figure):
 @pytest.mark.parametrize("algorithm", ["nipals", "simpls", "kernel", "krylov"])
 def test_scores_are_orthogonal_and_all_components_are_least_squares(diabetes, algorithm, figure):
     X, y = diabetes
-    model = PLSRegressor(10, algorithm=algorithm).fit(X, y)
+    model = PLSRegressor(10, solver=algorithm).fit(X, y)
     products = model.x_scores_.T @ model.x_scores_
     off = np.abs(products - np.diag(np.diag(products))).max()
     gap = np.abs(model.coef_ - LinearRegression().fit(X, y).coef_).max()
@@ -95,10 +95,10 @@ def test_scores_are_orthogonal_and_all_components_are_least_squares(diabetes, al
 def test_simpls_is_nipals_for_one_target_and_not_for_several(diabetes, figure):
     X, y = diabetes
     for n_components in (1, 3, 5):
-        coefs = [PLSRegressor(n_components, algorithm=each).fit(X, y).coef_ for each in ("nipals", "simpls")]
+        coefs = [PLSRegressor(n_components, solver=each).fit(X, y).coef_ for each in ("nipals", "simpls")]
         np.testing.assert_allclose(*coefs, atol=1e-8 * np.abs(coefs[0]).max())
     X, Y = (scale(table) for table in load_linnerud(return_X_y=True))
-    nipals, simpls = (PLSRegressor(2, algorithm=each).fit(X, Y).coef_ for each in ("nipals", "simpls"))
+    nipals, simpls = (PLSRegressor(2, solver=each).fit(X, Y).coef_ for each in ("nipals", "simpls"))
     gap = np.linalg.norm(nipals - simpls) / np.linalg.norm(nipals)
     figure(f"standardised linnerud, 2 components: {gap:.1e}")
     assert 1e-4 < gap < 1e-2
@@ -155,7 +155,7 @@ def test_orthonormalised_components_are_those_of_the_scatter_between_classes(fig
     first = PLSDiscriminant(2, deflation="sb").fit(X, y).x_weights_
     leading = linalg.eigh(between)[1][:, :-3:-1]
     np.testing.assert_allclose(np.abs(np.sum(first * leading, axis=0)), 1, atol=1e-9)
-    model = PLSDiscriminant(2, classifier=LinearDiscriminantAnalysis())
+    model = PLSDiscriminant(2, estimator=LinearDiscriminantAnalysis())
     accuracies = [
         cross_val_score(model, X, y, cv=StratifiedKFold(10, shuffle=True, random_state=seed)).mean()
         for seed in range(5)
@@ -241,7 +241,7 @@ def test_predictions_are_those_of_scikit_learn_on_every_shape_of_table(n_targets
         theirs = PLSRegression(6, scale=False, tol=1e-20, max_iter=20_000).fit(X, Y).predict(X)
         table = X if density == 1 else sparse.csr_array(X)
         for algorithm in ("nipals", "kernel"):
-            ours = PLSRegressor(6, algorithm=algorithm).fit(table, Y).predict(table)
+            ours = PLSRegressor(6, solver=algorithm).fit(table, Y).predict(table)
             worst = max(worst, np.abs(ours - theirs).max() / np.abs(theirs).max())
     figure(f"{n_targets} targets: {worst:.0e}")
     assert worst < 1e-8

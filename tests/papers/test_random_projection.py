@@ -13,16 +13,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from fewer.extract import (
-    LandmarkFeatures,
-    RandomProjection,
-    RandomSeparatorClassifier,
-    distortion_dim,
-    landmark_dim,
-    margin_dim,
-)
+from fewer.extract import LandmarkFeatures, RandomProjection, distortion_dim, landmark_dim, margin_dim
 from fewer.extract.random_projection._dimensions import distortion_failure
-from fewer.extract.random_projection._directions import drawn_directions
+from fewer.extract.random_projection._random_projection import drawn_directions
+from fewer.learn import RandomSeparatorClassifier
 
 N_DRAWS = 2000
 
@@ -39,7 +33,7 @@ def drawn_ratios(kind, n_columns, n_components, seed=0):
 def fitted_ratios(kind, n_columns, n_components):
     """The same, for an estimator that is fitted for each draw."""
     x = np.random.default_rng(0).normal(size=(1, n_columns))
-    model = RandomProjection(n_components, kind=kind)
+    model = RandomProjection(n_components, method=kind)
     fits = (model.set_params(random_state=seed).fit_transform(x) for seed in range(N_DRAWS))
     return np.array([np.sum(along**2) for along in fits]) / np.sum(x**2)
 
@@ -88,7 +82,7 @@ def test_the_second_mapping_is_an_isometry_on_its_landmarks_and_shortens_all_oth
     ]:
         for normalize in (False, True):
             model = LandmarkFeatures(
-                kernel, n_landmarks=60, mapping="F2", normalize_kernel=normalize, kernel_params=params, random_state=0
+                kernel, n_landmarks=60, method="F2", normalize_kernel=normalize, kernel_params=params, random_state=0
             ).fit(X)
             K = pairwise_kernels(X, metric=kernel, filter_params=True, **params)
             if normalize:
@@ -108,7 +102,7 @@ def test_ridge_on_the_second_mapping_is_kernel_ridge(figure):
     X = StandardScaler().fit_transform(X)
     worst = 0.0
     for gamma, alpha in [(0.05, 0.1), (0.5, 1.0), (0.01, 0.01)]:
-        model = LandmarkFeatures(n_landmarks=89, mapping="F2", kernel_params={"gamma": gamma}).fit(X[::2])
+        model = LandmarkFeatures(n_landmarks=89, method="F2", kernel_params={"gamma": gamma}).fit(X[::2])
         ridge = Ridge(alpha=alpha, fit_intercept=False).fit(model.transform(X[::2]), y[::2])
         peer = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma).fit(X[::2], y[::2])
         worst = max(worst, np.abs(ridge.predict(model.transform(X[1::2])) - peer.predict(X[1::2])).max())
@@ -122,7 +116,7 @@ def error_on_circles(n_landmarks, mapping, n_components=None):
         X, y = make_circles(600, factor=0.4, noise=0.05, random_state=seed)
         model = LandmarkFeatures(
             n_landmarks=n_landmarks,
-            mapping=mapping,
+            method=mapping,
             n_components=n_components,
             kernel_params={"gamma": 2},
             random_state=seed,

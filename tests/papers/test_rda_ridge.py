@@ -95,7 +95,7 @@ def test_a_ridge_and_its_scaling_help_the_nearest_neighbour_on_digits(figure):
     splits = list(StratifiedShuffleSplit(10, train_size=180, random_state=0).split(X, y))
 
     def accuracy(alpha, scaling):
-        model = RegularizedFisher(alpha=alpha, scaling=scaling, classifier="neighbour")
+        model = RegularizedFisher(alpha=alpha, scaling=scaling, decision_rule="neighbour")
         return np.mean([model.fit(X[train], y[train]).score(X[test], y[test]) for train, test in splits])
 
     alphas = (0.0, 1e3, 1e4)
@@ -151,7 +151,7 @@ def test_the_kernel_sees_xor(figure):
     rng = np.random.default_rng(0)
     (X, y), (X_new, y_new) = xor(400, rng), xor(2000, rng)
     errors = [
-        1 - KernelRegularizedFisher(alpha=alpha, classifier="neighbour").fit(X, y).score(X_new, y_new)
+        1 - KernelRegularizedFisher(alpha=alpha, decision_rule="neighbour").fit(X, y).score(X_new, y_new)
         for alpha in (1e-3, 1e-1, 10)
     ]
     told = 1 - KernelRegularizedFisher(alpha=1).fit(X, y).score(X_new, y_new)

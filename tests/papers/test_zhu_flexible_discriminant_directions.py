@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from fewer.extract import LikelihoodRatioDiscriminant
-from fewer.extract.projection_pursuit._class_criterion import ClassCriterion
+from fewer.extract.projection_pursuit._class_pursuit import ClassCriterion
 
 
 def cosine(first, second):
@@ -89,7 +89,7 @@ def test_both_directions_of_many_modes_are_found(strategy, figure):
     smallest, largest_of_lda = [], []
     for seed in range(4):
         X, y = multimodal(seed)
-        model = LikelihoodRatioDiscriminant(2, strategy=strategy, random_state=0).fit(X, y)
+        model = LikelihoodRatioDiscriminant(2, method=strategy, random_state=0).fit(X, y)
         smallest.append(principal_cosines(model.components_, [0, 1])[-1])
         largest_of_lda.append(principal_cosines(lda_directions(X, y)[:2], [0, 1])[0])
     figure(f"{strategy}: smallest cosine {min(smallest):.3f}; LDA's largest {np.median(largest_of_lda):.2f} (median)")
@@ -137,7 +137,7 @@ def test_the_plane_of_waveforms_is_found(strategy, figure):
     rng = np.random.default_rng(0)
     X, y, truth = waveform(600, rng)
     new, *_ = waveform(4000, rng)
-    model = LikelihoodRatioDiscriminant(2, strategy=strategy, random_state=0).fit(X, y)
+    model = LikelihoodRatioDiscriminant(2, method=strategy, random_state=0).fit(X, y)
     bases = [np.linalg.qr(values - values.mean(axis=0))[0] for values in (model.transform(new), new @ truth.T)]
     correlations = np.linalg.svd(bases[0].T @ bases[1], compute_uv=False)
     figure(f"{strategy}: canonical correlations {correlations[0]:.3f} and {correlations[1]:.3f}")

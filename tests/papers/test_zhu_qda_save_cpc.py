@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.model_selection import train_test_split
 
 from fewer.extract import SAVE, SIR, CPCDiscriminant, GaussianLRDiscriminant, criterion_curve
-from fewer.extract.gaussian_directions._criteria import (
+from fewer.extract.gaussian_directions._moments import (
     likelihood_ratio,
     likelihood_ratio_and_gradient,
     likelihood_ratio_hessian,

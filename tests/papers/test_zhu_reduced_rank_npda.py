@@ -11,8 +11,8 @@ from fewer.extract import (
     ForwardProjectionPursuitDensity,
     ProjectionPursuitDiscriminant,
 )
-from fewer.extract.projection_pursuit._forward_density import grown
-from fewer.extract.projection_pursuit._ridges import normal_points
+from fewer.extract.projection_pursuit._densities import grown
+from fewer.extract.projection_pursuit._density_models import normal_points
 from fewer.extract.projection_pursuit._search import Effort
 
 CENTRES = np.array([[0.0, 0.0], [3.0, 3.0], [-3.0, 2.0]])
@@ -40,13 +40,13 @@ def true_log_density(X):
     return np.log(np.mean([stats.multivariate_normal(centre, 0.64).pdf(X) for centre in CENTRES], axis=0))
 
 
-def errors_on_exclusive_or(seeds, n_monte_carlo, direction="forward"):
+def errors_on_exclusive_or(seeds, n_draws, direction="forward"):
     errors = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
         X, y = exclusive_or(500, rng)
         new, truth = exclusive_or(15_000, rng)
-        model = ProjectionPursuitDiscriminant(2, direction, n_monte_carlo=n_monte_carlo, random_state=0).fit(X, y)
+        model = ProjectionPursuitDiscriminant(2, direction, n_draws=n_draws, random_state=0).fit(X, y)
         lda, bayes = (
             np.mean(each.fit(X, y).predict(new) != truth) for each in (LinearDiscriminantAnalysis(), GaussianNB())
         )
@@ -56,11 +56,11 @@ def errors_on_exclusive_or(seeds, n_monte_carlo, direction="forward"):
 
 @pytest.mark.claim("zhu-reduced-rank-npda", 1)
 @pytest.mark.parametrize(
-    ("n_seeds", "n_monte_carlo", "direction"),
+    ("n_seeds", "n_draws", "direction"),
     [(2, 5000, "forward"), (3, 100, "backward"), pytest.param(6, 20_000, "forward", marks=pytest.mark.slow)],
 )
-def test_two_directions_solve_exclusive_or(n_seeds, n_monte_carlo, direction, figure):
-    one, two, lda, bayes = errors_on_exclusive_or(range(n_seeds), n_monte_carlo, direction)
+def test_two_directions_solve_exclusive_or(n_seeds, n_draws, direction, figure):
+    one, two, lda, bayes = errors_on_exclusive_or(range(n_seeds), n_draws, direction)
     figure(f"{direction}: {one.mean():.1%} with one direction, {two.mean():.1%} with two; LDA {lda.mean():.0%}")
     assert 0.122 < two.mean() < 0.14
     assert one.mean() > 0.17
@@ -112,8 +112,7 @@ def test_ridges_bring_a_normal_density_near_a_mixture(figure):
     rng = np.random.default_rng(0)
     X, new = mixture(2000, rng), mixture(4000, rng)
     fits = [
-        ForwardProjectionPursuitDensity(size, oversmooth=0.6, n_monte_carlo=5000, random_state=0).fit(X)
-        for size in (1, 2, 4)
+        ForwardProjectionPursuitDensity(size, oversmooth=0.6, n_draws=5000, random_state=0).fit(X) for size in (1, 2, 4)
     ]
     scores = [fit.score(new) for fit in fits]
     base = stats.multivariate_normal(X.mean(axis=0), np.cov(X.T)).logpdf(new).mean()
@@ -169,7 +168,7 @@ def test_rows_are_made_normal_and_their_density_follows(figure):
 def test_forward_and_backward_are_different_densities(figure):
     rng = np.random.default_rng(0)
     X, new = mixture(1000, rng), mixture(2000, rng)
-    forward = ForwardProjectionPursuitDensity(4, oversmooth=0.6, n_monte_carlo=5000, random_state=0).fit(X)
+    forward = ForwardProjectionPursuitDensity(4, oversmooth=0.6, n_draws=5000, random_state=0).fit(X)
     backward = BackwardProjectionPursuitDensity(random_state=0).fit(X)
     base = stats.multivariate_normal(X.mean(axis=0), np.cov(X.T)).logpdf(new).mean()
     apart = np.abs(forward.score_samples(new) - backward.score_samples(new)).mean()
@@ -183,7 +182,7 @@ def test_forward_and_backward_are_different_densities(figure):
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_probabilities_sum_to_one_and_the_last_stage_is_the_prediction(direction, figure):
     X, y = exclusive_or(300, np.random.default_rng(0))
-    model = ProjectionPursuitDiscriminant(3, direction, n_monte_carlo=2000, random_state=0).fit(X, y)
+    model = ProjectionPursuitDiscriminant(3, direction, n_draws=2000, random_state=0).fit(X, y)
     sums = model.predict_proba(X).sum(axis=1)
     figure(f"{direction}: sums off by at most {np.abs(sums - 1).max():.0e}")
     np.testing.assert_allclose(sums, 1)

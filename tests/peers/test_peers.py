@@ -120,7 +120,7 @@ def test_pls_of_one_target_is_that_of_pls(method):
 )
 def test_pls_of_three_targets_is_that_of_pls(method, algorithm):
     Y, X = (stats.zscore(CARS[:, columns], ddof=1) for columns in ([0, 3, 6], [1, 2, 4, 5, 9, 10]))
-    model = PLSRegressor(3, algorithm=algorithm).fit(X, Y)
+    model = PLSRegressor(3, solver=algorithm).fit(X, Y)
     coef = np.asarray(model.coef_)
     close(coef if coef.shape == (6, 3) else coef.T, PEERS["pls"]["three"][method], rtol=1e-6, atol=1e-7)
 

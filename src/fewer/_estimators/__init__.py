@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         safe_split,
         validate_params,
     )
+    from fewer._estimators._targets import known_target, target_matrix
     from fewer._estimators._ties import clearly_better, first_of_best, without_rounding
     from fewer._estimators._validated import checked_array, narrow_indices, refuse_dataset, validated
     from fewer._estimators._warn import each_warning_once, warn_caller
@@ -97,6 +98,7 @@ __all__ = [
     "get_feature_names",
     "is_pandas_df",
     "known_column",
+    "known_target",
     "narrow_indices",
     "note_slow",
     "pipeline_parts",
@@ -111,6 +113,7 @@ __all__ = [
     "safe_split",
     "scales_columns",
     "score_of_predictions",
+    "target_matrix",
     "validate_params",
     "validated",
     "warn_caller",

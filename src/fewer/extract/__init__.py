@@ -7,12 +7,8 @@ from fewer._lazy import lazy_names
 if TYPE_CHECKING:
     from fewer.extract._extractor import with_components
     from fewer.extract._kurtosis_ica import KurtosisICA
-    from fewer.extract._loadings import loadings
-    from fewer.extract._plot_correlation_circle import plot_correlation_circle
-    from fewer.extract._plot_loadings import plot_loadings
-    from fewer.extract._plot_projection import plot_projection
+    from fewer.extract._plots import loadings, plot_correlation_circle, plot_loadings, plot_projection
     from fewer.extract._reconstruction_pca import ReconstructionPCA
-    from fewer.extract._sparsified_random_projection import SparsifiedRandomProjection
     from fewer.extract.correspondence import (
         CanonicalCorrespondenceAnalysis,
         CorrespondenceAnalysis,
@@ -40,8 +36,8 @@ if TYPE_CHECKING:
     )
     from fewer.extract.gradients import GradientDiffusionMap, GradientGraph, GradientLearner, GradientOuterProduct
     from fewer.extract.hdda import HDDA, HDDC
-    from fewer.extract.hyperbolic import HyperbolicPCA, normalized_rbf, one_shot_nn
-    from fewer.extract.information import PCAComparison, VariationalInfoMax, compare_to_pca, im_bound
+    from fewer.extract.hyperbolic import HyperbolicPCA, normalized_rbf, one_shot_error
+    from fewer.extract.information import PCAComparison, VariationalInfoMax, compare_to_pca, information_bound
     from fewer.extract.pls import (
         PLSSB,
         CanonicalRidge,
@@ -51,7 +47,6 @@ if TYPE_CHECKING:
         PLSRegressor,
         PLSShrinkage,
         PolynomialPLSRegressor,
-        VIPSelector,
         pls_shrinkage,
     )
     from fewer.extract.projection_pursuit import (
@@ -65,7 +60,6 @@ if TYPE_CHECKING:
         LandmarkFeatures,
         MarginReport,
         RandomProjection,
-        RandomSeparatorClassifier,
         distortion_dim,
         landmark_dim,
         margin_dim,
@@ -114,13 +108,10 @@ __all__ = [
     "PolynomialPLSRegressor",
     "ProjectionPursuitDiscriminant",
     "RandomProjection",
-    "RandomSeparatorClassifier",
     "ReconstructionPCA",
     "RegularizedFisher",
     "RegularizedFisherCV",
-    "SparsifiedRandomProjection",
     "SubspaceDistanceFeatures",
-    "VIPSelector",
     "VariationalInfoMax",
     "cluster_coverage",
     "compare_to_pca",
@@ -128,13 +119,13 @@ __all__ = [
     "criterion_curve",
     "discriminant_scores_matrix",
     "distortion_dim",
-    "im_bound",
+    "information_bound",
     "landmark_dim",
     "loadings",
     "margin_dim",
     "margin_report",
     "normalized_rbf",
-    "one_shot_nn",
+    "one_shot_error",
     "perceptron_mistake_bound",
     "plot_biplot",
     "plot_correlation_circle",

@@ -1,6 +1,6 @@
 """What extractors share: how many new columns, their names, and the map of the linear ones.
 
-An extractor gives new columns, the most telling first. By default the first k of them are what a fit with
+An extractor gives new columns, the most important first. By default the first k of them are what a fit with
 ``n_components=k`` gives, so that one fit serves all sizes; one whose new columns change with their number says
 ``_nested = False``.
 """
@@ -37,7 +37,7 @@ class Extractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return validated(self, X, y, **(usual | options))
 
     def _number_of_components(self, possible: int, why: str) -> int:
-        """As many as asked for, or as are possible: with a warning, which tells why, if that is fewer."""
+        """As many as asked for, or as are possible, with a warning that gives the reason if that is fewer."""
         wanted = possible if self.n_components is None else self.n_components
         if wanted > possible:
             warn_caller(f"n_components={wanted} are asked for, and there are {possible}, {why}; all of them are kept.")
@@ -89,9 +89,9 @@ def with_components(extractor: Any, n_components: int) -> Any:
     Parameters
     ----------
     extractor : transformer
-        Of this room, or of scikit-learn's with ``n_components``.
+        Of ``fewer.extract``, or of scikit-learn with ``n_components``.
     n_components : int
-        How many.
+        Number of new columns.
 
     Returns
     -------
@@ -133,6 +133,6 @@ def refuse_infinite(new: Any, who: str) -> None:
         return
     raise ValueError(
         f"{who} gives infinite values, as FastProjectiveClustering does for rows outside of a cluster: it finds "
-        "clusters and no directions, so that there is nothing to draw or to correlate with. SubspaceDistanceFeatures "
-        "makes finite columns of the clusters, unless it is told outside='inf'; take these."
+        "clusters and no directions, so there is nothing to draw or to correlate with. SubspaceDistanceFeatures "
+        "makes finite columns of the clusters, unless outside='inf' is set; use these."
     )

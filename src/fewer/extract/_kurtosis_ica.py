@@ -35,7 +35,7 @@ class Rotation(NamedTuple):
 def whitening(X: np.ndarray, n_components: int | None, rank_tol: float) -> Whitening:
     """Maps to and from uncorrelated coordinates of unit variance.
 
-    Columns are brought to unit variance first, so that their units make no difference. Then directions whose variance
+    Columns are scaled to unit variance first, so that their units make no difference. Then directions whose variance
     is below ``rank_tol`` times the largest are left out: dividing by it would blow up noise.
     """
     n_samples = X.shape[0]
@@ -67,11 +67,12 @@ def kurtosis_axes(Z: np.ndarray) -> Rotation:
     return Rotation(axes[:, ::-1], eigenvalues[::-1])
 
 
-def indistinct_pairs(sources: np.ndarray, eigenvalues: np.ndarray, alpha: float) -> np.ndarray:
-    """Which neighbours in kurtosis cannot be told apart: entry i speaks of sources i and i + 1.
+def indistinct_pairs(sources: np.ndarray, eigenvalues: np.ndarray, significance_level: float) -> np.ndarray:
+    """Which neighbours in kurtosis are not significantly different: entry i is about sources i and i + 1.
 
-    If two sources share a kurtosis, their block of F is a multiple of the identity plus chance, and chance alone parts
-    its eigenvalues: by ``gap^2 = A^2 + B^2``, with ``A = F_ii - F_jj`` and ``B = 2 F_ij``. A row contributes to them
+    If two sources share a kurtosis, their block of F is a multiple of the identity plus chance, and chance alone
+    separates its eigenvalues: by ``gap^2 = A^2 + B^2``, with ``A = F_ii - F_jj`` and ``B = 2 F_ij``. A row contributes
+    to them
 
         a = ||s||^2 (s_i^2 - s_j^2) - (2 lambda_i - c) s_i^2 + (2 lambda_j - c) s_j^2,
         b = 2 s_i s_j (||s||^2 - 2 - (lambda_i + lambda_j) / 2),
@@ -92,7 +93,7 @@ def indistinct_pairs(sources: np.ndarray, eigenvalues: np.ndarray, alpha: float)
     )
     mean = (variance_a + variance_b) / 2
     largest = mean + np.sqrt(((variance_a - variance_b) / 2) ** 2 + covariance**2)
-    return -np.diff(eigenvalues) < np.sqrt(-2 * np.log(alpha) * largest)
+    return -np.diff(eigenvalues) < np.sqrt(-2 * np.log(significance_level) * largest)
 
 
 @method(
@@ -102,7 +103,7 @@ def indistinct_pairs(sources: np.ndarray, eigenvalues: np.ndarray, alpha: float)
     paper="slides",
 )
 class KurtosisICA(LinearExtractor):
-    """Independent components in closed form, told apart by their kurtosis.
+    """Independent components in closed form, separated by their kurtosis.
 
     Parameters
     ----------
@@ -110,11 +111,10 @@ class KurtosisICA(LinearExtractor):
         Number of sources. By default as many as there are directions with variance above ``rank_tol``; otherwise the
         sources are sought in the span of that many leading principal components of the standardised columns.
     rank_tol : float, default=1e-10
-        Directions whose variance, after every column was brought to unit variance, is below this share of the largest
+        Directions whose variance, after every column was scaled to unit variance, is below this share of the largest
         one are left out of the whitening.
-    alpha : float, default=0.001
-        Two components count as equal in kurtosis, and a warning says so, unless chance alone would part their
-        eigenvalues this far with less than this probability.
+    significance_level : float, default=0.001
+        Level of the test that two components differ in kurtosis. A warning names those that do not.
 
     Attributes
     ----------
@@ -166,13 +166,13 @@ class KurtosisICA(LinearExtractor):
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "rank_tol": [Interval(Real, 0, 1, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "significance_level": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    def __init__(self, n_components=None, rank_tol=1e-10, alpha=0.001):
+    def __init__(self, n_components=None, rank_tol=1e-10, significance_level=0.001):
         self.n_components = n_components
         self.rank_tol = rank_tol
-        self.alpha = alpha
+        self.significance_level = significance_level
 
     @property
     def _takes_sparse(self) -> bool:
@@ -218,7 +218,7 @@ class KurtosisICA(LinearExtractor):
         self.mixing_ = mixing * signs
         sources = Z @ axes
         self.kurtosis_ = np.mean(sources**4, axis=0) / np.mean(sources**2, axis=0) ** 2 - 3
-        indistinct = indistinct_pairs(sources, rotation.eigenvalues, self.alpha)
+        indistinct = indistinct_pairs(sources, rotation.eigenvalues, self.significance_level)
         self.distinct_ = ~(np.append(indistinct, False) | np.append(False, indistinct))
         self._warn_of_equal_kurtosis()
         return self
@@ -228,7 +228,7 @@ class KurtosisICA(LinearExtractor):
         if len(shared):
             names = ", ".join(str(i) for i in shared[:10]) + (", ..." if len(shared) > 10 else "")
             warn_caller(
-                f"Components {names} have equal kurtosis as far as these rows can tell: only the space that they span "
+                f"Components {names} do not differ significantly in kurtosis: only the space that they span "
                 "is found, not the sources themselves. Use more rows, fewer n_components, or "
                 "sklearn.decomposition.FastICA."
             )

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, fit_context
 from fewer.catalogue import method
-from fewer.extract._centred import column_means, scatter
+from fewer.extract._centred_table import column_means, scatter
 from fewer.extract._extractor import LinearExtractor, upright
 
 # Up to here the covariance matrix of a sparse table is cheaper to decompose whole than by Lanczos steps.

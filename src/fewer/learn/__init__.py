@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fewer.learn._naive_bayes_text import NaiveBayesText
     from fewer.learn._ovr_committee import OVRLinearSVMCommittee
     from fewer.learn._random_column_forest import RandomColumnForestClassifier
+    from fewer.learn._random_separator import RandomSeparatorClassifier
     from fewer.learn.boosting import (
         AdaExpFamily,
         AicCurve,
@@ -104,6 +105,7 @@ __all__ = [
     "RDAClassifier",
     "RDARegressor",
     "RandomColumnForestClassifier",
+    "RandomSeparatorClassifier",
     "RidgePathClassifierCV",
     "RidgePathRegressorCV",
     "RiskCurve",

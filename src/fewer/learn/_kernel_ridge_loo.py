@@ -232,7 +232,7 @@ def minimised(
 
 
 def best_penalty(spectrum: KernelSpectrum, alpha: float, penalty: float) -> float:
-    """``log(lam / alpha)`` with the smallest criterion for one kernel: a grid first, for there may be several minima."""
+    """``log(lam / alpha)`` with the least criterion for one kernel: a grid first, as there may be several minima."""
 
     def criterion(offsets):
         return spectrum.press(alpha * np.exp(offsets)) + penalty * offsets**2
@@ -352,7 +352,7 @@ class _KernelRidgeLOO(CallbackSupportMixin, BaseEstimator):
             solution = bordered_solution(criterion.kernel(theta), criterion.y, alpha)
         except np.linalg.LinAlgError:
             raise ValueError(
-                f"alpha={alpha:g} is too small for this kernel: rows that are equal, or almost, leave nothing to solve. "
+                f"alpha={alpha:g} is too small for this kernel: equal or nearly equal rows leave nothing to solve. "
                 "Raise alpha."
             ) from None
         return {
@@ -440,7 +440,7 @@ class KernelRidgeClassifierLOO(ClassifierMixin, _KernelRidgeLOO):
     Notes
     -----
     Hyper-parameters stay within a factor of ``exp(12)`` of where they start. All columns count alike in ``"rbf"``, so
-    bring them to comparable units first. Other ways to a choice of less variance: ``select="alpha"``, which has a single
+    bring them to comparable units first. Other ways to a choice of less variance: ``select="alpha"``, which has one
     hyper-parameter, and ``sklearn.ensemble.BaggingClassifier`` around this one, which averages over resamples.
 
     References

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fewer.select._score_agreement import ScoreAgreement, score_agreement
     from fewer.select._select_top import SelectTop
     from fewer.select._text_feature_scorer import TextFeatureScorer
+    from fewer.select._vip_selector import VIPSelector
     from fewer.select._word_clusters import WordClusters
     from fewer.select.objectives._class_entropy import ClassEntropyObjective
     from fewer.select.objectives._conflicts import ConflictsObjective
@@ -152,6 +153,7 @@ __all__ = [
     "SubsetScorer",
     "SubsetSearch",
     "TextFeatureScorer",
+    "VIPSelector",
     "VarianceWeightSelector",
     "WeightedFisher",
     "WeightedPCA",

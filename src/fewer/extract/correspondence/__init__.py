@@ -6,11 +6,10 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.extract.correspondence._canonical import CanonicalCorrespondenceAnalysis
-    from fewer.extract.correspondence._correspondence_analysis import CorrespondenceAnalysis
-    from fewer.extract.correspondence._gaussian_response_model import GaussianResponseModel
-    from fewer.extract.correspondence._labeled import cooccurrence_to_labeled
+    from fewer.extract.correspondence._correspondence_analysis import CorrespondenceAnalysis, plot_biplot
+    from fewer.extract.correspondence._counts import cooccurrence_to_labeled
+    from fewer.extract.correspondence._gaussian_response import GaussianResponseModel
     from fewer.extract.correspondence._optimal_scoring import OptimalScoringLDA
-    from fewer.extract.correspondence._plot_biplot import plot_biplot
 
 __all__ = [
     "CanonicalCorrespondenceAnalysis",

@@ -29,11 +29,10 @@ from fewer._estimators import (
     warn_caller,
 )
 from fewer.catalogue import method
+from fewer.extract._centred_table import Coordinates, uncorrelated
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract._uncorrelated import Coordinates, uncorrelated
-from fewer.extract.correspondence._axes import Axis, axes_by_averaging, axes_by_svd
-from fewer.extract.correspondence._counts import refuse_negative
-from fewer.extract.correspondence._posterior import NormalClasses, normal_classes
+from fewer.extract.correspondence._counts import Axis, axes_by_averaging, axes_by_svd, refuse_negative
+from fewer.extract.correspondence._optimal_scoring import NormalClasses, normal_classes
 
 
 class Occurrences(NamedTuple):
@@ -53,7 +52,7 @@ def occurrences_of(y: Any, names: Any, who: str) -> Occurrences:
     refuse_negative(counts, who, names)
     classes = np.arange(counts.shape[1]) if names is None else np.asarray(names)
     if np.count_nonzero(np.asarray(counts.sum(axis=0))) < 2:
-        raise ValueError(f"{who} tells classes apart, and all counts are in one column of y, or y has none.")
+        raise ValueError(f"{who} separates classes, and all counts are in one column of y, or y has none.")
     return Occurrences(classes, counts)
 
 
@@ -72,13 +71,13 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
         Number of axes; by default as many as there are: one less than classes, or as many as columns.
     solver : {"eig", "iterative"}, default="eig"
         "iterative" averages back and forth between rows and classes, with a regression in each round.
-    ridge : float, default=0.0
+    alpha : float, default=0.0
         Added to the weighted squares of the columns, in their units; for columns that are nearly collinear, or more
         than rows.
     tol : float, default=1e-10
         For "iterative": an axis is found when a round changes it by less.
     max_iter : int, default=1000
-        For "iterative": rounds for each axis, at most.
+        For "iterative": maximum number of rounds for each axis.
 
     Attributes
     ----------
@@ -93,7 +92,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
     eigenvalues_ : ndarray of shape (n_components,)
         Share of the variance along each axis that lies between the classes.
     biplot_scores_ : ndarray of shape (n_features, n_components)
-        Correlation of each column with each axis, rows weighted by their totals: arrows of the picture.
+        Correlation of each column with each axis, rows weighted by their totals: arrows of the biplot.
     classes_ : ndarray of shape (n_classes,)
         The labels; or the names, else the numbers, of the columns of counts.
     mean_ : ndarray of shape (n_features,)
@@ -111,7 +110,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
     --------
     CorrespondenceAnalysis : Without columns that describe the rows.
     cooccurrence_to_labeled : The table with one row for each occurrence.
-    plot_biplot : Rows, classes and columns in one picture.
+    plot_biplot : Rows, classes and columns in one figure.
 
     Notes
     -----
@@ -138,15 +137,15 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "solver": [StrOptions({"eig", "iterative"})],
-        "ridge": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_components=None, solver="eig", ridge=0.0, tol=1e-10, max_iter=1000):
+    def __init__(self, n_components=None, solver="eig", alpha=0.0, tol=1e-10, max_iter=1000):
         self.n_components = n_components
         self.solver = solver
-        self.ridge = ridge
+        self.alpha = alpha
         self.tol = tol
         self.max_iter = max_iter
 
@@ -173,7 +172,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
         row_totals, class_totals = (np.asarray(counts.sum(axis=axis)).ravel() for axis in (1, 0))
         self._warn_of_the_empty(row_totals, class_totals)
         total = row_totals.sum()
-        coordinates = uncorrelated(X, row_weights=row_totals / total, ridge=self.ridge / total)
+        coordinates = uncorrelated(X, row_weights=row_totals / total, ridge=self.alpha / total)
         n_dims, n_classes = coordinates.to.shape[1], np.count_nonzero(class_totals)
         wanted = self._number_of_components(
             min(n_dims, n_classes - 1), f"for {n_classes} classes in {n_dims} dimensions"
@@ -202,7 +201,7 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
             if after_step(f"axis {len(axes) - 1}"):
                 break
         if not axes:
-            raise ValueError("The columns say nothing about the classes: all of these have the same means.")
+            raise ValueError("The columns do not separate the classes: all classes have the same means.")
         return axes
 
     def _keep_classes(self, X: Any, counts: Any, shares: np.ndarray, class_totals: np.ndarray) -> None:
@@ -233,10 +232,10 @@ class CanonicalCorrespondenceAnalysis(CallbackSupportMixin, ClassifierMixin, Lin
             )
 
     def _warn_of_the_fit(self, axes: list[Axis], n_dims: int, n_rows: int) -> None:
-        if n_dims >= n_rows - 1 and not self.ridge:
+        if n_dims >= n_rows - 1 and not self.alpha:
             warn_caller(
                 f"{n_rows} rows in {n_dims} dimensions: the columns can give any scores to the rows, so that this is "
-                "correspondence analysis without them. Have more rows or fewer columns, or set ridge."
+                "correspondence analysis without them. Have more rows or fewer columns, or set alpha."
             )
         worst = max(axes, key=lambda axis: axis.change)
         if worst.change >= self.tol:

@@ -6,11 +6,12 @@ what a regression on the columns makes of them, ``Yhat = S Y``, the scores are t
     Y'Yhat theta = alpha^2 Y'Y theta,
 
 without the constant one, and the directions are ``B theta`` with the coefficients B [1]_. Least squares gives LDA, a
-penalty ``b' Omega b`` penalised discriminant analysis, and a regression on transformed columns a flexible one.
+penalty ``b' Omega b`` penalised discriminant analysis, and a regression on transformed columns a flexible one. Along
+the directions, classes are normal with one covariance, which gives the probabilities.
 """
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -20,9 +21,39 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import HasMethods, Interval, encoded_classes, fit_context, warn_caller
 from fewer.catalogue import method
+from fewer.extract._centred_table import uncorrelated
 from fewer.extract._extractor import Extractor
-from fewer.extract._uncorrelated import uncorrelated
-from fewer.extract.correspondence._posterior import normal_classes
+
+
+class NormalClasses(NamedTuple):
+    """Shares and centroids of classes, and a map of scores to where all of them have covariance I."""
+
+    priors: np.ndarray
+    centroids: np.ndarray
+    to_unit: np.ndarray
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Of each class, for each row of scores."""
+        rows, centres = scores @ self.to_unit, self.centroids @ self.to_unit
+        # |row|^2 is the same for all classes and left out.
+        joint = rows @ centres.T - 0.5 * np.sum(centres**2, axis=1)
+        with np.errstate(divide="ignore"):  # a class without counts has probability 0
+            joint = joint + np.log(self.priors)
+        joint -= joint.max(axis=1, keepdims=True)
+        odds = np.exp(joint)
+        return odds / odds.sum(axis=1, keepdims=True)
+
+
+def normal_classes(priors: np.ndarray, centroids: np.ndarray, within: np.ndarray) -> NormalClasses:
+    """Normal classes of one covariance; where it is flat, as when a fit was perfect, a little is added.
+
+    Where all scores are the same, as when the classes have one mean, the probabilities are the priors.
+    """
+    variances, axes = linalg.eigh(within, check_finite=False)
+    spread = np.trace(within) + np.sum(priors @ centroids**2)
+    least = 1e-10 * spread if spread > 0 else 1.0
+    return NormalClasses(priors, centroids, axes / np.sqrt(np.maximum(variances, least)))
+
 
 _FLAT = 1e-6
 
@@ -72,11 +103,11 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
     ----------
     n_components : int, default=None
         Number of directions; by default as many as there are, one less than classes at most.
-    regressor : regressor, default=None
+    estimator : regressor, default=None
         Any of scikit-learn's that takes several targets; a pipeline with splines gives flexible discriminant analysis.
         By default least squares, with the penalty.
     penalty : float, array-like of shape (n_features,) or (n_features, n_features), default=None
-        Of the default regressor: lambda of a ridge, one for each column, or a matrix, such as one that punishes
+        Of the default regressor: lambda of a ridge, one for each column, or a matrix, such as one that penalises
         differences between neighbouring columns of curves.
 
     Attributes
@@ -95,7 +126,7 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
         The classes.
     priors_ : ndarray of shape (n_classes,)
         Their shares.
-    regressor_ : regressor or None
+    estimator_ : regressor or None
         The fitted regressor, if one was given.
     n_components_ : int
         Number of directions.
@@ -126,20 +157,20 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
     >>> from sklearn.preprocessing import PolynomialFeatures
     >>> from fewer.extract import OptimalScoringLDA
     >>> X, y = make_circles(500, factor=0.5, noise=0.05, random_state=0)
-    >>> flexible = OptimalScoringLDA(regressor=make_pipeline(PolynomialFeatures(2), Ridge()))
+    >>> flexible = OptimalScoringLDA(estimator=make_pipeline(PolynomialFeatures(2), Ridge()))
     >>> round(OptimalScoringLDA().fit(X, y).score(X, y)), flexible.fit(X, y).score(X, y)
     (0, 1.0)
     """
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "regressor": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "penalty": [Interval(Real, 0, None, closed="left"), "array-like", None],
     }
 
-    def __init__(self, n_components=None, regressor=None, penalty=None):
+    def __init__(self, n_components=None, estimator=None, penalty=None):
         self.n_components = n_components
-        self.regressor = regressor
+        self.estimator = estimator
         self.penalty = penalty
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -173,18 +204,18 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
 
     def _signs(self, scores: np.ndarray) -> np.ndarray:
         """Signs that make the largest coefficient of each direction positive; or the largest score of a class."""
-        directions = scores.T if self.regressor_ is not None else (self._coefficients @ scores).T
+        directions = scores.T if self.estimator_ is not None else (self._coefficients @ scores).T
         sizes = np.abs(directions).max(axis=1, keepdims=True)
         # Scores of two classes are equal but for rounding, which must not decide.
         first = np.argmax(np.abs(directions) > (1 - 1e-8) * sizes, axis=1)
         return np.where(directions[np.arange(len(directions)), first] < 0, -1.0, 1.0)
 
     def _fit_regression(self, X: Any, indicators: np.ndarray) -> None:
-        self.regressor_ = None
-        if self.regressor is not None:
+        self.estimator_ = None
+        if self.estimator is not None:
             if self.penalty is not None:
-                raise ValueError("Give a regressor or a penalty, not both: the regressor has its own.")
-            self.regressor_ = self._fitted_regressor(X, indicators)
+                raise ValueError("Give an estimator or a penalty, not both: the estimator has its own.")
+            self.estimator_ = self._fitted_estimator(X, indicators)
             self.mean_ = np.asarray(X.mean(axis=0)).ravel().astype(X.dtype)
             return
         if np.ndim(self.penalty) and np.shape(self.penalty) not in ((X.shape[1],), (X.shape[1],) * 2):
@@ -195,27 +226,27 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
         mean, self._coefficients = linear_coefficients(X, indicators - indicators.mean(axis=0), self.penalty)
         self.mean_ = mean.astype(X.dtype)
 
-    def _fitted_regressor(self, X: Any, indicators: np.ndarray) -> Any:
-        name = type(self.regressor).__name__
-        if is_classifier(self.regressor):
+    def _fitted_estimator(self, X: Any, indicators: np.ndarray) -> Any:
+        name = type(self.estimator).__name__
+        if is_classifier(self.estimator):
             raise ValueError(
-                f"regressor={name}() predicts classes, and numbers are needed: a regression on scores of the classes. "
+                f"estimator={name}() predicts classes, and numbers are needed: a regression on scores of the classes. "
                 "Take a regressor, such as Ridge() or KNeighborsRegressor()."
             )
         try:
-            return clone(self.regressor).fit(X, indicators)
+            return clone(self.estimator).fit(X, indicators)
         except ValueError as error:
-            if get_tags(self.regressor).target_tags.multi_output:
+            if get_tags(self.estimator).target_tags.multi_output:
                 raise
             raise ValueError(
-                f"regressor={name}() could not be fitted to {indicators.shape[1]} targets at once, one for each class "
+                f"estimator={name}() could not be fitted to {indicators.shape[1]} targets at once, one for each class "
                 f"({error}). If it takes one only, wrap it: MultiOutputRegressor({name}())."
             ) from error
 
     def _fitted(self, X: Any) -> np.ndarray:
         """What the regression makes of the indicators of the classes."""
-        if self.regressor_ is not None:
-            return np.asarray(self.regressor_.predict(X), dtype=np.float64)
+        if self.estimator_ is not None:
+            return np.asarray(self.estimator_.predict(X), dtype=np.float64)
         return np.asarray(X @ self._coefficients, dtype=np.float64) - self.mean_ @ self._coefficients
 
     def _keep(self, along: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> None:
@@ -295,7 +326,7 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
 
     @property
     def components_(self) -> np.ndarray:
-        regressor = self.regressor_
+        regressor = self.estimator_
         coefficients = self._coefficients if regressor is None else np.asarray(regressor.coef_).T
         return (coefficients @ self._turn).T.astype(self.mean_.dtype)
 
@@ -305,7 +336,7 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
 
     @property
     def _takes_sparse(self) -> bool:
-        return self.regressor is None or get_tags(self.regressor).input_tags.sparse
+        return self.estimator is None or get_tags(self.estimator).input_tags.sparse
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

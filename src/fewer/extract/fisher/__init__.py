@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.extract.fisher._class_scores import discriminant_scores_matrix
+    from fewer.extract.fisher._eigenproblem import discriminant_scores_matrix
     from fewer.extract.fisher._generalized_eigen_projector import GeneralizedEigenProjector
     from fewer.extract.fisher._kernel_regularized_fisher import KernelRegularizedFisher
     from fewer.extract.fisher._penalized_kernel_cca import PenalizedKernelCCA

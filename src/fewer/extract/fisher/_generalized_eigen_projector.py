@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from fewer._estimators import Interval, StrOptions, fit_context
+from fewer._estimators import Interval, StrOptions, fit_context, target_matrix
 from fewer.catalogue import method
-from fewer.extract._centred import centred_gram, column_means, positive_eigenpairs, scatter, thin_svd
+from fewer.extract._centred_table import centred_gram, column_means, positive_eigenpairs, scatter, thin_svd
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.fisher._targets import target_matrix
 
 
 class Projection(NamedTuple):
-    """Directions (components, columns), the most telling first, and the eigenvalue of each."""
+    """Directions (components, columns), by decreasing eigenvalue, and the eigenvalue of each."""
 
     directions: np.ndarray
     eigenvalues: np.ndarray
@@ -63,9 +62,9 @@ def generalized_projection(X: Any, mean: np.ndarray, Y: np.ndarray, f_coeffs: np
     "(as Fisher's directions), or to regularise it in another way than by a ridge.",
     cost="O(n p min(n, p)) time, O(n p) memory; sparse tables O(min(n, p)^2) memory",
     paper="rda-ridge",
-    examples=lambda: [GeneralizedEigenProjector(), GeneralizedEigenProjector(f_coeffs=(1, 0.5), center=False)],
+    examples=lambda: [GeneralizedEigenProjector(), GeneralizedEigenProjector(f_coeffs=(1, 0.5), with_mean=False)],
     depends_on_scale="f_coeffs weigh powers of the columns against one another",
-    depends_on_shift="with center=False the means of the columns count",
+    depends_on_shift="with with_mean=False the means of the columns count",
 )
 class GeneralizedEigenProjector(LinearExtractor):
     """Directions that go with a target, between covariance and correlation.
@@ -77,8 +76,8 @@ class GeneralizedEigenProjector(LinearExtractor):
         ``RegularizedFisher``; ``(0, 0, 1)`` is none; ``(1,)`` takes covariances, as partial least squares by one SVD.
     n_components : int, default=None
         Number of directions; by default all, at most as many as columns of the target or, of classes, one less.
-    center : bool, default=True
-        Take the means away from table and target first.
+    with_mean : bool, default=True
+        Subtract the means from table and target first.
     target : {"auto", "classes", "numbers"}, default="auto"
         How one column of the target is read. "auto": as classes if it holds words, or at most 20
         different whole numbers.
@@ -88,11 +87,11 @@ class GeneralizedEigenProjector(LinearExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The directions, orthonormal in f(Q), the most telling first; the largest entry of each is positive.
+        The directions, orthonormal in f(Q), by decreasing eigenvalue; the largest entry of each is positive.
     eigenvalues_ : ndarray of shape (n_components,)
         What each adds to the criterion.
     mean_ : ndarray of shape (n_features,)
-        Column means of the training table; zeros without ``center``.
+        Column means of the training table; zeros without ``with_mean``.
     n_components_ : int
         Number of directions.
     n_features_in_ : int
@@ -127,15 +126,15 @@ class GeneralizedEigenProjector(LinearExtractor):
     _parameter_constraints = {
         "f_coeffs": ["array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "center": ["boolean"],
+        "with_mean": ["boolean"],
         "target": [StrOptions({"auto", "classes", "numbers"})],
         "tol": [Interval(Real, 0, 1, closed="left")],
     }
 
-    def __init__(self, f_coeffs=(1.0, 0.0, 1.0), n_components=None, center=True, target="auto", tol=1e-10):
+    def __init__(self, f_coeffs=(1.0, 0.0, 1.0), n_components=None, with_mean=True, target="auto", tol=1e-10):
         self.f_coeffs = f_coeffs
         self.n_components = n_components
-        self.center = center
+        self.with_mean = with_mean
         self.target = target
         self.tol = tol
 
@@ -158,7 +157,7 @@ class GeneralizedEigenProjector(LinearExtractor):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training table.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target; ``target`` tells how one column is read.
+            Target; ``target`` says how one column is read.
 
         Returns
         -------
@@ -168,8 +167,8 @@ class GeneralizedEigenProjector(LinearExtractor):
         X, y = self._validated(X, y, multi_output=True)
         f_coeffs = self._checked_coefficients()
         Y = target_matrix(y, self.target, type(self).__name__, balanced=True).values
-        mean = column_means(X) if self.center else np.zeros(X.shape[1])
-        found = generalized_projection(X, mean, Y - Y.mean(axis=0) if self.center else Y, f_coeffs, self.tol)
+        mean = column_means(X) if self.with_mean else np.zeros(X.shape[1])
+        found = generalized_projection(X, mean, Y - Y.mean(axis=0) if self.with_mean else Y, f_coeffs, self.tol)
         if not len(found.eigenvalues):
             raise ValueError(
                 "No direction of the table goes with the target: one of them is constant, or they are unrelated."

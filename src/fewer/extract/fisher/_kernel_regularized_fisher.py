@@ -17,20 +17,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
-from fewer.extract._centred import centred_kernel
+from fewer.extract._centred_table import centred_kernel
 from fewer.extract._extractor import Extractor, upright
-from fewer.extract.fisher._class_scores import Groups, scores_matrix
+from fewer.extract._kernel_functions import kernel_values, kernel_width
 from fewer.extract.fisher._eigenproblem import (
     Discriminant,
+    Groups,
     Products,
     Spectrum,
     cholesky_solution,
     discriminant_of_solution,
+    left_out_on_average,
     rotation_of_factor,
+    scores_matrix,
 )
-from fewer.extract.fisher._kernels import kernel_values, kernel_width
-from fewer.extract.fisher._left_out import left_out_on_average
-from fewer.extract.fisher._projected_classes import ProjectedClassifier
+from fewer.extract.fisher._regularized_fisher import ProjectedClassifier
 
 
 def kernel_directions(C: np.ndarray, groups: Groups, *, alpha: float, solver: str, tol: float) -> Discriminant:
@@ -65,16 +66,16 @@ def _legacy_directions(spectrum: Spectrum, groups: Groups, alpha: float, tol: fl
 
 @method(
     tasks=["classification"],
-    when="Up to some thousand rows and classes that no straight border parts, such as XOR or rings; otherwise "
-    "RegularizedFisher, which is faster and tells what its directions are made of.",
+    when="Up to some thousand rows and classes that no straight border separates, such as XOR or rings; otherwise "
+    "RegularizedFisher, which is faster and has coefficients of the columns.",
     cost="O(n^2 p + n^3) time, O(n^2) memory",
     paper="rda-ridge",
     examples=lambda: [KernelRegularizedFisher(), KernelRegularizedFisher(kernel="linear", solver="svd")],
     depends_on_scale="with a kernel or a gamma that has a unit, alpha is added to values that change with it",
-    depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
+    depends_on_shift="with kernels of products, such as 'poly', values of the kernel depend on the origin",
 )
 class KernelRegularizedFisher(ProjectedClassifier, Extractor):
-    """Curved directions that part classes: Fisher's criterion with a ridge, in the space of a kernel.
+    """Curved directions that separate classes: Fisher's criterion with a ridge, in the space of a kernel.
 
     Parameters
     ----------
@@ -96,8 +97,8 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
     solver : {"evd", "svd", "legacy"}, default="evd"
         A Cholesky factor and a small eigenproblem; or all eigenvectors of the kernel matrix, with the same result; or
         an earlier regularisation of these, for comparisons.
-    classifier : {"gaussian", "left_out", "centroid", "neighbour"}, default="gaussian"
-        How ``predict`` tells classes along the directions, as in ``RegularizedFisher``.
+    decision_rule : {"gaussian", "left_out", "centroid", "neighbour"}, default="gaussian"
+        How ``predict`` classifies along the directions, as in ``RegularizedFisher``.
     tol : float, default=1e-10
         Directions whose eigenvalue is below this share of the largest are left out.
 
@@ -129,8 +130,8 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
 
     Notes
     -----
-    With a small ``alpha`` the training rows of a class fall together while new ones do not: look at new rows, and take
-    ``classifier="left_out"`` for probabilities that allow for it.
+    With a small ``alpha`` the training rows of a class nearly coincide while new ones do not: look at new rows, and
+    take ``decision_rule="left_out"`` for probabilities that allow for it.
 
     References
     ----------
@@ -156,7 +157,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         "coef0": [Interval(Real, None, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "solver": [StrOptions({"evd", "svd", "legacy"})],
-        **ProjectedClassifier._classifier_constraints,
+        **ProjectedClassifier._decision_constraints,
         "tol": [Interval(Real, 0, 1, closed="left")],
     }
 
@@ -170,7 +171,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         alpha=1.0,
         scaling="ridge",
         solver="evd",
-        classifier="gaussian",
+        decision_rule="gaussian",
         tol=1e-10,
     ):
         self.n_components = n_components
@@ -181,7 +182,7 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         self.alpha = alpha
         self.scaling = scaling
         self.solver = solver
-        self.classifier = classifier
+        self.decision_rule = decision_rule
         self.tol = tol
 
     @property
@@ -218,8 +219,8 @@ class KernelRegularizedFisher(ProjectedClassifier, Extractor):
         found = kernel_directions(centred_kernel(K), groups, alpha=float(self.alpha), solver=self.solver, tol=self.tol)
         if not len(found.eigenvalues):
             raise ValueError(
-                "No direction in the space of this kernel parts the classes: their rows are the same on average. Check "
-                "y, or take another kernel or gamma."
+                "No direction in the space of this kernel separates the classes: they have the same mean. Check y, or "
+                "use another kernel or gamma."
             )
         self.n_components_ = self._number_of_components(len(found.eigenvalues), "one less than classes at most")
         rotation, self.eigenvalues_ = found.rotation[:, : self.n_components_], found.eigenvalues[: self.n_components_]

@@ -23,9 +23,9 @@ from scipy import linalg, sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, checked_array, fit_context
+from fewer._estimators import Interval, StrOptions, checked_array, fit_context, known_target, target_matrix
 from fewer.catalogue import method
-from fewer.extract._centred import (
+from fewer.extract._centred_table import (
     centred_columns_times,
     centred_gram,
     centred_kernel,
@@ -35,8 +35,7 @@ from fewer.extract._centred import (
     thin_svd,
 )
 from fewer.extract._extractor import Extractor, upright
-from fewer.extract.fisher._kernels import kernel_values, kernel_width
-from fewer.extract.fisher._targets import known_target, target_matrix
+from fewer.extract._kernel_functions import kernel_values, kernel_width
 
 
 class View:
@@ -172,7 +171,7 @@ def _ridged(C: np.ndarray, alpha: float) -> tuple[np.ndarray, bool]:
     paper="rda-ridge",
     examples=lambda: [PenalizedKernelCCA(), PenalizedKernelCCA(kernels="linear", alpha_x=0.0, alpha_y=0.0)],
     depends_on_scale="with a kernel or a gamma that has a unit, the ridges are added to values that change with it",
-    depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
+    depends_on_shift="with kernels of products, such as 'poly', values of the kernel depend on the origin",
 )
 class PenalizedKernelCCA(Extractor):
     """What two tables about the same rows have in common: canonical correlations with kernels and ridges.
@@ -205,8 +204,8 @@ class PenalizedKernelCCA(Extractor):
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues, decreasing; without ridges the squares of the canonical correlations.
     correlations_ : ndarray of shape (n_components,)
-        Correlation of each pair of variates over the training rows. That is too good for new rows, all the more so
-        with small ridges.
+        Correlation of each pair of variates over the training rows. It is optimistic for new rows, the more so with
+        small ridges.
     x_coef_ : ndarray of shape (n_samples, n_components) or (n_features, n_components)
         Weights of the training rows in each variate of the table; with a linear kernel, of the columns.
     y_coef_ : ndarray of shape (n_samples, n_components) or (n_targets, n_components)
@@ -227,7 +226,7 @@ class PenalizedKernelCCA(Extractor):
     Notes
     -----
     With a flexible kernel and no ridge any two tables are perfectly correlated over the training rows: choose the
-    ridges by new rows.
+    ridges by held-out rows.
 
     References
     ----------
@@ -301,7 +300,7 @@ class PenalizedKernelCCA(Extractor):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training table.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            The other table about the same rows. ``target`` tells how one column is read.
+            The other table about the same rows. ``target`` says how one column is read.
 
         Returns
         -------

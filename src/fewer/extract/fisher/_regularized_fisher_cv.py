@@ -1,19 +1,176 @@
-"""Discriminant directions whose ridge is chosen by the table itself, a whole path from one decomposition."""
+"""Discriminant directions whose ridge is chosen by cross-validation, with a whole path from one decomposition.
+
+Generalised cross-validation is that of the ridge regression of ``Y = H E Pi^{-1/2}`` that gives the directions. With
+``HX = U D V'``, ``t_i = ||U_i'Y||^2`` and ``||Y||^2 = c - 1``,
+
+    GCV(alpha) = n RSS / (n - df)^2,   RSS = c - 1 - sum t_i + sum (alpha / (d_i^2 + alpha))^2 t_i,
+                                       df  = 1 + sum d_i^2 / (d_i^2 + alpha).
+
+For held-out rows the products of the training rows are those of all rows less those of the rows left out, so that those
+of all folds together cost about as much as those of one fit.
+"""
 
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.model_selection import check_cv
+from sklearn.utils import gen_batches
 
 from fewer._estimators import Interval, StrOptions, fit_context
 from fewer.catalogue import method
-from fewer.extract._centred import column_means
-from fewer.extract.fisher._class_scores import Groups
-from fewer.extract.fisher._eigenproblem import SOUND, Products, Spectrum, fisher_directions
-from fewer.extract.fisher._regularized_fisher import FisherExtractor, RegularizedFisher
-from fewer.extract.fisher._ridge_path import Telling, WholeTable, gcv_errors, held_out_accuracies
+from fewer.extract._centred_table import centred_kernel, column_means, scatter
+from fewer.extract.fisher._eigenproblem import SOUND, Groups, Products, Spectrum, fisher_directions, scores_matrix
+from fewer.extract.fisher._regularized_fisher import ClassGeometry, FisherExtractor, RegularizedFisher
+
+_DIRECTIONS = 64
+"""Directions, of several ridges, along which held-out rows are seen in one product."""
+
+_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
+"""Share of the total scatter below which a ridge does not hide what rounding leaves of differences of products."""
+
+
+def gcv_errors(spectrum: Spectrum, alphas: np.ndarray, n_rows: int) -> np.ndarray:
+    """Generalised cross-validation error for each alpha; infinite where the regression has no residuals to judge by."""
+    squares, shares = spectrum.squares, np.einsum("rc,rc->r", spectrum.shares, spectrum.shares)
+    n_classes = spectrum.shares.shape[1]
+    # Where the rows span all that they can, nothing is left outside but rounding.
+    outside = max(n_classes - 1 - shares.sum(), 0) if len(squares) < n_rows - 1 else 0
+    kept = squares / (squares + alphas[:, None])
+    residuals = outside + (1 - kept) ** 2 @ shares
+    freedom = n_rows - 1 - kept.sum(axis=1)
+    errors = np.full(len(alphas), np.inf)
+    judged = freedom > 1e-8
+    errors[judged] = n_rows * residuals[judged] / freedom[judged] ** 2
+    return errors
+
+
+class Telling(NamedTuple):
+    """How rows are classified along the directions: the parameters of the estimator that matter to it."""
+
+    n_components: int | None
+    scaling: str
+    decision_rule: str
+    tol: float
+
+
+class Fold(NamedTuple):
+    """A split, decomposed: ``(rows - centre) @ basis`` are rows in the coordinates of V."""
+
+    spectrum: Spectrum
+    groups: Groups
+    basis: np.ndarray
+    centre: np.ndarray
+    training: Any
+    held_out: Any
+    answers: np.ndarray
+
+
+class WholeTable(NamedTuple):
+    """All rows, with the products and sums from which those of any fold follow, and the smallest ridge."""
+
+    X: Any
+    mean: np.ndarray
+    groups: Groups
+    products: Products
+    class_means: np.ndarray
+    least_alpha: float
+
+    @classmethod
+    def of(
+        cls, X: Any, mean: np.ndarray, groups: Groups, products: Products, least_alpha: float = np.inf
+    ) -> "WholeTable":
+        return cls(X, mean, groups, products, groups.means(X), least_alpha)
+
+    def fold(self, train: np.ndarray, test: np.ndarray, with_rows: bool) -> Fold:
+        """A split, decomposed; ``with_rows`` keeps the training rows too."""
+        if self.products.by_columns:
+            return self._fold_by_columns(train, test, with_rows)
+        own, raw = self._groups(train), self.products.matrix[np.ix_(train, train)]
+        spectrum = Spectrum.of_products(Products(centred_kernel(raw), scores_matrix(own), False))
+        assert spectrum.left is not None
+        held_out = self.products.matrix[np.ix_(test, train)]
+        basis = spectrum.left / np.sqrt(spectrum.squares)
+        return Fold(spectrum, own, basis, raw.mean(axis=0), raw, held_out, self.groups.codes[test])
+
+    def _fold_by_columns(self, train: np.ndarray, test: np.ndarray, with_rows: bool) -> Fold:
+        own = self._groups(train)
+        left_out = np.setdiff1d(np.arange(self.X.shape[0]), train)
+        others, spectrum = None, None
+        # Without a ridge, what rounding leaves of a column that is constant in this fold would become a direction.
+        exact = self.least_alpha < _ROUNDING * np.trace(self.products.matrix)
+        if exact and not sparse.issparse(self.X):
+            rows = self.X[train]
+            centre = column_means(rows)
+            spectrum = Spectrum.of_table(rows, centre, own)
+        elif exact or 2 * len(left_out) > len(train) or len(train) + len(left_out) > self.X.shape[0]:
+            rows = self.X[train]
+            centre, class_means = column_means(rows), own.means(rows)
+            its_scatter = scatter(rows, centre)
+        else:  # taking away the other rows is less work
+            others = self.X[left_out]
+            sums = self.groups.sizes[:, None] * self.class_means - self._groups(left_out).sums(others)
+            centre, class_means = sums.sum(axis=0) / len(train), sums / own.sizes[:, None]
+            shift = centre - self.mean
+            its_scatter = self.products.matrix - scatter(others, self.mean) - len(train) * np.outer(shift, shift)
+        if spectrum is None:
+            classes = (np.sqrt(own.sizes)[:, None] * (class_means - centre)).T
+            spectrum = Spectrum.of_products(Products(its_scatter, classes, True))
+        assert spectrum.right is not None
+        training = self.X[train] if with_rows else None
+        held_out = others if others is not None and np.array_equal(left_out, test) else self.X[test]
+        return Fold(spectrum, own, spectrum.right, centre, training, held_out, self.groups.codes[test])
+
+    def _groups(self, rows: np.ndarray) -> Groups:
+        return Groups.of(self.groups.codes[rows], len(self.groups.sizes))
+
+
+def held_out_accuracies(fold: Fold, alphas: np.ndarray, telling: Telling) -> np.ndarray:
+    """Accuracy on the held-out rows, for each alpha."""
+    accuracies: list[float] = []
+    for some in gen_batches(len(alphas), max(1, _DIRECTIONS // len(fold.groups.sizes))):
+        solved = [_directions(fold, alpha, telling) for alpha in alphas[some]]
+        # Rows meet the directions of several alphas in one product, which is faster than one by one.
+        to_directions = fold.basis @ np.hstack([each.coordinates for each in solved])
+        held_out = np.asarray(fold.held_out @ to_directions) - fold.centre @ to_directions
+        training = None
+        if telling.decision_rule == "neighbour":
+            training = np.asarray(fold.training @ to_directions) - fold.centre @ to_directions
+        end = 0
+        for each in solved:
+            start, end = end, end + each.coordinates.shape[1]
+            own = None if training is None else training[:, start:end]
+            told = _told(fold.groups, each, held_out[:, start:end], own, telling)
+            accuracies.append(float(np.mean(told == fold.answers)))
+    return np.array(accuracies)
+
+
+class _Directions(NamedTuple):
+    coordinates: np.ndarray
+    geometry: ClassGeometry
+
+
+def _directions(fold: Fold, alpha: float, telling: Telling) -> _Directions:
+    """Directions for one alpha in the coordinates of V, and where the classes are along them."""
+    rotation, eigenvalues = fold.spectrum.rotation(alpha, telling.tol)
+    rotation, eigenvalues = rotation[:, : telling.n_components], eigenvalues[: telling.n_components]
+    coordinates = fold.spectrum.ridge_coordinates(alpha) @ rotation
+    if telling.scaling == "orthonormal":
+        coordinates /= np.sqrt(eigenvalues)
+    left = fold.spectrum.left_out(alpha, rotation, fold.groups) if telling.decision_rule == "left_out" else None
+    return _Directions(coordinates, ClassGeometry(rotation, eigenvalues, fold.groups.sizes, telling.scaling, left))
+
+
+def _told(
+    groups: Groups, solved: _Directions, rows: np.ndarray, training: np.ndarray | None, telling: Telling
+) -> np.ndarray:
+    if not rows.shape[1]:  # no direction separates the classes of this fold
+        return np.full(len(rows), groups.sizes.argmax())
+    if training is not None:
+        return groups.codes[pairwise_distances_argmin(rows, training)]
+    return solved.geometry.log_posteriors(rows, telling.decision_rule == "centroid").argmax(axis=1)
 
 
 @method(
@@ -25,7 +182,7 @@ from fewer.extract.fisher._ridge_path import Telling, WholeTable, gcv_errors, he
     depends_on_scale="one of alphas is added to sums of squares of the columns",
 )
 class RegularizedFisherCV(FisherExtractor):
-    """Directions that part classes, with the ridge chosen by cross-validation.
+    """Directions that separate classes, with the ridge chosen by cross-validation.
 
     Parameters
     ----------
@@ -35,12 +192,12 @@ class RegularizedFisherCV(FisherExtractor):
         Ridges to choose from.
     cv : "gcv", int, splitter or iterable, default="gcv"
         Generalised cross-validation of the ridge regression that the directions amount to; or what ``cv`` means
-        elsewhere in scikit-learn: folds whose held-out rows are told by ``classifier``, where the ridge with the most
-        rows told right wins, and of several such the largest.
+        elsewhere in scikit-learn: folds whose held-out rows are classified by ``decision_rule``. The ridge of the best
+        accuracy is chosen, and of several such the largest.
     scaling : {"ridge", "orthonormal"}, default="ridge"
         Lengths of the directions, as in ``RegularizedFisher``.
-    classifier : {"left_out", "gaussian", "centroid", "neighbour"}, default="left_out"
-        How classes are told along the directions, as in ``RegularizedFisher``.
+    decision_rule : {"left_out", "gaussian", "centroid", "neighbour"}, default="left_out"
+        How rows are classified along the directions, as in ``RegularizedFisher``.
     tol : float, default=1e-10
         Directions whose eigenvalue is below this share of the largest are left out.
 
@@ -49,10 +206,9 @@ class RegularizedFisherCV(FisherExtractor):
     alpha_ : float
         The ridge chosen.
     scores_ : ndarray of shape (n_alphas,)
-        For each of ``alphas``: share of the held-out rows told right; with ``cv="gcv"``, the error times -1. The more,
-        the better.
+        For each of ``alphas``: accuracy on the held-out rows; with ``cv="gcv"``, the error times -1. Larger is better.
     components_ : ndarray of shape (n_components, n_features)
-        The directions, the most telling first; the largest entry of each is positive.
+        The directions, by decreasing eigenvalue; the largest entry of each is positive.
     scalings_ : ndarray of shape (n_features, n_components)
         The same as columns.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -84,7 +240,8 @@ class RegularizedFisherCV(FisherExtractor):
 
     Notes
     -----
-    The best of ``scores_`` chose the ridge, so it is a little too good as an estimate; judge the whole by other rows.
+    The best of ``scores_`` chose the ridge, so it is optimistic as an estimate of accuracy; evaluate the whole
+    estimator on other rows.
 
     References
     ----------
@@ -107,7 +264,7 @@ class RegularizedFisherCV(FisherExtractor):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "alphas": ["array-like"],
         "cv": [StrOptions({"gcv"}), "cv_object"],
-        **{name: RegularizedFisher._parameter_constraints[name] for name in ("scaling", "classifier", "tol")},
+        **{name: RegularizedFisher._parameter_constraints[name] for name in ("scaling", "decision_rule", "tol")},
     }
 
     def __init__(
@@ -116,14 +273,14 @@ class RegularizedFisherCV(FisherExtractor):
         alphas=(1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6),
         cv="gcv",
         scaling="ridge",
-        classifier="left_out",
+        decision_rule="left_out",
         tol=1e-10,
     ):
         self.n_components = n_components
         self.alphas = alphas
         self.cv = cv
         self.scaling = scaling
-        self.classifier = classifier
+        self.decision_rule = decision_rule
         self.tol = tol
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -174,14 +331,14 @@ class RegularizedFisherCV(FisherExtractor):
     def _accuracies(
         self, X: Any, mean: np.ndarray, products: Products, groups: Groups, alphas: np.ndarray
     ) -> np.ndarray:
-        """Share of the held-out rows told right, over all folds, for each alpha."""
-        telling = Telling(self.n_components, self.scaling, self.classifier, self.tol)
+        """Accuracy on the held-out rows, over all folds, for each alpha."""
+        telling = Telling(self.n_components, self.scaling, self.decision_rule, self.tol)
         table = WholeTable.of(X.tocsr() if sparse.issparse(X) else X, mean, groups, products, float(alphas.min()))
         right, n_held_out = np.zeros(len(alphas)), 0
         splitter = check_cv(self.cv, groups.codes, classifier=True)
         for number, (train, test) in enumerate(splitter.split(X, groups.codes)):
             self._check_fold(number, groups.codes[train])
-            fold = table.fold(train, test, self.classifier == "neighbour")
+            fold = table.fold(train, test, self.decision_rule == "neighbour")
             right += len(test) * held_out_accuracies(fold, alphas, telling)
             n_held_out += len(test)
         return right / n_held_out

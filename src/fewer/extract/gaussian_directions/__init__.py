@@ -6,11 +6,9 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.extract.gaussian_directions._cpc import CPCDiscriminant
-    from fewer.extract.gaussian_directions._criterion_curve import CriterionCurve, criterion_curve
     from fewer.extract.gaussian_directions._gaussian_lr import GaussianLRDiscriminant
-    from fewer.extract.gaussian_directions._phd import PHD
-    from fewer.extract.gaussian_directions._save import SAVE
-    from fewer.extract.gaussian_directions._sir import SIR
+    from fewer.extract.gaussian_directions._inverse_regression import PHD, SAVE, SIR
+    from fewer.extract.gaussian_directions._moments import CriterionCurve, criterion_curve
 
 __all__ = ["PHD", "SAVE", "SIR", "CPCDiscriminant", "CriterionCurve", "GaussianLRDiscriminant", "criterion_curve"]
 

@@ -1,28 +1,142 @@
-"""Common principal components, ranked by how well they tell classes apart.
+"""Common principal components, ranked by how well they separate classes.
 
-In coordinates with total covariance I, axes that the covariances S_k of all classes have in common are sought (see
-``_common_axes.py``), and axis u_j with variances lambda_jk is ranked by its likelihood ratio
+In coordinates with total covariance I, an orthogonal U of axes that the covariances S_k of all classes have in common,
+as nearly as possible, minimises
+
+    sum_k n_k log( det diag(U'S_k U) / det(U'S_k U) ),
+
+which is zero if all S_k are diagonal in it [1]_. Sweeps rotate one pair of axes after the other and never raise it.
+Axis u_j with variances lambda_jk is ranked by its likelihood ratio
 
     LR(u_j) = - sum_k pi_k log lambda_jk.
 
 If all S_k are diagonal in these axes, LR of any direction a is ``-sum_k pi_k log sum_j w_j lambda_jk`` with
-``w_j = (a'u_j)^2``: convex in w, which adds up to 1, so that no direction beats the best axis.
+``w_j = (a'u_j)^2``: convex in w, which adds up to 1, so that no direction has a larger LR than the best axis.
+
+References
+----------
+.. [1] Flury, B. N. and Gautschi, W. (1986). An algorithm for simultaneous orthogonal transformation of several positive
+   definite symmetric matrices to nearly diagonal form. SIAM Journal on Scientific and Statistical Computing 7, 169-184.
 """
 
+from collections.abc import Iterator
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from numba import njit
+from scipy import linalg, stats
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import Interval, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.extract._uncorrelated import rank_tolerance, uncorrelated
-from fewer.extract.gaussian_directions._class_covariances import refuse_flat_classes
-from fewer.extract.gaussian_directions._common_axes import common_axes
-from fewer.extract.gaussian_directions._moments import group_moments
-from fewer.extract.gaussian_directions._sliced_extractor import SlicedExtractor
+from fewer.extract._centred_table import rank_tolerance, uncorrelated
+from fewer.extract.gaussian_directions._moments import SlicedExtractor, group_moments, refuse_flat_classes
+
+_TURNS = 20
+_STILL = 1e-14
+# Logs are rounded: a turn that raises their sum by no more than this share of the weights has not raised it.
+_ROUNDING = 1e-14
+
+
+@njit(cache=True, nogil=True)
+def _plane_turn(planes, weights):
+    """Cosine and sine of the rotation of one plane that minimises the weighted sum of log products of diagonals.
+
+    ``planes`` has one row ``(t_jj, t_jl, t_ll)`` for each matrix. Given a rotation with diagonals d_1 and d_2, the next
+    one has the eigenvectors of ``sum_k n_k (d_k1 - d_k2) / (d_k1 d_k2) T_k``.
+    """
+    cosine, sine = 1.0, 0.0
+    for _ in range(_TURNS):
+        a, b, c = 0.0, 0.0, 0.0
+        for k in range(planes.shape[0]):
+            first, cross, second = planes[k]
+            d1 = cosine * cosine * first + 2 * cosine * sine * cross + sine * sine * second
+            d2 = sine * sine * first - 2 * cosine * sine * cross + cosine * cosine * second
+            share = weights[k] * (d1 - d2) / (d1 * d2)
+            a += share * first
+            b += share * cross
+            c += share * second
+        # The smaller of the two angles that diagonalise: axes keep their places.
+        angle = 0.5 * np.arctan2(2 * b, a - c)
+        if angle > np.pi / 4:
+            angle -= np.pi / 2
+        elif angle < -np.pi / 4:
+            angle += np.pi / 2
+        turned = np.cos(angle), np.sin(angle)
+        change = abs(turned[0] * sine - turned[1] * cosine)
+        cosine, sine = turned
+        if change < _STILL:
+            break
+    before, after = 0.0, 0.0
+    for k in range(planes.shape[0]):
+        first, cross, second = planes[k]
+        d1 = cosine * cosine * first + 2 * cosine * sine * cross + sine * sine * second
+        d2 = sine * sine * first - 2 * cosine * sine * cross + cosine * cosine * second
+        before += weights[k] * (np.log(first) + np.log(second))
+        after += weights[k] * (np.log(d1) + np.log(d2))
+    if after > before + _ROUNDING * weights.sum():
+        return 1.0, 0.0
+    return cosine, sine
+
+
+@njit(cache=True, nogil=True)
+def sweep_of_turns(matrices, axes, weights):
+    """Turn every pair of axes once, ``matrices`` (A'S_k A) and ``axes`` (A) in place; gives the largest sine."""
+    n_matrices, n_dims = matrices.shape[:2]
+    planes = np.empty((n_matrices, 3))
+    largest = 0.0
+    for j in range(n_dims - 1):
+        for m in range(j + 1, n_dims):
+            for k in range(n_matrices):
+                planes[k, 0] = matrices[k, j, j]
+                planes[k, 1] = matrices[k, j, m]
+                planes[k, 2] = matrices[k, m, m]
+            cosine, sine = _plane_turn(planes, weights)
+            largest = max(largest, abs(sine))
+            if sine == 0.0:
+                continue
+            for i in range(n_dims):
+                kept = axes[i, j]
+                axes[i, j] = cosine * kept + sine * axes[i, m]
+                axes[i, m] = cosine * axes[i, m] - sine * kept
+            for k in range(n_matrices):
+                for i in range(n_dims):
+                    kept = matrices[k, i, j]
+                    matrices[k, i, j] = cosine * kept + sine * matrices[k, i, m]
+                    matrices[k, i, m] = cosine * matrices[k, i, m] - sine * kept
+                for i in range(n_dims):
+                    kept = matrices[k, j, i]
+                    matrices[k, j, i] = cosine * kept + sine * matrices[k, m, i]
+                    matrices[k, m, i] = cosine * matrices[k, m, i] - sine * kept
+    return largest
+
+
+class CommonAxes(NamedTuple):
+    """Axes as columns, variances along them (classes, axes), the objective, and the largest turn of the last sweep."""
+
+    axes: np.ndarray
+    variances: np.ndarray
+    objective: float
+    turn: float
+
+
+def common_axes(covariances: np.ndarray, counts: np.ndarray, tol: float, max_iter: int) -> Iterator[CommonAxes]:
+    """What each sweep leads to, from the axes of the pooled covariance on, until no pair turns by more than ``tol``."""
+    weights = counts.astype(np.float64)
+    start = linalg.eigh(np.tensordot(weights / weights.sum(), covariances, axes=1), check_finite=False)[1]
+    axes = np.ascontiguousarray(start)
+    matrices = np.ascontiguousarray(axes.T @ covariances @ axes)
+    log_determinants = np.linalg.slogdet(covariances)[1]
+    for _ in range(max_iter):
+        turn = sweep_of_turns(matrices, axes, weights)
+        variances = np.einsum("kii->ki", matrices)
+        objective = float(weights @ (np.log(variances).sum(axis=1) - log_determinants))
+        yield CommonAxes(axes.copy(), variances.copy(), objective, turn)
+        if turn <= tol:
+            return
+
 
 _CURE = "leave columns out, have PCA as the step before, or use GaussianLRDiscriminant with shrinkage."
 _REJECTED = 0.01
@@ -35,20 +149,19 @@ _REJECTED = 0.01
     paper="zhu-qda-save-cpc",
 )
 class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
-    """Axes that the covariances of all classes have in common, those that tell the classes apart best first.
+    """Axes that the covariances of all classes have in common, those that separate the classes best first.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of axes, up to that of the columns; None for all.
     tol : float, default=1e-10
-        Stop when a sweep turns no pair of axes by a larger angle.
+        Stop when a sweep rotates no pair of axes by a larger angle.
     max_iter : int, default=200
-        Sweeps at most.
+        Maximum number of sweeps.
     n_slices : int, default=None
-        Number of slices of a numeric target. By default its values are classes if they are whole numbers that come
-        again and again, and are cut into ten slices otherwise, fewer where these would have fewer rows than twice the
-        columns.
+        Number of slices of a numeric target. By default its values are classes if they are whole numbers with repeats,
+        and are cut into ten slices otherwise, fewer where these would have fewer rows than twice the columns.
 
     Attributes
     ----------
@@ -59,12 +172,12 @@ class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
     variances_ : ndarray of shape (n_components, n_classes)
         Variance of each class along each axis.
     objectives_ : ndarray of shape (n_iter,)
-        What each sweep left of the objective.
+        Objective after each sweep.
     fit_statistic_ : float
         The objective reached: 0 if the axes are exactly common to all classes, and chi-square distributed if they are
         so in the population and classes are normal.
     p_value_ : float
-        How often chance alone makes it at least as large, if they are.
+        P-value of the hypothesis that they are.
     classes_ : ndarray of shape (n_classes,)
         The classes, or the mean target of each slice.
     mean_ : ndarray of shape (n_features,)
@@ -86,8 +199,8 @@ class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
 
     Notes
     -----
-    Where classes have their axes in common, no direction tells them apart better than the first of these. Where they
-    have not, a warning says so, and the axes are candidates only.
+    Where classes have their axes in common, no direction separates them better than the first of these. Where they have
+    not, there is a warning, and the axes are candidates only.
 
     References
     ----------
@@ -167,13 +280,13 @@ class CPCDiscriminant(CallbackSupportMixin, SlicedExtractor):
     def _warn_of_the_fit(self, turn: float) -> None:
         if turn > self.tol:
             warn_caller(
-                f"Sweep {self.n_iter_} still turned a pair of axes by {turn:.1e}; tol={self.tol:g} was asked for. "
-                "Raise max_iter, or tol if that is near enough.",
+                f"Sweep {self.n_iter_} still rotated a pair of axes by {turn:.1e}; tol={self.tol:g} was asked for. "
+                "Raise max_iter, or tol if that is accurate enough.",
                 ConvergenceWarning,
             )
         if self.p_value_ < _REJECTED:
             warn_caller(
                 f"The classes have no axes in common (fit_statistic_ {self.fit_statistic_:.1f}, p = "
-                f"{self.p_value_:.1g}): the axes found are a compromise, and other directions may tell the classes "
-                "apart better. GaussianLRDiscriminant finds them."
+                f"{self.p_value_:.1g}): the axes found are a compromise, and other directions may separate the "
+                "classes better. GaussianLRDiscriminant finds them."
             )

@@ -1,19 +1,20 @@
-"""Directions along which normal classes differ most, in mean, in spread, or in both.
+"""Directions along which normal classes differ most, in mean, in variance, or in both.
 
 The first direction maximises the likelihood ratio of one normal distribution for each class against one for all,
 
     LR(a) = sum_k pi_k ( log a'S a - log a'S_k a ),
 
-the next ones the same after what was found has been taken away: among directions uncorrelated with it ("orthogonal"),
-or after every class was given mean 0 and variance 1 along it ("removal") [1]_.
+from many starts, in coordinates in which the total covariance S is I. The next ones maximise the same among directions
+uncorrelated with those found ("orthogonal"), or after every class was given mean 0 and variance 1 along them
+("removal") [1]_.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, optimize
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
@@ -21,15 +22,96 @@ from sklearn.utils import check_random_state
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.extract._uncorrelated import Coordinates, rank_tolerance, rows_along, uncorrelated
-from fewer.extract.gaussian_directions._best_direction import Climb, climbs
-from fewer.extract.gaussian_directions._class_covariances import refuse_flat_classes, shrunk
-from fewer.extract.gaussian_directions._moments import Moments, group_moments
-from fewer.extract.gaussian_directions._sliced_extractor import SlicedExtractor
+from fewer.extract._centred_table import Coordinates, rank_tolerance, rows_along, uncorrelated
+from fewer.extract.gaussian_directions._moments import (
+    Moments,
+    SlicedExtractor,
+    group_moments,
+    likelihood_ratio,
+    likelihood_ratio_and_gradient,
+    likelihood_ratio_hessian,
+    refuse_flat_classes,
+    save_kernel,
+    shrunk,
+)
+
+_ALIKE = 0.99
+_NEWTON_STEPS = 20
+_NEAR = 1e-5  # from here on Newton steps are the shorter way
+
+
+class Climb(NamedTuple):
+    """Where a climb came to, as a unit vector."""
+
+    direction: np.ndarray
+    value: float
+    slope: float
+    n_iter: int
+
+
+def climbs(moments: Moments, n_init: int, tol: float, max_iter: int, rng: np.random.RandomState) -> Iterator[Climb]:
+    """The best climb so far, after each start."""
+    identity = np.eye(moments.means.shape[1])
+    best = None
+    for start in _starts(moments, n_init, rng).T:
+        found = _climbed(start, identity, moments, tol, max_iter)
+        if best is None or found.value > best.value:
+            best = found
+        yield best
+
+
+def _starts(moments: Moments, n_init: int, rng: np.random.RandomState) -> np.ndarray:
+    """Of what the classes' axes, the means, SAVE and chance suggest, the most promising that are not alike."""
+    n_dims = moments.means.shape[1]
+    axes = [linalg.eigh(each, check_finite=False)[1] for each in moments.covariances]
+    between = linalg.eigh(moments.between, check_finite=False)[1][:, -min(len(moments.priors) - 1, n_dims) :]
+    save = linalg.eigh(save_kernel(moments.covariances, moments.priors), check_finite=False)[1]
+    chance = rng.standard_normal((n_dims, n_init))
+    candidates = np.hstack([between, *axes, save, chance / np.linalg.norm(chance, axis=0)])
+    order = np.argsort(
+        -likelihood_ratio(candidates, np.eye(n_dims), moments.covariances, moments.priors), kind="stable"
+    )
+    chosen: list[int] = []
+    for each in order:
+        if len(chosen) == n_init:
+            break
+        if not chosen or np.abs(candidates[:, chosen].T @ candidates[:, each]).max() < _ALIKE:
+            chosen.append(each)
+    return candidates[:, chosen]
+
+
+def _climbed(start: np.ndarray, total: np.ndarray, moments: Moments, tol: float, max_iter: int) -> Climb:
+    def downhill(direction: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = likelihood_ratio_and_gradient(direction, total, moments.covariances, moments.priors)
+        return -value, -gradient
+
+    run = optimize.minimize(
+        downhill, start, jac=True, method="L-BFGS-B", options={"maxiter": max_iter, "gtol": max(tol, _NEAR), "ftol": 0}
+    )
+    return _sharpened(run.x / np.linalg.norm(run.x), run.nit, max_iter, total, moments)
+
+
+def _sharpened(direction: np.ndarray, n_iter: int, max_iter: int, total: np.ndarray, moments: Moments) -> Climb:
+    """Newton steps, each kept only if it lowers the slope: near the top, values no longer differ between two points."""
+    value, gradient = likelihood_ratio_and_gradient(direction, total, moments.covariances, moments.priors)
+    slope = np.abs(gradient).max()
+    for _ in range(min(_NEWTON_STEPS, max_iter - n_iter)):
+        hessian = likelihood_ratio_hessian(direction, total, moments.covariances, moments.priors)
+        # LR does not change along the direction itself: any curvature there makes the system solvable.
+        step = linalg.lstsq(np.outer(direction, direction) - hessian, gradient, check_finite=False)[0]
+        moved = (direction + step) / np.linalg.norm(direction + step)
+        moved_value, moved_gradient = likelihood_ratio_and_gradient(moved, total, moments.covariances, moments.priors)
+        moved_slope = np.abs(moved_gradient).max()
+        if not moved_slope < slope / 2 or moved_value < value - 1e-10:
+            break
+        direction, value, gradient, slope = moved, moved_value, moved_gradient, moved_slope
+        n_iter += 1
+    return Climb(direction, value, float(slope), n_iter)
+
 
 SHRINKAGES = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
 _CURE = "set shrinkage (0.1, or 'cv'), leave columns out, or have PCA as the step before."
-_CURE_OF_POOLED = "shrinkage cannot help, as all classes together have none either: set ridge=0.01, or have PCA first."
+_CURE_OF_POOLED = "shrinkage cannot help, as all classes together have none either: set alpha=0.01, or have PCA first."
 _SETTLED = 1e-4
 
 
@@ -44,9 +126,9 @@ class Directions(NamedTuple):
 def lr_directions(
     moments: Moments,
     n_directions: int,
-    strategy: str,
+    method: str,
     *,
-    n_restarts: int,
+    n_init: int,
     tol: float,
     max_iter: int,
     rng: np.random.RandomState,
@@ -56,17 +138,17 @@ def lr_directions(
     n_dims = moments.means.shape[1]
     found, history, stopped = np.empty((n_dims, 0)), [], False
     while found.shape[1] < n_directions and not stopped:
-        free = np.eye(n_dims) if strategy == "removal" or not found.size else linalg.null_space(found.T)
+        free = np.eye(n_dims) if method == "removal" or not found.size else linalg.null_space(found.T)
         here = moments.along(free)
         to_unit = _inverse_root(here.total)
-        for climb in climbs(here.along(to_unit), n_restarts, tol, max_iter, rng):
+        for climb in climbs(here.along(to_unit), n_init, tol, max_iter, rng):
             best, stopped = climb, on_climb(found.shape[1])
             if stopped:
                 break
         direction = free @ to_unit @ best.direction
         history.append(best)
         found = np.column_stack([found, direction / np.linalg.norm(direction)])
-        if strategy == "removal":
+        if method == "removal":
             moments = without(moments, direction)
     return Directions(found, history, stopped)
 
@@ -84,9 +166,9 @@ def without(moments: Moments, direction: np.ndarray) -> Moments:
 
 
 def chosen_shrinkage(
-    Z: np.ndarray, codes: np.ndarray, ridge: float, directions_of: Callable[[Moments], np.ndarray]
+    Z: np.ndarray, codes: np.ndarray, alpha: float, directions_of: Callable[[Moments], np.ndarray]
 ) -> float:
-    """Shrinkage whose directions, with a normal distribution for each class along them, tell unseen rows' classes best.
+    """Shrinkage whose directions, with a normal distribution for each class along them, classify held-out rows best.
 
     The score is the mean log probability of the right class over five folds.
     """
@@ -100,7 +182,7 @@ def chosen_shrinkage(
         centre = Z[seen].mean(axis=0)
         moments = group_moments(Z[seen] - centre, codes[seen], everything)
         for number, shrinkage in enumerate(SHRINKAGES):
-            regular = shrunk(moments, shrinkage, ridge)
+            regular = shrunk(moments, shrinkage, alpha)
             if min(linalg.eigvalsh(each)[0] for each in regular.covariances) <= 1e-10:
                 totals[number] = -np.inf
                 continue
@@ -141,29 +223,28 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
     ----------
     n_components : int, default=2
         Number of directions, up to that of the columns; None for all.
-    strategy : {"orthogonal", "removal"}, default="orthogonal"
+    method : {"orthogonal", "removal"}, default="orthogonal"
         How the next direction is kept from being the same again. "orthogonal" looks among those uncorrelated with what
         was found; "removal" gives every class mean 0 and variance 1 along what was found, and looks anywhere.
-    standardize : bool, default=True
+    whiten : bool, default=True
         Directions are uncorrelated over all rows, and new columns have unit variance. Otherwise directions are
         orthogonal and of unit length in the units of the table; the first one is the same.
     shrinkage : float in [0, 1] or "cv", default=None
-        Draws the covariance of each class towards the pooled one; 1 is LDA. "cv" takes what tells the classes of unseen
-        rows best. Needed where a class has no more rows than the table has columns.
-    n_restarts : int, default=10
+        Shrinks the covariance of each class towards the pooled one; 1 is LDA. "cv" chooses it by the classification of
+        held-out rows. Needed where a class has no more rows than the table has columns.
+    n_init : int, default=10
         Number of starts for each direction: the most promising of what LDA, SAVE, the axes of the classes and chance
         suggest.
     tol : float, default=1e-8
-        A climb ends when no entry of the gradient is larger.
+        A search ends when no entry of the gradient is larger.
     max_iter : int, default=200
-        Steps of a climb at most.
+        Maximum number of steps of a search.
     random_state : int, RandomState or None, default=None
-        For the starts by chance.
+        Draws the random starts.
     n_slices : int, default=None
-        Number of slices of a numeric target. By default its values are classes if they are whole numbers that come
-        again and again, and are cut into ten slices otherwise, fewer where these would have fewer rows than twice the
-        columns.
-    ridge : float, default=0.0
+        Number of slices of a numeric target. By default its values are classes if they are whole numbers with repeats,
+        and are cut into ten slices otherwise, fewer where these would have fewer rows than twice the columns.
+    alpha : float, default=0.0
         Adds this share of the mean variance within classes to all variances.
 
     Attributes
@@ -181,7 +262,7 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
     shrinkage_ : float
         The shrinkage used.
     n_iter_ : int
-        Steps of the longest climb.
+        Steps of the longest search.
     n_components_ : int
         Number of directions.
     n_features_in_ : int
@@ -207,7 +288,7 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
 
     Examples
     --------
-    One class lies within the other, so that means tell nothing:
+    One class lies within the other, so that the means do not differ:
 
     >>> import numpy as np
     >>> from fewer.extract import GaussianLRDiscriminant
@@ -221,39 +302,39 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
 
     _parameter_constraints = {
         **SlicedExtractor._parameter_constraints,
-        "strategy": [StrOptions({"orthogonal", "removal"})],
-        "standardize": ["boolean"],
+        "method": [StrOptions({"orthogonal", "removal"})],
+        "whiten": ["boolean"],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"cv"}), None],
-        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
-        "ridge": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
         self,
         n_components=2,
-        strategy="orthogonal",
-        standardize=True,
+        method="orthogonal",
+        whiten=True,
         shrinkage=None,
-        n_restarts=10,
+        n_init=10,
         tol=1e-8,
         max_iter=200,
         random_state=None,
         n_slices=None,
-        ridge=0.0,
+        alpha=0.0,
     ):
         self.n_components = n_components
-        self.strategy = strategy
-        self.standardize = standardize
+        self.method = method
+        self.whiten = whiten
         self.shrinkage = shrinkage
-        self.n_restarts = n_restarts
+        self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_slices = n_slices
-        self.ridge = ridge
+        self.alpha = alpha
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
@@ -272,12 +353,12 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
         self : object
             The fitted estimator.
         """
-        X, codes = self._sliced(X, y, with_covariances=not (self.shrinkage or self.ridge))
-        coordinates = uncorrelated(X, unit_variance=self.standardize)
+        X, codes = self._sliced(X, y, with_covariances=not (self.shrinkage or self.alpha))
+        coordinates = uncorrelated(X, unit_variance=self.whiten)
         n_dims = coordinates.to.shape[1]
         n_directions = self._number_of_components(n_dims, "the dimensions of the table")
         self.shrinkage_ = self._shrinkage(X, codes, coordinates, n_directions)
-        moments = shrunk(group_moments(X, codes, coordinates), self.shrinkage_, self.ridge)
+        moments = shrunk(group_moments(X, codes, coordinates), self.shrinkage_, self.alpha)
         cure = _CURE if self.shrinkage_ == 0 else _CURE_OF_POOLED
         refuse_flat_classes(moments, self.classes_, np.bincount(codes), rank_tolerance(X), cure)
         with fit_steps(self, X, y) as after_step:
@@ -295,8 +376,8 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
         return lr_directions(
             moments,
             n_directions,
-            self.strategy,
-            n_restarts=self.n_restarts,
+            self.method,
+            n_init=self.n_init,
             tol=self.tol,
             max_iter=self.max_iter,
             rng=check_random_state(self.random_state),
@@ -308,7 +389,7 @@ class GaussianLRDiscriminant(CallbackSupportMixin, SlicedExtractor):
             return float(self.shrinkage or 0)
         rows = rows_along(X, coordinates).astype(np.float64)
         return chosen_shrinkage(
-            rows, codes, self.ridge, lambda moments: self._directions(moments, n_directions).directions
+            rows, codes, self.alpha, lambda moments: self._directions(moments, n_directions).directions
         )
 
     def _warn_unless_settled(self, history: list[Climb]) -> None:

@@ -1,4 +1,4 @@
-"""The gradient of what is to be predicted, and what it tells: directions, bent coordinates, a graph of columns."""
+"""Gradients of the target by the columns, and what follows from them: directions, coordinates, a graph of columns."""
 
 from typing import TYPE_CHECKING
 

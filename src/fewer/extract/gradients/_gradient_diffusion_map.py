@@ -1,38 +1,110 @@
-"""Bent coordinates that follow the target; ``_diffusion`` has the mathematics."""
+"""Nonlinear coordinates that follow the target: diffusion over the rows, slowed down where the target changes.
+
+Two rows are similar by
+
+    W_ij = exp(-|x_i - x_j|^2 / sigma1 - change_ij^2 / sigma2),    change_ij = (F(x_i) + F(x_j))'(x_i - x_j) / 2,
+
+and the new coordinates are eigenvectors of ``P = D^{-1} W``, D the sums of the rows: the slow modes of a random walk.
+A new row gets the mean coordinates of similar rows, divided by the eigenvalue, so that training rows keep theirs.
+"""
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_consistent_length
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer._kernels._row_products import squared_distances
 from fewer.catalogue import method
+from fewer.extract._centred_table import median_distance
 from fewer.extract._extractor import Extractor, upright
-from fewer.extract.gradients._diffusion import slow_modes, squared_changes
-from fewer.extract.gradients._gradient_learner import GradientLearner
-from fewer.extract.gradients._labelled import labelled_rows
-from fewer.extract.gradients._learnt_gradients import learnt_gradients
-from fewer.extract.gradients._row_space import median_distance
+from fewer.extract.gradients._gradient_learner import GradientLearner, holds_numbers, holds_quantity
+from fewer.extract.gradients._gradient_outer_product import learnt_gradients
+
+_UNLABELLED = -1
+
+
+def labelled_rows(y: np.ndarray) -> np.ndarray:
+    """Mask of the rows with a target: not None, not NaN, and not -1 among whole numbers that stand for classes.
+
+    If -1 and a single other number are all there is, they are the two classes.
+    """
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O":
+        known = np.array([value is not None and value == value for value in y])
+    elif y.dtype.kind == "f":
+        assert_all_finite(y[~np.isnan(y)], input_name="y")
+        known = ~np.isnan(y)
+    else:
+        known = np.ones(len(y), dtype=bool)
+    if not known.any():
+        raise ValueError("No row of y has a target; at least some rows must have one.")
+    if holds_numbers(y[known]) and not holds_quantity(y[known]):
+        classes = np.unique(y[known])
+        if _UNLABELLED in classes and len(classes) > 2:
+            known &= y != _UNLABELLED
+    return known
+
+
+_DENSE_UP_TO = 1000
+_SMALLEST_EIGENVALUE = 1e-10
+
+
+def squared_changes(along: np.ndarray, slopes: np.ndarray, other: np.ndarray, other_slopes: np.ndarray) -> np.ndarray:
+    """Squared change of the target from each row to each of the others, added up over functions."""
+    total = np.zeros((len(along), len(other)))
+    for mine, theirs in zip(slopes, other_slopes, strict=True):
+        here = np.einsum("ij,ij->i", mine, along)[:, None] - mine @ other.T
+        there = along @ theirs.T - np.einsum("ij,ij->i", theirs, other)
+        total += ((here + there) / 2) ** 2
+    return total
+
+
+class Modes(NamedTuple):
+    """Eigenvalues of the random walk after the trivial one, decreasing, and eigenvectors as columns."""
+
+    eigenvalues: np.ndarray
+    vectors: np.ndarray
+
+
+def slow_modes(W: Any, n_modes: int) -> Modes:
+    """Leading modes of the walk; each vector has unit variance about 0 where the walk is at home."""
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    scale = 1 / np.sqrt(degrees)
+    if sparse.issparse(W):
+        symmetric = sparse.diags_array(scale) @ W @ sparse.diags_array(scale)
+    else:
+        symmetric = scale[:, None] * W * scale
+    n_rows = len(degrees)
+    if n_rows <= _DENSE_UP_TO or n_modes + 1 >= n_rows // 2:
+        dense = symmetric.toarray() if sparse.issparse(symmetric) else symmetric
+        values, vectors = linalg.eigh(dense, subset_by_index=(n_rows - n_modes - 1, n_rows - 1), check_finite=False)
+    else:
+        start = np.random.default_rng(0).uniform(0.5, 1, size=n_rows)
+        values, vectors = eigsh(symmetric, k=n_modes + 1, which="LA", v0=start, tol=1e-10)
+    order = np.argsort(-values, kind="stable")[1:]
+    order = order[values[order] > _SMALLEST_EIGENVALUE]
+    return Modes(values[order], vectors[:, order] * scale[:, None] * np.sqrt(degrees.sum()))
 
 
 @method(
     tasks=["classification", "regression"],
-    when="Rows lie on a bent surface (a Swiss roll, a ring) and the target changes along it; also when only some rows "
-    "have a target, and the others shall help to find the shape. A nearest-neighbour learner comes after it.",
-    cost="O(n^2 p) for likeness and some tens of steps of O(n^2 min(n, p)); O(n^2 + n p) memory",
+    when="Rows lie on a curved surface (a Swiss roll, a ring) and the target changes along it; also if only some rows "
+    "have a target, and the others help to find the shape. Use a nearest-neighbour estimator after it.",
+    cost="O(n^2 p) for similarity and some tens of steps of O(n^2 min(n, p)); O(n^2 + n p) memory",
     paper="learning-gradients",
-    depends_on_scale="reg_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad penalises slopes, whose unit is the inverse of that of the columns",
 )
 class GradientDiffusionMap(CallbackSupportMixin, Extractor):
-    """Coordinates of a slow walk between rows that are alike in place and in target.
+    """Diffusion map coordinates that follow the target.
 
-    Rows are alike if they are close and the target, by its learnt gradient, hardly changes between them; the new
+    Rows are similar if they are close and the target, by its learnt gradient, hardly changes between them; the new
     columns are the slow modes of a random walk among such rows.
 
     Parameters
@@ -40,20 +112,20 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
     n_components : int or None, default=2
         Number of new columns; None for as many as there are.
     sigma1 : "median" or float, default="median"
-        Width of likeness in place, in squared distance; by default the median squared distance of two rows.
+        Width of the kernel of distances, as a squared distance; by default the median squared distance of two rows.
     sigma2 : "median" or float, default="median"
-        Width of likeness in target, in squared change; by default the median over pairs. ``numpy.inf`` leaves the
-        target out: an ordinary diffusion map.
+        Width of the kernel of changes of the target, as a squared change; by default the median over pairs.
+        ``numpy.inf`` leaves the target out: an ordinary diffusion map.
     t : float, default=1
         Steps of the walk: each new column is multiplied by its eigenvalue to this power.
     estimator : GradientLearner, default=None
         Learns the gradient from rows with a target. By default with the squared loss for numbers and the logistic
         loss for classes.
     change : {"gradient", "function"}, default="gradient"
-        How the change of the target between two rows is told: by the gradient at both, or by the difference of the
+        How the change of the target between two rows is estimated: by the gradient at both, or by the difference of the
         function's values.
     n_neighbors : int or None, default=None
-        If given, a row is compared with so many nearest ones only, and those that it is a nearest one of.
+        If given, a row is compared with this many nearest neighbours only, and with the rows that it is a neighbour of.
 
     Attributes
     ----------
@@ -62,13 +134,13 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
     eigenvalues_ : ndarray of shape (n_components,)
         How much is left of each column after one step of the walk, decreasing.
     sigma1_ : float
-        Width of likeness in place.
+        Width of the kernel of distances.
     sigma2_ : float
-        Width of likeness in target.
+        Width of the kernel of changes of the target.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         Training table.
     estimator_ : GradientLearner or None
-        What has learnt the gradient; None if the target is left out.
+        The fitted estimator of the gradient; None if the target is left out.
     n_components_ : int
         Number of new columns.
     n_features_in_ : int
@@ -83,11 +155,11 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
 
     Notes
     -----
-    Which of the two comes first, the shape of the cloud or the target, turns with ``sigma2``: choose both widths by
-    how well the learner after it does on held-out rows.
+    ``sigma2`` weighs changes of the target against distances: choose both widths by the held-out score of the estimator
+    that follows.
 
     With ``n_neighbors``, a training row that is passed to ``transform`` is compared with its own nearest rows, and may
-    come out a little off its place in ``embedding_``.
+    differ a little from its row of ``embedding_``.
 
     References
     ----------
@@ -210,14 +282,14 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
         return squared_changes(*learner._along_and_slopes(X), *learner._along_and_slopes(self.X_fit_))
 
     def _among_neighbours(self, alike: np.ndarray, distances: np.ndarray) -> sparse.csr_array:
-        """Likeness between rows one of which is among the nearest of the other; it stays 1 with itself."""
+        """Similarity between rows one of which is among the nearest of the other; it stays 1 with itself."""
         near = _nearest_of_each(distances, self.n_neighbors + 1)
         graph = sparse.csr_array(np.where(near | near.T, alike, 0.0))
         n_parts = connected_components(graph, directed=False, return_labels=False)
         if n_parts > 1:
             warn_caller(
-                f"Rows fall into {n_parts} parts that no neighbours connect, and the first new columns tell only these "
-                f"parts apart: raise n_neighbors={self.n_neighbors}."
+                f"The graph of nearest neighbours has {n_parts} components, and the first new columns only separate "
+                f"these: raise n_neighbors={self.n_neighbors}."
             )
         return graph
 
@@ -239,7 +311,7 @@ class GradientDiffusionMap(CallbackSupportMixin, Extractor):
         return self.fit(X, y).embedding_
 
     def transform(self, X):
-        """New columns of rows: the mean of those alike, by Nyström's formula.
+        """New columns of rows: the weighted mean of those of similar rows, by Nyström's formula.
 
         Parameters
         ----------

@@ -1,26 +1,108 @@
-"""A graph of the columns that act on the target together; ``_dependence`` has the mathematics."""
+"""A graph of the columns that act on the target together, from the mean outer product Gamma of its gradients.
+
+As partial correlations come from the inverse of a covariance, dependences come from the pseudo-inverse of Gamma,
+
+    J = sum over lambda_k > epsilon of v_k v_k' / lambda_k,    R_ij = -J_ij / sqrt(J_ii J_jj).
+
+J is kept as a factor, J = T T' with one row of T for each column of the table.
+"""
 
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, validated, warn_caller
+from fewer._figures import AMBER, BLUE, RED, new_figure
 from fewer.catalogue import method
-from fewer.extract.gradients._dependence import inverse_factor, strongest_edges
-from fewer.extract.gradients._gradient_learner import GradientLearner
-from fewer.extract.gradients._learnt_gradients import learnt_gradients
-from fewer.extract.gradients._outer_product import NO_GRADIENT, outer_product
-from fewer.extract.gradients._plot_graph import graph_figure
+from fewer.extract.gradients._gradient_learner import NO_GRADIENT, GradientLearner, OuterProduct, outer_product
+from fewer.extract.gradients._gradient_outer_product import learnt_gradients
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+
+_PAIRS_AT_ONCE = 4_000_000
+
+
+class Edges(NamedTuple):
+    """Pairs of columns (edges, 2), the smaller number first, and what each is worth, strongest first."""
+
+    pairs: np.ndarray
+    values: np.ndarray
+
+
+def inverse_factor(product: OuterProduct, epsilon: float) -> np.ndarray:
+    """T of the pseudo-inverse ``J = T T'`` (columns, directions)."""
+    kept = product.eigenvalues > epsilon
+    return product.directions[kept].T / np.sqrt(product.eigenvalues[kept])
+
+
+def strongest_edges(factor: np.ndarray, columns: np.ndarray, n_edges: int) -> Edges:
+    """The partial correlations R between some columns that are largest in absolute value; those of 0 are none."""
+    units = factor[columns] / np.linalg.norm(factor[columns], axis=1, keepdims=True)
+    pairs = np.empty((0, 2), dtype=int)
+    values = np.empty(0)
+    for block in gen_batches(len(columns), max(1, _PAIRS_AT_ONCE // max(len(columns), 1))):
+        correlations = -units[block] @ units.T
+        firsts, seconds = np.nonzero(np.triu(np.abs(correlations) > np.finfo(float).eps, k=block.start + 1))
+        pairs = np.concatenate([pairs, columns[np.column_stack([firsts + block.start, seconds])]])
+        values = np.concatenate([values, correlations[firsts, seconds]])
+        best = np.argsort(-np.abs(values), kind="stable")[:n_edges]
+        pairs, values = pairs[best], values[best]
+    return Edges(pairs, np.clip(values, -1, 1))
+
+
+_WIDEST = 5.0
+_LARGEST_DOT, _SMALLEST_DOT = 26.0, 7.0
+
+
+def graph_figure(names: list[str], scores: np.ndarray, correlations: np.ndarray) -> "go.Figure":
+    """Columns by name, larger with a higher score; a line for each correlation, red for negative ones."""
+    import plotly.graph_objects as go
+
+    angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / max(len(names), 1)
+    x, y = np.cos(angles), np.sin(angles)
+    figure = new_figure(height=480)
+    for first, second in zip(*np.nonzero(np.triu(correlations, k=1)), strict=True):
+        value = correlations[first, second]
+        figure.add_trace(
+            go.Scatter(
+                x=x[[first, second]],
+                y=y[[first, second]],
+                mode="lines",
+                line={"width": max(0.5, _WIDEST * abs(value)), "color": RED if value < 0 else BLUE},
+                opacity=0.25 + 0.6 * abs(value),
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        )
+    sizes = np.sqrt(np.maximum(scores, 0) / max(scores.max(initial=0), np.finfo(float).tiny))
+    words = [f"{name}<br>score {score:.3g}" for name, score in zip(names, scores, strict=True)]
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="markers",
+            marker={"size": _SMALLEST_DOT + (_LARGEST_DOT - _SMALLEST_DOT) * sizes, "color": AMBER, "opacity": 1},
+            hovertext=words,
+            hoverinfo="text",
+            showlegend=False,
+        )
+    )
+    for name, angle in zip(names, angles, strict=True):
+        side = "left" if np.cos(angle) > 0.1 else "right" if np.cos(angle) < -0.1 else "center"
+        figure.add_annotation(x=1.12 * np.cos(angle), y=1.12 * np.sin(angle), text=name, showarrow=False, xanchor=side)
+    figure.update_xaxes(visible=False, range=[-1.3, 1.3])
+    figure.update_yaxes(visible=False, range=[-1.3, 1.3], scaleanchor="x")
+    return figure.update_layout(margin={"l": 20, "r": 20, "t": 20, "b": 20})
+
 
 _SHARE_OF_LARGEST = 0.05
 _MOST_EDGES = 5000
@@ -32,7 +114,7 @@ _MOST_EDGES = 5000
     "an outcome. Unlike a graphical model of the columns alone, it shows nothing of columns that do not matter.",
     cost="O(n^2 min(n, p)) for each of some tens of steps, O(p^2 k) for the edges; O(n^2 + n p + edges) memory",
     paper="learning-gradients",
-    depends_on_scale="reg_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad penalises slopes, whose unit is the inverse of that of the columns",
 )
 class GradientGraph(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Partial correlations of columns in their effect on the target.
@@ -86,7 +168,7 @@ class GradientGraph(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     n_directions_ : int
         Number of eigenvalues above it.
     estimator_ : GradientLearner
-        What has learnt the gradient.
+        The fitted estimator of the gradient.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -100,7 +182,7 @@ class GradientGraph(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     Notes
     -----
     If the target depends on one direction only, all columns in it have a partial correlation of -1 or 1 with each
-    other: that they act together is then all that can be said. ``feature_scores_`` tells how much each does.
+    other: only that they act together is known then. ``feature_scores_`` has the contribution of each.
 
     References
     ----------
@@ -243,7 +325,7 @@ class GradientGraph(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", [f"x{column}" for column in range(self.n_features_in_)])

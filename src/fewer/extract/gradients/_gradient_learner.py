@@ -1,10 +1,15 @@
-"""A function and its gradient, learnt together from all pairs of rows; ``_pair_problem`` has the equations."""
+"""A function and its gradient, learnt together from all pairs of rows; ``_pair_problem`` has the equations.
+
+The mean outer product of gradients is kept as a thin factor: ``Gamma = (1/n) sum_i F(x_i) F(x_i)' = T'T`` with T of
+rank rows, so that Gamma itself, columns x columns, need not be formed. Its entry (s, t) is large where the target
+changes with columns s and t together. Classes are learnt each against the others.
+"""
 
 from collections.abc import Iterator
 from functools import partial
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -14,14 +19,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
 from fewer._kernels._row_products import squared_distances
 from fewer.catalogue import method
+from fewer.extract._centred_table import RowSpace, median_distance, row_space
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.gradients._logistic import newton_solutions
-from fewer.extract.gradients._outer_product import leading_directions
 from fewer.extract.gradients._pair_problem import (
     MOST_UNKNOWNS,
     Iterate,
@@ -30,9 +35,94 @@ from fewer.extract.gradients._pair_problem import (
     conjugate_gradients,
     direct_solutions,
     in_step,
+    newton_solutions,
 )
-from fewer.extract.gradients._row_space import RowSpace, median_distance, row_space
-from fewer.extract.gradients._target import Targets, targets_of
+
+_MOST_SMALL_CLASSES = 10
+_ROWS_OF_A_CLASS = 5
+
+
+class Targets(NamedTuple):
+    """What functions are fitted to, one a row; the classes if these are signs, else None; what was taken from numbers.
+
+    Two classes have one function, +1 for the second; more have one each.
+    """
+
+    values: np.ndarray
+    classes: np.ndarray | None
+    offset: float
+
+
+def targets_of(y: np.ndarray, loss: str, who: str = "GradientLearner") -> Targets:
+    """Numbers about their mean for the squared loss; classes as signs for the logistic one, and if y holds names.
+
+    What is refused, is so in the name of ``who``.
+    """
+    if loss == "squared" and holds_numbers(y):
+        numbers = y.astype(float)
+        return Targets((numbers - numbers.mean())[None], None, float(numbers.mean()))
+    classes, codes = encoded_classes(y, who, otherwise=lambda: ", or let loss='squared'")
+    told = classes[1:] if len(classes) == 2 else classes
+    signs = np.where(classes[codes] == told[:, None], 1.0, -1.0)
+    return Targets(signs, classes, 0.0)
+
+
+def holds_numbers(y: np.ndarray) -> bool:
+    """Whether y can be read as numbers."""
+    if y.dtype.kind not in "OUS":
+        return True
+    return y.dtype.kind == "O" and all(isinstance(value, (int, float, np.number)) for value in y)
+
+
+def holds_quantity(y: np.ndarray) -> bool:
+    """Whether y is something that is measured rather than classes: fractions, or whole numbers of very many kinds."""
+    if not holds_numbers(y):
+        return False
+    n_kinds = len(np.unique(y))
+    many_kinds = n_kinds > _MOST_SMALL_CLASSES and len(y) < _ROWS_OF_A_CLASS * n_kinds
+    return many_kinds or type_of_target(y).startswith("continuous")
+
+
+NO_GRADIENT = "The gradient is 0 everywhere: y is constant, or the penalties are too large for it."
+
+
+class OuterProduct(NamedTuple):
+    """Eigenvalues of Gamma that are more than rounding, decreasing, and unit eigenvectors as rows."""
+
+    eigenvalues: np.ndarray
+    directions: np.ndarray
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """How much the target changes with each column: the diagonal of Gamma."""
+        return self.eigenvalues @ self.directions**2
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Gamma."""
+        return (self.directions.T * self.eigenvalues) @ self.directions
+
+
+def outer_product(slopes: np.ndarray, axes: np.ndarray) -> OuterProduct:
+    """Of gradients (functions, rows, r) along axes (columns, r) of the span of the rows, added up over functions."""
+    n_rows, rank = slopes.shape[1:]
+    slopes = slopes.reshape(-1, rank)
+    _, sizes, turn = linalg.svd(slopes / np.sqrt(n_rows), full_matrices=False, check_finite=False)
+    kept = sizes > max(sizes[0] * np.finfo(float).eps * max(slopes.shape), np.finfo(float).tiny)
+    return OuterProduct(sizes[kept] ** 2, turn[kept] @ axes.T)
+
+
+def leading_directions(slopes: np.ndarray, axes: np.ndarray, n_directions: int | None) -> np.ndarray:
+    """The first of the directions alone (directions, columns), from products of the slopes."""
+    n_rows, rank = slopes.shape[1:]
+    if n_directions is None:
+        return outer_product(slopes, axes).directions
+    slopes = slopes.reshape(-1, rank)
+    first = max(rank - n_directions, 0)
+    eigenvalues, turn = linalg.eigh(slopes.T @ slopes / n_rows, subset_by_index=(first, rank - 1), check_finite=False)
+    kept = eigenvalues > max(eigenvalues[-1] * np.finfo(float).eps * max(slopes.shape), np.finfo(float).tiny)
+    return turn[:, kept][:, ::-1].T @ axes.T
+
 
 _LONELY_SHARE = 0.1
 _ENOUGH_NEIGHBOURS = 0.05
@@ -51,11 +141,11 @@ def _tells_probabilities(learner: "GradientLearner") -> bool:
 @method(
     tasks=["classification", "regression"],
     when="You want to know how the target changes when each column does, row by row: which columns matter where, also "
-    "where the effect bends or turns round. For a few hundreds or thousands of rows, with any number of columns.",
+    "where the effect is nonlinear. For a few hundreds or thousands of rows, with any number of columns.",
     cost="O(n p min(n, p)) once, then O(n^2 min(n, p)) for each of some tens of steps; O(n^2 + n p) memory",
     paper="learning-gradients",
     examples=lambda: [GradientLearner(tol=1e-8), GradientLearner(loss="logistic")],
-    depends_on_scale="reg_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad penalises slopes, whose unit is the inverse of that of the columns",
 )
 class GradientLearner(CallbackSupportMixin, LinearExtractor):
     """A smooth function of the columns together with its gradient.
@@ -72,25 +162,25 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         Whether the function is learnt together with the gradient. Otherwise the target itself stands for the function
         at the neighbours, which is cheaper and gives nearly the same directions, and the function is a kernel ridge
         regression of its own. For the squared loss only.
-    reg_f : float, default=1e-4
+    alpha_f : float, default=1e-4
         Penalty of the function's squared norm. Useful values are from 1e-6 to 1e-2.
-    reg_grad : float, default=1e-4
+    alpha_grad : float, default=1e-4
         Penalty of the gradient's squared norm.
     weight_bandwidth : "median" or float, default="median"
         How far neighbours reach: rows at a distance d count ``exp(-d^2 / (2 weight_bandwidth^2))``. By default the
         median distance of two rows.
     kernel : {"rbf"} or callable, default="rbf"
-        What functions are made of: ``exp(-d^2 / (2 kernel_bandwidth^2))``, or a function of two tables that gives the
+        Kernel of the functions: ``exp(-d^2 / (2 kernel_bandwidth^2))``, or a function of two tables that gives the
         matrix of a positive kernel.
     kernel_bandwidth : "median" or float, default="median"
         Width of the kernel. By default the median distance of two rows.
     solver : {"cg", "direct"}, default="cg"
         Conjugate gradients, or the factors of the whole matrix, of n r unknowns for rank r. The latter is exact to
-        rounding, and for 5,000 unknowns at most; larger problems are solved by "cg" anyway.
+        rounding, and for at most 5,000 unknowns; larger problems are solved by "cg".
     tol : float, default=1e-6
-        What may be left of the equations, relative to their right-hand side.
+        Residual at which the solver stops, relative to the right-hand side.
     max_iter : int, default=500
-        Most steps.
+        Maximum number of steps.
     n_components : int or None, default=2
         How many new columns ``transform`` gives: the table along the directions in which the target changes most, as by
         :class:`GradientOuterProduct`; None for as many as there are. It makes no difference to the function.
@@ -129,13 +219,13 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
     See Also
     --------
     GradientOuterProduct : Directions along which the target changes, and a ranking of columns.
-    GradientDiffusionMap : New, bent coordinates that follow the target.
+    GradientDiffusionMap : New, nonlinear coordinates that follow the target.
     GradientGraph : Which columns act on the target together.
 
     Notes
     -----
-    Over a wide neighbourhood a bend looks flat, a square most of all: lower ``weight_bandwidth`` where the slope may
-    turn round, as far as rows keep neighbours.
+    Over a wide neighbourhood a curved function looks flat: lower ``weight_bandwidth`` where the slope may change its
+    sign, as long as rows have neighbours.
 
     A gradient is a change for one unit of a column: standardise the columns first if their units differ.
 
@@ -151,7 +241,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
     >>> import numpy as np
     >>> from fewer.extract import GradientLearner
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
-    >>> model = GradientLearner(weight_bandwidth=0.4, reg_f=1e-6, reg_grad=1e-6).fit(X, X[:, 0] ** 2)
+    >>> model = GradientLearner(weight_bandwidth=0.4, alpha_f=1e-6, alpha_grad=1e-6).fit(X, X[:, 0] ** 2)
     >>> model.gradient([[-0.5, 0, 0], [0.5, 0, 0]]).round() + 0
     array([[-1.,  0.,  0.],
            [ 1.,  0.,  0.]])
@@ -160,8 +250,8 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
     _parameter_constraints = {
         "loss": [StrOptions({"squared", "logistic"})],
         "joint": ["boolean"],
-        "reg_f": [Interval(Real, 0, None, closed="neither")],
-        "reg_grad": [Interval(Real, 0, None, closed="neither")],
+        "alpha_f": [Interval(Real, 0, None, closed="neither")],
+        "alpha_grad": [Interval(Real, 0, None, closed="neither")],
         "weight_bandwidth": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
         "kernel": [StrOptions({"rbf"}), callable],
         "kernel_bandwidth": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
@@ -176,8 +266,8 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         loss="squared",
         *,
         joint=True,
-        reg_f=1e-4,
-        reg_grad=1e-4,
+        alpha_f=1e-4,
+        alpha_grad=1e-4,
         weight_bandwidth="median",
         kernel="rbf",
         kernel_bandwidth="median",
@@ -188,8 +278,8 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
     ):
         self.loss = loss
         self.joint = joint
-        self.reg_f = reg_f
-        self.reg_grad = reg_grad
+        self.alpha_f = alpha_f
+        self.alpha_grad = alpha_grad
         self.weight_bandwidth = weight_bandwidth
         self.kernel = kernel
         self.kernel_bandwidth = kernel_bandwidth
@@ -216,12 +306,12 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
             The fitted estimator.
         """
         if self.loss == "logistic" and not self.joint:
-            raise ValueError("joint=False is for loss='squared': classes are no values that a function could have.")
+            raise ValueError("joint=False is for loss='squared': a function value has no meaning for classes.")
         X, y = self._validated(X, y, copy=True)  # kept, so it must not change with the user's
         targets = targets_of(y, self.loss)
         space = row_space(X)
         if space.rows.shape[1] == 0:
-            raise ValueError("All columns are constant, so nothing can change with them; check the table.")
+            raise ValueError("All columns are constant, so there is no gradient; check the table.")
         problem = self._problem(X, space)
         with fit_steps(self, X, y, n_steps=self.max_iter) as after_step:
             spectrum = problem.spectrum()
@@ -234,7 +324,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
             if error > self.tol and not stopped:
                 warn_caller(
                     f"After {rounds} steps {error:.1e} of the equations is left, and tol={self.tol} is asked for: "
-                    "raise max_iter, or reg_f and reg_grad, which makes the problem easier.",
+                    "raise max_iter, or alpha_f and alpha_grad, which makes the problem easier.",
                     ConvergenceWarning,
                 )
             for name, value in attributes().items():
@@ -258,19 +348,19 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
             kernel = weights
         else:
             kernel = np.exp(-distances / (2 * self.kernel_bandwidth_**2))
-        reg_grad = self._usable_penalty(float(np.vdot(weights, distances)) / n_rows**2, median)
-        penalties = n_rows**2 * np.append([self.reg_f] * self.joint, [reg_grad] * rank)
+        alpha_grad = self._usable_penalty(float(np.vdot(weights, distances)) / n_rows**2, median)
+        penalties = n_rows**2 * np.append([self.alpha_f] * self.joint, [alpha_grad] * rank)
         return PairProblem(space.rows, kernel, weights, penalties, self.joint)
 
     def _usable_penalty(self, size: float, median: float) -> float:
         """The penalty of the gradient, or a larger one where equations of this size are too large for it."""
-        if size <= _UNSOLVABLE * self.reg_grad:
-            return self.reg_grad
+        if size <= _UNSOLVABLE * self.alpha_grad:
+            return self.alpha_grad
         usable = size / _SOLVABLE
         warn_caller(
-            f"reg_grad={self.reg_grad:g} is too small for columns in this unit, with a median distance of {median:.2g} "
-            f"between rows: no digits of the solution would be left, and reg_grad={usable:.2g} is used. Bring the "
-            "columns to one scale (StandardScaler), or raise reg_grad.",
+            f"alpha_grad={self.alpha_grad:g} is too small for columns in this unit, with a median distance of "
+            f"{median:.2g} between rows: no digits of the solution would be left, and alpha_grad={usable:.2g} is used. "
+            "Scale the columns (StandardScaler), or raise alpha_grad.",
             ConvergenceWarning,
         )
         return usable
@@ -296,7 +386,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         if self.joint:
             dual, fields = coefficients[:, :, 0], coefficients[:, :, 1:]
         else:
-            ridge = problem.kernel + len(problem.kernel) * self.reg_f * np.eye(len(problem.kernel))
+            ridge = problem.kernel + len(problem.kernel) * self.alpha_f * np.eye(len(problem.kernel))
             dual, fields = linalg.solve(ridge, targets.values.T, assume_a="pos", check_finite=False).T, coefficients
         slopes = problem.kernel @ fields
         directions = leading_directions(slopes, space.axes, self.n_components)
@@ -326,7 +416,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         if lonely > _LONELY_SHARE:
             warn_caller(
                 f"{lonely:.0%} of the rows have neighbours that count for less than {needed:.3g} rows together within "
-                f"weight_bandwidth={self.weight_bandwidth_:.3g}: gradients there tend to 0. Take a larger one."
+                f"weight_bandwidth={self.weight_bandwidth_:.3g}: gradients there tend to 0. Set a larger one."
             )
 
     @property
@@ -403,7 +493,7 @@ class GradientLearner(CallbackSupportMixin, LinearExtractor):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            The logistic function of each class's function; of three classes or more, brought to a sum of 1.
+            The logistic function of each class's function; of three classes or more, normalised to a sum of 1.
         """
         ours = expit(self._function(X))
         if ours.ndim == 1:

@@ -1,27 +1,60 @@
 """Directions along which the target changes most: eigenvectors of the mean outer product of its gradients."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from fewer._estimators import Interval, fit_context
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.gradients._gradient_learner import GradientLearner
-from fewer.extract.gradients._learnt_gradients import learnt_gradients
-from fewer.extract.gradients._outer_product import NO_GRADIENT, outer_product
+from fewer.extract.gradients._gradient_learner import (
+    NO_GRADIENT,
+    GradientLearner,
+    holds_quantity,
+    outer_product,
+    targets_of,
+)
+
+
+@contextmanager
+def learnt_gradients(owner: Any, X: Any, y: np.ndarray) -> Iterator[GradientLearner]:
+    """The fitted learner of an estimator; callbacks that can be handed on see its steps.
+
+    All attributes of the owner must be set before the block ends.
+    """
+    learner = suited_learner(y) if owner.estimator is None else clone(owner.estimator)
+    targets_of(y, learner.loss, type(owner).__name__)
+    fitting = owner._init_callback_context(max_subtasks=1)
+    fitting.call_on_fit_task_begin(estimator=owner, X=X, y=y)
+    step = fitting.subcontext(task_name="gradients")
+    with step.propagate_callback_context(learner):
+        step.call_on_fit_task_begin(estimator=owner, X=X, y=y)
+        learner.fit(X, y)
+        step.call_on_fit_task_end(estimator=owner, X=X, y=y)
+    yield learner
+    fitting.call_on_fit_task_end(estimator=owner, X=X, y=y)
+
+
+def suited_learner(y: np.ndarray) -> GradientLearner:
+    """Least squares for numbers that are measured, else the logistic loss."""
+    return GradientLearner("squared" if holds_quantity(y) else "logistic")
+
 
 _MOST_COLUMNS = 2000
 
 
 @method(
     tasks=["classification", "regression"],
-    when="The target depends on a few directions in a bent way, a square or a wave, that class means and correlations "
-    "do not see (LDA, sliced inverse regression); or you want columns ranked by how much the target changes with them.",
+    when="The target is a nonlinear function of a few directions, a square or wave, that class means and correlations "
+    "do not show (LDA, sliced inverse regression); or columns are to be ranked by the changes of the target with them.",
     cost="O(n^2 min(n, p)) for each of some tens of steps; O(n^2 + n p) memory",
     paper="learning-gradients",
-    depends_on_scale="reg_grad is the price of slopes, which have the inverse unit of the columns",
+    depends_on_scale="alpha_grad penalises slopes, whose unit is the inverse of that of the columns",
 )
 class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
     """Directions along which the target changes, from the outer products of its gradient.
@@ -33,7 +66,7 @@ class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
     estimator : GradientLearner, default=None
         Learns the gradient. By default with the squared loss for numbers and the logistic loss for classes.
     epsilon : float, default=None
-        Directions with an eigenvalue up to this do not count. By default those that are but rounding.
+        Directions with an eigenvalue up to this are left out. By default those of rounding error only.
 
     Attributes
     ----------
@@ -44,11 +77,11 @@ class GradientOuterProduct(CallbackSupportMixin, LinearExtractor):
     feature_scores_ : ndarray of shape (n_features,)
         Mean squared slope along each column: a ranking of columns.
     gop_ : ndarray of shape (n_features, n_features)
-        The mean outer product itself, for tables of 2,000 columns at most.
+        The mean outer product itself, for tables of at most 2,000 columns.
     mean_ : ndarray of shape (n_features,)
         Column means of the training table.
     estimator_ : GradientLearner
-        What has learnt the gradient.
+        The fitted estimator of the gradient.
     n_components_ : int
         Number of directions.
     n_features_in_ : int

@@ -1,19 +1,25 @@
-"""Weighted least squares over all pairs of rows, for a function and its gradient at once.
+"""Weighted least squares, and logistic loss, over all pairs of rows, for a function and its gradient at once.
 
 For every pair of rows there is a prediction of the function at row i from row j, by one step along the gradient,
 
     m_ij = f(x_j) - F(x_i)'(x_j - x_i),    f = sum_l a_l K(., x_l),    F = sum_l c_l K(., x_l),
 
-and the coefficients minimise ``sum_ij v_ij (z_ij - m_ij)^2 + n^2 (reg_f a'Ka + reg_grad sum_t c_t'Kc_t)``. With
+and the coefficients minimise ``sum_ij v_ij (z_ij - m_ij)^2 + n^2 (alpha_f a'Ka + alpha_grad sum_t c_t'Kc_t)``. With
 ``E`` the map from values (f, F at the rows) to ``sum_ij v_ij m_ij dm_ij``, they solve
 
-    (n^2 reg + E K) (a, c) = sum_ij v_ij z_ij dm_ij.
+    (n^2 alpha + E K) (a, c) = sum_ij v_ij z_ij dm_ij.
 
 That matrix is never inverted through ``K``, which may be nearly singular. It is symmetric and positive in the scalar
 product ``<u, v> = u'Kv``, so conjugate gradients work there; a step takes a few products of matrices. If the weighted
-differences that row i sees were s_i times the mean ones, the system would fall apart along the eigenvectors of
-``s^{1/2} K s^{1/2}``: that is the preconditioner, and it makes some tens of steps of some hundreds. The slowest modes,
-linear functions with constant gradients, hang together, and are solved for at once.
+differences that row i sees were s_i times the mean ones, the system would decompose along the eigenvectors of
+``s^{1/2} K s^{1/2}``: that is the preconditioner, and it saves most of some hundreds of steps. The slowest
+modes, linear functions with constant gradients, are coupled, and are solved for at once.
+
+With y_i in {-1, 1} and the logistic loss, the coefficients minimise
+
+    sum_ij w_ij log(1 + exp(-y_i m_ij)) + n^2 (alpha_f a'Ka + alpha_grad sum_t c_t'Kc_t),
+
+which is convex. A step of Newton's method is a problem of least squares with the loss's second derivatives as weights.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,11 +27,31 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy import linalg
+from scipy.special import expit
 from sklearn.utils import gen_batches
 
 from fewer._estimators import randomized_eigsh
-from fewer._kernels._pair_margins import weigh_margins
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def weigh_margins(products, weights, here, there, row_sums, column_sums):
+    """Turn each ``products[i, j]`` into ``weights[i, j] * (here[i] + there[j] - products[i, j])``.
+
+    The sum of each row is written to ``row_sums``, that of each column is added to ``column_sums``.
+    """
+    n_rows, n_columns = products.shape
+    for i in range(n_rows):
+        offset = here[i]
+        total = 0.0
+        for j in range(n_columns):
+            weighted = weights[i, j] * (offset + there[j] - products[i, j])
+            products[i, j] = weighted
+            total += weighted
+            column_sums[j] += weighted
+        row_sums[i] = total
+
 
 MOST_UNKNOWNS = 5000
 """Of so many unknowns a direct solution takes a matrix of 200 MB; beyond, conjugate gradients are used."""
@@ -201,7 +227,7 @@ def conjugate_gradients(problem: PairProblem, target: np.ndarray, spectrum: Spec
         return
     precondition = problem.preconditioner(spectrum)
     # Where single precision will do, steps are found in it, at half of the cost; they are added up, and what they leave
-    # is checked again and again, in double precision.
+    # is checked repeatedly, in double precision.
     near = problem if spectrum.vectors.dtype == np.float64 else problem.in_single_precision()
     target = target / size
     residual = target.copy()
@@ -286,3 +312,73 @@ def in_step(solutions: list[Iterator[Iterate]], tol: float) -> Iterator[tuple[np
                 following = next(solutions[number], as_it_is)
                 if following is not None:
                     latest[number], going = following, True
+
+
+_MOST_INNER_STEPS = 200
+_SHORTEST_STEP = 1e-10
+
+Iterates = Callable[[PairProblem, np.ndarray, Spectrum], Iterator[Iterate]]
+
+
+def newton_solutions(problem: PairProblem, signs: np.ndarray, spectrum: Spectrum, solve: Iterates) -> Iterator[Iterate]:
+    """Coefficients after each step, from 0 on, and the gradient relative to the one at 0."""
+    coefficients = np.zeros((len(problem.rows), len(problem.penalties)))
+    towards = signs[:, None]
+    margins = np.zeros_like(problem.weights)  # times the sign, so that large is right
+    loss = _loss(problem.weights, margins)
+    pull = problem.weights * 0.5
+    residual = problem.gathered(towards * pull)
+    first = np.linalg.norm(residual)
+    error = length = 1.0
+    while length > 0:
+        # The second derivative is the first one, w q with q = 1 / (1 + exp(m)), times 1 - q.
+        curved = problem.reweighted(pull * expit(margins), factor=2.0)
+        step = _solution(solve(curved, residual, spectrum), tol=min(0.1, error))
+        step_values = problem.kernel @ step
+        step_margins = towards * problem.margins(step_values)
+        weighted = problem.penalties * step_values
+        penalty = (2 * np.vdot(coefficients, weighted), np.vdot(step, weighted))
+        slope = penalty[0] - np.vdot(pull, step_margins)
+        length, loss = _length(problem.weights, margins, step_margins, loss, slope, penalty)
+        coefficients = coefficients + length * step
+        margins += length * step_margins
+        pull = problem.weights * expit(-margins)
+        residual = problem.gathered(towards * pull) - 2 * problem.penalties * coefficients
+        error = float(np.linalg.norm(residual) / first)
+        yield Iterate(coefficients, error)
+
+
+def _solution(iterates: Iterator[Iterate], tol: float) -> np.ndarray:
+    """The first iterate that is good enough, or the last one."""
+    best = next(iterates)
+    for _ in range(_MOST_INNER_STEPS):
+        if best.error <= tol:
+            break
+        best = next(iterates, best)
+    return best.coefficients
+
+
+def _length(
+    weights: np.ndarray,
+    margins: np.ndarray,
+    step: np.ndarray,
+    start: float,
+    slope: float,
+    penalty: tuple[float, float],
+) -> tuple[float, float]:
+    """How far to go for the objective to fall, and the loss there: the whole step, a half, a quarter ...
+
+    It is 0 where rounding hides the fall. ``penalty`` is the change of the penalties, as the coefficients of the length
+    and of its square.
+    """
+    length = 1.0
+    while length >= _SHORTEST_STEP:
+        loss = _loss(weights, margins + length * step)
+        if loss + length * penalty[0] + length**2 * penalty[1] <= start + 1e-4 * length * slope:
+            return length, loss
+        length /= 2
+    return 0.0, start
+
+
+def _loss(weights: np.ndarray, margins: np.ndarray) -> float:
+    return float(np.vdot(weights, np.logaddexp(0, -margins)))

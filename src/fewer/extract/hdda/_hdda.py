@@ -1,29 +1,78 @@
-"""Discriminant analysis with a subspace of its own for every class."""
+"""Discriminant analysis with a subspace of its own for every class; dimensions may be chosen by cross-validation.
+
+One decomposition for each class and fold serves all candidate dimensions.
+"""
 
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.extract.hdda._class_spectrum import ClassSpectrum, class_spectrum, spherical_spectrum
-from fewer.extract.hdda._dimension_cv import right_answers
-from fewer.extract.hdda._dimensions import (
+from fewer.extract.hdda._subspace_model import (
+    MODELS,
+    ClassSpectrum,
+    Moments,
+    SubspaceExtractor,
     chosen_dimensions,
+    class_spectrum,
+    count_parameters,
+    deviance,
+    estimated_variances,
     noise_floor_of,
     scree_dimension,
     sensible_dimensions,
+    spherical_spectrum,
     wanted_dimensions,
 )
-from fewer.extract.hdda._subspace_extractor import SubspaceExtractor
-from fewer.extract.hdda._subspace_model import MODELS, Moments, count_parameters, deviance, estimated_variances
+
+_ROWS = 2000
+
+
+def right_answers(
+    X: Any, codes: np.ndarray, spectra: list[ClassSpectrum], dims: list[np.ndarray], model: str, floor: float
+) -> np.ndarray:
+    """How many held-out rows are classified correctly, for each candidate's dimensions."""
+    sizes = np.array([spectrum.size for spectrum in spectra])
+    log_priors = np.log(sizes / sizes.sum())
+    p = spectra[0].n_columns
+    variances = [estimated_variances(Moments.of(spectra, each), model, floor) for each in dims]
+    right = np.zeros(len(dims), dtype=int)
+    for rows in gen_batches(X.shape[0], _ROWS):
+        lengths, inside = _squares(X[rows], spectra, max(int(each.max(initial=0)) for each in dims))
+        for number, (each, (a, b, *_)) in enumerate(zip(dims, variances, strict=True)):
+            own = np.column_stack([squares[:, d] for squares, d in zip(inside, each, strict=True)])
+            K = own / a + np.maximum(lengths - own, 0) / b
+            K += each * np.log(a) + (p - each) * np.log(b) - 2 * log_priors
+            right[number] += np.sum(K.argmin(axis=1) == codes[rows])
+    return right
+
+
+def _squares(X: Any, spectra: list[ClassSpectrum], most: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Squared distances to the means (rows, classes); for each class those along its 0, 1, 2, ... first directions."""
+    lengths, inside = np.empty((X.shape[0], len(spectra))), []
+    for each, spectrum in enumerate(spectra):
+        Q = spectrum.vectors[:, :most]
+        if sparse.issparse(X):
+            lengths[:, each] = row_norms(X, squared=True) - 2 * (X @ spectrum.mean) + spectrum.mean @ spectrum.mean
+            t = X @ Q - spectrum.mean @ Q
+        else:
+            centred = X - spectrum.mean
+            lengths[:, each] = row_norms(centred, squared=True)
+            t = centred @ Q
+        inside.append(np.column_stack([np.zeros(X.shape[0]), np.cumsum(t * t, axis=1)]))
+    return lengths, inside
+
 
 _THRESHOLDS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 _FOLDS = 5
@@ -46,8 +95,8 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
         What classes share: nothing; both variances, inside and outside of the subspaces; the ratio of the two; the
         variance outside. The fewer the rows, the more should be shared.
     n_dims : {"scree", "bic", "cv"}, int or list of int, default="scree"
-        Dimension of the subspaces: by gaps between eigenvalues, by BIC, or one for all classes with the most held-out
-        rows told right; or given, for all classes or for each.
+        Dimension of the subspaces: by gaps between eigenvalues, by BIC, or one for all classes with the best held-out
+        accuracy; or given, for all classes or for each.
     scree_threshold : float or "cv", default=0.2
         With ``n_dims="scree"``: the last gap counts that is at least this share of the largest. "cv" chooses it by
         held-out rows.
@@ -58,7 +107,7 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
     tol : float, default=1e-10
         With ``model="homothetic"``: stop when the ratio of the variances moves less than this.
     max_iter : int, default=500
-        Steps of that iteration at most.
+        Maximum number of steps of that iteration.
     cv : int, splitter or iterable, default=5
         Folds for the choices by "cv"; fewer where a class has fewer rows.
     n_components : int, default=None
@@ -112,10 +161,10 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
     or columns, is lowered, with a warning. A callback that stops the fit leaves the classes not yet looked at without a
     subspace.
 
-    With about as many columns as rows of a class, or more, every training row is told right and probabilities are near
-    0 and 1, whether or not there is anything to tell: each of very many columns adds a little evidence as if it were
-    independent of the others. Judge by held-out rows, and take ``sklearn.calibration.CalibratedClassifierCV(HDDA())``
-    for probabilities that can be trusted.
+    With about as many columns as rows of a class, or more, every training row is classified correctly and probabilities
+    are near 0 and 1, even for random labels: each of very many columns adds a little evidence as if it were independent
+    of the others. Judge by held-out rows, and take ``sklearn.calibration.CalibratedClassifierCV(HDDA())`` for
+    calibrated probabilities.
 
     References
     ----------
@@ -204,8 +253,8 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
         if len(single) and self.model in ("full", "homothetic"):
             names = ", ".join(repr(label) for label in self.classes_[single[:5]].tolist())
             warn_caller(
-                f"Classes with a single row have no spread of their own, so that hardly any new row is told to be of "
-                f"them: {names}. Take model='isometric' or 'common_noise', merge such classes, or leave them out."
+                f"Classes with a single row have no variance of their own, so that hardly any new row is classified as "
+                f"one of them: {names}. Use model='isometric' or 'common_noise', merge such classes, or leave them out."
             )
 
     def _checked_priors(self, codes: np.ndarray) -> np.ndarray:
@@ -272,7 +321,7 @@ class HDDA(CallbackSupportMixin, ClassifierMixin, SubspaceExtractor):
     def _best_candidate(
         self, X: Any, codes: np.ndarray, candidates: Callable[..., list[np.ndarray]], after_step: Callable[..., bool]
     ) -> int:
-        """Number of the candidate with the most held-out rows told right; of several such the simplest, the first."""
+        """Number of the candidate with the best held-out accuracy; of several such the simplest, the first."""
         right = np.zeros(0, dtype=int)
         for train, test in self._splitter(codes).split(X, codes):
             if len(np.unique(codes[train])) < len(self.classes_):

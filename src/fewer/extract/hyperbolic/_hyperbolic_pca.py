@@ -1,6 +1,6 @@
-"""Hyperbolic PCA: a projection from pairs that are said to be the same or different.
+"""Hyperbolic PCA: a projection from pairs of rows labelled as same or different, and one-shot nearest neighbours.
 
-``_operator`` has the eigenproblem, ``_risk`` what the projection is judged by.
+``_pairs`` has the eigenproblem, and the risk by which the projection is judged.
 """
 
 from inspect import signature
@@ -9,28 +9,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.metrics.pairwise import linear_kernel
+from sklearn.metrics.pairwise import euclidean_distances, linear_kernel
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
+from fewer._estimators import Interval, StrOptions, checked_array, encoded_classes, fit_context
 from fewer._kernels._row_products import about_mean
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor, upright
-from fewer.extract.hyperbolic._feature_space import FeatureSpace, diameter, feature_space, median_squared_distance
-from fewer.extract.hyperbolic._normalized_rbf import half_rbf
-from fewer.extract.hyperbolic._operator import (
+from fewer.extract._kernel_functions import half_rbf
+from fewer.extract.hyperbolic._pairs import (
+    FeatureSpace,
     Leading,
+    Pairs,
     Scatter,
+    Threshold,
+    best_threshold,
+    bounded_risk,
+    diameter,
+    drawn_pairs,
+    feature_space,
+    judged_pairs,
     label_scatter,
     leading_eigenpairs,
+    median_squared_distance,
     number_of_positive_eigenvalues,
+    pair_distances,
     pair_scatter,
+    pair_weights,
+    told_pairs,
 )
-from fewer.extract.hyperbolic._pairs import Pairs, drawn_pairs, judged_pairs, squared_distances, told_pairs
-from fewer.extract.hyperbolic._risk import Threshold, best_threshold, bounded_risk, pair_weights
 
 _ETAS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 _THRESHOLDS = np.linspace(0.05, 0.95, 19)
@@ -56,7 +66,7 @@ class _Fit(NamedTuple):
     paper="hyperbolic-pca",
     examples=lambda: [HyperbolicPCA(), HyperbolicPCA(n_components=2, kernel="linear")],
     depends_on_scale="with a number for gamma the width is in the unit of the columns",
-    depends_on_shift="with normalize_rows=True rows are brought to one length",
+    depends_on_shift="with normalize_rows=True rows are scaled to one length",
 )
 class HyperbolicPCA(Extractor):
     """A projection that brings rows of the same kind close and keeps different ones apart.
@@ -85,14 +95,14 @@ class HyperbolicPCA(Extractor):
     pairs : "all" or int, default="all"
         All pairs of rows, or as many at random, half of them same.
     normalize_rows : bool, default=False
-        Whether rows are brought to unit length first.
+        Whether rows are scaled to unit length first.
     random_state : int, RandomState or None, default=None
         Draws pairs, also those that risks are estimated from if there are more than two million.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        What each new column is worth, decreasing.
+        Eigenvalue of each new column, decreasing.
     dual_coef_ : ndarray of shape (n_samples, n_components)
         Weights of the training rows in each direction of feature space, which have unit length.
     components_ : ndarray of shape (n_components, n_features) or None
@@ -104,7 +114,7 @@ class HyperbolicPCA(Extractor):
     train_risk_ : float
         Mean loss of that rule over training pairs.
     risk_bound_ : float
-        What its risk on new pairs does not exceed with probability 0.95; seldom below 1, good for comparisons.
+        Upper bound on its risk on new pairs, with probability 0.95; rarely below 1, useful for comparisons.
     eta_ : float
         Weight of different pairs.
     n_positive_eigenvalues_ : int
@@ -124,7 +134,7 @@ class HyperbolicPCA(Extractor):
 
     See Also
     --------
-    one_shot_nn : Judges a representation by one example of each new class.
+    one_shot_error : Error of a representation with one example of each new class.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : For classes that are all known.
     sklearn.decomposition.KernelPCA : Without classes.
 
@@ -143,15 +153,15 @@ class HyperbolicPCA(Extractor):
     Classes differ in the first three columns, and vary in the others much more.
 
     >>> import numpy as np
-    >>> from fewer.extract import HyperbolicPCA, one_shot_nn
+    >>> from fewer.extract import HyperbolicPCA, one_shot_error
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat(np.arange(30), 10)
     >>> X = rng.normal(size=(300, 8)) * [0.1, 0.1, 0.1, 5, 5, 5, 5, 5]
     >>> X[:, :3] += rng.normal(size=(30, 3))[y]
     >>> known, new = y < 20, y >= 20
     >>> model = HyperbolicPCA(3, kernel="linear").fit(X[known], y[known])
-    >>> before = one_shot_nn(X[new], y[new], random_state=0)
-    >>> after = one_shot_nn(model.transform(X[new]), y[new], random_state=0)
+    >>> before = one_shot_error(X[new], y[new], random_state=0)
+    >>> after = one_shot_error(model.transform(X[new]), y[new], random_state=0)
     >>> print(f"{before:.2f} {after:.2f}")
     0.87 0.04
     """
@@ -306,7 +316,7 @@ class HyperbolicPCA(Extractor):
             leading = leading_eigenpairs(scatter.operator(eta), self.n_components)
             if len(leading.values) == 0:
                 continue
-            squared = squared_distances(safe_sparse_dot(rows, leading.vectors), judged) / self.diameter_**2
+            squared = pair_distances(safe_sparse_dot(rows, leading.vectors), judged) / self.diameter_**2
             # A margin in units of the diameter would hide all of a projection that is much smaller than that.
             margin = float(self.margin * squared.max())
             threshold = best_threshold(squared, judged.same, margin, self.balanced, c_grid)
@@ -391,7 +401,7 @@ class HyperbolicPCA(Extractor):
         return self.threshold_**2 - row_norms(first - second, squared=True) / self.diameter_**2
 
     def score_pairs(self, X, y, pairs=None):
-        """Share of pairs that are told wrongly, same and different ones weighing one half each.
+        """Balanced error rate of pairs: same and different ones weigh one half each.
 
         Parameters
         ----------
@@ -406,7 +416,7 @@ class HyperbolicPCA(Extractor):
         Returns
         -------
         risk : float
-            0 if all are told rightly, 0.5 by chance.
+            0 if all are right, 0.5 by chance.
         """
         new = self.transform(X)
         if pairs is None:
@@ -415,12 +425,12 @@ class HyperbolicPCA(Extractor):
             told = judged_pairs(codes, check_random_state(self.random_state))
         else:
             told = told_pairs(pairs, y, len(new))
-        wrong = (squared_distances(new, told) / self.diameter_**2 < self.threshold_**2) != told.same
+        wrong = (pair_distances(new, told) / self.diameter_**2 < self.threshold_**2) != told.same
         kinds = [wrong[each].mean() for each in (told.same, ~told.same) if each.any()]
         return float(np.mean(kinds))
 
     def risk_bound(self, delta=0.05):
-        """What the risk on new pairs does not exceed, with some probability.
+        """Upper bound on the risk on new pairs, with a given probability.
 
         Parameters
         ----------
@@ -455,3 +465,55 @@ def _checked_grid(c_grid: Any) -> np.ndarray:
             f"{c_grid!r}."
         )
     return grid
+
+
+def one_shot_error(Z: Any, y: Any, n_repeats: int = 100, random_state: Any = None) -> float:
+    """Error of a nearest-neighbour rule that has seen one row of each class.
+
+    Parameters
+    ----------
+    Z : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows, as an extractor that was fitted on other classes gives them.
+    y : array-like of shape (n_samples,)
+        Their classes.
+    n_repeats : int, default=100
+        How often one example of each class is drawn.
+    random_state : int, RandomState or None, default=None
+        Draws the examples.
+
+    Returns
+    -------
+    error : float
+        Share of all other rows whose nearest example is of another class, on average.
+
+    References
+    ----------
+    .. [1] Maurer, A. (2006). Generalization bounds for subspace selection and hyperbolic PCA. Subspace, Latent
+       Structure and Feature Selection, LNCS 3940, 185-197.
+
+    Examples
+    --------
+    >>> from fewer.extract import one_shot_error
+    >>> one_shot_error([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"], random_state=0)
+    0.0
+    """
+    Z = checked_array(Z, "one_shot_error", accept_sparse="csr", dtype=(np.float64, np.float32))
+    y = column_or_1d(y)
+    check_consistent_length(Z, y)
+    if n_repeats < 1:
+        raise ValueError(f"n_repeats={n_repeats} must be at least 1.")
+    codes = encoded_classes(y, "one_shot_error").codes
+    rng = check_random_state(random_state)
+    sizes = np.bincount(codes)
+    if sizes.max() == 1:
+        raise ValueError("Every class has a single row, so no row is left to classify after one example of each.")
+    order = np.argsort(codes, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    errors = []
+    for _ in range(n_repeats):
+        examples = order[starts + rng.randint(sizes)]
+        others = np.ones(len(codes), dtype=bool)
+        others[examples] = False
+        nearest = euclidean_distances(Z[others], Z[examples], squared=True).argmin(axis=1)
+        errors.append(np.mean(nearest != codes[others]))
+    return float(np.mean(errors))

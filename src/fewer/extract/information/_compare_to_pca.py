@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _RANDOM = 3
-"""Random projections, of which the mean is told."""
+"""Number of random projections, of which the mean is reported."""
 
 
-def im_bound(X: Any, W: Any, decoder: VariationalInfoMax | str = "gaussian", *, random_state: Any = None) -> float:
+def information_bound(
+    X: Any, W: Any, decoder: VariationalInfoMax | str = "gaussian", *, random_state: Any = None
+) -> float:
     """Lower bound on the information that a projection keeps, in nats.
 
     Parameters
@@ -30,8 +32,8 @@ def im_bound(X: Any, W: Any, decoder: VariationalInfoMax | str = "gaussian", *, 
     W : array-like of shape (n_components, n_features)
         Orthonormal directions: of PCA, at random, or of a fitted model.
     decoder : VariationalInfoMax or "gaussian", default="gaussian"
-        Whose kind of decoders, noise and ``reg`` to use; they are fitted anew for these directions, which stay as they
-        are. "gaussian" is one decoder with the default noise.
+        Model whose kind of decoders, noise and ``reg_covar`` are used; the decoders are fitted anew for these
+        directions. "gaussian" is one decoder with the default noise.
     random_state : int, RandomState instance or None, default=None
         Draws the starts for the decoders; by default as the model says.
 
@@ -52,12 +54,14 @@ def im_bound(X: Any, W: Any, decoder: VariationalInfoMax | str = "gaussian", *, 
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.extract import im_bound
+    >>> from fewer.extract import information_bound
     >>> X = np.random.default_rng(0).normal(size=(500, 3)) * [3.0, 1.0, 1.0]
-    >>> im_bound(X, [[1, 0, 0]]) > im_bound(X, [[0, 1, 0]])
+    >>> information_bound(X, [[1, 0, 0]]) > information_bound(X, [[0, 1, 0]])
     True
     """
-    X = checked_array(X, "im_bound", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_min_samples=2)
+    X = checked_array(
+        X, "information_bound", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), ensure_min_samples=2
+    )
     directions = _orthonormal(W, X.shape[1])
     if not isinstance(decoder, VariationalInfoMax) and not (isinstance(decoder, str) and decoder == "gaussian"):
         raise ValueError(f'decoder={decoder!r} is neither "gaussian" nor a VariationalInfoMax.')
@@ -140,7 +144,7 @@ class PCAComparison(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         import plotly.graph_objects as go
 
@@ -155,7 +159,7 @@ class PCAComparison(Result):
 
 
 def compare_to_pca(model: VariationalInfoMax, X: Any, X_new: Any = None, *, random_state: Any = None) -> PCAComparison:
-    """What a projection keeps beside PCA and random directions, with decoders of the same kind for all.
+    """Information kept by a projection, by PCA and by random directions, with decoders of the same kind.
 
     Parameters
     ----------
@@ -164,14 +168,14 @@ def compare_to_pca(model: VariationalInfoMax, X: Any, X_new: Any = None, *, rand
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training table, to which all decoders are fitted.
     X_new : {array-like, sparse matrix} of shape (n_new, n_features), default=None
-        Other rows, on which bounds and errors are honest.
+        Held-out rows for bounds and errors.
     random_state : int, RandomState instance or None, default=None
         Draws random directions and the noise of the codes.
 
     Returns
     -------
     comparison : PCAComparison
-        Bounds and errors; prints itself, ``reading`` says what they mean, and ``plot()`` draws them.
+        Bounds and errors; prints itself, ``reading`` explains them, and ``plot()`` draws them.
 
     References
     ----------
@@ -233,7 +237,7 @@ def _without_names(model: VariationalInfoMax, tables: list[Any]) -> VariationalI
 
 def _better(again: VariationalInfoMax, fitted: VariationalInfoMax, X: Any) -> VariationalInfoMax:
     """Of decoders for the same directions those with the larger bound; the first if the second are for other rows."""
-    comparable = np.isclose(again.reg_, fitted.reg_, rtol=1e-6)
+    comparable = np.isclose(again.reg_covar_, fitted.reg_covar_, rtol=1e-6)
     return fitted if comparable and fitted.score(X) > again.score(X) else again
 
 

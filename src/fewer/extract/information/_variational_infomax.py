@@ -13,13 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
+from fewer.extract._centred_table import RowSpace, row_space
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.gradients._row_space import RowSpace, row_space
-from fewer.extract.information._best_start import Starts, best_of_starts
 from fewer.extract.information._bound import Channel, bound
-from fewer.extract.information._climbs import Auxiliary
-from fewer.extract.information._im_algorithm import Fit, Recipe
-from fewer.extract.information._receiver import Receiver, receiver_of
+from fewer.extract.information._im_algorithm import (
+    Auxiliary,
+    Fit,
+    Receiver,
+    Recipe,
+    Starts,
+    best_of_starts,
+    receiver_of,
+)
 
 _SMALL_TABLE = 1_000_000
 """Cells; up to so many, a sparse table is made dense, so that both give the same to the last bit."""
@@ -50,7 +55,7 @@ class Decoder(NamedTuple):
 
 def recipe_for(model: Any, variances: np.ndarray, *, fixed: bool = False) -> Recipe:
     """What the parameters of a model ask for on a table with these variances of columns."""
-    reg = _FLOOR * float(variances.mean()) if isinstance(model.reg, str) else float(model.reg)
+    reg = _FLOOR * float(variances.mean()) if isinstance(model.reg_covar, str) else float(model.reg_covar)
     channel = Channel(float(model.noise_variance), reg, len(variances))
     return Recipe(channel, model.objective == "hybrid", model.aux == "free", model.max_iter, model.tol, fixed)
 
@@ -61,7 +66,7 @@ def spanned(X: Any, who: str) -> tuple[RowSpace, np.ndarray]:
         X = X.toarray()
     space = row_space(X if sparse.issparse(X) else np.ascontiguousarray(X))
     if not space.rows.shape[1]:
-        raise ValueError(f"All rows of X are the same, so that there is nothing for {who} to keep.")
+        raise ValueError(f"All rows of X are the same, so there is no information for {who} to keep.")
     with np.errstate(over="ignore", invalid="ignore"):
         variances = np.einsum("pr,r,pr->p", space.axes, np.mean(space.rows**2, axis=0), space.axes)
     if not _SMALLEST < variances.mean() < 1 / _SMALLEST:
@@ -81,7 +86,7 @@ def gaussian_receiver(Z: np.ndarray, W: np.ndarray, channel: Channel) -> tuple[R
 
 @method(
     tasks=["unsupervised"],
-    when="Rows are to be told from a few noisy numbers (a narrow channel, a code to reconstruct from), and they are "
+    when="Rows are to be reconstructed from a few noisy numbers (a narrow channel, a short code), and they are "
     "far from Gaussian: clusters of different shape, a few rows with most of the variance. Otherwise PCA, which is its "
     "answer for Gaussian rows.",
     cost="O(J (n r^2 + r^3)) time for each of some hundred moves, for J decoders and r = min(n, p); O(n r) memory",
@@ -94,7 +99,7 @@ def gaussian_receiver(Z: np.ndarray, W: np.ndarray, channel: Channel) -> tuple[R
     depends_on_scale="noise_variance has the squared unit of the columns",
 )
 class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
-    """Orthonormal directions whose noisy coordinates tell most about the rows.
+    """Orthonormal directions whose noisy coordinates keep the most information about the rows.
 
     A row is sent as its coordinates along the directions plus noise, and decoded by one of several linear decoders,
     which an auxiliary variable chooses. Directions, decoders and auxiliary variable together maximise a lower bound on
@@ -114,13 +119,13 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         reconstruction; "gaussian" is PCA, with its decoder.
     aux : {"softmax", "free"}, default="softmax"
         How the auxiliary variable depends on a row: by linear functions of it, or in any way, which is faster and gives
-        a larger bound that says less about new rows.
-    reg : float or "auto", default="auto"
+        a larger bound that holds less for new rows.
+    reg_covar : float or "auto", default="auto"
         Added to the variances of all decoders, without which the bound has no limit for fewer rows than columns. "auto"
-        is a twentieth of the mean variance of a column. Bounds can be compared only for the same ``reg`` and noise.
+        is a twentieth of the mean variance of a column. Bounds are comparable only with equal ``reg_covar`` and noise.
     max_iter : int, default=100
-        Most steps from each start; one is ten moves of directions and auxiliary variable uphill, or four turns of each
-        if the variable is free.
+        Maximum number of steps from each start; one is ten moves of directions and auxiliary variable uphill, or four
+        turns of each if the variable is free.
     tol : float, default=1e-4
         A start ends when a step gains less, in nats. Bounds for other rows of the same kind differ by far more.
     n_init : int, default=10
@@ -157,7 +162,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         The bound reached from each start, on the rows that were drawn for it.
     subspace_overlap_ : ndarray of shape (n_components,)
         Cosines of the angles between the directions and as many principal ones, decreasing; all 1 for the same span.
-    reg_ : float
+    reg_covar_ : float
         What was added to the decoders' variances.
     n_iter_ : int
         Steps from the best start.
@@ -169,13 +174,13 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
     See Also
     --------
     compare_to_pca : What it gained over PCA, also on new rows.
-    im_bound : The bound for any projection.
+    information_bound : The bound for any projection.
 
     Notes
     -----
-    The auxiliary variable chooses a decoder, and is no part of the code: what separates groups of rows is no more worth
-    sending than the rest. The directions part from PCA where much variance is carried by few rows, or where groups vary
-    along different directions.
+    The auxiliary variable chooses a decoder, and is not part of the code, so that separating groups of rows has no
+    priority. The directions differ from PCA where much variance is carried by few rows, or where groups vary along
+    different directions.
 
     For a table of many rows and many columns, take the leading principal components first: time grows with the cube of
     the smaller number.
@@ -208,7 +213,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         "noise_variance": [Interval(Real, 0, None, closed="neither")],
         "objective": [StrOptions({"auxiliary", "hybrid", "gaussian"})],
         "aux": [StrOptions({"softmax", "free"})],
-        "reg": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "reg_covar": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -228,7 +233,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         noise_variance=1.0,
         objective="auxiliary",
         aux="softmax",
-        reg="auto",
+        reg_covar="auto",
         max_iter=100,
         tol=1e-4,
         n_init=10,
@@ -241,7 +246,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         self.noise_variance = noise_variance
         self.objective = objective
         self.aux = aux
-        self.reg = reg
+        self.reg_covar = reg_covar
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -332,7 +337,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         V, b = receiver.auxiliary
         self.aux_weights_ = None if V is None else (V @ space.axes.T, b)
         self.subspace_overlap_ = np.linalg.svd(W[:, : len(W)], compute_uv=False)
-        self.reg_ = floor
+        self.reg_covar_ = floor
 
     def transform(self, X: Any, noise: bool = False) -> Any:
         """The code of each row.
@@ -430,7 +435,7 @@ class VariationalInfoMax(CallbackSupportMixin, LinearExtractor):
         if Z.shape[1] < X.shape[1]:
             origin = np.asarray(X @ self._origin, dtype=float)
             squares = row_norms(X, squared=True).astype(float) - 2 * origin + self._origin @ self._origin
-            value -= 0.5 * float(np.mean(np.maximum(squares - np.sum(Z**2, axis=1), 0))) / self.reg_
+            value -= 0.5 * float(np.mean(np.maximum(squares - np.sum(Z**2, axis=1), 0))) / self.reg_covar_
         return value
 
     def _along(self, X: Any) -> np.ndarray:

@@ -5,14 +5,11 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.extract.pls._canonical_ridge import PLSSB, CanonicalRidge
-    from fewer.extract.pls._kernel_pls import KernelPLS
-    from fewer.extract.pls._pls_canonical import PLSCanonical
+    from fewer.extract.pls._nonlinear_pls import KernelPLS, PolynomialPLSRegressor
     from fewer.extract.pls._pls_discriminant import PLSDiscriminant
     from fewer.extract.pls._pls_regressor import PLSRegressor
-    from fewer.extract.pls._polynomial_pls import PolynomialPLSRegressor
     from fewer.extract.pls._shrinkage import PLSShrinkage, pls_shrinkage
-    from fewer.extract.pls._vip_selector import VIPSelector
+    from fewer.extract.pls._two_tables import PLSSB, CanonicalRidge, PLSCanonical
 
 __all__ = [
     "PLSSB",
@@ -23,7 +20,6 @@ __all__ = [
     "PLSRegressor",
     "PLSShrinkage",
     "PolynomialPLSRegressor",
-    "VIPSelector",
     "pls_shrinkage",
 ]
 

@@ -1,4 +1,4 @@
-"""New columns that part classes: partial least squares on indicators of the classes.
+"""New columns that separate classes: partial least squares on indicators of the classes.
 
 Y has a column for every class but the last, centred. Orthonormalised, ``Y (Y'Y)^{-1/2}``, the first weights are the
 leading directions of the scatter between classes, ``sum_i n_i (m_i - m)(m_i - m)'``.
@@ -14,11 +14,8 @@ from sklearn.utils.metaestimators import available_if
 
 from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
-from fewer.extract.pls._factors import Factors
-from fewer.extract.pls._holed_extractor import HoledExtractor
-from fewer.extract.pls._leading import largest_signs
-from fewer.extract.pls._solution import Settings, solution
-from fewer.extract.pls._table import CentredTable
+from fewer.extract.pls._pls_regressor import PLSExtractor
+from fewer.learn.pls import CentredTable, Factors, Settings, largest_signs, solution
 
 
 def class_targets(codes: np.ndarray, n_classes: int, orthonormalised: bool) -> np.ndarray:
@@ -46,7 +43,7 @@ def _classifier_has(name: str):
     """Whether the classifier on the new columns can do it."""
 
     def check(self) -> bool:
-        classifier = getattr(self, "classifier_", self.classifier)
+        classifier = getattr(self, "estimator_", self.estimator)
         return classifier is None or hasattr(classifier, name)
 
     return check
@@ -55,12 +52,12 @@ def _classifier_has(name: str):
 @method(
     tasks=["classification"],
     when="Classes and many columns that go together, more of them than rows or not: new columns that both vary and "
-    "part the classes, for any classifier. With few columns and many rows LDA does as well.",
+    "separate the classes, for any classifier. With few columns and many rows LDA does as well.",
     cost="O(n p k) time for k components (sparse: stored entries for n p), O(n p) memory",
     paper="pls",
     examples=lambda: [PLSDiscriminant(), PLSDiscriminant(4, orthonormalised=False), PLSDiscriminant(deflation="sb")],
 )
-class PLSDiscriminant(ClassifierMixin, HoledExtractor):
+class PLSDiscriminant(ClassifierMixin, PLSExtractor):
     """Partial least squares for classes: new columns by covariance with the classes, and a classifier on them.
 
     Parameters
@@ -71,12 +68,12 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         Whether the indicators of the classes are made orthonormal, so that classes count by the distance of their means
         alone; otherwise large classes count more.
     deflation : {"pls2", "sb"}, default="pls2"
-        "pls2" takes one component after the other, each without what the earlier ones tell, as many as the table has
-        directions; the table may have holes (NaN). "sb" takes all at once, at most one less than classes.
-    classifier : classifier or None, default=None
-        Tells classes by the new columns; linear discriminant analysis by default.
+        "pls2" takes one component after the other, each without what the earlier ones explain, as many as the table has
+        directions; the table may have missing values (NaN). "sb" takes all at once, at most one less than classes.
+    estimator : classifier or None, default=None
+        Classifier on the new columns; linear discriminant analysis by default.
     scale : bool, default=False
-        Whether the columns are brought to unit variance.
+        Whether the columns are scaled to unit variance.
 
     Attributes
     ----------
@@ -92,7 +89,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         The rotations as rows, in the units of the table.
     mean_ : ndarray of shape (n_features,)
         Column means.
-    classifier_ : classifier
+    estimator_ : classifier
         Fitted to the scores.
     classes_ : ndarray of shape (n_classes,)
         The labels.
@@ -107,7 +104,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
     --------
     RegularizedFisher : Directions that also count the spread within classes.
     PLSRegressor : For numbers.
-    VIPSelector : Columns by their importance here.
+    fewer.select.VIPSelector : Columns by their importance here.
 
     References
     ----------
@@ -131,21 +128,21 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "orthonormalised": ["boolean"],
         "deflation": [StrOptions({"pls2", "sb"})],
-        "classifier": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "scale": ["boolean"],
     }
 
-    def __init__(self, n_components=None, orthonormalised=True, deflation="pls2", classifier=None, scale=False):
+    def __init__(self, n_components=None, orthonormalised=True, deflation="pls2", estimator=None, scale=False):
         self.n_components = n_components
         self.orthonormalised = orthonormalised
         self.deflation = deflation
-        self.classifier = classifier
+        self.estimator = estimator
         self.scale = scale
 
-    _for_holes = 'deflation="pls2"'
+    _for_missing = 'deflation="pls2"'
 
     @property
-    def _takes_holes(self) -> bool:
+    def _takes_missing(self) -> bool:
         return self.deflation == "pls2"
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -155,7 +152,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table; with ``deflation="pls2"`` it may have holes (NaN), unless it is sparse.
+            Training table; with ``deflation="pls2"`` it may have missing values (NaN), unless it is sparse.
         y : array-like of shape (n_samples,)
             Class of each row.
 
@@ -166,13 +163,13 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         """
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-        X, y = self._with_holes(X, y)
+        X, y = self._with_missing(X, y)
         self.classes_, codes = encoded_classes(y, type(self).__name__)
         n_classes = len(self.classes_)
-        if self.classifier is None and len(codes) <= n_classes:
+        if self.estimator is None and len(codes) <= n_classes:
             raise ValueError(
-                f"{len(codes)} rows and {n_classes} classes: PLSDiscriminant tells classes apart by how rows of one "
-                "class differ, and needs more rows than classes; or give a classifier that does not."
+                f"{len(codes)} rows and {n_classes} classes: PLSDiscriminant needs more rows than classes for its "
+                "default classifier; set estimator to another one, or use more rows."
             )
         Y = class_targets(codes, n_classes, self.orthonormalised)
         possible = min(X.shape[0] - 1, X.shape[1], n_classes - 1 if self.deflation == "sb" else X.shape[1])
@@ -185,19 +182,21 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
             factors, mean, scale = found.factors, found.x_mean, found.x_scale
         if not factors.n_components:
             raise ValueError(
-                "The means of all classes are the same in every column, so no direction parts them; check y, or look "
-                "for other differences than means, by HDDA or with a kernel (KernelRegularizedFisher)."
+                "The means of all classes are the same in every column, so no direction separates them; check y, or "
+                "use a method for other differences than means, such as HDDA or a kernel (KernelRegularizedFisher)."
             )
         if self.n_components is not None:
-            self._number_of_components(factors.n_components, "for nothing is left of the table that parts the classes")
+            self._number_of_components(
+                factors.n_components, "because the rest of the table does not separate the classes"
+            )
         self.mean_, self._x_scale = mean.astype(X.dtype), scale
         self.components_ = np.ascontiguousarray((factors.rotations / scale[:, None]).T, dtype=X.dtype)
         self.x_weights_ = factors.weights.astype(X.dtype)
         self.x_loadings_ = factors.x_loadings.astype(X.dtype)
         self.x_rotations_ = factors.rotations.astype(X.dtype)
         self.x_scores_ = factors.scores.astype(X.dtype)
-        chosen = LinearDiscriminantAnalysis() if self.classifier is None else clone(self.classifier)
-        self.classifier_ = chosen.fit(self.x_scores_, y)
+        chosen = LinearDiscriminantAnalysis() if self.estimator is None else clone(self.estimator)
+        self.estimator_ = chosen.fit(self.x_scores_, y)
         self._codes = codes
         return self
 
@@ -215,7 +214,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
             One of ``classes_`` for each row.
         """
         scores = self._scores(X)
-        return self.classifier_.predict(scores)
+        return self.estimator_.predict(scores)
 
     def predict_path(self, X: Any) -> np.ndarray:
         """Class of each row by 1, 2, ... components; the classifier is fitted to each number of them.
@@ -233,7 +232,7 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
         scores = self._scores(X)
         y = self.classes_[self._codes]
         numbers = range(1, self.n_components_ + 1)
-        return np.array([clone(self.classifier_).fit(self.x_scores_[:, :k], y).predict(scores[:, :k]) for k in numbers])
+        return np.array([clone(self.estimator_).fit(self.x_scores_[:, :k], y).predict(scores[:, :k]) for k in numbers])
 
     @available_if(_classifier_has("predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -250,11 +249,11 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
             One column for each of ``classes_``.
         """
         scores = self._scores(X)
-        return self.classifier_.predict_proba(scores)
+        return self.estimator_.predict_proba(scores)
 
     @available_if(_classifier_has("decision_function"))
     def decision_function(self, X: Any) -> np.ndarray:
-        """What the classifier decides by, where it tells.
+        """Decision function of the classifier, where it has one.
 
         Parameters
         ----------
@@ -267,4 +266,4 @@ class PLSDiscriminant(ClassifierMixin, HoledExtractor):
             Larger for the second of two classes; for more, one column for each.
         """
         scores = self._scores(X)
-        return self.classifier_.decision_function(scores)
+        return self.estimator_.decision_function(scores)

@@ -1,4 +1,4 @@
-"""Regression on a few new columns that vary much and go with the target: partial least squares."""
+"""Regression on a few new columns with a large covariance with the target: partial least squares."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -12,12 +12,80 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
 from fewer.catalogue import method
-from fewer.extract.pls._factors import ritz_values
-from fewer.extract.pls._holed_extractor import HoledExtractor
-from fewer.extract.pls._moments import Moments
-from fewer.extract.pls._solution import WHY_NO_MORE, Settings, Solution, of_moments, solution
-from fewer.extract.pls._table import column_means
-from fewer.extract.pls._vip import vip_scores
+from fewer.extract._extractor import LinearExtractor
+from fewer.learn.pls import (
+    WHY_NO_MORE,
+    Moments,
+    Settings,
+    Solution,
+    column_means,
+    observed_part,
+    of_moments,
+    ritz_values,
+    scores_with_missing,
+    solution,
+    vip_scores,
+)
+
+
+class PLSExtractor(LinearExtractor):
+    """Base: a dense table may have missing values (NaN) where ``_takes_missing`` says so; a sparse one may not."""
+
+    x_weights_: np.ndarray
+    x_loadings_: np.ndarray
+    _x_scale: np.ndarray
+
+    _for_missing: str
+    """The parameter with which missing values are accepted, for the error message."""
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
+    @property
+    def _takes_missing(self) -> bool:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._takes_missing
+        return tags
+
+    def _with_missing(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """Table and target, checked; where missing values are not accepted, the error names the parameter to set."""
+        usual = {"ensure_all_finite": "allow-nan" if self._takes_missing and not sparse.issparse(X) else True}
+        try:
+            return self._validated(X, y, **(usual | options))
+        except ValueError as error:
+            if self._takes_missing or sparse.issparse(X) or not str(error).startswith("Input X contains NaN"):
+                raise
+            raise ValueError(f"{error} Or take {self._for_missing}, which accepts missing values.") from None
+
+    def transform(self, X: Any) -> Any:
+        """Scores of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with the columns of the training table; it may have missing values where that of ``fit`` may.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            One column for each component.
+        """
+        return self._scores(X)
+
+    def _scores(self, X: Any) -> Any:
+        """As ``transform``, and an array whatever output is set."""
+        check_is_fitted(self)
+        return self._scores_of(self._with_missing(X, reset=False))
+
+    def _scores_of(self, X: Any) -> np.ndarray:
+        if isinstance(X, np.ndarray) and self._takes_missing and np.isnan(X.sum()) and np.isnan(X).any():
+            filled, there = observed_part(X, self.mean_, self._x_scale)
+            return scores_with_missing(filled, there, self.x_weights_, self.x_loadings_).astype(X.dtype)
+        return X @ self.components_.T - self.mean_ @ self.components_.T
 
 
 @method(
@@ -28,30 +96,30 @@ from fewer.extract.pls._vip import vip_scores
     paper="pls",
     examples=lambda: [
         PLSRegressor(),
-        PLSRegressor(3, algorithm="kernel"),
-        PLSRegressor(3, algorithm="simpls", scale=True),
-        PLSRegressor(3, algorithm="krylov"),
+        PLSRegressor(3, solver="kernel"),
+        PLSRegressor(3, solver="simpls", scale=True),
+        PLSRegressor(3, solver="krylov"),
     ],
 )
-class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, HoledExtractor):
+class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, PLSExtractor):
     """Partial least squares regression: new columns by covariance with the targets, and least squares on them.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of new columns; None for as many as there are.
-    algorithm : {"nipals", "simpls", "kernel", "krylov"}, default="nipals"
-        "nipals" (PLS1 and PLS2) works on the table itself and takes holes (NaN). "kernel" gives the same from the
-        products of columns or of rows, whichever are fewer: faster for many components of a table that is long or
+    solver : {"nipals", "simpls", "kernel", "krylov"}, default="nipals"
+        "nipals" (PLS1 and PLS2) works on the table itself and takes missing values (NaN). "kernel" gives the same from
+        the products of columns or of rows, whichever are fewer: faster for many components of a table that is long or
         wide, with half of the digits where columns are nearly dependent. "krylov" gives the same for one target, as
         conjugate gradients, without the components that are weak in the table. "simpls" predicts the same for one
         target, by other weights (and so ``vip_``), and a little different for several.
     scale : bool, default=False
-        Whether columns and targets are brought to unit variance; coefficients are in the units of the table all the
+        Whether columns and targets are scaled to unit variance; coefficients are in the units of the table all the
         same. Without it, columns count by their spread.
     max_iter : int, default=500
-        Most rounds of the inner loop for a component, which holes together with several targets need; and most restarts
-        of Lanczos' method, which finds the weights with more than 500 targets.
+        Maximum number of rounds of the inner loop for a component, needed for missing values with several targets; and
+        maximum number of restarts of Lanczos' method, which finds the weights with more than 500 targets.
     tol : float, default=1e-10
         The loop ends when the score changes by less than this share of its length, and the method when its residual is
         below this share of the eigenvalue.
@@ -85,9 +153,9 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
     ritz_values_ : ndarray of shape (n_components,)
         Eigenvalues of ``X'X`` within the span of the weights.
     shrinkage_factors_ : ndarray of shape (n_directions,) or None
-        What least squares is multiplied by along each principal direction, the largest first; some are above 1. None
-        with several targets, with holes, and for tables so large that this would cost more than the fit: then see
-        ``pls_shrinkage``.
+        Factor of the least-squares coefficients along each principal direction, the largest first; some are above 1.
+        None with several targets, with missing values, and for tables so large that this would cost more than the fit:
+        then see ``pls_shrinkage``.
     components_ : ndarray of shape (n_components, n_features)
         From centred columns to scores: the rotations as rows, in the units of the table.
     mean_ : ndarray of shape (n_features,)
@@ -106,14 +174,14 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
     fewer.evaluate.component_curve : How many components, by cross-indexing.
     KernelPLS : For curved relations.
     PLSDiscriminant : For classes.
-    VIPSelector : Columns by their importance here.
-    sklearn.cross_decomposition.PLSRegression : Its peer; slower, without sparse tables, holes or paths.
+    fewer.select.VIPSelector : Columns by their importance here.
+    sklearn.cross_decomposition.PLSRegression : Its peer; slower, without sparse tables, missing values or paths.
 
     Notes
     -----
-    The components of a fit with fewer are the first ones of a fit with more. A sparse table stays sparse. With holes,
-    which are assumed to be where they are by chance, components are those of the classical loop over what is observed;
-    they are only nearly orthogonal.
+    The components of a fit with fewer are the first ones of a fit with more. A sparse table stays sparse. With missing
+    values, which are assumed to be missing at random, components are those of the classical loop over what is
+    observed; they are only nearly orthogonal.
 
     References
     ----------
@@ -137,31 +205,31 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "algorithm": [StrOptions({"nipals", "simpls", "kernel", "krylov"})],
+        "solver": [StrOptions({"nipals", "simpls", "kernel", "krylov"})],
         "scale": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, n_components=2, algorithm="nipals", scale=False, max_iter=500, tol=1e-10):
+    def __init__(self, n_components=2, solver="nipals", scale=False, max_iter=500, tol=1e-10):
         self.n_components = n_components
-        self.algorithm = algorithm
+        self.solver = solver
         self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
 
     _moments: Moments
 
-    _for_holes = 'algorithm="nipals"'
+    _for_missing = 'solver="nipals"'
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.algorithm != "krylov"
+        tags.target_tags.multi_output = self.solver != "krylov"
         return tags
 
     @property
-    def _takes_holes(self) -> bool:
-        return self.algorithm == "nipals"
+    def _takes_missing(self) -> bool:
+        return self.solver == "nipals"
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
@@ -171,7 +239,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table; with ``algorithm="nipals"`` it may have holes (NaN), unless it is sparse.
+            Training table; with ``solver="nipals"`` it may have missing values (NaN), unless it is sparse.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
 
@@ -200,10 +268,10 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         return self
 
     def _works_from_sums(self) -> bool:
-        if self.algorithm not in ("nipals", "kernel"):
+        if self.solver not in ("nipals", "kernel"):
             raise AttributeError(
-                f"partial_fit keeps sums over rows, which algorithm={self.algorithm!r} does not work from; take "
-                "algorithm='kernel'."
+                f"partial_fit keeps sums over rows, which solver={self.solver!r} does not work from; take "
+                "solver='kernel'."
             )
         return True
 
@@ -212,13 +280,13 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
     def partial_fit(self, X: Any, y: Any) -> "PLSRegressor":
         """Add rows to those seen so far: only sums over rows are kept, ``X'X`` and ``X'y`` among them.
 
-        After the last block the model is that of ``fit`` with ``algorithm="kernel"`` on all rows. After ``fit``, rows
+        After the last block the model is that of ``fit`` with ``solver="kernel"`` on all rows. After ``fit``, rows
         are counted from none again.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            More rows of the training table, without holes.
+            More rows of the training table, without missing values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their targets.
 
@@ -244,17 +312,16 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
 
     @property
     def _settings(self) -> Settings:
-        return Settings(self.algorithm, self.scale, self.max_iter, self.tol)
+        return Settings(self.solver, self.scale, self.max_iter, self.tol)
 
     def _checked(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
         """Table and targets, these as (rows, targets)."""
-        several, shape = self.algorithm != "krylov", np.asarray(y).shape
+        several, shape = self.solver != "krylov", np.asarray(y).shape
         if not several and len(shape) == 2 and shape[1] > 1:
             raise ValueError(
-                f"algorithm='krylov' is for one target, and y has {shape[1]} columns; take 'nipals', 'simpls' or "
-                "'kernel'."
+                f"solver='krylov' is for one target, and y has {shape[1]} columns; take 'nipals', 'simpls' or 'kernel'."
             )
-        X, y = self._with_holes(X, y, multi_output=several, y_numeric=True, **options)
+        X, y = self._with_missing(X, y, multi_output=several, y_numeric=True, **options)
         Y = np.asarray(y, dtype=np.float64)
         self._one_target = Y.ndim == 1
         Y = Y.reshape(len(Y), -1)
@@ -264,7 +331,8 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         """Table and targets, and the means of the columns where the table is dense."""
         if sparse.issparse(X):
             return *self._checked(X, y), None
-        # Means that are no numbers tell of holes and infinities: looking for them would be one more reading of all.
+        # NaN among the means indicates missing or infinite values: looking for them would be one more reading of
+        # all.
         table, Y = self._checked(X, y, ensure_all_finite=False)
         with np.errstate(invalid="ignore", over="ignore"):
             mean = column_means(table)
@@ -325,7 +393,7 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with the columns of the training table; with ``algorithm="nipals"`` it may have holes.
+            Table with the columns of the training table; with ``solver="nipals"`` it may have missing values.
 
         Returns
         -------
@@ -333,16 +401,21 @@ class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, Holed
             Predictions.
         """
         check_is_fitted(self)
-        # Targets that are no numbers tell of a table with holes or infinities: looking for them in the table would take
-        # as long as the product.
-        table = self._with_holes(X, reset=False, ensure_all_finite=False)
+        # NaN among the targets means missing or infinite values in the table: looking for them in the table
+        # would take as long as the product.
+        table = self._with_missing(X, reset=False, ensure_all_finite=False)
         with np.errstate(invalid="ignore", over="ignore"):
             targets = table @ self.coef_.T + self.intercept_
         if np.isfinite(targets).all():
             return targets
-        if isinstance(table, np.ndarray) and self._takes_holes and np.isnan(table).any() and not np.isinf(table).any():
+        if (
+            isinstance(table, np.ndarray)
+            and self._takes_missing
+            and np.isnan(table).any()
+            and not np.isinf(table).any()
+        ):
             return self._of_targets(self._scores_of(table) @ self.y_loadings_.T * self._y_scale + self._y_mean)
-        self._with_holes(X, reset=False)
+        self._with_missing(X, reset=False)
         return targets
 
     def predict_path(self, X: Any) -> np.ndarray:

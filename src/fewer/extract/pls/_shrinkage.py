@@ -24,7 +24,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from fewer._estimators import checked_array, warn_caller
 from fewer._figures import GREY, PALETTE, Result, line, new_figure
 from fewer.catalogue import method
-from fewer.extract.pls._shrinkage_factors import NOTHING_ALONG, shrinkage_factors
+from fewer.learn.pls import NOTHING_ALONG, shrinkage_factors
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -80,7 +80,7 @@ class PLSShrinkage(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         places = np.arange(1, len(self.eigenvalues) + 1)
         figure = new_figure(x="principal direction, the largest first", y="factor of least squares")
@@ -106,22 +106,22 @@ class _Spectrum(NamedTuple):
     cost="O(n p min(n, p)) time, O(n p) memory",
     paper="pls",
 )
-def pls_shrinkage(X: Any, y: Any, k: int) -> PLSShrinkage:
-    """Shrinkage factors and degrees of freedom of PLS1 with 1 to k components.
+def pls_shrinkage(X: Any, y: Any, n_components: int) -> PLSShrinkage:
+    """Shrinkage factors and degrees of freedom of PLS1 with 1 to ``n_components`` components.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Table; its columns are centred here.
+        Table; its columns are centred first.
     y : array-like of shape (n_samples,)
         Target.
-    k : int
+    n_components : int
         Largest number of components.
 
     Returns
     -------
     report : PLSShrinkage
-        Factors, Ritz values, degrees of freedom. It plots itself.
+        Factors, Ritz values, degrees of freedom; ``plot()`` draws them.
 
     See Also
     --------
@@ -152,14 +152,14 @@ def pls_shrinkage(X: Any, y: Any, k: int) -> PLSShrinkage:
     X = checked_array(X, "pls_shrinkage", dtype=np.float64, ensure_min_samples=2)
     y = _one_target(y)
     check_consistent_length(X, y)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"k={k!r} is the largest number of components, a whole number of 1 or more.")
+    if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
+        raise ValueError(f"n_components={n_components!r} must be an integer of at least 1.")
     spectrum = _spectrum(X, y)
     eigenvalues = spectrum.sizes**2
-    scores = _scores(eigenvalues, spectrum.along, int(k))
+    scores = _scores(eigenvalues, spectrum.along, int(n_components))
     n_found = len(scores.units)
-    if n_found < k:
-        warn_caller(f"k={k} components are asked for, and there are {n_found}; all of them are shown.")
+    if n_found < n_components:
+        warn_caller(f"n_components={n_components} are asked for, and there are {n_found}; all of them are shown.")
     ritz_values = [_ritz_values(eigenvalues, scores.units[:number]) for number in range(1, n_found + 1)]
     fits = np.cumsum((scores.units @ spectrum.along)[:, None] * scores.units, axis=0)
     factors = [

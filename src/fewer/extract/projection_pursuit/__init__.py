@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.extract.projection_pursuit._backward_density import BackwardProjectionPursuitDensity
+    from fewer.extract.projection_pursuit._densities import (
+        BackwardProjectionPursuitDensity,
+        ForwardProjectionPursuitDensity,
+    )
     from fewer.extract.projection_pursuit._exploratory_projection_pursuit import ExploratoryProjectionPursuit
-    from fewer.extract.projection_pursuit._forward_density import ForwardProjectionPursuitDensity
     from fewer.extract.projection_pursuit._likelihood_ratio_discriminant import LikelihoodRatioDiscriminant
     from fewer.extract.projection_pursuit._projection_pursuit_discriminant import ProjectionPursuitDiscriminant
 

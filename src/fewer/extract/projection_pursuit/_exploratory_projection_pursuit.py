@@ -1,6 +1,6 @@
-"""Directions of structure without classes: find the most telling one, take its structure away, look again.
+"""Directions of structure without classes: find the one of the largest index, remove its structure, and repeat.
 
-An index says how telling the values along a direction are. By default it is negentropy, ``mean_j [ln f(z_j) - ln
+An index measures the structure of the values along a direction. By default it is negentropy, ``mean_j [ln f(z_j) - ln
 n(z_j)]``: how far the kernel density of the values is from the normal one of their mean and variance. What was found is
 taken away by making the rows normal along the direction, while they stay as they are across.
 """
@@ -16,11 +16,21 @@ from sklearn.utils import check_random_state
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.projection_pursuit._indices import along, along_by_differences, negentropy
-from fewer.extract.projection_pursuit._removal import without_structure
-from fewer.extract.projection_pursuit._search import Criterion, Effort, Found, best_direction, warn_unfinished
-from fewer.extract.projection_pursuit._sphere import sphere_of
-from fewer.extract.projection_pursuit._starts import axis_starts, non_normal_starts, random_starts
+from fewer.extract.projection_pursuit._density_models import without_structure
+from fewer.extract.projection_pursuit._search import (
+    Criterion,
+    Effort,
+    Found,
+    along,
+    along_by_differences,
+    axis_starts,
+    best_direction,
+    negentropy,
+    non_normal_starts,
+    random_starts,
+    sphere_of,
+    warn_unfinished,
+)
 
 MakeCriterion = Callable[[np.ndarray], Criterion]
 
@@ -29,7 +39,7 @@ def explored(
     Z: np.ndarray,
     criterion: MakeCriterion,
     n_components: int,
-    n_restarts: int,
+    n_init: int,
     effort: Effort,
     rng: np.random.RandomState,
     on_step: Callable[[], bool] = lambda: False,
@@ -45,7 +55,7 @@ def explored(
             *non_normal_starts(Z),
             *axis_starts(Z, shape),
             *left_over[:2],
-            *random_starts(n_restarts, Z.shape[1], rng),
+            *random_starts(n_init, Z.shape[1], rng),
         ]
         search = best_direction(criterion(Z), starts, everything, effort, on_step)
         found.append(search.best)
@@ -63,7 +73,7 @@ def explored(
     cost="O(s t n (p + c) + n p^2) time for each direction, for s starts of t steps and a constant c for the grid; "
     "O(n p) memory",
     paper="zhu-flexible-discriminant-directions",
-    examples=lambda: [ExploratoryProjectionPursuit(n_restarts=1, max_iter=10)],
+    examples=lambda: [ExploratoryProjectionPursuit(n_init=1, max_iter=10)],
 )
 class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
     """Directions along which a table looks least like a normal distribution.
@@ -73,16 +83,16 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
     n_components : int or None, default=2
         Number of directions; None for as many as the table has dimensions.
     index : 'negentropy' or callable, default='negentropy'
-        How telling values along a direction are. A callable takes them as an array with mean zero and unit variance,
-        and returns a number, or that and its derivatives by the values, which is quicker.
+        Measure of structure of the values along a direction. A callable takes them as an array with mean zero and unit
+        variance, and returns a number, or that and its derivatives by the values, which is quicker.
     bandwidth : 'normal_reference' or float, default='normal_reference'
         Kernel width of negentropy in standard deviations; by default ``oversmooth n^(-1/5)``.
     oversmooth : float, default=1.3
         Factor of the kernel width; 1.06 is best for a normal density, and more leaves fewer local maxima.
-    n_restarts : int, default=5
+    n_init : int, default=5
         Random directions to start from, beside those of extreme kurtosis and of single columns.
     max_iter : int, default=60
-        Steps of one search at most.
+        Maximum number of steps of one search.
     tol : float, default=1e-6
         A search ends when its index rises by less than this, or its slope is below it.
     n_jobs : int or None, default=None
@@ -95,7 +105,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
     components_ : ndarray of shape (n_components, n_features)
         Directions of unit length, in the order in which they were found; the largest entry of each is positive.
     scores_ : ndarray of shape (n_components,)
-        Index that each reached when it was found, after those before were taken away.
+        Index of each when it was found, after the structure of earlier ones was removed.
     original_scores_ : ndarray of shape (n_components,)
         Index along each direction in the table as it is.
     whitening_ : ndarray of shape (n_features, rank)
@@ -118,8 +128,8 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
 
     Notes
     -----
-    Directions need not be orthogonal. What is taken away along one may come back in part when a later one is taken
-    away; ``original_scores_`` tells what each shows in the table itself.
+    Directions need not be orthogonal. Structure removed along one may partly return when that of a later one is
+    removed; ``original_scores_`` has the index of each in the table itself.
 
     References
     ----------
@@ -143,7 +153,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
         "index": [StrOptions({"negentropy"}), callable],
         "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
         "oversmooth": [Interval(Real, 0, None, closed="neither")],
-        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -156,7 +166,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
         index="negentropy",
         bandwidth="normal_reference",
         oversmooth=1.3,
-        n_restarts=5,
+        n_init=5,
         max_iter=60,
         tol=1e-6,
         n_jobs=None,
@@ -166,7 +176,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
         self.index = index
         self.bandwidth = bandwidth
         self.oversmooth = oversmooth
-        self.n_restarts = n_restarts
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -201,7 +211,7 @@ class ExploratoryProjectionPursuit(CallbackSupportMixin, LinearExtractor):
         criterion = self._criterion(Z)
         rng = check_random_state(self.random_state)
         with fit_steps(self, X) as after_step:
-            found = explored(Z, criterion, n_components, self.n_restarts, effort, rng, lambda: after_step("start"))
+            found = explored(Z, criterion, n_components, self.n_init, effort, rng, lambda: after_step("start"))
             directions = np.array([one.direction for one in found])
             components = directions @ sphere.to_sphere.T
             components /= np.linalg.norm(components, axis=1, keepdims=True)

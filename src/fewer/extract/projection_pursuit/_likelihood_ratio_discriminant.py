@@ -15,12 +15,9 @@ from sklearn.utils import check_random_state
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.gaussian_directions._slices import slices_of
-from fewer.extract.projection_pursuit._class_criterion import ClassCriterion
-from fewer.extract.projection_pursuit._class_pursuit import Pursuit, Ways, pursued
-from fewer.extract.projection_pursuit._labelled_rows import labelled_rows
-from fewer.extract.projection_pursuit._search import Effort, warn_unfinished
-from fewer.extract.projection_pursuit._sphere import Sphere, sphere_of
+from fewer.extract.gaussian_directions._moments import slices_of
+from fewer.extract.projection_pursuit._class_pursuit import ClassCriterion, Pursuit, Ways, labelled_rows, pursued
+from fewer.extract.projection_pursuit._search import Effort, Sphere, sphere_of, warn_unfinished
 
 _MOST_TOGETHER = 3
 
@@ -29,14 +26,14 @@ _MOST_TOGETHER = 3
     tasks=["classification", "regression"],
     when="Classes may differ in spread, shape or number of modes rather than in their means, in directions that are "
     "not columns by themselves, and there are many rows for each column (at least five). Where means differ and "
-    "nothing else does, discriminant analysis is quicker and surer.",
+    "nothing else does, discriminant analysis is faster and more reliable.",
     cost="O(s t n (p + c)) time for each direction, for s starts of t steps and a constant c for the grid; O(n p) "
-    "memory. With strategy 'nested' or 'subspace' O(s t (n p + m^2)) for m = min(n, 1,000) rows.",
+    "memory. With method 'nested' or 'subspace' O(s t (n p + m^2)) for m = min(n, 1,000) rows.",
     paper="zhu-flexible-discriminant-directions",
-    examples=lambda: [LikelihoodRatioDiscriminant(n_restarts=1, max_iter=10)],
+    examples=lambda: [LikelihoodRatioDiscriminant(n_init=1, max_iter=10)],
 )
 class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
-    """Directions along which the densities of classes differ most, in whatever way.
+    """Directions along which the densities of classes differ most, in any way.
 
     Discriminant analysis sees differences of means, and has one direction fewer than classes. Here every difference
     counts (mean, spread, shape, number of modes), and there can be as many directions as columns.
@@ -45,7 +42,7 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
     ----------
     n_components : int or None, default=2
         Number of directions; None for as many as the table has dimensions.
-    strategy : {'orthogonal', 'removal', 'nested', 'subspace'}, default='orthogonal'
+    method : {'orthogonal', 'removal', 'nested', 'subspace'}, default='orthogonal'
         How to go on after the first direction. 'orthogonal' looks across those found, 'removal' makes each class
         normal along what was found and looks everywhere again, 'nested' looks across for what adds most to those
         found, by densities in several dimensions, and 'subspace' moves all in turn until they are best together. The
@@ -57,19 +54,19 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
         Kernel width in standard deviations of all rows; by default ``oversmooth n^(-1/5)`` for n rows of a class.
     oversmooth : float, default=1.3
         Factor of the kernel width; 1.06 is best for a normal density, and more leaves fewer local maxima.
-    sphere : bool, default=True
-        Whether directions are orthogonal to one another after the table is brought to unit covariance, so that new
+    whiten : bool, default=True
+        Whether directions are orthogonal to one another after the table is whitened, so that new
         columns are uncorrelated, rather than orthogonal in the columns as they are.
-    n_restarts : int, default=5
+    n_init : int, default=5
         Random directions to start from, beside those of discriminant analysis, of unequal covariances and of single
         columns.
     max_iter : int, default=60
-        Steps of one search at most.
+        Maximum number of steps of one search.
     tol : float, default=1e-6
         A search ends when its ratio rises by less than this, or its slope is below it.
     n_slices : int or None, default=None
-        If y holds numbers, it is cut into so many slices of about equal size. None takes labels, and numbers without
-        fractions that come again and again, as classes, and cuts other numbers into ten slices.
+        If y holds numbers, it is cut into this many slices of about equal size. None takes labels, and whole numbers
+        with repeats, as classes, and cuts other numbers into ten slices.
     n_permutations : int, default=0
         If positive, as many searches among rows with shuffled classes are made for each direction, and directions
         end where the ratio is no longer above the largest of these.
@@ -138,12 +135,12 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "strategy": [StrOptions({"orthogonal", "removal", "nested", "subspace"})],
+        "method": [StrOptions({"orthogonal", "removal", "nested", "subspace"})],
         "density": [StrOptions({"kde", "gaussian", "pooled_gaussian"})],
         "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
         "oversmooth": [Interval(Real, 0, None, closed="neither")],
-        "sphere": ["boolean"],
-        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "whiten": ["boolean"],
+        "n_init": [Interval(Integral, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_slices": [Interval(Integral, 2, None, closed="left"), None],
@@ -155,12 +152,12 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
     def __init__(
         self,
         n_components=2,
-        strategy="orthogonal",
+        method="orthogonal",
         density="kde",
         bandwidth="normal_reference",
         oversmooth=1.3,
-        sphere=True,
-        n_restarts=5,
+        whiten=True,
+        n_init=5,
         max_iter=60,
         tol=1e-6,
         n_slices=None,
@@ -169,12 +166,12 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
         random_state=None,
     ):
         self.n_components = n_components
-        self.strategy = strategy
+        self.method = method
         self.density = density
         self.bandwidth = bandwidth
         self.oversmooth = oversmooth
-        self.sphere = sphere
-        self.n_restarts = n_restarts
+        self.whiten = whiten
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.n_slices = n_slices
@@ -184,7 +181,7 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
 
     @property
     def _nested(self) -> bool:  # type: ignore[override]  # moving all together is the one way that is not
-        return self.strategy != "subspace"
+        return self.method != "subspace"
 
     @property
     def _takes_sparse(self) -> bool:
@@ -216,8 +213,8 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
         self._warn_of_few_rows(X.shape[0], sphere.rank, n_components)
         criterion = ClassCriterion(labelled.begins, self.density, self.bandwidth, self.oversmooth)
         effort = Effort(self.max_iter, self.tol, self.n_jobs)
-        ways = Ways(self.strategy, self.n_restarts, self.n_permutations, effort)
-        metric = None if self.sphere else sphere.to_sphere.T @ sphere.to_sphere
+        ways = Ways(self.method, self.n_init, self.n_permutations, effort)
+        metric = None if self.whiten else sphere.to_sphere.T @ sphere.to_sphere
         Z = sphere.coordinates(X)
         rng = check_random_state(self.random_state)
         with fit_steps(self, X, y) as after_step:
@@ -234,10 +231,10 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
                 "to differ along some direction by chance alone. Reduce the columns first, by PCA for instance, and "
                 "see n_permutations."
             )
-        if self.strategy in ("nested", "subspace") and n_components > _MOST_TOGETHER:
+        if self.method in ("nested", "subspace") and n_components > _MOST_TOGETHER:
             warn_caller(
-                f"strategy={self.strategy!r} estimates densities in {n_components} dimensions, where rows are far "
-                f"between; use up to {_MOST_TOGETHER} components, or strategy='orthogonal' or 'removal'."
+                f"method={self.method!r} estimates densities in {n_components} dimensions, where rows are sparse"
+                f"between; use up to {_MOST_TOGETHER} components, or method='orthogonal' or 'removal'."
             )
 
     def _keep(self, found: Pursuit, sphere: Sphere, Z: np.ndarray, criterion: ClassCriterion, dtype: Any) -> None:
@@ -256,7 +253,7 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
     def feature_scores(self, X: Any, y: Any) -> np.ndarray:
         """Ratio along each column by itself.
 
-        Columns that are told apart only together score alike here, whatever their combination would.
+        Columns that separate classes only together have low scores here.
 
         Parameters
         ----------

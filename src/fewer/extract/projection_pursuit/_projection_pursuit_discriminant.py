@@ -1,16 +1,18 @@
-"""Classes told apart by densities along a few shared directions.
+"""Classification by densities along a few shared directions, found where they differ most: forward and backward.
 
 Forward, ``p_k(x) = p_0(x) prod_m f_mk(a_m'x)``: one normal density p_0 for all classes, and functions of each class
 along directions that all share. p_0 cancels, so that ``ln pi_k + sum_m ln f_mk(a_m'x)`` decides: log-odds are sums of
 smooth functions along the directions. Direction m is where the functions of classes differ most from one for all rows.
 
-Backward, classes are made normal along one direction after the other, each by its own map, and the densities follow
-from these maps. What is left is taken as one normal density, which is the weak spot of this way.
+Backward, classes are made normal along one direction after the other, each by its own map, before the next is searched
+for, and the densities follow from these maps. The rest of all classes is taken as one normal density, which is the
+weakness of this model.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import linalg, special
@@ -23,18 +25,158 @@ from sklearn.utils.validation import check_is_fitted
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import LinearExtractor
-from fewer.extract.projection_pursuit._class_densities import (
-    BackwardClasses,
-    ClassRows,
-    ForwardClasses,
-    Hunt,
-    backward_classes,
-    forward_classes,
+from fewer.extract.projection_pursuit._density_models import (
+    NormalMap,
+    RidgeModel,
+    made_normal,
+    normal_map,
+    normal_points,
+    ridge_grid,
 )
-from fewer.extract.projection_pursuit._indices import Widths, kernel_width
-from fewer.extract.projection_pursuit._normal_map import NormalMap, made_normal
-from fewer.extract.projection_pursuit._search import Effort, warn_unfinished
-from fewer.extract.projection_pursuit._sphere import Sphere, sphere_of
+from fewer.extract.projection_pursuit._search import (
+    Criterion,
+    Effort,
+    Found,
+    Sphere,
+    Widths,
+    along,
+    axis_starts,
+    best_direction,
+    kernel_ratio,
+    kernel_width,
+    random_starts,
+    separating_starts,
+    sphere_of,
+    warn_unfinished,
+)
+
+
+class ClassRows(NamedTuple):
+    """Sphered rows in the order of their classes, where these begin, and kernel widths."""
+
+    Z: np.ndarray
+    begins: np.ndarray
+    widths: Widths
+
+
+class Hunt(NamedTuple):
+    """How to look for directions."""
+
+    n_ridges: int
+    n_init: int
+    effort: Effort
+    rng: np.random.RandomState
+    on_step: Callable[[], bool] = lambda: False
+
+
+class ForwardClasses(NamedTuple):
+    """Directions, the nodes along them, and the logarithm of each class's functions there (directions first)."""
+
+    found: list[Found]
+    grids: list[np.ndarray]
+    log_ridges: list[np.ndarray]
+
+
+class BackwardClasses(NamedTuple):
+    """Directions, each class's map along them, and the normal density left after each step."""
+
+    found: list[Found]
+    maps: list[list[NormalMap]]
+    means: list[np.ndarray]
+    covariances: list[np.ndarray]
+
+
+def forward_classes(rows: ClassRows, n_points: int, hunt: Hunt) -> ForwardClasses:
+    """Directions and functions that are found forward."""
+    Z, begins, widths = rows
+    points = normal_points(n_points, Z.shape[1], hunt.rng)
+    models = [RidgeModel.normal(points) for _ in widths.classes]
+    pooled = RidgeModel.normal(points)
+    result = ForwardClasses([], [], [])
+    left_over: list[np.ndarray] = []
+    while len(result.found) < hunt.n_ridges:
+        direction, left_over, stopped = _next(rows, _ridge_ratio(rows, models, pooled), left_over, hunt, result.found)
+        values = Z @ direction
+        grid = ridge_grid(values, widths.pooled)
+        own = []
+        for model, (begin, end), width in zip(models, pairwise(begins), widths.classes, strict=True):
+            model.grow(direction, grid, model.ridge(direction, values[begin:end], width, grid), hunt.rng)
+            own.append(model.log_ridges[-1])
+        pooled.grow(direction, grid, pooled.ridge(direction, values, widths.pooled, grid), hunt.rng)
+        result.grids.append(grid)
+        result.log_ridges.append(np.array(own))
+        if stopped:
+            break
+    return result
+
+
+def backward_classes(rows: ClassRows, hunt: Hunt) -> BackwardClasses:
+    """Directions and maps that are found backward."""
+    Z, begins, widths = rows
+    result = BackwardClasses([], [], [], [])
+    left_over: list[np.ndarray] = []
+    while len(result.found) < hunt.n_ridges:
+        now = ClassRows(Z, begins, widths)
+        direction, left_over, stopped = _next(
+            now, along(Z, kernel_ratio(begins, widths)), left_over, hunt, result.found
+        )
+        maps, parts = [], []
+        for (begin, end), width in zip(pairwise(begins), widths.classes, strict=True):
+            maps.append(normal_map(Z[begin:end] @ direction, width))
+            parts.append(made_normal(Z[begin:end], direction, maps[-1])[0])
+        Z = np.concatenate(parts)
+        result.maps.append(maps)
+        result.means.append(Z.mean(axis=0))
+        result.covariances.append(np.cov(Z, rowvar=False, bias=True).reshape(Z.shape[1], -1))
+        if stopped:
+            break
+    return result
+
+
+def _next(
+    rows: ClassRows, criterion: Criterion, left_over: list[np.ndarray], hunt: Hunt, found: list[Found]
+) -> tuple[np.ndarray, list[np.ndarray], bool]:
+    """The next direction (which is noted), where other climbs ended, and whether to stop."""
+    dim = rows.Z.shape[1]
+    starts = [
+        *separating_starts(rows.Z, rows.begins),
+        *axis_starts(rows.Z, kernel_ratio(rows.begins, rows.widths)),
+        *left_over[:2],
+        *random_starts(hunt.n_init, dim, hunt.rng),
+    ]
+    search = best_direction(criterion, starts, np.eye(dim), hunt.effort, hunt.on_step)
+    found.append(search.best)
+    return search.best.direction, search.ends[1:], search.stopped
+
+
+def _ridge_ratio(rows: ClassRows, models: list[RidgeModel], pooled: RidgeModel) -> Criterion:
+    """Log-likelihood that functions of the classes would add, less what one for all rows would, a row."""
+    Z, begins, widths = rows
+    parts = [
+        *zip(models, pairwise(begins), widths.classes, [1.0] * len(models), strict=True),
+        (pooled, (0, len(Z)), widths.pooled, -1.0),
+    ]
+
+    def criterion(direction: np.ndarray) -> tuple[float, np.ndarray]:
+        values = Z @ direction
+        # Most models share their points, which are projected once, and pull the direction together.
+        drawn = {id(model.points): model.points @ direction for model, *_ in parts}
+        clouds = {id(model.points): model.points for model, *_ in parts}
+        pulls = {key: np.zeros(len(each)) for key, each in drawn.items()}
+        total, slopes = 0.0, np.zeros(len(Z))
+        for model, (begin, end), width, sign in parts:
+            key = id(model.points)
+            gain, own, drawn_slopes = model.gain(values[begin:end], drawn[key], width)
+            total += sign * gain
+            slopes[begin:end] += sign * own
+            pulls[key] += sign * drawn_slopes
+        gradient = slopes @ Z
+        for key, pull in pulls.items():
+            gradient += pull @ clouds[key]
+        return total / len(Z), gradient / len(Z)
+
+    return criterion
+
 
 _FEW_ROWS = 20
 _MOST_BY_CV, _POINTS_BY_CV = 5, 5000
@@ -49,8 +191,8 @@ _ROWS_OF_A_DIMENSION = 3
     "and a constant g for the grid; O((n + m) p) memory",
     paper="zhu-reduced-rank-npda",
     examples=lambda: [
-        ProjectionPursuitDiscriminant(n_monte_carlo=300, n_restarts=1, max_iter=10),
-        ProjectionPursuitDiscriminant(direction="backward", n_restarts=1, max_iter=10),
+        ProjectionPursuitDiscriminant(n_draws=300, n_init=1, max_iter=10),
+        ProjectionPursuitDiscriminant(direction="backward", n_init=1, max_iter=10),
     ],
 )
 class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, LinearExtractor):
@@ -65,19 +207,19 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         Whether functions are added to one normal density, or rows are made normal class by class.
     priors : array-like of shape (n_classes,), default=None
         Probabilities of the classes, in sorted order; None for their shares of the rows.
-    n_monte_carlo : int, default=20000
-        Points by which the densities of the model along a direction are known (forward); 5,000 at most in the folds of
-        ``n_ridges='cv'``, which is enough to tell how many directions there are.
+    n_draws : int, default=20000
+        Points by which the densities of the model along a direction are estimated (forward); at most 5,000 in the folds
+        of ``n_ridges='cv'``, which is enough to find the number of directions.
     bandwidth : 'normal_reference' or float, default='normal_reference'
         Kernel width in standard deviations of all rows; by default ``oversmooth n^(-1/5)`` for n rows of a class, and
         no less than for 20.
     oversmooth : float, default=1.06
         Factor of the kernel width; 1.06 is best for a normal density.
-    n_restarts : int, default=5
+    n_init : int, default=5
         Random directions to start from, beside those of discriminant analysis, of unequal covariances and of single
         columns.
     max_iter : int, default=60
-        Steps of one search at most.
+        Maximum number of steps of one search.
     tol : float, default=1e-6
         A search ends when its ratio rises by less than this, or its slope is below it.
     cv : int, cross-validation generator or iterable, default=5
@@ -119,15 +261,15 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
 
     See Also
     --------
-    LikelihoodRatioDiscriminant : Directions alone, by several strategies.
+    LikelihoodRatioDiscriminant : Directions alone, by several methods.
     ForwardProjectionPursuitDensity : The density of one class.
 
     Notes
     -----
-    Directions are chosen for what they tell about the training rows, which therefore overstates it, the more so the
+    Directions are chosen by the training rows, which therefore overstate the fit, the more so the
     more columns there are for the rows: with fewer than about ten rows for each column probabilities are too near to 0
     and 1, in noise too. Have PCA as the step before, judge by held-out rows, and take
-    ``sklearn.calibration.CalibratedClassifierCV`` around it for probabilities that can be trusted.
+    ``sklearn.calibration.CalibratedClassifierCV`` around it for calibrated probabilities.
 
     References
     ----------
@@ -152,10 +294,10 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         "n_ridges": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"})],
         "direction": [StrOptions({"forward", "backward"})],
         "priors": ["array-like", None],
-        "n_monte_carlo": [Interval(Integral, 100, None, closed="left")],
+        "n_draws": [Interval(Integral, 100, None, closed="left")],
         "bandwidth": [StrOptions({"normal_reference"}), Interval(Real, 0, None, closed="neither")],
         "oversmooth": [Interval(Real, 0, None, closed="neither")],
-        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "cv": ["cv_object"],
@@ -168,10 +310,10 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         n_ridges=2,
         direction="forward",
         priors=None,
-        n_monte_carlo=20000,
+        n_draws=20000,
         bandwidth="normal_reference",
         oversmooth=1.06,
-        n_restarts=5,
+        n_init=5,
         max_iter=60,
         tol=1e-6,
         cv=5,
@@ -181,10 +323,10 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         self.n_ridges = n_ridges
         self.direction = direction
         self.priors = priors
-        self.n_monte_carlo = n_monte_carlo
+        self.n_draws = n_draws
         self.bandwidth = bandwidth
         self.oversmooth = oversmooth
-        self.n_restarts = n_restarts
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.cv = cv
@@ -230,8 +372,8 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         sphere = sphere_of(X)
         if _ROWS_OF_A_DIMENSION * sphere.rank > len(codes):
             warn_caller(
-                f"{len(codes)} rows in {sphere.rank} dimensions: some direction tells any classes apart among so few, "
-                "so that probabilities are far too sure. Have PCA as the step before, with a tenth as many columns as "
+                f"{len(codes)} rows in {sphere.rank} dimensions: some direction separates any classes of so few rows, "
+                "so that probabilities are overconfident. Use PCA as the step before, with a tenth as many columns as "
                 "rows."
             )
         begins = np.append(0, np.cumsum(sizes))
@@ -241,9 +383,9 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         effort = Effort(self.max_iter, self.tol, self.n_jobs)
         rng = check_random_state(self.random_state)
         with fit_steps(self, X, y) as after_step:
-            hunt = Hunt(n_ridges, self.n_restarts, effort, rng, lambda: after_step("start"))
+            hunt = Hunt(n_ridges, self.n_init, effort, rng, lambda: after_step("start"))
             if self.direction == "forward":
-                found = self._keep_forward(forward_classes(rows, self.n_monte_carlo, hunt))
+                found = self._keep_forward(forward_classes(rows, self.n_draws, hunt))
             else:
                 found = self._keep_backward(backward_classes(rows, hunt))
             self._directions = np.array([one.direction for one in found])
@@ -270,8 +412,8 @@ class ProjectionPursuitDiscriminant(CallbackSupportMixin, ClassifierMixin, Linea
         """The fewest directions that err no more than the best number of them, within one standard error."""
         errors = []
         for train, test in check_cv(self.cv, codes, classifier=True).split(X, codes):
-            n_points = min(self.n_monte_carlo, _POINTS_BY_CV)
-            model = clone(self).set_params(n_ridges=_MOST_BY_CV, priors=None, n_monte_carlo=n_points).set_callbacks()
+            n_points = min(self.n_draws, _POINTS_BY_CV)
+            model = clone(self).set_params(n_ridges=_MOST_BY_CV, priors=None, n_draws=n_points).set_callbacks()
             stages = model.fit(X[train], codes[train]).staged_predict(X[test])
             errors.append(np.array([stage != codes[test] for stage in stages]))
         wrong = np.concatenate(errors, axis=1).astype(float)

@@ -5,18 +5,21 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.extract.random_projection._dimensions import distortion_dim, landmark_dim, margin_dim
+    from fewer.extract.random_projection._dimensions import (
+        MarginReport,
+        distortion_dim,
+        landmark_dim,
+        margin_dim,
+        margin_report,
+        perceptron_mistake_bound,
+    )
     from fewer.extract.random_projection._landmark_features import LandmarkFeatures
-    from fewer.extract.random_projection._margin_report import MarginReport, margin_report
-    from fewer.extract.random_projection._margins import perceptron_mistake_bound
     from fewer.extract.random_projection._random_projection import RandomProjection
-    from fewer.extract.random_projection._random_separator import RandomSeparatorClassifier
 
 __all__ = [
     "LandmarkFeatures",
     "MarginReport",
     "RandomProjection",
-    "RandomSeparatorClassifier",
     "distortion_dim",
     "landmark_dim",
     "margin_dim",

@@ -1,33 +1,132 @@
-"""A kernel as features: likeness to some rows that are drawn at random.
+"""A kernel as features: similarity to some rows that are drawn at random.
 
 With landmarks ``x_1 ... x_d`` and the matrix M of their kernel, ``M = V diag(l) V'``,
 
     F1(x) = (K(x, x_1), ..., K(x, x_d)),    F2(x) = F1(x) V diag(l)^{-1/2},    F3(x) = F2(x) A / sqrt(d3).
 
 F2 is the orthogonal projection of x, in the space of the kernel, on the span of the landmarks (with a Cholesky factor
-of M it would be the same, turned); A has normal entries. If a plane with margin gamma parts the classes there,
-``(8 / eps) (1 / gamma^2 + ln(1 / delta))`` landmarks are enough for some plane to part F1 with error eps, and F2 so
+of M it would be the same, rotated); A has normal entries. If a plane with margin gamma separates the classes there,
+``(8 / eps) (1 / gamma^2 + ln(1 / delta))`` landmarks are enough for some plane to separate F1 with error eps, and F2 so
 with margin gamma / 2.
+
+Each row gets a random key, and those with the smallest keys are kept as landmarks. So the sample does not depend on how
+rows are cut into blocks, and the first landmarks of many are those of a smaller sample.
 """
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
-from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS
+from scipy import linalg, sparse
+from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, warn_caller
+from fewer._kernels._row_products import about_mean
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
-from fewer.extract.fisher._kernels import kernel_width
+from fewer.extract._kernel_functions import OF_DIFFERENCES, kernel_width
 from fewer.extract.random_projection._dimensions import landmark_dim, margin_dim
-from fewer.extract.random_projection._directions import gaussian_entries
-from fewer.extract.random_projection._landmarks import Landmarks
-from fewer.extract.random_projection._likeness import Likeness
+from fewer.extract.random_projection._random_projection import gaussian_entries
+
+
+class Landmarks(NamedTuple):
+    """The rows kept, by increasing key, and which of all rows they are."""
+
+    rows: Any
+    numbers: np.ndarray
+    keys: np.ndarray
+    n_seen: int
+
+    @classmethod
+    def first(cls, block: Any, keys: np.ndarray, size: int) -> "Landmarks":
+        """Of the first block."""
+        order = np.argsort(keys)[:size]
+        return cls(taken(block, order), order, keys[order], len(keys))
+
+    def after(self, block: Any, keys: np.ndarray, size: int) -> "Landmarks":
+        """After one more block."""
+        n_kept = len(self.keys)
+        order = np.argsort(np.concatenate([self.keys, keys]))[:size]
+        is_new = order >= n_kept
+        new = order[is_new] - n_kept
+        place = np.where(is_new, n_kept + np.cumsum(is_new) - 1, order)
+        numbers = np.concatenate([self.numbers, self.n_seen + new])[place]
+        rows = taken(joined(self.rows, taken(block, new)), place)
+        return Landmarks(rows, numbers, np.concatenate([self.keys, keys[new]])[place], self.n_seen + len(keys))
+
+
+def taken(rows: Any, which: np.ndarray) -> Any:
+    """Some rows of a table, or objects of a list."""
+    return [rows[each] for each in which] if isinstance(rows, list) else rows[which]
+
+
+def joined(first: Any, second: Any) -> Any:
+    if isinstance(first, list):
+        return first + second
+    return sparse.vstack([first, second], format="csr") if sparse.issparse(first) else np.vstack([first, second])
+
+
+_OF_PRODUCTS = frozenset({"linear", "poly", "polynomial", "sigmoid"})
+_UNIT = frozenset({"rbf", "laplacian", "chi2"})
+
+
+class Similarity(NamedTuple):
+    """A kernel of scikit-learn with its parameters, or a function of two rows or objects that gives a number."""
+
+    kernel: str | Callable
+    params: dict[str, Any]
+
+    def between(self, X: Any, Y: Any) -> np.ndarray:
+        """Of every row of X with every row of Y, in double precision."""
+        if isinstance(self.kernel, str):
+            X, Y = (rows.astype(np.float64, copy=False) for rows in (X, Y))
+            if self.kernel in OF_DIFFERENCES:
+                Y, X = about_mean(Y, X)
+            values = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **self.params)
+            return np.asarray(values.toarray() if sparse.issparse(values) else values)
+        return self._told([[self.kernel(x, y, **self.params) for y in Y] for x in X])
+
+    def lengths(self, X: Any, numbers: np.ndarray | None = None) -> np.ndarray:
+        """Root of each row's similarity to itself; refused where that is not above 0, by the row's number."""
+        squares = self._with_itself(X)
+        spoilt = np.flatnonzero(squares <= 0)
+        if len(spoilt):
+            first = spoilt[0] if numbers is None else numbers[spoilt[0]]
+            raise ValueError(
+                f"The kernel of row {first} with itself is {squares[spoilt[0]]:g}, and normalize_kernel=True divides "
+                f"by its root. Leave such rows out ({len(spoilt):,} in all), or use normalize_kernel=False."
+            )
+        return np.sqrt(squares)
+
+    def _with_itself(self, X: Any) -> np.ndarray:
+        if not isinstance(self.kernel, str):
+            return self._told([self.kernel(x, x, **self.params) for x in X])
+        if self.kernel in _UNIT:
+            return np.ones(X.shape[0])
+        squares = row_norms(X.astype(np.float64, copy=False), squared=True)
+        if self.kernel in _OF_PRODUCTS:
+            return self._of_products(squares)
+        return np.sign(squares) if self.kernel == "cosine" else np.zeros(X.shape[0])  # additive_chi2 is a distance
+
+    def _of_products(self, products: np.ndarray) -> np.ndarray:
+        """What a kernel that depends on the product of two rows makes of products."""
+        one = np.ones((1, 1))
+        return pairwise_kernels(products[:, None], one, metric=self.kernel, filter_params=True, **self.params)[:, 0]
+
+    def _told(self, values: Any) -> np.ndarray:
+        """Numbers from a function of the user's."""
+        try:
+            numbers = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.empty((0, 0, 0))
+        if numbers.ndim > 2 or not np.isfinite(numbers).all():
+            raise ValueError("kernel must give a finite number for any two rows; this function gives something else.")
+        return numbers
+
 
 _USUAL = 100
 """Landmarks where neither their number nor a margin is given."""
@@ -40,19 +139,21 @@ def whitening(M: np.ndarray, rcond: float) -> np.ndarray:
     """``V diag(l)^{-1/2}``, by decreasing l, without those below ``rcond`` times the largest."""
     if not np.allclose(M, M.T, rtol=1e-8, atol=1e-12 * np.abs(M).max()):
         raise ValueError(
-            "The likeness of x to y is not that of y to x, so that there is no space in which it is a product. Use "
-            'mapping="F1", which needs none.'
+            "The kernel is not symmetric: the similarity of x to y is not that of y to x. Use "
+            'method="F1", which does not need a symmetric kernel.'
         )
     values, vectors = linalg.eigh(M, check_finite=False, driver="evd")
     values, vectors = values[::-1], vectors[:, ::-1]
     if not values[0] > 0:
-        raise ValueError('The landmarks have no positive likeness to one another. Use mapping="F1", or another kernel.')
+        raise ValueError(
+            'The landmarks have no positive similarity to one another. Use method="F1", or another kernel.'
+        )
     if values[-1] < -max(rcond, 1e-10) * values[0]:
         n_negative = int(np.sum(values < -max(rcond, 1e-10) * values[0]))
         warn_caller(
-            f"This kernel is no product in any space: {n_negative:,} eigenvalues of the landmarks' matrix are "
-            f"negative, down to {values[-1] / values[0]:.2g} of the largest. They are left out; with "
-            'mapping="F1" that does not matter.'
+            f"This kernel is not positive semidefinite: {n_negative:,} eigenvalues of the landmarks' matrix are "
+            f"negative, down to {values[-1] / values[0]:.2g} of the largest. They are left out; "
+            'method="F1" does not need them.'
         )
     kept = values > rcond * values[0]
     return vectors[:, kept] / np.sqrt(values[kept])
@@ -70,20 +171,20 @@ def are_objects(X: Any) -> bool:
 
 @method(
     tasks=["unsupervised"],
-    when="A kernel or any likeness (of texts, graphs, curves ...) suits the question, and what comes next is a linear "
+    when="A kernel or any similarity (of texts, graphs, curves ...) suits the question, and the next step is a linear "
     "model or takes plain columns; or rows are too many for a kernel machine.",
     cost="O(d^2) kernel values and O(d^3) time for d landmarks; d kernel values and O(d k) for each row",
     paper="random-projection",
     examples=lambda: [
         LandmarkFeatures(),
-        LandmarkFeatures(n_landmarks=20, mapping="F2"),
-        LandmarkFeatures(kernel="poly", n_landmarks=20, mapping="F3", n_components=3, normalize_kernel=True),
+        LandmarkFeatures(n_landmarks=20, method="F2"),
+        LandmarkFeatures(kernel="poly", n_landmarks=20, method="F3", n_components=3, normalize_kernel=True),
     ],
     depends_on_scale="with a number for gamma in kernel_params the width is in the unit of the columns",
-    depends_on_shift="with kernels of products, such as 'poly', rows are compared as seen from the origin",
+    depends_on_shift="with kernels of products, such as 'poly', values of the kernel depend on the origin",
 )
 class LandmarkFeatures(Extractor):
-    """Likeness to random rows as new columns, which turn a kernel into features.
+    """Similarity to random rows as new columns, which turn a kernel into features.
 
     Parameters
     ----------
@@ -94,16 +195,16 @@ class LandmarkFeatures(Extractor):
         Number of landmarks, drawn from the training rows. "auto" is what ``gamma``, ``eps`` and ``delta`` ask for, see
         :func:`landmark_dim` (with half of the last two for "F3"); without a ``gamma`` it is 100, or ``n_components``
         if that is more.
-    mapping : {"F1", "F2", "F3"}, default="F1"
-        The likenesses themselves, which need no proper kernel; their projection on the space that the landmarks span,
+    method : {"F1", "F2", "F3"}, default="F1"
+        The similarities themselves, which need no proper kernel; their projection on the space that the landmarks span,
         whose products are those of the kernel, ordered by how much they vary; or random directions in that.
     n_components : int, default=None
         Number of new columns. By default one for each landmark ("F1"), as many as the rank of their kernel ("F2"), or
         what ``gamma`` asks for, see :func:`margin_dim` ("F3"). Of fewer, the first ones are kept; "F3" draws as many
         directions.
     gamma : float, default=None
-        Margin by which classes are expected to be parted in the space of the kernel, between 0 and 1. It has nothing to
-        do with the width of a kernel, which goes to ``kernel_params``.
+        Margin by which classes are expected to be separated in the space of the kernel, between 0 and 1. It has nothing
+        to do with the width of a kernel, which goes to ``kernel_params``.
     eps : float, default=0.1
         Share of rows that may end up on the wrong side.
     delta : float, default=0.05
@@ -124,7 +225,7 @@ class LandmarkFeatures(Extractor):
     landmarks_ : {ndarray, sparse matrix} of shape (n_landmarks, n_features) or list
         The landmarks, in the order in which they were drawn.
     landmark_rows_ : ndarray of shape (n_landmarks,)
-        Which of the rows seen they are.
+        Their row numbers in the training table.
     kernel_matrix_rank_ : int or None
         Rank of the landmarks' kernel; None for "F1", which does not ask for it.
     whitening_ : ndarray of shape (n_landmarks, rank) or None
@@ -148,11 +249,11 @@ class LandmarkFeatures(Extractor):
 
     Notes
     -----
-    Landmarks must come from where the rows to come are from: for some kernels no others are of any use. They are drawn
-    from the training rows of each fold, without a look at labels.
+    Landmarks must come from the same distribution as new rows. They are drawn from the training rows of each fold,
+    without their labels.
 
     "F1" columns are nearly collinear for a smooth kernel: standardise them, or regularise what follows. "F3" pays where
-    the rank is far above ``1 / gamma^2``; with fewer columns than that it destroys what it should keep.
+    the rank is far above ``1 / gamma^2``; with fewer columns than that the margin is lost.
 
     A table in blocks of rows is taken by ``partial_fit``; the result is that of ``fit`` on all of them.
 
@@ -189,7 +290,7 @@ class LandmarkFeatures(Extractor):
     _parameter_constraints = {
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS)), callable],
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "mapping": [StrOptions({"F1", "F2", "F3"})],
+        "method": [StrOptions({"F1", "F2", "F3"})],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "gamma": [Interval(Real, 0, 1, closed="right"), None],
         "eps": [Interval(Real, 0, 1, closed="neither")],
@@ -205,7 +306,7 @@ class LandmarkFeatures(Extractor):
         kernel: str | Callable = "rbf",
         *,
         n_landmarks="auto",
-        mapping="F1",
+        method="F1",
         n_components=None,
         gamma=None,
         eps=0.1,
@@ -217,7 +318,7 @@ class LandmarkFeatures(Extractor):
     ):
         self.kernel = kernel
         self.n_landmarks = n_landmarks
-        self.mapping = mapping
+        self.method = method
         self.n_components = n_components
         self.gamma = gamma
         self.eps = eps
@@ -229,7 +330,7 @@ class LandmarkFeatures(Extractor):
 
     @property
     def _nested(self) -> bool:  # type: ignore[override]  # random directions are drawn anew for every number of them
-        return self.mapping != "F3"
+        return self.method != "F3"
 
     @property
     def _takes_sparse(self) -> bool:
@@ -266,7 +367,7 @@ class LandmarkFeatures(Extractor):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None) -> "LandmarkFeatures":
-        """See some more rows, each of which may take the place of a landmark.
+        """Add rows, each of which may replace a landmark.
 
         Parameters
         ----------
@@ -303,13 +404,13 @@ class LandmarkFeatures(Extractor):
         n_needed = self.n_components_ if self._to_columns is None else len(self.landmark_rows_)
         landmarks, lengths = self.landmarks_[:n_needed], None
         if self.normalize_kernel:
-            lengths = self._likeness.lengths(X), self._landmark_lengths[:n_needed]
+            lengths = self._similarity.lengths(X), self._landmark_lengths[:n_needed]
         found = np.empty((n_rows, self.n_components_), dtype=getattr(X, "dtype", np.float64))
         for rows in gen_batches(n_rows, max(_FEWEST, _CELLS // n_needed)):
-            likenesses = self._likeness.between(X[rows], landmarks)
+            similarities = self._similarity.between(X[rows], landmarks)
             if lengths is not None:
-                likenesses = likenesses / np.outer(lengths[0][rows], lengths[1])
-            found[rows] = likenesses if self._to_columns is None else likenesses @ self._to_columns
+                similarities = similarities / np.outer(lengths[0][rows], lengths[1])
+            found[rows] = similarities if self._to_columns is None else similarities @ self._to_columns
         return found
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
@@ -321,8 +422,8 @@ class LandmarkFeatures(Extractor):
             return objects
         if isinstance(X, list | tuple) and X and all(isinstance(each, str) for each in X):
             raise ValueError(
-                f"X is a list of texts, and kernel={self.kernel!r} compares rows of numbers: give a function of two "
-                "texts that says how alike they are as the kernel, or count words first, as TfidfVectorizer does."
+                f"X is a list of texts, and kernel={self.kernel!r} compares rows of numbers: pass a function that "
+                "returns the similarity of two texts as the kernel, or count words first (TfidfVectorizer)."
             )
         forms = "csr" if self._takes_sparse else False
         return self._validated(X, reset=reset, accept_sparse=forms, ensure_min_samples=1)
@@ -332,14 +433,14 @@ class LandmarkFeatures(Extractor):
             return self.n_landmarks
         if self.gamma is None:
             return max(_USUAL, self.n_components or 0)
-        part = 2 if self.mapping == "F3" else 1
+        part = 2 if self.method == "F3" else 1
         return landmark_dim(self.gamma, self.eps / part, self.delta / part)
 
     def _see(self, X: Any, n_landmarks: int, *, first: bool) -> None:
         """Draw landmarks from these rows and those before, and learn what follows from them."""
-        if self.mapping == "F3" and self.n_components is None and self.gamma is None:
+        if self.method == "F3" and self.n_components is None and self.gamma is None:
             raise ValueError(
-                'mapping="F3" takes n_components random directions: give their number, or gamma for as many as a '
+                'method="F3" takes n_components random directions: give their number, or gamma for as many as a '
                 "margin asks for."
             )
         if first:
@@ -363,11 +464,11 @@ class LandmarkFeatures(Extractor):
         return self._drawn.numbers
 
     @property
-    def _likeness(self) -> Likeness:
-        return Likeness(self.kernel, self.kernel_params_)
+    def _similarity(self) -> Similarity:
+        return Similarity(self.kernel, self.kernel_params_)
 
     def _learn_map(self) -> None:
-        """What takes likenesses to new columns."""
+        """What takes similarities to new columns."""
         self.kernel_params_ = dict(self.kernel_params or {})
         if isinstance(self.kernel, str):
             known = sorted(KERNEL_PARAMS[self.kernel])
@@ -381,18 +482,18 @@ class LandmarkFeatures(Extractor):
             width = kernel_width(self.landmarks_, self.kernel, "mean_distance")
             self.kernel_params_ |= {} if width is None else {"gamma": width}
         if self.normalize_kernel:
-            self._landmark_lengths = self._likeness.lengths(self.landmarks_, self.landmark_rows_)
+            self._landmark_lengths = self._similarity.lengths(self.landmarks_, self.landmark_rows_)
         self.kernel_matrix_rank_, self.whitening_, self.projection_, self._to_columns = None, None, None, None
-        if self.mapping == "F1":
+        if self.method == "F1":
             self.n_components_ = self._number_of_components(len(self.landmark_rows_), "one for each landmark")
             return
-        M = self._likeness.between(self.landmarks_, self.landmarks_)
+        M = self._similarity.between(self.landmarks_, self.landmarks_)
         if self.normalize_kernel:
             M = M / np.outer(self._landmark_lengths, self._landmark_lengths)
         self.whitening_ = whitening(M, self.rcond)
         rank = self.kernel_matrix_rank_ = self.whitening_.shape[1]
         self.n_components_ = self._enough_directions(rank)
-        if self.mapping == "F2":
+        if self.method == "F2":
             self._to_columns = self.whitening_[:, : self.n_components_]
         else:
             rng = np.random.default_rng(self._projection_seed)
@@ -401,13 +502,13 @@ class LandmarkFeatures(Extractor):
             self._to_columns = self.whitening_ @ self.projection_
 
     def _enough_directions(self, rank: int) -> int:
-        if self.mapping == "F2" or self.n_components is not None:
+        if self.method == "F2" or self.n_components is not None:
             return self._number_of_components(rank, "the rank of the landmarks' kernel")
         assert self.gamma is not None
         enough = margin_dim(self.gamma, self.eps, self.delta)
         if enough >= rank:
             warn_caller(
                 f"The margin gamma={self.gamma:g} asks for {enough:,} random directions, and the landmarks span "
-                f'{rank:,}; these are kept, which is mapping="F2".'
+                f'{rank:,}; these are kept, which is method="F2".'
             )
         return min(enough, rank)

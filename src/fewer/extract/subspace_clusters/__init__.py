@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.extract.subspace_clusters._cluster_coverage import cluster_coverage
-    from fewer.extract.subspace_clusters._fast_projective_clustering import FastProjectiveClustering
+    from fewer.extract.subspace_clusters._fast_projective_clustering import FastProjectiveClustering, cluster_coverage
     from fewer.extract.subspace_clusters._subspace_distance_features import SubspaceDistanceFeatures
 
 __all__ = ["FastProjectiveClustering", "SubspaceDistanceFeatures", "cluster_coverage"]

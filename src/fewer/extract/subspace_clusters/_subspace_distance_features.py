@@ -1,7 +1,7 @@
 """Distances to dense boxes as new columns, of rows or of bags of rows.
 
 D_ij is the distance between the centre of box j and the nearest row of bag i that lies in the box; without such a row
-it is infinite, and a learner is told something finite instead. A plain row is a bag of its own.
+it is infinite, and ``outside`` replaces it. A plain row is a bag of its own.
 """
 
 from numbers import Integral, Real
@@ -108,7 +108,7 @@ class SubspaceDistanceFeatures(Extractor):
     Attributes
     ----------
     clustering_ : FastProjectiveClustering
-        The boxes: ``clustering_.bounds_`` tells what a new column means.
+        The boxes: ``clustering_.bounds_`` describes the box of each new column.
     far_ : ndarray of shape (n_components,)
         Twice the largest distance to each centre of a training row in the box.
     scale_ : ndarray of shape (n_components,)
