@@ -12,8 +12,9 @@ over the entries stored. Which score is right depends on the learner and on how 
 - A linear support vector machine: it does best with nearly all words, so leave the selection out, or keep most.
 
 Each word is judged by itself. Three others look at words together, at the end of this page:
-:class:`~fewer.select.WordClusters` adds up words that tell the same, :class:`~fewer.select.EmbeddedSelector` keeps what
-a model uses, and :class:`~fewer.select.MetricBasedSelection` says how many to keep when few documents have labels.
+:class:`~fewer.extract.WordClusters` adds up words with the same information about the class,
+:class:`~fewer.select.EmbeddedSelector` keeps what a model uses, and
+:class:`~fewer.select.MetricBasedSelection` chooses how many to keep when few documents have labels.
 For columns that are measurements, take :class:`~fewer.select.SelectTop`.
 """
 
@@ -31,8 +32,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fewer.datasets import make_topic_words
 from fewer.evaluate import selection_curve
+from fewer.extract import WordClusters
 from fewer.learn import NaiveBayesText
-from fewer.select import EmbeddedSelector, MetricBasedSelection, SelectTop, TextFeatureScorer, WordClusters
+from fewer.select import EmbeddedSelector, MetricBasedSelection, SelectTop, TextFeatureScorer
 
 X, y, truth = make_topic_words(random_state=0)
 for name in ("odds_ratio", "bns", "cross_entropy", "info_gain", "frequency"):

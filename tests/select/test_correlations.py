@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.feature_selection import f_classif, f_regression
 
-from fewer.select import _correlations
-from fewer.select._correlations import Correlations
+from fewer.select.redundancy import _similarity
+from fewer.select.redundancy._similarity import Correlations
 from tolerances import rounding
 
 RNG = np.random.default_rng(0)
@@ -29,7 +29,7 @@ ROUTES = {
 @pytest.mark.parametrize("cells", [2**21, 50], ids=["centred", "in blocks"])
 @pytest.mark.parametrize("route", ROUTES)
 def test_every_route_gives_the_correlations_of_numpy(route, cells, monkeypatch):
-    monkeypatch.setattr(_correlations, "_CELLS_AT_ONCE", cells)
+    monkeypatch.setattr(_similarity, "_CELLS_AT_ONCE", cells)
     found, y = ROUTES[route](), X[:, 0] - X[:, 1]
     # Sums of squares about zero are larger than those about the mean.
     off_centre = np.mean(X[:, :5] ** 2, axis=0) / np.var(X[:, :5], axis=0)

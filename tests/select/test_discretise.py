@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewer.select._discretise import discretise
+from fewer.select.information._levels import discretise
 
 
 def bits(classes):
@@ -139,7 +139,7 @@ def test_more_than_256_levels():
 def test_columns_in_several_blocks(monkeypatch):
     X = np.random.default_rng(5).normal(size=(50, 23))
     whole = discretise(X).codes
-    monkeypatch.setattr("fewer.select._discretise._BLOCK_CELLS", 200)
+    monkeypatch.setattr("fewer.select.information._levels._BLOCK_CELLS", 200)
     assert np.array_equal(discretise(X).codes, whole)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
-from fewer.select._folds import fixed_splits
+from fewer.select._target import fixed_splits
 
 CLASSES, NUMBERS, X = np.arange(12) // 9, np.linspace(0, 1, 12), np.zeros((12, 1))
 

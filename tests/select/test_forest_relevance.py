@@ -16,7 +16,7 @@ from fewer.datasets import load, make_friedman_classes, make_simple_relevance
 from fewer.evaluate import selection_curve
 from fewer.select import ForestRelevanceSelector, midpoint_chance_gain
 from fewer.select._adjusted_p_values import adjusted_p_values
-from fewer.select.relevance._gain_test import (
+from fewer.select.relevance._forest_relevance import (
     empty_tally,
     gain_test,
     merged,

@@ -16,7 +16,7 @@ from fewer.select import (
     PlainScorer,
     SequentialSearch,
 )
-from fewer.select._folds import fixed_splits
+from fewer.select._target import fixed_splits
 
 RNG = np.random.default_rng(0)
 GROUPS = np.repeat(np.arange(10), 4)

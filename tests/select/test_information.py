@@ -5,8 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import mutual_info_score, normalized_mutual_info_score
 
-from fewer.select._discretise import discretise
-from fewer.select._information import Information, conditional_information, entropy, joint_levels
+from fewer.select.information._levels import Information, conditional_information, discretise, entropy, joint_levels
 from tolerances import rounding
 
 

@@ -102,7 +102,7 @@ def test_only_the_rows_drawn_are_used():
 
 
 def test_a_table_with_too_many_rows_and_columns_is_refused(monkeypatch):
-    monkeypatch.setattr("fewer.select._ridge_rfe._LONGEST_SIDE", 20)
+    monkeypatch.setattr("fewer.select.embedded._elimination._LONGEST_SIDE", 20)
     X, y = table(WIDE, 2)
     with pytest.raises(ValueError, match=r"24 rows and 70 columns.*at most 20: give max_samples=5"):
         RidgeRFE().fit(X, y)

@@ -1,6 +1,6 @@
 """What a search has found: the best subset of every size, and which size is the best."""
 
-from fewer.select.searches._path import SearchPath, SearchStep, ranking_by_trials
+from fewer.select.searches._search import SearchPath, SearchStep, ranking_by_trials
 
 
 def path_of(scores):

@@ -10,14 +10,12 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from fewer._kernels._binned_columns import binned_columns
-from fewer._kernels._binned_trees import tree_importances
 from fewer._kernels._draws import distinct_bootstrap_rows
 from fewer.datasets import load, make_friedman_classes
 from fewer.evaluate import selection_curve
 from fewer.select import ShadowRelevanceSelector
-from fewer.select.relevance._shadow_importances import shadow_sources
-from fewer.select.relevance._shadow_rounds import contest_rounds, relative_to, significant
+from fewer.select.relevance._binned_trees import binned_columns, tree_importances
+from fewer.select.relevance._shadow_relevance import contest_rounds, relative_to, shadow_sources, significant
 
 
 def told(*rounds):

@@ -17,8 +17,13 @@ from fewer.datasets import make_permuted_clusters
 from fewer.evaluate import selection_curve
 from fewer.select import VarianceWeightSelector
 from fewer.select.weights import _unit_columns, _variance_weights
-from fewer.select.weights._leading_eigenvector import leading_eigenvector
-from fewer.select.weights._unit_columns import SparseUnitColumns, column_scale, scaled, unit_columns
+from fewer.select.weights._unit_columns import (
+    SparseUnitColumns,
+    column_scale,
+    leading_eigenvector,
+    scaled,
+    unit_columns,
+)
 from tolerances import rounding
 
 

@@ -6,6 +6,7 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.extract._extractor import with_components
+    from fewer.extract._haar_features import HaarFeatures
     from fewer.extract._kurtosis_ica import KurtosisICA
     from fewer.extract._loadings import loadings
     from fewer.extract._plot_correlation_circle import plot_correlation_circle
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from fewer.extract._plot_projection import plot_projection
     from fewer.extract._reconstruction_pca import ReconstructionPCA
     from fewer.extract._sparsified_random_projection import SparsifiedRandomProjection
+    from fewer.extract._word_clusters import WordClusters
     from fewer.extract.correspondence import (
         CanonicalCorrespondenceAnalysis,
         CorrespondenceAnalysis,
@@ -97,6 +99,7 @@ __all__ = [
     "GradientGraph",
     "GradientLearner",
     "GradientOuterProduct",
+    "HaarFeatures",
     "HyperbolicPCA",
     "KernelPLS",
     "KernelRegularizedFisher",
@@ -122,6 +125,7 @@ __all__ = [
     "SubspaceDistanceFeatures",
     "VIPSelector",
     "VariationalInfoMax",
+    "WordClusters",
     "cluster_coverage",
     "compare_to_pca",
     "cooccurrence_to_labeled",

@@ -13,10 +13,9 @@ from sklearn.utils import get_tags
 
 from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
-from fewer.select._ranking import places
-from fewer.select._score_agreement import best_over_classes, score_function
-from fewer.select._selector import Selector
+from fewer.select._selector import Selector, places
 from fewer.select.scores import Score, named_score, score_card, single_column_score
+from fewer.select.scores._score_agreement import best_over_classes, score_function
 
 
 @method(

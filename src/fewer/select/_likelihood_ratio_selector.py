@@ -4,8 +4,7 @@ from numbers import Integral, Real
 
 from fewer._estimators import Interval, fit_context
 from fewer.catalogue import method
-from fewer.select._ranking import places
-from fewer.select._selector import Selector
+from fewer.select._selector import Selector, places
 from fewer.select.scores import likelihood_ratio_feature_score
 
 

@@ -14,8 +14,7 @@ import numpy as np
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, warn_caller
 from fewer.catalogue import method
 from fewer.select._adjusted_p_values import CORRECTIONS, adjusted_p_values
-from fewer.select._ranking import n_in_first, places, places_in_turn, places_of_order
-from fewer.select._selector import Selector
+from fewer.select._selector import Selector, n_in_first, places, places_in_turn, places_of_order
 from fewer.select.scores import Score, named_score, score_card, score_names
 
 RULES = ("n_features_to_select", "fraction", "alpha")

@@ -8,9 +8,8 @@ from sklearn.svm import SVC
 
 from fewer.datasets import make_gene_blocks
 from fewer.select import OVRSVMRFESelector
-from fewer.select._elimination import n_dropped
-from fewer.select.per_class._ovr_svm_rfe import centred_products
-from fewer.select.per_class._svm_weights import ProductWeights
+from fewer.select.embedded._elimination import n_dropped
+from fewer.select.per_class._ovr_svm_rfe import ProductWeights, centred_products
 
 
 @pytest.fixture(scope="module")

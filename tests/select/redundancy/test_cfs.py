@@ -9,9 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics import normalized_mutual_info_score
 
 from fewer.select import CFS
-from fewer.select._discretise import discretise
-from fewer.select.redundancy._best_first import best_first
-from fewer.select.redundancy._cfs import SubsetMerits, merit
+from fewer.select.information._levels import discretise
+from fewer.select.redundancy._cfs import SubsetMerits, best_first, merit
 
 
 def random_correlations(rng, n_columns):

@@ -7,8 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.metrics import normalized_mutual_info_score
 
 from fewer.select import FCBF
-from fewer.select._discretise import discretise
-from fewer.select._information import ROUNDING
+from fewer.select.information._levels import ROUNDING, discretise
 
 
 def predominant(levels, y, threshold):

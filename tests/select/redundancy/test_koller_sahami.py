@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics import mutual_info_score
 
 from fewer.select import KollerSahami
-from fewer.select._discretise import discretise
+from fewer.select.information._levels import discretise
 
 
 def bits_of(codes):
@@ -54,7 +54,7 @@ def test_lists_that_run_out_are_made_anew(monkeypatch):
     X = X[:, :12]
     expected = removal_order(discretise(X, n_bins=3).codes, y, 2)
     for reserve in (0, 3):
-        monkeypatch.setattr("fewer.select.redundancy._blanket_elimination._RESERVE", reserve)
+        monkeypatch.setattr("fewer.select.redundancy._markov_blankets._RESERVE", reserve)
         select = KollerSahami(4, blanket_size=2, n_bins=3).fit(X, y)
         assert np.argsort(select.ranking_).tolist() == expected
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from fewer.evaluate import selection_curve
 from fewer.select import MRMR
-from fewer.select._discretise import discretise
+from fewer.select.information._levels import discretise
 
 
 def choice(relevance, redundancy, n_features, scheme):
@@ -126,9 +126,9 @@ def test_large_tables_are_gone_through_in_blocks(cancer, monkeypatch):
     X, y = cancer
     options = {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"}
     whole = MRMR(10, **options).fit(X, y)
-    monkeypatch.setattr("fewer.select._correlations._CELLS_AT_ONCE", 1000)
+    monkeypatch.setattr("fewer.select.redundancy._similarity._CELLS_AT_ONCE", 1000)
     for columns_for_each in (0, 20):
-        monkeypatch.setattr("fewer.select._correlations._COLUMNS_FOR_EACH_ASKED", columns_for_each)
+        monkeypatch.setattr("fewer.select.redundancy._similarity._COLUMNS_FOR_EACH_ASKED", columns_for_each)
         blocks = MRMR(10, **options).fit(X, y)
         assert np.array_equal(blocks.ranking_, whole.ranking_)
         assert blocks.scores_ == pytest.approx(whole.scores_)

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import mutual_info_score, normalized_mutual_info_score
 
 from fewer.select import fisher_score, redundancy_groups
-from fewer.select._discretise import discretise
+from fewer.select.information._levels import discretise
 
 
 def sets(found):
@@ -53,8 +53,8 @@ def test_blocks_do_not_change_the_groups(cancer, monkeypatch):
     X, y = cancer
     whole = redundancy_groups(X, y, threshold=0.8)
     monkeypatch.setattr("fewer.select.redundancy._groups._BLOCK", 7)
-    monkeypatch.setattr("fewer.select._correlations._CELLS_AT_ONCE", 300)
-    monkeypatch.setattr("fewer.select._correlations._COLUMNS_HELD", 0)
+    monkeypatch.setattr("fewer.select.redundancy._similarity._CELLS_AT_ONCE", 300)
+    monkeypatch.setattr("fewer.select.redundancy._similarity._COLUMNS_HELD", 0)
     blocks = redundancy_groups(X, y, threshold=0.8)
     assert sets(blocks) == sets(whole)
     assert [group.representative for group in blocks.groups] == [group.representative for group in whole.groups]

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse, stats
 
 from fewer.select import kolmogorov_smirnov_score
-from fewer.select.scores._kolmogorov_smirnov import gap_p_values
+from fewer.select.scores._distributions import gap_p_values
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fewer._kernels._left_out_densities import in_pairs, on_a_grid
 from fewer.select import LikelihoodRatioSelector, likelihood_ratio_feature_score
+from fewer.select.scores._distributions import in_pairs, on_a_grid
 
 
 def plain_log_likelihood(values, width):

@@ -10,7 +10,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 
 from fewer.select import SelectTop, SparsePathSelector, StabilitySelection
-from fewer.select.sparse._stability_selection import expected_false_bound, paired_halves
+from fewer.select.embedded._sparse_path import expected_false_bound, paired_halves
 
 
 def test_columns_are_ranked_in_the_order_in_which_lars_lets_them_in():

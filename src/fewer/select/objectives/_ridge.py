@@ -13,13 +13,21 @@ import numpy as np
 from scipy import linalg
 from sklearn.model_selection import LeaveOneOut
 
-from fewer._kernels._linear_candidates import classes_after, left_out_classes, left_out_values
-from fewer.select._folds import Split, fixed_splits, leaves_one_out
-from fewer.select.objectives._fold_measure import FoldMeasure
-from fewer.select.objectives._linear_scorer import LeftOutScorer, LinearScorer, as_slice, places_in
-from fewer.select.objectives._objective import Objective, SubsetScorer
-from fewer.select.objectives._subset_products import Change, Fit, SubsetProducts, rows_by_fold
-from fewer.select.objectives._target import has_classes
+from fewer.select._target import Split, fixed_splits, has_classes, leaves_one_out
+from fewer.select.objectives._objective import FoldMeasure, Objective, SubsetScorer
+from fewer.select.objectives._subset_products import (
+    Change,
+    Fit,
+    LeftOutScorer,
+    LinearScorer,
+    SubsetProducts,
+    as_slice,
+    classes_after,
+    left_out_classes,
+    left_out_values,
+    places_in,
+    rows_by_fold,
+)
 
 # Products of columns have half the digits of the columns: below this, nothing can be told from rounding.
 _DETERMINED = 1e-12

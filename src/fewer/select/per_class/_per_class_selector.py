@@ -1,20 +1,76 @@
-"""What all selectors of this folder share: the same number of columns for every class, and the union kept."""
+"""The same number of columns for every class: who enters when the classes take turns.
+
+A column's turn is its best place in the order of any class, counting only classes for which it is good enough. The
+union of the first k columns of every class is then all columns whose turn is at most k.
+
+Raw intensities to the log scale, with a floor for those that are not positive.
+
+What all selectors of this folder share: the same number of columns for every class, and the union kept.
+"""
 
 from abc import abstractmethod
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, encoded_classes, fit_context, warn_caller
-from fewer.select._ranking import class_orders
-from fewer.select._selector import Selector
-from fewer.select.per_class._log_intensities import log_intensities
-from fewer.select.per_class._turns import class_turns, places_by_turn
+from fewer.select._selector import Selector, class_orders, places_of_order
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+def class_turns(orders: np.ndarray, good_enough: np.ndarray) -> np.ndarray:
+    """Place of each column in each class's order (row); beyond the last where it is not good enough.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class_turns(np.array([[0, 1, 2], [2, 1, 0]]), np.array([[True, True, True], [True, False, False]]))
+    array([[1, 2, 3],
+           [3, 4, 4]])
+    """
+    places = np.stack([places_of_order(order) for order in orders])
+    return np.where(good_enough, places, orders.shape[1] + 1)
+
+
+def places_by_turn(turns: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Place of each column from 1: by its best turn in any class, then by its score there, then by its index."""
+    turn = turns.min(axis=0)
+    merit = np.where(turns == turn, scores, -np.inf).max(axis=0)
+    return places_of_order(np.lexsort((np.arange(len(turn)), -merit, turn)))
+
+
+def log_intensities(X: Any, floor: float | None = None, names: Any = None) -> Any:
+    """Logarithms of a table; entries that are not positive are first replaced by ``floor``.
+
+    A sparse table stays sparse: its logarithms are taken relative to the floor, which adds the same to every entry and
+    so changes neither differences of means nor spreads.
+    """
+    if sparse.issparse(X):
+        if floor is None:
+            raise ValueError(
+                "log_transform=True takes logarithms, and a sparse table is full of zeros: give floor=, a small "
+                "positive number that takes their place."
+            )
+        X = X.copy()
+        X.data = np.log(np.where(X.data > 0, X.data, X.dtype.type(floor))) - X.dtype.type(np.log(floor))
+        return X
+    low = ~(X > 0)
+    if low.any():
+        if floor is None:
+            row, column = np.argwhere(low)[0]
+            name = repr(str(names[column])) if names is not None else column
+            raise ValueError(
+                f"log_transform=True takes logarithms, and {int(low.sum()):,} values are not positive, the first in "
+                f"row {row} of column {name}. Give floor=, a small positive number that takes their place, or "
+                "log_transform=False if the table is on the log scale already."
+            )
+        X = np.where(low, X.dtype.type(floor), X)
+    return np.log(X)
 
 
 class ClassRanking(NamedTuple):

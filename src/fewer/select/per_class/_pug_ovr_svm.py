@@ -1,4 +1,9 @@
-"""Columns that are highest in one class, matched with a machine for each class.
+"""The number of columns at which the error is not only small, but stays small for its neighbours as well.
+
+The curve of errors over the number of columns is averaged over ``window`` consecutive numbers. A dip that is due to
+chance is narrow, and the average fills it up.
+
+Columns that are highest in one class, matched with a machine for each class.
 
 The selector is in ``_ove_fold_change.py``, the committee of machines in the room ``learn``.
 
@@ -6,6 +11,7 @@ Yu, G. et al. (2010). Matched gene selection and committee classifier for molecu
 diseases. Journal of Machine Learning Research 11, 2141-2167.
 """
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,10 +24,44 @@ from sklearn.utils.validation import check_is_fitted
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, validated
 from fewer.catalogue import method
 from fewer.learn import OVRLinearSVMCommittee
-from fewer.select._folds import fixed_splits
-from fewer.select.per_class._log_intensities import log_intensities
-from fewer.select.per_class._ove_fold_change import OVEFoldChangeSelector
-from fewer.select.per_class._sustained import checked_grid, sustained_best
+from fewer.select._target import fixed_splits
+from fewer.select.per_class._class_statistics import OVEFoldChangeSelector
+from fewer.select.per_class._per_class_selector import log_intensities
+
+
+def sustained_errors(errors: np.ndarray, window: int) -> np.ndarray:
+    """Centred moving average; NaN at the ends, where the window does not fit. A shorter curve has a shorter window.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sustained_errors(np.array([0.3, 0.0, 0.3, 0.3]), 3).round(2)
+    array([nan, 0.2, 0.2, nan])
+    """
+    window = min(window, len(errors))
+    sums = np.cumsum(np.concatenate([[0.0], errors]))
+    sustained = np.full(len(errors), np.nan)
+    first = (window - 1) // 2
+    sustained[first : first + len(errors) - window + 1] = (sums[window:] - sums[:-window]) / window
+    return sustained
+
+
+def sustained_best(errors: np.ndarray, window: int) -> int:
+    """Place of the smallest sustained error; of equals, the first."""
+    # Sums in another order differ in the last digit, which must not decide between equals.
+    return int(np.nanargmin(sustained_errors(errors, window).round(12)))
+
+
+def checked_grid(grid: Iterable[int], n_columns: int) -> np.ndarray:
+    """Numbers of columns per class in rising order, without those above the number of columns there are."""
+    numbers = list(grid)
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
+            raise ValueError(f"grid holds {number!r}; a number of columns per class is a whole number, at least 1.")
+    if not numbers:
+        raise ValueError("grid is empty; give numbers of columns per class, such as range(2, 101).")
+    possible = [int(number) for number in numbers if number <= n_columns]
+    return np.unique(possible or [n_columns])
 
 
 @method(

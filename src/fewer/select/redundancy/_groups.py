@@ -3,6 +3,10 @@
 Two columns are alike if their similarity (absolute correlation, rank correlation or symmetric uncertainty) reaches a
 threshold. Columns that hang together by such pairs are found block by block, by joining sets, so that no matrix of all
 pairs is ever held. Complete or average linkage then divides what hangs together only by a chain.
+
+The picture of redundancy groups: who is alike, group by group.
+
+What hangs together: sets that are joined pair by pair (union-find).
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 from scipy.cluster.hierarchy import fcluster
 from scipy.cluster.hierarchy import linkage as merge_tree
 from scipy.spatial.distance import squareform
@@ -19,15 +24,13 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from fewer._estimators import Interval, StrOptions, checked_array, validate_params
 from fewer._figures import Result
-from fewer._kernels._components import all_roots, join_similar
-from fewer.select._discretise import N_BINS, discretise
-from fewer.select._information import Information
-from fewer.select.redundancy._relevance import relevance_by_score
-from fewer.select.redundancy._similarity import Measure, Similarity, similarity_of
-from fewer.select.redundancy._target import target_levels, task_of
+from fewer.select._target import target_levels, task_of
+from fewer.select.information._levels import N_BINS, Information, discretise
+from fewer.select.redundancy._similarity import Measure, Similarity, relevance_by_score, similarity_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
 
 Linkage = Literal["single", "average", "complete"]
 
@@ -167,7 +170,7 @@ class RedundancyGroups(Result):
         figure : plotly.graph_objects.Figure
             A heat map with a frame around each group.
         """
-        from fewer.select.redundancy._groups_figure import groups_figure
+        from fewer.select.redundancy._groups import groups_figure
 
         return groups_figure(self, n_features)
 
@@ -338,3 +341,71 @@ def _group(
         np.abs(similarity.between(np.array([representative]), columns)[0]),
         least,
     )
+
+
+def groups_figure(found: "RedundancyGroups", n_features: int) -> "go.Figure":
+    """Heat map of the similarities within and between the largest groups, with a frame around each."""
+    import plotly.graph_objects as go
+
+    from fewer import _figures
+
+    shown = found.shown[:n_features]
+    names = [str(found.feature_names[column]) for column in shown]
+    stands_for = {group.representative for group in found.groups}
+    labels = [f"<b>{name}</b>" if column in stands_for else name for column, name in zip(shown, names, strict=True)]
+    figure = _figures.new_figure(title=found.reading, height=max(320, 120 + 18 * len(shown)))
+    places = np.arange(len(shown))
+    if len(shown):
+        figure.add_trace(
+            go.Heatmap(
+                z=found.shown_similarities[:n_features, :n_features],
+                x=places,
+                y=places,
+                zmin=0,
+                zmax=1,
+                colorscale=[[0, _figures.translucent(_figures.BLUE, 0.02)], [1, _figures.BLUE]],
+                customdata=np.array([[f"{a} and {b}" for b in names] for a in names]),
+                hovertemplate="%{customdata}: %{z:.2f}<extra></extra>",
+                colorbar={"title": {"text": "similarity"}, "thickness": 12},
+            )
+        )
+    labels_shown = found.labels[shown]
+    for group in np.unique(labels_shown):
+        start, end = np.flatnonzero(labels_shown == group)[[0, -1]] + [-0.5, 0.5]
+        figure.add_shape(type="rect", x0=start, x1=end, y0=start, y1=end, line={"color": _figures.RED, "width": 2})
+    axis = {"tickvals": places, "ticktext": labels, "showgrid": False}
+    figure.update_xaxes(**axis, tickangle=-45)
+    figure.update_yaxes(**axis, autorange="reversed")
+    return figure
+
+
+@njit(cache=True, nogil=True)
+def root_of(parents, item):
+    """The item that stands for the set of this one; paths are halved on the way, so that they stay short."""
+    while parents[item] != item:
+        parents[item] = parents[parents[item]]
+        item = parents[item]
+    return item
+
+
+@njit(cache=True, nogil=True)
+def join_similar(parents, similarities, rows, columns, threshold):
+    """Join the sets of every row and column of a block of similarities that reach the threshold, of either sign."""
+    for i in range(rows.size):
+        for j in range(columns.size):
+            if abs(similarities[i, j]) >= threshold and rows[i] != columns[j]:
+                first, second = root_of(parents, rows[i]), root_of(parents, columns[j])
+                # The lower number stands for the set, so that results do not depend on the order of the blocks.
+                if first < second:
+                    parents[second] = first
+                elif second < first:
+                    parents[first] = second
+
+
+@njit(cache=True, nogil=True)
+def all_roots(parents):
+    """The item that stands for the set of each."""
+    roots = np.empty_like(parents)
+    for item in range(parents.size):
+        roots[item] = root_of(parents, item)
+    return roots

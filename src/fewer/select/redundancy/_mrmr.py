@@ -21,13 +21,10 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
 from fewer.catalogue import method
-from fewer.select._correlations import Correlations
-from fewer.select._discretise import N_BINS, discretise
-from fewer.select._information import Information
-from fewer.select._ranking import places_of_order
-from fewer.select._selector import Selector
-from fewer.select.redundancy._relevance import relevance_by_score, score_takes_sparse
-from fewer.select.redundancy._target import numbers, target_levels, task_of
+from fewer.select._selector import Selector, places_of_order
+from fewer.select._target import numbers, target_levels, task_of
+from fewer.select.information._levels import N_BINS, Information, discretise
+from fewer.select.redundancy._similarity import Correlations, relevance_by_score, score_takes_sparse
 
 Scheme = Literal["difference", "quotient"]
 

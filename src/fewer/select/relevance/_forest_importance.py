@@ -19,10 +19,9 @@ from sklearn.utils import check_random_state
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
-from fewer.select._elimination import elimination
-from fewer.select._ranking import places_of_order
-from fewer.select._selector import Selector
-from fewer.select.redundancy._target import numbers, task_of
+from fewer.select._selector import Selector, places_of_order
+from fewer.select._target import numbers, task_of
+from fewer.select.embedded._elimination import elimination
 
 # Columns tried at each node of a tree for numbers: a third of 20,000 would take 10 s.
 _MOST_TRIED = 500

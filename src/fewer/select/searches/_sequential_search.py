@@ -1,18 +1,203 @@
-"""Sequential searches as a selector; how each of them walks is in a module of its own."""
+"""Sequential searches for subsets of columns: one column at a time, forward or backward.
 
+Forward, from the empty set Y:  ``Y + argmax_{x not in Y} J(Y + x)``.
+Backward, from the full set:  ``Y - argmax_{x in Y} J(Y - x)``.
+
+The floating searches (Pudil et al. 1994) go back after each step, as long as the way back leads to a subset strictly
+better than the best known one of its size. With the correction of Somol et al. (1999), a step that leads to a subset
+worse than the best known one of that size goes on from the latter, and never replaces it.
+
+Of columns with equal J, but for rounding, the one with the lowest index is taken.
+
+Stepwise searches: each step is the best addition or the best removal, whichever gains more.
+
+From the empty set (or the full one), ``Y <- argmax J`` over all subsets that are one column away, until none of them is
+better; a removal that costs nothing counts as better. J never falls, so the search ends, in a subset that no single
+column can improve.
+
+Plus-l-minus-r: rounds of l additions and r removals (Stearns 1976).
+
+With l > r the rounds start from the empty set and grow, with l < r they start from the full set and shrink. Columns
+that later ones make useless are dropped again, but how far to go back is fixed beforehand; the floating searches find
+that out by themselves.
+
+Sequential searches as a selector; how each of them walks is in a module of its own.
+"""
+
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 
-from fewer._estimators import Interval, StrOptions
+from fewer._estimators import Interval, StrOptions, clearly_better
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, SubsetScorer
-from fewer.select.searches._path import SearchPath, column_ranking, column_scores
-from fewer.select.searches._plus_minus import plus_minus_path
-from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
-from fewer.select.searches._sequential import sequential_path
-from fewer.select.searches._stepwise import stepwise_path
+from fewer.select.searches._search import (
+    COMMON_CONSTRAINTS,
+    OnStep,
+    Search,
+    SearchPath,
+    Walker,
+    column_ranking,
+    column_scores,
+    reaches,
+)
+
+Direction = Literal["forward", "backward", "floating", "floating_backward"]
+
+
+def sequential_path(
+    scorer: SubsetScorer,
+    n_columns: int,
+    *,
+    direction: Direction,
+    size: int,
+    tol: float | None = None,
+    enough: float | None = None,
+    on_step: Callable[[SearchPath], bool] = lambda path: False,
+) -> SearchPath:
+    """Search from the empty (or full) set until the subset has ``size`` columns.
+
+    Stops early when the objective gains less than ``tol`` by a step, when it is ``enough`` (backward, when it would no
+    longer be), or when ``on_step`` returns True.
+    """
+    walker = Walker(scorer, n_columns)
+    path = walker.path
+    forward = direction in ("forward", "floating")
+    floating = direction in ("floating", "floating_backward")
+    best_step, take = (walker.best_addition, walker.add) if forward else (walker.best_removal, walker.remove)
+    best_return, take_back = (walker.best_removal, walker.remove) if forward else (walker.best_addition, walker.add)
+    # From these sizes there is no way back: of single columns, and of full sets, the best is known.
+    no_return = range(3) if forward else range(n_columns - 1, n_columns + 1)
+
+    current = -np.inf if forward else walker.start_full()
+    while walker.size != size and not (forward and reaches(current, enough)):
+        column, score = best_step()
+        if tol is not None and score - current < tol:
+            break
+        if not forward and enough is not None and not reaches(score, enough):
+            break
+        take(column, score)
+        current = score
+        if on_step(path):
+            break
+        if not floating:
+            continue
+        here = walker.size
+        if clearly_better(path.scores[here], score):
+            # All ways back from the best known subset were tried when it was found, against no better rivals.
+            current = walker.restore(here)
+            continue
+        stopped = False
+        just_taken: int | None = column
+        while not stopped and walker.size not in no_return:
+            column, score = best_return(just_taken, main=False)
+            if not clearly_better(score, path.scores[walker.size + (-1 if forward else 1)]):
+                break
+            take_back(column, score)
+            current, just_taken = score, None
+            stopped = on_step(path)
+        if stopped:
+            break
+    return path
+
+
+def stepwise_path(
+    scorer: SubsetScorer,
+    n_columns: int,
+    *,
+    forward: bool,
+    max_size: int,
+    tol: float | None = None,
+    enough: float | None = None,
+    on_step: Callable[[SearchPath], bool] = lambda path: False,
+) -> SearchPath:
+    """Search until neither an addition nor a removal improves J, by ``tol`` at least where that is given.
+
+    Subsets have at most ``max_size`` columns; from the full set, the least harmful ones are removed first until there
+    are no more.
+    """
+    walker = Walker(scorer, n_columns)
+    current = -np.inf if forward else walker.start_full()
+    just_added, just_removed = None, None
+    while not (forward and reaches(current, enough)):
+        too_large = walker.size > max_size
+        addition = walker.best_addition(just_removed) if walker.size < max_size else (-1, -np.inf)
+        removal = walker.best_removal(just_added, main=not forward) if walker.size > 1 else (-1, -np.inf)
+        adding = clearly_better(addition[1], removal[1])  # of equals, fewer columns
+        column, score = addition if adding else removal
+        improved = clearly_better(score, current) if adding else not clearly_better(current, score)
+        improved = improved and (tol is None or score - current >= tol)
+        if column < 0 or not (improved or too_large):
+            break
+        if adding:
+            walker.add(column, score)
+        else:
+            walker.remove(column, score)
+        just_added, just_removed = (column, None) if adding else (None, column)
+        # Removals must not cost anything together either, so J to beat is the highest one.
+        current = score if too_large else max(current, score)
+        if on_step(walker.path):
+            break
+    return walker.path
+
+
+def plus_minus_path(
+    scorer: SubsetScorer,
+    n_columns: int,
+    *,
+    plus: int,
+    minus: int,
+    size: int,
+    tol: float | None = None,
+    enough: float | None = None,
+    on_step: Callable[[SearchPath], bool] = lambda path: False,
+) -> SearchPath:
+    """Rounds until the subset has ``size`` columns; the last one steps back as often as it takes.
+
+    Stops early when a round gains less than ``tol``, when J is ``enough`` (from the full set, when it no longer is), or
+    when ``on_step`` returns True.
+    """
+    walker = Walker(scorer, n_columns)
+    forward = plus > minus
+    # A subset is never empty, and how far a round leads depends on what there is to add or to remove.
+    there, back = (plus, minus) if forward else (minus, plus)
+    away, home = (_addition, _removal) if forward else (_removal, _addition)
+    limit = n_columns if forward else 1
+    current = -np.inf if forward else walker.start_full()
+
+    while walker.size != size:
+        before = current
+        for _ in range(min(there, abs(limit - walker.size))):
+            current = away(walker, main=True)
+            if on_step(walker.path):
+                return walker.path
+        beyond = (walker.size - size) if forward else (size - walker.size)
+        # The last round ends at the size wanted, from the far side; there is no far side of the limit.
+        for _ in range(beyond if beyond >= back or walker.size == limit else back):
+            current = home(walker, main=False)
+            if on_step(walker.path):
+                return walker.path
+        if tol is not None and current - before < tol:
+            break
+        if enough is not None and reaches(current, enough) == forward:
+            break
+    return walker.path
+
+
+def _addition(walker: Walker, *, main: bool) -> float:
+    column, score = walker.best_addition(main=main)
+    walker.add(column, score)
+    return score
+
+
+def _removal(walker: Walker, *, main: bool) -> float:
+    column, score = walker.best_removal(main=main)
+    walker.remove(column, score)
+    return score
+
 
 STEPWISE = ("forward_stepwise", "backward_stepwise")
 DIRECTIONS = ("forward", "backward", "floating", "floating_backward", *STEPWISE, "plus_minus")

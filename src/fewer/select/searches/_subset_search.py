@@ -6,14 +6,12 @@ import numpy as np
 
 from fewer._estimators import Interval, StrOptions
 from fewer.catalogue import method
-from fewer.select.objectives._as_objective import as_objective
+from fewer.select.objectives._cross_validated_score import as_objective
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, SubsetScorer
 from fewer.select.searches._exhaustive_search import ExhaustiveSearch
-from fewer.select.searches._path import SearchPath
-from fewer.select.searches._random_mutation import RandomMutationSearch
-from fewer.select.searches._random_subsets import RandomSubsetSearch
-from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
+from fewer.select.searches._random_search import RandomMutationSearch, RandomSubsetSearch
+from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search, SearchPath
 from fewer.select.searches._sequential_search import DIRECTIONS, SequentialSearch
 
 STRATEGIES = (*DIRECTIONS, "random_mutation", "focus", "lvf")

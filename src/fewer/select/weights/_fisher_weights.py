@@ -10,17 +10,33 @@ where o multiplies entry by entry and d_c is the mean of class c. All three matr
 
 With no more columns than independent rows P is the identity: every column stands by itself, and the eigenvector is a
 single column.
+
+Weights by Fisher's criterion as a selector; the mathematics is in ``_fisher_weights.py``.
 """
 
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
 
-from fewer.select.weights._leading_eigenvector import Leading, leading_eigenvector
-from fewer.select.weights._unit_columns import ColumnScale, blocks, correlations, scaled
+from fewer._estimators import Interval, encoded_classes, fit_context, warn_caller
+from fewer.catalogue import method
+from fewer.select._selector import places_of_order
+from fewer.select.weights._blas_threads import worthwhile_threads
+from fewer.select.weights._unit_columns import (
+    ColumnScale,
+    Leading,
+    blocks,
+    correlations,
+    leading_eigenvector,
+    scaled,
+    varying_part,
+)
 from fewer.select.weights._variance_weights import eigenvector_tolerance
+from fewer.select.weights._weight_selector import WeightSelector
 
 
 class Axes(NamedTuple):
@@ -90,3 +106,157 @@ def fisher_weights(axes: Axes, offsets: np.ndarray, lam: float, rank: int | None
     tol = eigenvector_tolerance(float(np.finfo(axes.directions.dtype).eps))
     start = between_shares(offsets) + 1 / offsets.shape[1]  # not zero where the classes have equal means
     return leading_eigenvector(criterion_product(axes, offsets, lam, rank), start, tol=tol)
+
+
+@method(
+    tasks=["classification"],
+    when="There are more columns than rows, and a discriminant analysis or a linear classifier follows: it favours "
+    "columns that separate the classes and are explained together. With fewer columns it has nothing to add to a "
+    "ranking of single columns.",
+    cost="O(n^2 p) for the axes and for each of some 20 products; memory O(n p).",
+    paper="wolf-bileschi",
+)
+class FisherWeightSelector(WeightSelector):
+    """Weight columns so that the classes lie apart and each is narrow.
+
+    Every column is centred and scaled to norm one. The weights, of length one together, maximise the scatter between
+    the classes less ``lam`` times the scatter within, along the directions that the rows span.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        What the scatter within classes costs. With 0 only the distance of the classes counts. Choose it by a
+        cross-validation of the classifier that follows.
+    rank_tol : float, default=1e-10
+        Directions whose singular value is below this share of the largest do not count as spanned.
+    projection_rank : int or None, default=None
+        Only so many directions, those with the most variance. Needed with no more columns than rows, where all
+        directions are spanned and the criterion says nothing about columns together.
+    n_features_to_select : int or None, default=None
+        Keep only so many columns, those with the highest weights; all of them, with a warning, if the table has fewer.
+    with_mean : bool, default=True
+        Whether ``transform`` takes off the mean.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_features,)
+        Weight of each column, never negative; their squares sum to one.
+    scores_ : ndarray of shape (n_features,)
+        The same as ``weights_``.
+    ranking_ : ndarray of shape (n_features,)
+        Place of each column, 1 for the highest weight. Columns with weight 0 are ranked by ``between_shares_``.
+    n_features_to_select_ : int
+        Columns kept.
+    between_shares_ : ndarray of shape (n_features,)
+        Share of each column's variance that lies between the classes.
+    objective_ : float
+        The criterion that the weights reach, before negative ones are set to zero.
+    rank_ : int
+        Number of directions that count as spanned.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    mean_ : ndarray of shape (n_features,)
+        Column means of the training table.
+    norm_ : ndarray of shape (n_features,)
+        Norms of its columns about the mean; 0 for constant ones, which are left out.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    VarianceWeightSelector : Weights without labels.
+    WeightedFisher : Weights, then a discriminant analysis.
+
+    Notes
+    -----
+    Where the rows span as many directions as there are columns, the criterion falls apart into single columns, and its
+    maximum is the best of them. A warning says so, and the weights are the ``between_shares_`` instead.
+
+    References
+    ----------
+    .. [1] Wolf, L. and Bileschi, S. (2005). Combining variable selection with dimensionality reduction. MIT CSAIL
+       technical report 2005-019. (The printed formulas of algorithm 3 have slips: the scatter between classes is that
+       of the differences of means, and the one within has no extra factor of the class size.)
+
+    Examples
+    --------
+    >>> from fewer.datasets import make_permuted_clusters
+    >>> from fewer.select import FisherWeightSelector
+    >>> X, y, truth = make_permuted_clusters(n_samples=60, delta=1.0, random_state=0)
+    >>> FisherWeightSelector(n_features_to_select=3).fit(X, y).get_support(indices=True)
+    array([0, 1, 2])
+    """
+
+    _parameter_constraints = {
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "rank_tol": [Interval(Real, 0, 1, closed="left")],
+        "projection_rank": [Interval(Integral, 1, None, closed="left"), None],
+        "n_features_to_select": [Interval(Integral, 1, None, closed="left"), None],
+        "with_mean": ["boolean"],
+    }
+
+    def __init__(self, lam=1.0, *, rank_tol=1e-10, projection_rank=None, n_features_to_select=None, with_mean=True):
+        self.lam = lam
+        self.rank_tol = rank_tol
+        self.projection_rank = projection_rank
+        self.n_features_to_select = n_features_to_select
+        self.with_mean = with_mean
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Find the weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training table.
+        y : array-like of shape (n_samples,)
+            Classes.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        X, y = self._validated(X, y)
+        self.classes_, codes = encoded_classes(y, "FisherWeightSelector")
+        scale = self._scale_of(X)
+        varying, varying_scale = varying_part(X, scale)
+        offsets = class_offsets(varying, codes, varying_scale)
+        shares = between_shares(offsets)
+        axes = spanned_axes(varying, varying_scale, self.rank_tol)
+        self.rank_ = len(axes.variances)
+
+        if min(self.rank_, self.projection_rank or self.rank_) == varying.shape[1]:
+            self._warn_of_single_columns(varying.shape[1])
+            weights, self.objective_ = shares, float(((1 + self.lam) * shares - self.lam).max())
+        else:
+            with worthwhile_threads(X):
+                found = fisher_weights(axes, offsets, self.lam, self.projection_rank)
+            if not found.converged:
+                warn_caller(
+                    f"The weights still moved after {len(found.path)} products; several groups of columns may be "
+                    "equally good. Another lam may tell them apart.",
+                    ConvergenceWarning,
+                )
+            weights, self.objective_ = np.maximum(found.vector, 0), found.value
+        length = np.linalg.norm(weights)
+        self._keep(weights / length if length > 0 else np.full(len(weights), len(weights) ** -0.5), scale)
+        self.between_shares_ = np.zeros(X.shape[1])
+        self.between_shares_[scale.varies] = shares
+        # Ties are many where weights are cut off at zero; constant columns have no share and stay last.
+        order = np.lexsort((np.arange(X.shape[1]), ~scale.varies, -self.between_shares_, -self.weights_))
+        self.ranking_ = places_of_order(order)
+        return self
+
+    def _warn_of_single_columns(self, n_columns: int) -> None:
+        if n_columns == 1:
+            return
+        cure = f"Give projection_rank={max(1, n_columns // 2)} or so" if self.projection_rank is None else "Lower it"
+        warn_caller(
+            f"The rows span all {n_columns} columns, so the criterion is degenerate: it looks at single columns, and "
+            f"would put all weight on one. The weights are each column's share of variance between classes instead. "
+            f"{cure}, or use a score of single columns."
+        )

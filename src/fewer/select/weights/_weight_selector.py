@@ -10,8 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from fewer._estimators import validated, warn_caller
-from fewer.select._ranking import places
-from fewer.select._selector import Selector
+from fewer.select._selector import Selector, places
 from fewer.select.weights._unit_columns import ColumnScale, column_scale
 
 
