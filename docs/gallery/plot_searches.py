@@ -12,7 +12,7 @@ what each is for.
 * :class:`~fewer.select.BranchAndBoundSearch` and :class:`~fewer.select.ExhaustiveSearch` when the best subset is
   wanted, and not just a good one; up to some 30 and some 20 columns.
 * For discrete columns, :class:`~fewer.select.RandomSubsetSearch` and the filters "conflicts", "class_entropy",
-  "inconsistency_rate" and "mdl". :class:`~fewer.select.SubsetSearch` has all of them under one name.
+  "inconsistency_rate" and "mdl", which every search takes by name.
 
 Do not use any of them when each column is good or bad by itself: a ranking is as good, and takes no time.
 """
@@ -38,7 +38,6 @@ from fewer.select import (
     RandomSubsetSearch,
     RidgeObjective,
     SequentialSearch,
-    SubsetSearch,
 )
 
 sonar = load("sonar")
@@ -90,8 +89,8 @@ rng = np.random.default_rng(0)
 bits = rng.integers(0, 2, size=(200, 12))
 parity = bits[:, 3] ^ bits[:, 8]
 for title, search in {
-    "forward, class entropy": SubsetSearch("class_entropy", strategy="forward"),
-    "all subsets, smallest first (FOCUS)": SubsetSearch("conflicts", strategy="focus"),
+    "forward, class entropy": SequentialSearch("class_entropy", enough=0.0),
+    "all subsets, smallest first (FOCUS)": ExhaustiveSearch("conflicts", enough=0.0),
     "random subsets (LVF)": RandomSubsetSearch("inconsistency_rate", enough=0.0, random_state=0),
 }.items():
     print(f"{title}: columns {search.fit(bits, parity).get_support(indices=True)}")

@@ -3,7 +3,7 @@ Which columns are best together?
 ================================
 
 :class:`~fewer.select.SequentialSearch` looks for a subset of the columns, one column at a time, by an objective for the
-whole subset. So it finds what :class:`~fewer.select.IndependentRanking`, a ranking of single columns, cannot: columns
+whole subset. So it finds what :class:`~fewer.select.SelectTop`, a ranking of single columns, cannot: columns
 that are useful only together. :class:`~fewer.select.ExhaustiveSearch` tries all subsets, when there are not too many.
 
 Use it when the columns are not too many (with nearest neighbours, hundreds are no trouble) and the learner that will
@@ -20,11 +20,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 
 from fewer.datasets import load, make_five_classes
-from fewer.select import ExhaustiveSearch, IndependentRanking, SequentialSearch
+from fewer.select import ExhaustiveSearch, SelectTop, SequentialSearch
 
 X, y, truth = make_five_classes(random_state=0)
 learner = LinearDiscriminantAnalysis()
-naive = IndependentRanking(learner, n_features_to_select=2).fit(X, y)
+naive = SelectTop(learner, n_features_to_select=2).fit(X, y)
 search = SequentialSearch(learner, n_features_to_select=2).fit(X, y)
 every_pair = ExhaustiveSearch(learner, n_features_to_select=2).fit(X, y)
 print("score of each column by itself:", naive.scores_.round(2))

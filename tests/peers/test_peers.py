@@ -46,7 +46,7 @@ from fewer.select import (
     variance_score,
     welch_score,
 )
-from fewer.select._adjusted_p_values import adjusted_p_values
+from fewer.select._select_top import adjusted_p_values
 
 DIRECT = {"rtol": 1e-9, "atol": 1e-10}
 PEERS = json.loads(Path(__file__).with_name("peers.json").read_text())

@@ -18,7 +18,6 @@ from fewer.select import (
     RandomSubsetSearch,
     RidgeObjective,
     SequentialSearch,
-    SubsetSearch,
 )
 
 
@@ -81,7 +80,7 @@ SEARCHES = {
     "branch and bound": BranchAndBoundSearch(DISTANCE, n_features_to_select=4),
     "random mutation": RandomMutationSearch(RIDGE, random_state=3),
     "random subsets": RandomSubsetSearch(RIDGE, n_iter=40, random_state=3),
-    "by name": SubsetSearch(RIDGE, "floating_backward"),
+    "floating backward": SequentialSearch(RIDGE, direction="floating_backward"),
 }
 
 

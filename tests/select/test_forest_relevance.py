@@ -15,7 +15,7 @@ from fewer._kernels._ranked_columns import ranked_columns
 from fewer.datasets import load, make_friedman_classes, make_simple_relevance
 from fewer.evaluate import selection_curve
 from fewer.select import ForestRelevanceSelector, midpoint_chance_gain
-from fewer.select._adjusted_p_values import adjusted_p_values
+from fewer.select._select_top import adjusted_p_values
 from fewer.select.relevance._forest_relevance import (
     empty_tally,
     gain_test,

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from fewer.datasets import load
 from fewer.evaluate import selection_curve
 from fewer.select import ColumnScores, SelectTop, column_score, fisher_score, score_names
-from fewer.select._adjusted_p_values import adjusted_p_values
+from fewer.select._select_top import adjusted_p_values
 from fewer.select._selector import n_in_first, places_in_turn
 
 

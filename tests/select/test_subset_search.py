@@ -1,4 +1,4 @@
-"""All searches under one name: the same results as by their own names."""
+"""Searches by filters for discrete columns, which every search takes by name, and curves over their sizes."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,10 @@ from fewer.evaluate import selection_curve
 from fewer.select import (
     ConflictsObjective,
     ExhaustiveSearch,
-    InconsistencyObjective,
     RandomMutationSearch,
     RandomSubsetSearch,
     RidgeObjective,
     SequentialSearch,
-    SubsetSearch,
 )
 
 
@@ -35,31 +33,9 @@ def parity(n_columns=10):
 RIDGE = RidgeObjective(cv=4)
 
 
-@pytest.mark.parametrize(
-    "direction",
-    ["forward", "backward", "floating", "floating_backward", "forward_stepwise", "backward_stepwise", "plus_minus"],
-)
-def test_sequential_strategies_are_those_of_sequential_search(direction):
-    X, y = classes()
-    named = SequentialSearch(RIDGE, direction=direction, n_features_to_select=3).fit(X, y)
-    search = SubsetSearch(RIDGE, direction, max_features=3).fit(X, y)
-    assert search.history_ == named.history_
-    assert np.array_equal(search.ranking_, named.ranking_)
-    assert np.array_equal(search.get_support(), named.get_support())
-
-
-def test_random_strategies_are_those_of_their_own_searches():
-    X, y = classes()
-    mutation = RandomMutationSearch(RIDGE, n_iter=25, random_state=4).fit(X, y)
-    assert SubsetSearch(RIDGE, "random_mutation", n_iter=25, random_state=4).fit(X, y).history_ == mutation.history_
-    X, y = parity()
-    subsets = RandomSubsetSearch(InconsistencyObjective(), enough=0.0, random_state=4).fit(X, y)
-    assert SubsetSearch("inconsistency_rate", "lvf", random_state=4).fit(X, y).history_ == subsets.history_
-
-
 def test_focus_is_the_exhaustive_search_that_stops_when_it_is_enough():
     X, y = parity(n_columns=30)  # far too many for all subsets, and no trouble for those of one and two columns
-    search = SubsetSearch("conflicts", "focus").fit(X, y)
+    search = ExhaustiveSearch("conflicts", enough=0.0).fit(X, y)
     assert search.get_support(indices=True).tolist() == [0, 5]
     assert search.n_evaluations_ == 30 + 30 * 29 / 2
     named = ExhaustiveSearch(ConflictsObjective(), enough=0.0).fit(X, y)
@@ -72,7 +48,7 @@ def test_focus_gives_up_at_the_limit_and_says_so():
     with pytest.warns(ConvergenceWarning, match=r"No subset of up to 2 columns reaches enough=0\.0; the best has -"):
         search = ExhaustiveSearch("conflicts", enough=0.0, limit=100).fit(X, y)
     assert search.get_support(indices=True).tolist() == [0, 5]
-    few = SubsetSearch("conflicts", "focus", max_features=1).fit(X, y)
+    few = ExhaustiveSearch("conflicts", max_features=1, enough=0.0).fit(X, y)
     assert few.get_support().sum() == 1
 
 
@@ -81,38 +57,41 @@ def test_filters_end_when_nothing_is_left_to_gain():
     X = rng.integers(0, 2, size=(100, 8))
     y = X[:, 1] + 2 * X[:, 6]
     for criterion in ("conflicts", "class_entropy", "inconsistency_rate", "mdl"):
-        search = SubsetSearch(criterion).fit(X, y)
+        search = SequentialSearch(criterion, enough=None if criterion == "mdl" else 0.0).fit(X, y)
         assert search.get_support(indices=True).tolist() == [1, 6]
         assert max(search.subset_path_) == (8 if criterion == "mdl" else 2)
 
 
-@pytest.mark.parametrize("strategy", ["focus", "lvf"])
-def test_nobody_knows_what_is_enough_for_an_estimator(strategy):
+@pytest.mark.parametrize(
+    "search", [ExhaustiveSearch(RIDGE, enough=0.6), RandomSubsetSearch(RIDGE, enough=0.6, random_state=0)]
+)
+def test_the_smallest_subset_that_is_enough_is_kept(search):
     X, y = classes()
-    with pytest.raises(ValueError, match="say so by enough="):
-        SubsetSearch(GaussianNB(), strategy).fit(X, y)
-    assert SubsetSearch(RIDGE, strategy, enough=0.6, random_state=0).fit(X, y).get_support().any()
+    search.fit(X, y)
+    size = search.n_features_to_select_
+    assert search.path_scores_[size] >= 0.6
+    assert all(score < 0.6 for smaller, score in search.path_scores_.items() if smaller < size)
 
 
 def test_unknown_words_are_refused():
     X, y = classes()
-    with pytest.raises(ValueError, match="strategy"):
-        SubsetSearch(RIDGE, "sideways").fit(X, y)
+    with pytest.raises(ValueError, match="direction"):
+        SequentialSearch(RIDGE, direction="sideways").fit(X, y)
     with pytest.raises(ValueError, match="objective"):
-        SubsetSearch("beauty").fit(X, y)
+        SequentialSearch("beauty").fit(X, y)
 
 
 def test_parameters_reach_into_the_criterion():
-    search = SubsetSearch(RidgeObjective()).set_params(objective__alpha=3.0)
+    search = SequentialSearch(RidgeObjective()).set_params(objective__alpha=3.0)
     assert search.objective.alpha == 3.0
 
 
-@pytest.mark.parametrize("strategy", ["floating", "random_mutation"])
-def test_a_curve_over_sizes_is_read_off_one_search_in_each_fold(strategy):
+@pytest.mark.parametrize(
+    "search", [SequentialSearch(RIDGE, direction="floating"), RandomMutationSearch(RIDGE, n_iter=30, random_state=0)]
+)
+def test_a_curve_over_sizes_is_read_off_one_search_in_each_fold(search):
     X, y = classes()
-    curve = selection_curve(
-        SubsetSearch(RIDGE, strategy, n_iter=30, random_state=0), GaussianNB(), X, y, cv=3, random_state=0
-    )
-    met = set(range(1, 8)) if strategy == "floating" else {7}  # a random walk has the sizes that it came through
+    curve = selection_curve(search, GaussianNB(), X, y, cv=3, random_state=0)
+    met = {7} if isinstance(search, RandomMutationSearch) else set(range(1, 8))  # a walk meets some sizes only
     assert met <= set(curve.sizes) <= set(range(1, 8))
     assert curve.sizes[-1] == 7

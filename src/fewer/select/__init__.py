@@ -11,10 +11,7 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer._estimators import FastRoute
-    from fewer.select._independent_ranking import IndependentRanking
-    from fewer.select._likelihood_ratio_selector import LikelihoodRatioSelector
     from fewer.select._metric_based_selection import MetricBasedSelection
-    from fewer.select._relief_selector import Relief
     from fewer.select._select_top import SelectTop
     from fewer.select._text_feature_scorer import TextFeatureScorer
     from fewer.select.embedded._elimination import RidgeRFE
@@ -90,7 +87,6 @@ if TYPE_CHECKING:
     from fewer.select.searches._random_search import RandomMutationSearch, RandomSubsetSearch
     from fewer.select.searches._search import SearchStep
     from fewer.select.searches._sequential_search import SequentialSearch
-    from fewer.select.searches._subset_search import SubsetSearch
     from fewer.select.weights._fisher_weights import FisherWeightSelector
     from fewer.select.weights._variance_weights import VarianceWeightSelector
     from fewer.select.weights._weighted_projections import WeightedFisher, WeightedPCA
@@ -115,10 +111,8 @@ __all__ = [
     "ForestImportanceSelector",
     "ForestRelevanceSelector",
     "InconsistencyObjective",
-    "IndependentRanking",
     "IrrelevantFeatureCurve",
     "KollerSahami",
-    "LikelihoodRatioSelector",
     "MahalanobisObjective",
     "MetricBasedSelection",
     "NaiveBayesObjective",
@@ -133,7 +127,6 @@ __all__ = [
     "RandomSubsetSearch",
     "RedundancyGroup",
     "RedundancyGroups",
-    "Relief",
     "RidgeObjective",
     "RidgeRFE",
     "ScoreAgreement",
@@ -144,7 +137,6 @@ __all__ = [
     "SparsePathSelector",
     "StabilitySelection",
     "SubsetScorer",
-    "SubsetSearch",
     "TextFeatureScorer",
     "VarianceWeightSelector",
     "WeightedFisher",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fewer.select import LikelihoodRatioSelector, likelihood_ratio_feature_score
+from fewer.select import SelectTop, likelihood_ratio_feature_score
 from fewer.select.scores._distributions import in_pairs, on_a_grid
 
 
@@ -71,7 +71,10 @@ def test_it_sees_shifts_spreads_and_modes():
     scores = likelihood_ratio_feature_score(X, y)
     assert scores[:3].min() > 0.04
     assert np.abs(scores[3:]).max() < 0.01
-    assert LikelihoodRatioSelector(n_features_to_select=3).fit(X, y).get_support().tolist() == [True] * 3 + [False] * 2
+    assert (
+        SelectTop("likelihood_ratio", n_features_to_select=3).fit(X, y).get_support().tolist()
+        == [True] * 3 + [False] * 2
+    )
 
 
 def test_the_scores_of_a_shift_along_the_diagonal_are_alike():

@@ -173,11 +173,6 @@ class ClassEntropyObjective(DecisionTableObjective):
         """Knowing more never makes the class less sure, on average."""
         return True
 
-    @property
-    def ideal(self) -> float:
-        """The class is sure."""
-        return 0.0
-
     def worth(self, summaries: np.ndarray, *, n_rows: int, n_columns: int, size: int) -> np.ndarray:
         """Minus the mean over rows."""
         return 0.0 - summaries[:, CLASS_BITS] / n_rows
@@ -217,11 +212,6 @@ class ConflictsObjective(DecisionTableObjective):
     def monotone(self) -> bool:
         """A column more splits groups, and conflicts stay within groups."""
         return True
-
-    @property
-    def ideal(self) -> float:
-        """No conflict."""
-        return 0.0
 
     def worth(self, summaries: np.ndarray, *, n_rows: int, n_columns: int, size: int) -> np.ndarray:
         """Minus the pairs."""
@@ -293,11 +283,6 @@ class InconsistencyObjective(DecisionTableObjective):
     def monotone(self) -> bool:
         """A column more can only make majorities purer."""
         return True
-
-    @property
-    def ideal(self) -> float:
-        """Every row is of the majority."""
-        return 0.0
 
     def worth(self, summaries: np.ndarray, *, n_rows: int, n_columns: int, size: int) -> np.ndarray:
         """Minus the share of rows."""

@@ -149,7 +149,7 @@ class Objective(ABC):
 
     @property
     def takes_nan(self) -> bool:
-        """Whether X may have holes."""
+        """Whether X may have missing values."""
         return False
 
     @property
@@ -161,11 +161,6 @@ class Objective(ABC):
     def monotone(self) -> bool:
         """Whether J never falls when a column is added."""
         return False
-
-    @property
-    def ideal(self) -> float | None:
-        """The highest J that there can be, where a subset that reaches it leaves nothing to be wished for."""
-        return None
 
     @abstractmethod
     def start(self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None) -> SubsetScorer:

@@ -28,7 +28,7 @@ from fewer._kernels._random_column_trees import FORMULA_FOR_TWO_CLASSES, FORMULA
 from fewer._kernels._ranked_columns import ranked_columns
 from fewer.catalogue import method
 from fewer.learn import RandomColumnForestClassifier
-from fewer.select._adjusted_p_values import CORRECTIONS, adjusted_p_values
+from fewer.select._select_top import CORRECTIONS, adjusted_p_values
 from fewer.select._selector import Selector, places_of_order
 from fewer.select.relevance._chance_gain import exact_chance_gain, midpoint_chance_gain
 
