@@ -45,7 +45,7 @@ groups.plot()
 selectors = {
     "best single columns": SelectTop("mutual_information", n_features_to_select=10),
     "MRMR": MRMR(10),
-    "MRMR, F / correlation": MRMR(10, relevance="f", redundancy="correlation", scheme="quotient"),
+    "MRMR, F / correlation": MRMR(10, relevance="f", redundancy="correlation", criterion="quotient"),
     "CFS": CFS(),
     "FCBF": FCBF(),
     "Koller-Sahami": KollerSahami(10),
@@ -81,7 +81,7 @@ figure.tight_layout()
 # How to choose
 # -------------
 # - ``MRMR`` for a list of a given length, from a table of any size. With mutual information it sees relations of any
-#   form; ``relevance="f", redundancy="correlation", scheme="quotient"`` needs no bins and is the fastest.
+#   form; ``relevance="f", redundancy="correlation", criterion="quotient"`` needs no bins and is the fastest.
 # - ``CFS`` and ``FCBF`` when the length is not known. CFS weighs whole subsets and likes several copies of a good
 #   number, as their noise averages out; FCBF keeps one.
 # - ``KollerSahami`` up to a few thousand columns: it asks what a column tells beyond the columns next to it, and so

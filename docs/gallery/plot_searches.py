@@ -89,9 +89,9 @@ rng = np.random.default_rng(0)
 bits = rng.integers(0, 2, size=(200, 12))
 parity = bits[:, 3] ^ bits[:, 8]
 for title, search in {
-    "forward, class entropy": SequentialSearch("class_entropy", enough=0.0),
-    "all subsets, smallest first (FOCUS)": ExhaustiveSearch("conflicts", enough=0.0),
-    "random subsets (LVF)": RandomSubsetSearch("inconsistency_rate", enough=0.0, random_state=0),
+    "forward, class entropy": SequentialSearch("class_entropy", target_score=0.0),
+    "all subsets, smallest first (FOCUS)": ExhaustiveSearch("conflicts", target_score=0.0),
+    "random subsets (LVF)": RandomSubsetSearch("inconsistency_rate", target_score=0.0, random_state=0),
 }.items():
     print(f"{title}: columns {search.fit(bits, parity).get_support(indices=True)}")
 

@@ -32,8 +32,8 @@ def test_focus_finds_the_two_bits_of_a_parity_and_greedy_entropy_does_not(figure
     for seed in range(20):
         bits = np.random.default_rng(seed).integers(0, 2, size=(200, 10))
         parity = bits[:, 0] ^ bits[:, 1]
-        focus = ExhaustiveSearch("conflicts", enough=0.0).fit(bits, parity)
-        greedy = SequentialSearch("class_entropy", enough=0.0).fit(bits, parity)
+        focus = ExhaustiveSearch("conflicts", target_score=0.0).fit(bits, parity)
+        greedy = SequentialSearch("class_entropy", target_score=0.0).fit(bits, parity)
         found += focus.get_support(indices=True).tolist() == [0, 1]
         sizes.append(int(greedy.get_support().sum()))
         assert greedy.path_scores_[sizes[-1]] == 0

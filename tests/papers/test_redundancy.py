@@ -15,8 +15,8 @@ from tolerances import rounding
 
 VARIANTS = {
     "MID": {},
-    "MIQ": {"scheme": "quotient"},
-    "FCQ": {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"},
+    "MIQ": {"criterion": "quotient"},
+    "FCQ": {"relevance": "f", "redundancy": "correlation", "criterion": "quotient"},
     "FCD": {"relevance": "f", "redundancy": "correlation"},
 }
 

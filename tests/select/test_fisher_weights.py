@@ -26,8 +26,8 @@ def shifted(n_rows, n_columns, n_classes=2, n_relevant=5, shift=1.0, seed=0):
     return X, y
 
 
-def written_out(X, y, lam, rank=None):
-    """P o (B - lam W) as algorithm 3 defines it, with its slips corrected."""
+def written_out(X, y, alpha, rank=None):
+    """P o (B - alpha W) as algorithm 3 defines it, with its slips corrected."""
     M = X - X.mean(axis=0)
     M /= np.linalg.norm(M, axis=0)
     _, singular, axes = np.linalg.svd(M, full_matrices=False)
@@ -39,24 +39,24 @@ def written_out(X, y, lam, rank=None):
         mean = part.mean(axis=0)
         between += len(part) * np.outer(mean, mean)
         within += part.T @ part - len(part) * np.outer(mean, mean)
-    return P * (between - lam * within)
+    return P * (between - alpha * within)
 
 
-@pytest.mark.parametrize("lam", [0, 0.3, 2])
+@pytest.mark.parametrize("alpha", [0, 0.3, 2])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize(("shape", "rank"), [((30, 80), None), ((30, 80), 10), ((80, 30), 12)])
-def test_products_and_weights_equal_the_matrices_written_out(shape, rank, n_classes, lam):
+def test_products_and_weights_equal_the_matrices_written_out(shape, rank, n_classes, alpha):
     X, y = shifted(*shape, n_classes)
-    criterion = written_out(X, y, lam, rank)
+    criterion = written_out(X, y, alpha, rank)
     scale = column_scale(X)
-    product = criterion_product(spanned_axes(X, scale, 1e-10), class_offsets(X, y, scale), lam, rank)
+    product = criterion_product(spanned_axes(X, scale, 1e-10), class_offsets(X, y, scale), alpha, rank)
     vector = np.random.default_rng(0).normal(size=shape[1])
     np.testing.assert_allclose(product(vector), criterion @ vector, atol=1e-10)
 
     values, vectors = np.linalg.eigh(criterion)
     expected = vectors[:, -1] * np.sign(vectors[:, -1].sum())
     expected = np.maximum(expected, 0) / np.linalg.norm(np.maximum(expected, 0))
-    selector = FisherWeightSelector(lam, projection_rank=rank).fit(X, y)
+    selector = FisherWeightSelector(alpha, projection_rank=rank).fit(X, y)
     np.testing.assert_allclose(selector.weights_, expected, atol=1e-7)
     assert selector.objective_ == pytest.approx(values[-1])
 

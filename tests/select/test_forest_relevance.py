@@ -126,9 +126,9 @@ def test_p_values_are_those_of_the_t_test_over_nodes_and_over_trees():
         own = splits.column == column
         by_tree = [difference[own & (splits.tree == tree)] for tree in range(20)]
         means = [values.mean() for values in by_tree if len(values)]
-        for level, values in (("node", difference[own]), ("tree", means)):
+        for unit, values in (("node", difference[own]), ("tree", means)):
             expected = stats.ttest_1samp(values, 0, alternative="greater")
-            found = gain_test(tally, level)
+            found = gain_test(tally, unit)
             assert found.pvalues[column] == pytest.approx(expected.pvalue, rel=1e-9)
             assert found.statistic[column] == pytest.approx(expected.statistic, rel=1e-9)
         assert gain_test(tally, "node").difference[column] == pytest.approx(difference[own].mean())
@@ -236,7 +236,7 @@ def test_more_rules_keep_more_or_fewer_columns():
 
 def test_the_forest_is_grown_on_the_columns_kept():
     X, y, _ = make_simple_relevance(n_samples=800, random_state=0)
-    selector = ForestRelevanceSelector(alpha=1e-6, random_state=0).fit(X[:400], y[:400])
+    selector = ForestRelevanceSelector(significance_level=1e-6, random_state=0).fit(X[:400], y[:400])
     assert selector.forest_.n_features_in_ == selector.get_support().sum() == 2
     accuracy = selector.forest_.score(selector.transform(X[400:]), y[400:])
     assert accuracy > 0.93
@@ -248,7 +248,7 @@ def test_nothing_relevant_keeps_the_nearest_and_says_so():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(80, 4)), rng.integers(0, 2, 80)
     with pytest.warns(UserWarning, match="No column gains more than chance"):
-        selector = ForestRelevanceSelector(10, alpha=1e-9, random_state=0).fit(X, y)
+        selector = ForestRelevanceSelector(10, significance_level=1e-9, random_state=0).fit(X, y)
     assert selector.get_support().sum() == 1
     assert selector.ranking_[selector.get_support()] == 1
 
@@ -317,7 +317,7 @@ def test_values_at_the_limits_of_numbers():
     huge = np.where(y == 1, 1.7e308, -1.7e308)
     next_to_each_other = np.where(y == 1, np.nextafter(1.0, 2), 1.0)
     X = np.column_stack([huge, next_to_each_other])
-    selector = ForestRelevanceSelector(20, alpha=0.9, random_state=0).fit(X, y)
+    selector = ForestRelevanceSelector(20, significance_level=0.9, random_state=0).fit(X, y)
     assert selector.forest_.score(selector.transform(X), y) == 1
 
 
@@ -339,8 +339,8 @@ def test_leaves_are_as_large_as_asked_for():
 
 def test_a_level_by_out_of_bag_error_needs_a_test():
     X, y, _ = make_simple_relevance(random_state=0)
-    with pytest.raises(ValueError, match="method='threshold' has none"):
-        ForestRelevanceSelector(alpha="oob", method="threshold").fit(X, y)
+    with pytest.raises(ValueError, match="method='threshold'"):
+        ForestRelevanceSelector(significance_level="oob", method="threshold").fit(X, y)
 
 
 def test_numbers_as_target_are_refused():

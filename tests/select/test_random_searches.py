@@ -73,13 +73,13 @@ def test_the_seed_decides():
 
 def test_mutations_stop_when_it_is_enough():
     X, y = classes()
-    search = RandomMutationSearch(DiscriminantObjective(cv=3), enough=0.5, random_state=0).fit(X, y)
+    search = RandomMutationSearch(DiscriminantObjective(cv=3), target_score=0.5, random_state=0).fit(X, y)
     assert search.n_evaluations_ < 20
 
 
 def test_random_subsets_get_ever_smaller():
     X, y = parity()
-    search = RandomSubsetSearch(InconsistencyObjective(), enough=0.0, random_state=0).fit(X, y)
+    search = RandomSubsetSearch(InconsistencyObjective(), target_score=0.0, random_state=0).fit(X, y)
     assert search.get_support(indices=True).tolist() == [3, 7]
     good = [step.size for step in search.history_ if step.score == 0]
     assert good == sorted(good, reverse=True)
@@ -89,14 +89,14 @@ def test_random_subsets_get_ever_smaller():
 def test_a_rate_that_is_tolerated_makes_subsets_smaller():
     X, y = parity()
     y[:6] = 1 - y[:6]  # 3% of the rows are wrong
-    search = RandomSubsetSearch(InconsistencyObjective(), enough=-0.05, n_iter=2000, random_state=0).fit(X, y)
+    search = RandomSubsetSearch(InconsistencyObjective(), target_score=-0.05, n_iter=2000, random_state=0).fit(X, y)
     assert search.get_support(indices=True).tolist() == [3, 7]
 
 
 def test_what_is_never_good_enough_is_told():
     X, y = classes()
-    with pytest.warns(ConvergenceWarning, match=r"None of 20 random subsets reaches enough=1\.5; the best one, with 0"):
-        search = RandomSubsetSearch(DiscriminantObjective(cv=3), enough=1.5, n_iter=20, random_state=0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"None of 20 random subsets reaches target_score=1\.5"):
+        search = RandomSubsetSearch(DiscriminantObjective(cv=3), target_score=1.5, n_iter=20, random_state=0).fit(X, y)
     assert search.path_scores_[search.n_features_to_select_] == max(search.path_scores_.values())
 
 

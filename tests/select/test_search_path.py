@@ -19,7 +19,7 @@ def test_of_equal_scores_the_smallest_size_is_the_best():
 
 def test_the_smallest_size_that_is_good_enough():
     path = path_of({3: 0.5, 5: 0.9, 7: 0.95})
-    assert [path.smallest_that(enough) for enough in (None, 0.4, 0.9 + 1e-14, 0.92, 1.0)] == [None, 3, 5, 7, None]
+    assert [path.smallest_reaching(target) for target in (None, 0.4, 0.9 + 1e-14, 0.92, 1.0)] == [None, 3, 5, 7, None]
 
 
 def test_a_subset_gives_way_to_a_better_one_of_its_size_only():

@@ -48,7 +48,7 @@ def test_a_test_with_false_discovery_rate_agrees_with_scikit_learn():
     y = np.repeat([0, 1], 40)
     X = rng.normal(size=(80, 200)) + np.outer(y, np.r_[np.linspace(0.2, 1.5, 20), np.zeros(180)])
     for alpha in (0.01, 0.05, 0.3):
-        ours = SelectTop(f_classif, alpha=alpha).fit(X, y).get_support()
+        ours = SelectTop(f_classif, significance_level=alpha).fit(X, y).get_support()
         assert np.array_equal(ours, SelectFdr(f_classif, alpha=alpha).fit(X, y).get_support())
 
 
@@ -56,7 +56,7 @@ def test_holm_keeps_all_that_bonferroni_keeps():
     rng = np.random.default_rng(2)
     y = np.repeat([0, 1], 40)
     X = rng.normal(size=(80, 100)) + np.outer(y, np.r_[np.full(30, 1.0), np.zeros(70)])
-    holm = SelectTop(f_classif, alpha=0.05, correction="holm").fit(X, y).get_support()
+    holm = SelectTop(f_classif, significance_level=0.05, correction="holm").fit(X, y).get_support()
     bonferroni = SelectFwe(f_classif, alpha=0.05).fit(X, y).get_support()
     assert (holm >= bonferroni).all()
     assert holm.sum() > bonferroni.sum()
@@ -84,8 +84,8 @@ def test_on_noise_a_test_finds_something_at_its_level(correction, bound):
 def test_when_nothing_passes_the_best_column_is_kept_with_a_warning():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(30, 50)), np.repeat([0, 1], 15)
-    with pytest.warns(UserWarning, match="No column passes alpha=1e-09"):
-        select = SelectTop(f_classif, alpha=1e-9).fit(X, y)
+    with pytest.warns(UserWarning, match="No column passes significance_level=1e-09"):
+        select = SelectTop(f_classif, significance_level=1e-9).fit(X, y)
     assert select.get_support(indices=True).tolist() == [np.argmax(select.scores_)]
 
 
@@ -137,7 +137,7 @@ def test_a_score_for_each_class_is_asked_once():
 
 def test_tests_within_each_class_keep_the_union(three_classes):
     X, y = three_classes
-    select = SelectTop(f_classif, alpha=1e-4, per_class=True).fit(X, y)
+    select = SelectTop(f_classif, significance_level=1e-4, per_class=True).fit(X, y)
     expected = np.zeros(36, dtype=bool)
     for label in "abc":
         expected |= false_discovery_control(f_classif(X, y == label)[1]) <= 1e-4
@@ -155,8 +155,8 @@ def test_two_classes_are_served_in_turn_by_every_kind_of_score(score):
 
 def test_a_test_for_each_of_two_classes_counts_as_two_tests():
     cancer = load("breast_cancer")
-    together = SelectTop("welch", alpha=0.01).fit(cancer.X, cancer.y)
-    by_class = SelectTop("welch", alpha=0.01, per_class=True).fit(cancer.X, cancer.y)
+    together = SelectTop("welch", significance_level=0.01).fit(cancer.X, cancer.y)
+    by_class = SelectTop("welch", significance_level=0.01, per_class=True).fit(cancer.X, cancer.y)
     np.testing.assert_allclose(by_class.pvalues_, np.minimum(2 * together.pvalues_, 1))
 
 
@@ -227,13 +227,13 @@ def test_it_serves_a_curve_of_sizes_and_a_pipeline():
 
 
 def test_two_rules_at_once_are_refused():
-    with pytest.raises(ValueError, match="n_features_to_select and alpha were given"):
-        SelectTop(n_features_to_select=2, alpha=0.1).fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match="n_features_to_select and significance_level were given"):
+        SelectTop(n_features_to_select=2, significance_level=0.1).fit(*load_iris(return_X_y=True))
 
 
 def test_a_test_needs_a_score_with_p_values():
-    with pytest.raises(ValueError, match=r"alpha=0.1 needs p-values, and this score has none"):
-        SelectTop("fisher", alpha=0.1).fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match=r"significance_level=0.1 needs p-values, and this score has none"):
+        SelectTop("fisher", significance_level=0.1).fit(*load_iris(return_X_y=True))
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones():

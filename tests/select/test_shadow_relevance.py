@@ -30,7 +30,7 @@ def told(*rounds):
 
 
 def contest(importances, n_columns, **options):
-    settings = {"max_iter": 100, "alpha": 0.05, "percentile": 100, "correction": None} | options
+    settings = {"max_iter": 100, "significance_level": 0.05, "percentile": 100, "correction": None} | options
     return list(contest_rounds(importances, n_columns, **settings))
 
 

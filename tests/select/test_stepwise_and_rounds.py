@@ -144,11 +144,13 @@ def test_rounds_stop_when_they_gain_too_little():
 )
 def test_a_search_ends_with_the_smallest_subset_that_is_good_enough(direction, kept):
     gains = [0.5, 0.3, 0.15, 0.05]
-    search = SequentialSearch(lambda X, y: sum(gains[int(n)] for n in X[0]), direction=direction, enough=0.75).fit(
-        NAMED
-    )
+
+    def total(X, y):
+        return sum(gains[int(n)] for n in X[0])
+
+    search = SequentialSearch(total, direction=direction, target_score=0.75).fit(NAMED)
     assert search.get_support(indices=True).tolist() == kept
-    never = SequentialSearch(lambda X, y: sum(gains[int(n)] for n in X[0]), direction=direction, enough=7.0).fit(NAMED)
+    never = SequentialSearch(total, direction=direction, target_score=7.0).fit(NAMED)
     assert never.get_support().all()
 
 

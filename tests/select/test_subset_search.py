@@ -35,20 +35,20 @@ RIDGE = RidgeObjective(cv=4)
 
 def test_focus_is_the_exhaustive_search_that_stops_when_it_is_enough():
     X, y = parity(n_columns=30)  # far too many for all subsets, and no trouble for those of one and two columns
-    search = ExhaustiveSearch("conflicts", enough=0.0).fit(X, y)
+    search = ExhaustiveSearch("conflicts", target_score=0.0).fit(X, y)
     assert search.get_support(indices=True).tolist() == [0, 5]
     assert search.n_evaluations_ == 30 + 30 * 29 / 2
-    named = ExhaustiveSearch(ConflictsObjective(), enough=0.0).fit(X, y)
+    named = ExhaustiveSearch(ConflictsObjective(), target_score=0.0).fit(X, y)
     assert named.history_ == search.history_
 
 
 def test_focus_gives_up_at_the_limit_and_says_so():
     X, y = parity()
     y[:1] = 1 - y[:1]
-    with pytest.warns(ConvergenceWarning, match=r"No subset of up to 2 columns reaches enough=0\.0; the best has -"):
-        search = ExhaustiveSearch("conflicts", enough=0.0, limit=100).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"No subset of up to 2 columns reaches target_score=0\.0"):
+        search = ExhaustiveSearch("conflicts", target_score=0.0, limit=100).fit(X, y)
     assert search.get_support(indices=True).tolist() == [0, 5]
-    few = ExhaustiveSearch("conflicts", max_features=1, enough=0.0).fit(X, y)
+    few = ExhaustiveSearch("conflicts", max_features=1, target_score=0.0).fit(X, y)
     assert few.get_support().sum() == 1
 
 
@@ -57,13 +57,13 @@ def test_filters_end_when_nothing_is_left_to_gain():
     X = rng.integers(0, 2, size=(100, 8))
     y = X[:, 1] + 2 * X[:, 6]
     for criterion in ("conflicts", "class_entropy", "inconsistency_rate", "mdl"):
-        search = SequentialSearch(criterion, enough=None if criterion == "mdl" else 0.0).fit(X, y)
+        search = SequentialSearch(criterion, target_score=None if criterion == "mdl" else 0.0).fit(X, y)
         assert search.get_support(indices=True).tolist() == [1, 6]
         assert max(search.subset_path_) == (8 if criterion == "mdl" else 2)
 
 
 @pytest.mark.parametrize(
-    "search", [ExhaustiveSearch(RIDGE, enough=0.6), RandomSubsetSearch(RIDGE, enough=0.6, random_state=0)]
+    "search", [ExhaustiveSearch(RIDGE, target_score=0.6), RandomSubsetSearch(RIDGE, target_score=0.6, random_state=0)]
 )
 def test_the_smallest_subset_that_is_enough_is_kept(search):
     X, y = classes()

@@ -21,7 +21,7 @@ from fewer.select._selector import Selector, n_in_first, places, places_in_turn,
 from fewer.select.scores import Score, named_score, score_card, score_names, single_column_score
 
 CORRECTIONS = ("fdr", "holm", "bonferroni")
-RULES = ("n_features_to_select", "fraction", "alpha")
+RULES = ("n_features_to_select", "fraction", "significance_level")
 
 
 def over_all_classes(p_values: np.ndarray) -> np.ndarray:
@@ -66,7 +66,7 @@ def one_versus_rest(function: Callable[..., Any], X: Any, codes: np.ndarray) -> 
 class SelectTop(Selector):
     """Keep the columns with the best scores: the first k, a fraction, or all that pass a test.
 
-    Give one of ``n_features_to_select``, ``fraction`` and ``alpha``; without any, ten columns are kept.
+    Give one of ``n_features_to_select``, ``fraction`` and ``significance_level``; without any, ten columns are kept.
 
     Parameters
     ----------
@@ -79,13 +79,13 @@ class SelectTop(Selector):
         Columns to keep; all of them, with a warning, if the table has fewer.
     fraction : float or None, default=None
         Share of the columns to keep, at least one.
-    alpha : float or None, default=None
+    significance_level : float or None, default=None
         Keep the columns whose p-value, corrected for the number of columns, is at most this. If there is none, the best
         one is kept, with a warning.
     correction : {"fdr", "holm", "bonferroni"} or None, default="fdr"
-        What ``alpha`` bounds: the expected share of useless columns among those kept ("fdr", by Benjamini and
-        Hochberg), the probability of keeping any useless one ("holm", or "bonferroni", which keeps fewer), or the
-        p-value of each column by itself (None).
+        What ``significance_level`` bounds: the false discovery rate, which is the expected share of useless columns
+        among those kept ("fdr", by Benjamini and Hochberg); the probability of keeping any useless column ("holm", or
+        "bonferroni", which keeps fewer); or the p-value of each column by itself (None).
     per_class : bool, default=False
         Apply the rule to each class, against all others, and keep the union. Scores that are not for each class by
         themselves are computed for one class against the rest.
@@ -105,8 +105,8 @@ class SelectTop(Selector):
     pvalues_ : ndarray of shape (n_features,) or None
         P-values, where the score has them; the smallest over the classes, times the number of classes.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best; of equals, the one with the lowest index comes first. With ``alpha`` by
-        p-value; with ``per_class`` the classes take turns.
+        Rank of each column, 1 for the best; of equals, the one with the lowest index comes first. With
+        ``significance_level`` by p-value; with ``per_class`` the best column of every class, then the second best, ...
     n_features_to_select_ : int
         Columns kept.
     n_features_in_ : int
@@ -157,7 +157,7 @@ class SelectTop(Selector):
         "score_func": [str, callable, HasMethods(["fit"])],
         "n_features_to_select": [Interval(Integral, 1, None, closed="left"), None],
         "fraction": [Interval(Real, 0, 1, closed="right"), None],
-        "alpha": [Interval(Real, 0, 1, closed="both"), None],
+        "significance_level": [Interval(Real, 0, 1, closed="both"), None],
         "correction": [StrOptions(set(CORRECTIONS)), None],
         "per_class": ["boolean"],
         "cv": ["cv_object", StrOptions({"loo"})],
@@ -171,7 +171,7 @@ class SelectTop(Selector):
         *,
         n_features_to_select=None,
         fraction=None,
-        alpha=None,
+        significance_level=None,
         correction="fdr",
         per_class=False,
         cv=5,
@@ -181,7 +181,7 @@ class SelectTop(Selector):
         self.score_func = score_func
         self.n_features_to_select = n_features_to_select
         self.fraction = fraction
-        self.alpha = alpha
+        self.significance_level = significance_level
         self.correction = correction
         self.per_class = per_class
         self.cv = cv
@@ -272,12 +272,12 @@ class SelectTop(Selector):
         self.class_scores_ = scores if scores.ndim == 2 else None
         self.scores_ = scores if scores.ndim == 1 else scores.max(axis=0)
         self.pvalues_ = None if p_values is None else over_all_classes(p_values)
-        if self.alpha is None:
+        if self.significance_level is None:
             self._choose_by_number(scores)
         elif p_values is None:
             raise ValueError(
-                f"alpha={self.alpha} needs p-values, and this score has none; take a score with p-values "
-                f"({', '.join(score_names(p_values=True))}), or give n_features_to_select or fraction."
+                f"significance_level={self.significance_level} needs p-values, and this score has none; take a score "
+                f"with p-values ({', '.join(score_names(p_values=True))}), or give n_features_to_select or fraction."
             )
         elif self.per_class:
             self._choose_by_test(adjusted_p_values(p_values, self.correction).min(axis=0), over_all_classes(p_values))
@@ -306,11 +306,11 @@ class SelectTop(Selector):
 
     def _choose_by_test(self, adjusted: np.ndarray, p_values: np.ndarray) -> None:
         self.ranking_ = places_of_order(np.lexsort((np.arange(len(adjusted)), -self.scores_, p_values, adjusted)))
-        n_passed = int((adjusted <= self.alpha).sum())
+        n_passed = int((adjusted <= self.significance_level).sum())
         if n_passed == 0:
             warn_caller(
-                f"No column passes alpha={self.alpha} (smallest corrected p-value: {adjusted.min():.3g}); the best one "
-                "is kept."
+                f"No column passes significance_level={self.significance_level} (smallest corrected p-value: "
+                f"{adjusted.min():.3g}); the best one is kept."
             )
         self.n_features_to_select_ = max(n_passed, 1)
 

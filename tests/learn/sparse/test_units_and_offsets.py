@@ -158,9 +158,9 @@ def test_a_strong_penalty_on_standardised_columns_is_no_matter_of_units(diabetes
 def test_rankings_by_a_path_do_not_depend_on_unit_or_offset():
     X, y = load_wine(return_X_y=True)
     X = scale(X)
-    expected = SparsePathSelector(3, n_points=30).fit(X, y).ranking_
+    expected = SparsePathSelector(3, n_alphas=30).fit(X, y).ranking_
     for table in (1e-12 * X, 1e12 * X, X + 1e4, sparse.csr_array(X + 1e4)):
-        np.testing.assert_array_equal(SparsePathSelector(3, n_points=30).fit(table, y).ranking_, expected)
+        np.testing.assert_array_equal(SparsePathSelector(3, n_alphas=30).fit(table, y).ranking_, expected)
 
 
 def with_long_indices(X):

@@ -7,7 +7,7 @@ from fewer.select import CFS, FCBF, MRMR, KollerSahami, redundancy_groups
 
 SELECTORS = [
     MRMR(3),
-    MRMR(3, relevance="f", redundancy="correlation", scheme="quotient"),
+    MRMR(3, relevance="f", redundancy="correlation", criterion="quotient"),
     CFS(),
     CFS(measure="pearson"),
     FCBF(),

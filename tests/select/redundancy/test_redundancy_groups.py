@@ -43,7 +43,7 @@ def test_single_linkage_gives_the_components_of_the_graph_of_pairs(cancer):
         assert sets(found) == hanging_together(expected[measure], threshold)
         for group in found.groups:
             own = expected[measure][np.ix_(group.columns, group.columns)]
-            assert group.least == pytest.approx(own.min())
+            assert group.min_similarity == pytest.approx(own.min())
             middle = group.columns.index(group.representative)
             assert own[middle].sum() == pytest.approx(own.sum(axis=1).max())
             assert group.similarities == pytest.approx(own[middle])
@@ -66,11 +66,11 @@ def test_a_chain_is_divided_unless_single_linkage_is_asked_for():
     chain = np.column_stack([steps[:, start : start + 20].sum(axis=1) for start in range(20)])
     single = redundancy_groups(chain, threshold=0.9, linkage="single")
     assert sets(single) == {frozenset(range(20))}
-    assert single.groups[0].least < 0.2
+    assert single.groups[0].min_similarity < 0.2
     for linkage, least in [("complete", 0.9), ("average", 0.8)]:
         found = redundancy_groups(chain, threshold=0.9, linkage=linkage)
         assert len(found.groups) > 4
-        assert min(group.least for group in found.groups) >= least
+        assert min(group.min_similarity for group in found.groups) >= least
 
 
 def test_the_most_relevant_column_stands_for_a_group(cancer):

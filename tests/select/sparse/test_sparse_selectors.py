@@ -16,7 +16,7 @@ from fewer.select.embedded._sparse_path import expected_false_bound, paired_halv
 def test_columns_are_ranked_in_the_order_in_which_lars_lets_them_in():
     X, y = make_regression(80, 12, n_informative=6, noise=5.0, random_state=2)
     X = scale(X)
-    select = SparsePathSelector(n_points=400, eps=1e-3).fit(X, y)
+    select = SparsePathSelector(n_alphas=400, eps=1e-3).fit(X, y)
     _, entered, _ = lars_path(X, y - y.mean(), method="lar")
     assert np.argsort(select.ranking_)[:6].tolist() == list(entered[:6])
 
@@ -47,7 +47,7 @@ def test_the_scale_of_a_column_does_not_matter_unless_asked():
     y = X[:, 0] + 0.8 * X[:, 1] + 0.5 * rng.normal(size=100) > 0
     X[:, 0] *= 1e-3
     assert SparsePathSelector(2).fit(X, y).get_support(indices=True).tolist() == [0, 1]
-    assert 0 not in SparsePathSelector(1, standardize=False).fit(X, y).get_support(indices=True)
+    assert 0 not in SparsePathSelector(1, with_std=False).fit(X, y).get_support(indices=True)
 
 
 def test_halves_of_a_pair_share_no_row_and_keep_the_classes():

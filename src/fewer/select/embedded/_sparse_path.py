@@ -58,7 +58,7 @@ def signs_against_rest(y: np.ndarray, who: str) -> list[np.ndarray]:
     "others before it already tell. Of alike columns one comes early and the rest late; if all of them are wanted, "
     "take a score, or StabilitySelection with redundancy groups.",
     cost="One path for each class: O(n p) a pass, few passes at each of the penalties.",
-    examples=lambda: [SparsePathSelector(n_features_to_select=3, n_points=10)],
+    examples=lambda: [SparsePathSelector(n_features_to_select=3, n_alphas=10)],
 )
 class SparsePathSelector(Selector):
     """Rank columns by where they enter the path of a sparse linear model.
@@ -69,14 +69,14 @@ class SparsePathSelector(Selector):
         Columns to keep.
     loss : {"auto", "log", "squared_hinge", "squared"}, default="auto"
         Loss of the linear model; "auto" is "log" for classes and "squared" for numbers.
-    n_points : int, default=100
+    n_alphas : int, default=100
         Penalties on the path.
     eps : float, default=1e-2
         Weakest penalty over strongest; smaller lets more columns in.
     max_features : int or None, default=None
         The path ends after the first model with more columns than this, which saves time where only the first matter;
         those that have not entered by then are ranked by how near they came. None for the whole path.
-    standardize : bool, default=True
+    with_std : bool, default=True
         Whether columns are divided by their standard deviations first, for they share one penalty.
     tol : float, default=1e-6
         As in :func:`~fewer.learn.l1_path`.
@@ -117,10 +117,10 @@ class SparsePathSelector(Selector):
     _parameter_constraints = {
         "n_features_to_select": [Interval(Integral, 1, None, closed="left")],
         "loss": [StrOptions({"auto", "log", "squared_hinge", "squared"})],
-        "n_points": [Interval(Integral, 2, None, closed="left")],
+        "n_alphas": [Interval(Integral, 2, None, closed="left")],
         "eps": [Interval(Real, 0, 1, closed="neither")],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
-        "standardize": ["boolean"],
+        "with_std": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -129,18 +129,18 @@ class SparsePathSelector(Selector):
         n_features_to_select=10,
         *,
         loss="auto",
-        n_points=100,
+        n_alphas=100,
         eps=1e-2,
         max_features=None,
-        standardize=True,
+        with_std=True,
         tol=1e-6,
     ):
         self.n_features_to_select = n_features_to_select
         self.loss = loss
-        self.n_points = n_points
+        self.n_alphas = n_alphas
         self.eps = eps
         self.max_features = max_features
-        self.standardize = standardize
+        self.with_std = with_std
         self.tol = tol
 
     @property
@@ -165,12 +165,12 @@ class SparsePathSelector(Selector):
         """
         X, y = self._validated(X, y)
         self.n_features_to_select_ = self._number_to_keep(X.shape[1])
-        if self.standardize:
+        if self.with_std:
             X = StandardScaler(with_mean=False).fit_transform(X)
         loss = self._loss_for(y)
         targets = [y.astype(float)] if loss == "squared" else signs_against_rest(y, "SparsePathSelector")
         levels, nearness = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        grid = {"n_points": self.n_points, "eps": self.eps, "max_features": self.max_features}
+        grid = {"n_points": self.n_alphas, "eps": self.eps, "max_features": self.max_features}
         for target in targets:
             path = l1_path(X, target, loss=loss, tol=self.tol, **grid)
             levels = np.maximum(levels, entry_levels(path))
@@ -223,7 +223,7 @@ def paired_halves(y: np.ndarray, n_pairs: int, rng, classes: bool) -> list[np.nd
     "chance. It is cautious: with few rows it keeps few columns, and of alike columns perhaps none, because they take "
     "turns; look at redundancy_groups then.",
     cost="Two sparse models for each pair of halves: O(n p) a pass each.",
-    examples=lambda: [StabilitySelection(SparsePathSelector(n_points=8), n_pairs=1, n_features_each=3)],
+    examples=lambda: [StabilitySelection(SparsePathSelector(n_alphas=8), n_pairs=1, n_features_each=3)],
 )
 class StabilitySelection(MetaEstimatorMixin, Selector):
     """Keep the columns that a sparse model chooses on most halves of the rows.

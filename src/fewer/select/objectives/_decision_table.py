@@ -187,7 +187,7 @@ class ConflictsObjective(DecisionTableObjective):
 
     See Also
     --------
-    ExhaustiveSearch : With ``enough=0``, the smallest subset without conflicts (FOCUS).
+    ExhaustiveSearch : With ``target_score=0``, the smallest subset without conflicts (FOCUS).
     InconsistencyObjective : Counts rows instead of pairs.
 
     References
@@ -262,7 +262,7 @@ class InconsistencyObjective(DecisionTableObjective):
 
     See Also
     --------
-    RandomSubsetSearch : With ``enough=-0.05``, the smallest subset with at most 5% (LVF).
+    RandomSubsetSearch : With ``target_score=-0.05``, the smallest subset with at most 5% (LVF).
 
     References
     ----------

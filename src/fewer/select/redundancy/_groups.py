@@ -56,7 +56,7 @@ class RedundancyGroup:
         The column that can stand for all of them.
     similarities : ndarray of shape (n_columns,)
         How alike each of them is to the representative.
-    least : float
+    min_similarity : float
         The lowest similarity of two of them.
     """
 
@@ -64,7 +64,7 @@ class RedundancyGroup:
     names: tuple[Any, ...]
     representative: int
     similarities: np.ndarray = field(repr=False)
-    least: float
+    min_similarity: float
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -85,7 +85,7 @@ class RedundancyGroup:
         shown = ", ".join(str(name) for name in others[:6]) + (
             f" and {len(others) - 6:,} more" if len(others) > 6 else ""
         )
-        return f"{self.representative_name} stands for {shown} (similarity {self.least:.2f} or more)"
+        return f"{self.representative_name} stands for {shown} (similarity {self.min_similarity:.2f} or more)"
 
 
 @dataclass(frozen=True)
@@ -323,11 +323,11 @@ def _group(
     similarity: Similarity, columns: np.ndarray, merits: np.ndarray | None, names: tuple[Any, ...]
 ) -> RedundancyGroup:
     """A group with its representative: the most relevant column, or the one that is most like the others."""
-    totals, least = np.zeros(len(columns)), 1.0
+    totals, min_similarity = np.zeros(len(columns)), 1.0
     for start in range(0, len(columns), _BLOCK):
         block = np.abs(similarity.between(columns[start : start + _BLOCK], columns))
         totals[start : start + _BLOCK] = block.sum(axis=1)
-        least = min(least, float(block.min()))
+        min_similarity = min(min_similarity, float(block.min()))
     best = np.flatnonzero(totals >= totals.max() - 1e-9 * len(columns))
     if merits is not None:
         most = merits[columns].max()
@@ -339,7 +339,7 @@ def _group(
         tuple(names[column] for column in columns),
         int(representative),
         np.abs(similarity.between(np.array([representative]), columns)[0]),
-        least,
+        min_similarity,
     )
 
 

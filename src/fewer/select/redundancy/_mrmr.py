@@ -26,7 +26,7 @@ from fewer.select._target import numbers, target_levels, task_of
 from fewer.select.information._levels import N_BINS, Information, discretise
 from fewer.select.redundancy._similarity import Correlations, relevance_by_score, score_takes_sparse
 
-Scheme = Literal["difference", "quotient"]
+Criterion = Literal["difference", "quotient"]
 
 # The least redundancy that a pair counts with: a chance near-zero must not make the quotient explode.
 FLOOR = 0.001
@@ -46,13 +46,13 @@ class Redundancy(NamedTuple):
 class Path(NamedTuple):
     """What a greedy choice has come to.
 
-    ``order`` holds all columns, those chosen first; ``criterion`` is that of a column when it was chosen, or the last
-    one if it was not; ``redundancy`` is the mean over the columns chosen before.
+    ``order`` holds all columns, those chosen first; ``scores`` is the criterion of a column when it was chosen, or the
+    last one if it was not; ``redundancy`` is the mean over the columns chosen before.
     """
 
     order: np.ndarray
     n_kept: int
-    criterion: np.ndarray
+    scores: np.ndarray
     redundancy: np.ndarray
 
 
@@ -62,7 +62,7 @@ def mrmr_path(
     constant: np.ndarray,
     *,
     n_features: int,
-    scheme: Scheme,
+    criterion: Criterion,
     on_step: Callable[[Callable[[], Path]], bool] = lambda path_so_far: False,
 ) -> Path:
     """Choose columns one by one; ``on_step`` may return True to stop and keep what there is.
@@ -72,34 +72,34 @@ def mrmr_path(
     """
     relevance = np.clip(np.nan_to_num(relevance, nan=-np.inf), -_LARGEST_RELEVANCE, _LARGEST_RELEVANCE)
     n_columns = len(relevance)
-    total, redundancy, criterion = np.zeros(n_columns), np.zeros(n_columns), relevance.copy()
+    total, redundancy, scores = np.zeros(n_columns), np.zeros(n_columns), relevance.copy()
     # 0 while a column may be chosen, then what kind of a rest it belongs to.
     rest = np.where(constant, 2, 0)
     chosen: list[int] = []
 
     def path_so_far(n_kept: int) -> Path:
         waiting = np.setdiff1d(np.arange(n_columns), chosen)
-        waiting = waiting[np.lexsort((waiting, -criterion[waiting], rest[waiting]))]
+        waiting = waiting[np.lexsort((waiting, -scores[waiting], rest[waiting]))]
         order = np.concatenate([np.array(chosen, dtype=int), waiting])
-        return Path(order, n_kept, criterion.copy(), redundancy.copy())
+        return Path(order, n_kept, scores.copy(), redundancy.copy())
 
     open_columns = np.flatnonzero(rest == 0)
     while len(chosen) < n_features and len(open_columns):
-        latest = int(open_columns[_first_of_the_best(criterion[open_columns])])
+        latest = int(open_columns[_first_of_the_best(scores[open_columns])])
         chosen.append(latest)
         if on_step(partial(path_so_far, len(chosen))):
             return path_so_far(len(chosen))
         found = redundancy_with(latest)
-        total += np.maximum(found.values, FLOOR) if scheme == "quotient" else found.values
+        total += np.maximum(found.values, FLOOR) if criterion == "quotient" else found.values
         rest[found.same & (rest == 0)] = 1
         rest[latest] = 3
         open_columns = np.flatnonzero(rest == 0)
         waiting = rest < 3
         redundancy[waiting] = total[waiting] / len(chosen)
-        if scheme == "quotient":
-            criterion[waiting] = relevance[waiting] / redundancy[waiting]
+        if criterion == "quotient":
+            scores[waiting] = relevance[waiting] / redundancy[waiting]
         else:
-            criterion[waiting] = relevance[waiting] - redundancy[waiting]
+            scores[waiting] = relevance[waiting] - redundancy[waiting]
     return path_so_far(n_features)
 
 
@@ -131,7 +131,7 @@ def correlation_redundancy(correlations: Correlations, column: int) -> Redundanc
     paper="mrmr",
     examples=lambda: [
         MRMR(n_features_to_select=3),
-        MRMR(n_features_to_select=3, relevance="f", redundancy="correlation", scheme="quotient"),
+        MRMR(n_features_to_select=3, relevance="f", redundancy="correlation", criterion="quotient"),
     ],
 )
 class MRMR(CallbackSupportMixin, Selector):
@@ -151,7 +151,7 @@ class MRMR(CallbackSupportMixin, Selector):
         ``(X, y) -> scores``, higher for better.
     redundancy : {"mutual_information", "correlation"}, default="mutual_information"
         What two columns have in common: mutual information of levels, or the absolute correlation.
-    scheme : {"difference", "quotient"}, default="difference"
+    criterion : {"difference", "quotient"}, default="difference"
         How redundancy is held against relevance. The difference wants both in the same units, as with mutual
         information for both; the quotient does not care.
     n_bins : int, default=5
@@ -208,7 +208,7 @@ class MRMR(CallbackSupportMixin, Selector):
     >>> from fewer.datasets import load
     >>> from fewer.select import MRMR
     >>> wine = load("wine")
-    >>> select = MRMR(3, relevance="f", redundancy="correlation", scheme="quotient").fit(wine.X, wine.y)
+    >>> select = MRMR(3, relevance="f", redundancy="correlation", criterion="quotient").fit(wine.X, wine.y)
     >>> [wine.columns[column] for column in select.get_support(indices=True)]
     ['flavanoids', 'color_intensity', 'proline']
     """
@@ -217,7 +217,7 @@ class MRMR(CallbackSupportMixin, Selector):
         "n_features_to_select": [Interval(Integral, 1, None, closed="left")],
         "relevance": [str, callable],
         "redundancy": [StrOptions({"mutual_information", "correlation"})],
-        "scheme": [StrOptions({"difference", "quotient"})],
+        "criterion": [StrOptions({"difference", "quotient"})],
         "n_bins": [Interval(Integral, 2, None, closed="left")],
         "task": [StrOptions({"auto", "classification", "regression"})],
     }
@@ -228,14 +228,14 @@ class MRMR(CallbackSupportMixin, Selector):
         *,
         relevance="mutual_information",
         redundancy="mutual_information",
-        scheme="difference",
+        criterion="difference",
         n_bins=N_BINS,
         task="auto",
     ):
         self.n_features_to_select = n_features_to_select
         self.relevance = relevance
         self.redundancy = redundancy
-        self.scheme = scheme
+        self.criterion = criterion
         self.n_bins = n_bins
         self.task = task
 
@@ -265,7 +265,7 @@ class MRMR(CallbackSupportMixin, Selector):
                 redundancy_with,
                 constant,
                 n_features=n_features,
-                scheme=self.scheme,
+                criterion=self.criterion,
                 on_step=lambda path: after_step("add-column", lambda: self._attributes(path(), relevance)),
             )
             self._set(self._attributes(path, relevance))
@@ -298,7 +298,7 @@ class MRMR(CallbackSupportMixin, Selector):
     def _attributes(self, path: Path, relevance: np.ndarray) -> dict[str, Any]:
         """What the path says, as the attributes of a fitted selector."""
         return {
-            "scores_": path.criterion,
+            "scores_": path.scores,
             "relevance_": relevance,
             "redundancy_": path.redundancy,
             "ranking_": places_of_order(path.order),

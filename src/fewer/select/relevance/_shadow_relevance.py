@@ -169,7 +169,7 @@ def contest_rounds(
     n_columns: int,
     *,
     max_iter: int,
-    alpha: float,
+    significance_level: float,
     percentile: float,
     correction: str | None,
 ) -> Iterator[Contest]:
@@ -193,7 +193,7 @@ def contest_rounds(
             hits=state.hits + hit,
             total_score=state.total_score + score,
         )
-        state = with_verdicts(state, alpha, correction)
+        state = with_verdicts(state, significance_level, correction)
         yield state
 
 
@@ -204,23 +204,27 @@ def relative_to(importances: np.ndarray, threshold: float) -> np.ndarray:
     return np.clip(importances / threshold, 0.0, 1000.0)
 
 
-def with_verdicts(state: Contest, alpha: float, correction: str | None) -> Contest:
+def with_verdicts(state: Contest, significance_level: float, correction: str | None) -> Contest:
     """The state after testing the columns that had no verdict, in both directions."""
     undecided = np.flatnonzero(state.tentative)
     hits, n_rounds = state.hits[undecided], state.n_rounds
     confirmed, rejected = state.confirmed.copy(), state.rejected.copy()
-    confirmed[undecided] = significant(stats.binom.sf(hits - 1, n_rounds, 0.5), alpha, correction, len(confirmed))
-    rejected[undecided] = significant(stats.binom.cdf(hits, n_rounds, 0.5), alpha, correction, len(confirmed))
+    confirmed[undecided] = significant(
+        stats.binom.sf(hits - 1, n_rounds, 0.5), significance_level, correction, len(confirmed)
+    )
+    rejected[undecided] = significant(
+        stats.binom.cdf(hits, n_rounds, 0.5), significance_level, correction, len(confirmed)
+    )
     return state._replace(confirmed=confirmed, rejected=rejected)
 
 
-def significant(pvalues: np.ndarray, alpha: float, correction: str | None, n_columns: int) -> np.ndarray:
-    """Which p-values are at most alpha, after correction for the number of columns."""
+def significant(pvalues: np.ndarray, significance_level: float, correction: str | None, n_columns: int) -> np.ndarray:
+    """Which p-values are at most significance_level, after correction for the number of columns."""
     if correction == "bonferroni":
-        return pvalues * n_columns <= alpha
+        return pvalues * n_columns <= significance_level
     if correction == "fdr":
-        return stats.false_discovery_control(pvalues) <= alpha
-    return pvalues <= alpha
+        return stats.false_discovery_control(pvalues) <= significance_level
+    return pvalues <= significance_level
 
 
 @method(
@@ -245,7 +249,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
         Trees in each round.
     max_iter : int, default=100
         Rounds at most.
-    alpha : float, default=0.05
+    significance_level : float, default=0.05
         Level of the tests.
     percentile : float, default=100
         Percentile of the shadows' importances that a column has to exceed; 100 is the best shadow. Lower values find
@@ -329,7 +333,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
     _parameter_constraints = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "significance_level": [Interval(Real, 0, 1, closed="neither")],
         "percentile": [Interval(Real, 0, 100, closed="right")],
         "correction": [StrOptions({"bonferroni", "fdr"}), None],
         "keep_tentative": ["boolean"],
@@ -347,7 +351,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
         n_estimators=100,
         *,
         max_iter=100,
-        alpha=0.05,
+        significance_level=0.05,
         percentile=100,
         correction="bonferroni",
         keep_tentative=False,
@@ -361,7 +365,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
     ):
         self.n_estimators = n_estimators
         self.max_iter = max_iter
-        self.alpha = alpha
+        self.significance_level = significance_level
         self.percentile = percentile
         self.correction = correction
         self.keep_tentative = keep_tentative
@@ -396,7 +400,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
             importances,
             X.shape[1],
             max_iter=self.max_iter,
-            alpha=self.alpha,
+            significance_level=self.significance_level,
             percentile=self.percentile,
             correction=self.correction,
         )

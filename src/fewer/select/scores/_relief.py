@@ -1,7 +1,7 @@
 """Relief: does a column differ where the class does, among rows that are near in all columns?
 
 For a row r, its nearest row h of the same class (hit) and its nearest row m of another (miss), all columns scaled to
-0..1: ``W_j += (|x_rj - x_mj| - |x_rj - x_hj|) / n_iter``. Near rows agree in most columns, so a column that matters
+0..1: ``W_j += (|x_rj - x_mj| - |x_rj - x_hj|) / n_draws``. Near rows agree in most columns, so a column that matters
 only together with others shows as well: Relief sees the parity of two bits, which no score of single columns does.
 
 Relief: how much more a column differs between near rows of different classes than between near rows of one class.
@@ -22,7 +22,7 @@ from fewer.select.scores._score import column_score
 
 @column_score(tasks=("classification",))
 def relief_score(
-    X: np.ndarray, y: np.ndarray, *, n_iter: int | None = None, n_neighbors: int = 1, random_state: Any = None
+    X: np.ndarray, y: np.ndarray, *, n_draws: int | None = None, n_neighbors: int = 1, random_state: Any = None
 ) -> np.ndarray:
     """How much more each column differs from the nearest row of another class than from the nearest of the same.
 
@@ -35,7 +35,7 @@ def relief_score(
         Table.
     y : array-like of shape (n_samples,)
         Classes.
-    n_iter : int or None, default=None
+    n_draws : int or None, default=None
         Rows drawn to look around; by default each row once.
     n_neighbors : int, default=1
         Nearest rows of the same class, and of others, whose differences are averaged.
@@ -61,14 +61,14 @@ def relief_score(
     >>> sorted(np.argsort(-relief_score(X, y, random_state=0))[:2].tolist())
     [1, 3]
     """
-    X, queries, seed = prepared(X, n_iter, n_neighbors, random_state)
+    X, queries, seed = prepared(X, n_draws, n_neighbors, random_state)
     shares = np.bincount(y) / len(y)
     return class_relief(X, y, shares, queries, min(n_neighbors, len(y)), True, seed)
 
 
 @column_score(tasks=("classification", "regression"))
 def relieff_score(
-    X: np.ndarray, y: np.ndarray, *, n_iter: int | None = None, n_neighbors: int = 10, random_state: Any = None
+    X: np.ndarray, y: np.ndarray, *, n_draws: int | None = None, n_neighbors: int = 10, random_state: Any = None
 ) -> np.ndarray:
     """Relief with several neighbours from every class, or for a target of numbers.
 
@@ -82,7 +82,7 @@ def relieff_score(
         Table.
     y : array-like of shape (n_samples,)
         Classes or numbers.
-    n_iter : int or None, default=None
+    n_draws : int or None, default=None
         Rows drawn to look around; by default each row once.
     n_neighbors : int, default=10
         Nearest rows of each class (for numbers: of all rows); all that there are if a class has fewer.
@@ -109,22 +109,22 @@ def relieff_score(
     >>> relieff_score(X, y, random_state=0).round(2)
     array([0.14, 0.12, 0.36, 0.38])
     """
-    X, queries, seed = prepared(X, n_iter, n_neighbors, random_state)
+    X, queries, seed = prepared(X, n_draws, n_neighbors, random_state)
     if y.dtype.kind in "iu":
         shares = np.bincount(y) / len(y)
         return class_relief(X, y, shares, queries, min(n_neighbors, len(y)), False, seed)
     return number_relief(X, scaled(y[:, None])[:, 0], queries, min(n_neighbors, len(y)), seed)
 
 
-def prepared(X: np.ndarray, n_iter: int | None, n_neighbors: int, random_state: Any) -> tuple[np.ndarray, Any, int]:
+def prepared(X: np.ndarray, n_draws: int | None, n_neighbors: int, random_state: Any) -> tuple[np.ndarray, Any, int]:
     """Columns with the range 0 to 1, the rows to look around, and a seed for ties."""
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors must be 1 or more, got {n_neighbors}.")
-    if n_iter is not None and n_iter < 1:
-        raise ValueError(f"n_iter must be 1 or more, or None for each row once; got {n_iter}.")
+    if n_draws is not None and n_draws < 1:
+        raise ValueError(f"n_draws must be 1 or more, or None for each row once; got {n_draws}.")
     rng = check_random_state(random_state)
     n_rows = len(X)
-    queries = np.arange(n_rows) if n_iter is None else rng.choice(n_rows, size=n_iter, replace=n_iter > n_rows)
+    queries = np.arange(n_rows) if n_draws is None else rng.choice(n_rows, size=n_draws, replace=n_draws > n_rows)
     return scaled(X), queries, int(rng.randint(np.iinfo(np.int32).max))
 
 

@@ -1,7 +1,7 @@
 """Every subset of a size, or of any size: ``argmax_Y J(Y)`` without a short cut.
 
 There are ``C(p, M)`` subsets of M of p columns and ``2^p - 1`` of any size, so this is for few columns, and for finding
-out how much a sequential search misses. With a J that is enough (FOCUS: no conflicts), it goes through the sizes from
+out how much a sequential search misses. With a target score (FOCUS: no conflicts), it goes through the sizes from
 one column up until a subset reaches it.
 
 Branch and bound: the best subset of a size, without scoring all, for objectives that never fall with a column more.
@@ -101,9 +101,9 @@ class ExhaustiveSearch(Search):
     max_features : int or None, default=None
         With "best", the largest size to try; None for all.
     limit : int, default=100_000
-        Refuse to start when there are more subsets than this. With ``enough``, it is not known beforehand how many will
-        be tried; the search then gives up, with a warning, before the first size that would exceed it.
-    enough : float or None, default=None
+        Raise an error when there are more subsets than this. With ``target_score``, the number of subsets is not known
+        in advance: the search stops, with a warning, before the first size that would exceed it.
+    target_score : float or None, default=None
         Go through the sizes from one column up, and keep the best subset of the first size that reaches this J.
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``objective`` is an estimator.
@@ -175,7 +175,7 @@ class ExhaustiveSearch(Search):
         n_features_to_select="best",
         max_features=None,
         limit=100_000,
-        enough=None,
+        target_score=None,
         cv=5,
         scoring=None,
         n_jobs=None,
@@ -186,7 +186,7 @@ class ExhaustiveSearch(Search):
         self.n_features_to_select = n_features_to_select
         self.max_features = max_features
         self.limit = limit
-        self.enough = enough
+        self.target_score = target_score
         self.cv = cv
         self.scoring = scoring
         self.n_jobs = n_jobs
@@ -197,7 +197,7 @@ class ExhaustiveSearch(Search):
         size = self.n_features_to_select
         if size != "best":
             size = self._number_to_keep(n_columns)
-        if self.enough is not None and size == "best":
+        if self.target_score is not None and size == "best":
             count, what = n_columns, "of one column"
         elif size == "best":
             count = sum(comb(n_columns, each) for each in self._sizes(n_columns))
@@ -217,7 +217,7 @@ class ExhaustiveSearch(Search):
         return list(range(1, largest + 1))
 
     def _n_steps(self, n_columns: int) -> int | None:
-        if self.enough is not None:
+        if self.target_score is not None:
             return None
         return sum(n_shared_beginnings(n_columns, size) for size in self._sizes(n_columns))
 
@@ -227,13 +227,13 @@ class ExhaustiveSearch(Search):
             more = comb(n_columns, size)
             if walker.path.n_evaluations + more > self.limit:
                 warn_caller(
-                    f"No subset of up to {size - 1} columns reaches enough={self.enough}; the best has "
+                    f"No subset of up to {size - 1} columns reaches target_score={self.target_score}; the best has "
                     f"{max(walker.path.scores.values()):.6g}. There are {_in_words(more)} subsets of {size} columns, "
                     f"which would exceed limit={self.limit:,}: raise it, or choose fewer columns beforehand.",
                     ConvergenceWarning,
                 )
                 break
-            if try_all(walker, size, on_step) or walker.path.smallest_that(self.enough) is not None:
+            if try_all(walker, size, on_step) or walker.path.smallest_reaching(self.target_score) is not None:
                 break
         return walker.path
 
@@ -385,7 +385,7 @@ class BranchAndBoundSearch(Search):
         "checkpoint": COMMON_CONSTRAINTS["checkpoint"],
     }
     # What other searches let a user choose is of no use here.
-    cv, scoring, random_state, enough = 5, None, None, None
+    cv, scoring, random_state, target_score = 5, None, None, None
 
     def __init__(self, objective, *, n_features_to_select=None, limit=100_000, n_jobs=None, checkpoint=None):
         self.objective = objective

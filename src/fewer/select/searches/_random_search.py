@@ -3,10 +3,11 @@
 ``Y' = Y + x`` or ``Y - x``;  ``Y <- Y'`` if ``J(Y') >= J(Y)``. One evaluation a step, whatever the number of columns;
 and because equals are taken, the search drifts over plateaus on which greedy ones stop.
 
-Random subsets, ever smaller: keep the smallest one that is good enough (LVF, Liu and Setiono 1996).
+Random subsets, ever smaller: keep the smallest one that reaches a target score (LVF, Liu and Setiono 1996).
 
-Draw a subset of at most as many columns as the best one so far has; it becomes the best if it is good enough and
-smaller, or as small and better. With the rate of inconsistency as the objective this is the Las Vegas filter.
+Draw a subset of at most as many columns as the best one so far has; it becomes the best if it reaches the target
+score and is smaller, or as small and better. With the rate of inconsistency as the objective this is the Las Vegas
+filter.
 """
 
 from collections.abc import Callable
@@ -38,7 +39,7 @@ def random_mutation_path(
     max_size: int,
     n_iter: int,
     seed: int | None,
-    enough: float | None = None,
+    target_score: float | None = None,
     on_step: Callable[[SearchPath], bool] = lambda path: False,
 ) -> SearchPath:
     """Mutate a random subset ``n_iter`` times; it always has 1 to ``max_size`` columns."""
@@ -48,7 +49,7 @@ def random_mutation_path(
     current = walker.start_with(np.sort(rng.permutation(n_columns)[:size]).tolist())
     walker.path.tried[walker.scorer.subset] = current
     for _ in range(n_iter):
-        if reaches(current, enough):
+        if reaches(current, target_score):
             break
         column = _column_to_toggle(rng, walker.scorer.subset, n_columns, max_size)
         if column is None:  # one column, which is all that there may be
@@ -95,7 +96,7 @@ class RandomMutationSearch(Search):
         Columns to keep at most; None for any number.
     n_iter : int or None, default=None
         Changes to try; None for ten times the number of columns.
-    enough : float or None, default=None
+    target_score : float or None, default=None
         Stop as soon as J is this high.
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``objective`` is an estimator.
@@ -163,7 +164,7 @@ class RandomMutationSearch(Search):
         *,
         max_features=None,
         n_iter=None,
-        enough=None,
+        target_score=None,
         cv=5,
         scoring=None,
         n_jobs=None,
@@ -173,7 +174,7 @@ class RandomMutationSearch(Search):
         self.objective = objective
         self.max_features = max_features
         self.n_iter = n_iter
-        self.enough = enough
+        self.target_score = target_score
         self.cv = cv
         self.scoring = scoring
         self.n_jobs = n_jobs
@@ -196,7 +197,7 @@ class RandomMutationSearch(Search):
             max_size=min(self.max_features or n_columns, n_columns),
             n_iter=self._n_steps(n_columns),
             seed=seed,
-            enough=self.enough,
+            target_score=self.target_score,
             on_step=on_step,
         )
 
@@ -208,10 +209,10 @@ def random_subsets_path(
     max_size: int,
     n_iter: int,
     seed: int | None,
-    enough: float | None,
+    target_score: float | None,
     on_step: Callable[[SearchPath], bool] = lambda path: False,
 ) -> SearchPath:
-    """Score ``n_iter`` random subsets, none larger than the smallest that was good enough.
+    """Score ``n_iter`` random subsets, none larger than the smallest that reached ``target_score``.
 
     ``path.tried`` is the highest J of any subset with the column.
     """
@@ -226,7 +227,7 @@ def random_subsets_path(
         path.tried[subset] = np.fmax(path.tried[subset], score)
         if size not in path.scores or clearly_better(score, path.scores[size]):
             path.note(SearchStep("found", None, size, score), subset.tolist())
-        if reaches(score, enough):
+        if reaches(score, target_score):
             max_size = size
         if on_step(path):
             break
@@ -239,17 +240,17 @@ def random_subsets_path(
     "this is the Las Vegas filter. The result depends on chance, and gets smaller with more iterations.",
     cost="O(n_iter) evaluations of the objective.",
     paper="mladenic-text-fs",
-    examples=lambda: [RandomSubsetSearch(NearestNeighbourObjective(), enough=0.5, n_iter=20)],
+    examples=lambda: [RandomSubsetSearch(NearestNeighbourObjective(), target_score=0.5, n_iter=20)],
 )
 class RandomSubsetSearch(Search):
-    """Try random subsets, and keep the smallest that is good enough.
+    """Try random subsets, and keep the smallest that reaches a target score.
 
     Parameters
     ----------
     objective : estimator, objective or callable
         What to maximise, as in :class:`SequentialSearch`.
-    enough : float or None, default=None
-        What is good enough. None keeps the best of all subsets drawn.
+    target_score : float or None, default=None
+        J that a subset must reach. None keeps the best of all subsets drawn.
     max_features : int or None, default=None
         Columns to keep at most; None for any number.
     n_iter : int or None, default=None
@@ -304,7 +305,7 @@ class RandomSubsetSearch(Search):
     >>> from fewer.datasets import make_five_classes
     >>> from fewer.select import NearestNeighbourObjective, RandomSubsetSearch
     >>> X, y, truth = make_five_classes(random_state=0)
-    >>> RandomSubsetSearch(NearestNeighbourObjective(), enough=0.9, random_state=0).fit(X, y).get_support()
+    >>> RandomSubsetSearch(NearestNeighbourObjective(), target_score=0.9, random_state=0).fit(X, y).get_support()
     array([ True, False, False,  True])
     """
 
@@ -317,7 +318,7 @@ class RandomSubsetSearch(Search):
         self,
         objective,
         *,
-        enough=None,
+        target_score=None,
         max_features=None,
         n_iter=None,
         cv=5,
@@ -327,7 +328,7 @@ class RandomSubsetSearch(Search):
         checkpoint=None,
     ):
         self.objective = objective
-        self.enough = enough
+        self.target_score = target_score
         self.max_features = max_features
         self.n_iter = n_iter
         self.cv = cv
@@ -353,13 +354,13 @@ class RandomSubsetSearch(Search):
             max_size=min(self.max_features or n_columns, n_columns),
             n_iter=n_iter,
             seed=seed,
-            enough=self.enough,
+            target_score=self.target_score,
             on_step=on_step,
         )
-        if self.enough is not None and path.smallest_that(self.enough) is None:
+        if self.target_score is not None and path.smallest_reaching(self.target_score) is None:
             warn_caller(
-                f"None of {path.n_evaluations} random subsets reaches enough={self.enough}; the best one, with "
-                f"{max(path.scores.values()):.6g}, is kept. Raise n_iter or max_features, or ask for less.",
+                f"None of {path.n_evaluations} random subsets reaches target_score={self.target_score}; the best one, "
+                f"with {max(path.scores.values()):.6g}, is kept. Raise n_iter or max_features, or lower target_score.",
                 ConvergenceWarning,
             )
         return path

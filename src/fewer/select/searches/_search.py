@@ -38,9 +38,9 @@ from fewer.select.objectives._objective import Objective, PlainScorer, Subset, S
 from fewer.select.searches._checkpoint import RecalledScorer, opened
 
 
-def reaches(score: float, enough: float | None) -> bool:
-    """Whether a score is enough, but for rounding; never if nothing is said to be."""
-    return enough is not None and not clearly_better(enough, score)
+def reaches(score: float, target_score: float | None) -> bool:
+    """Whether a score reaches the target, but for rounding; never without a target."""
+    return target_score is not None and not clearly_better(target_score, score)
 
 
 class SearchStep(NamedTuple):
@@ -101,9 +101,9 @@ class SearchPath:
         highest = max(allowed.values())
         return min(size for size, score in allowed.items() if not clearly_better(highest, score))
 
-    def smallest_that(self, enough: float | None) -> int | None:
-        """The smallest size with a subset that is good enough, if there is any."""
-        return min((size for size, score in self.scores.items() if reaches(score, enough)), default=None)
+    def smallest_reaching(self, target_score: float | None) -> int | None:
+        """The smallest size with a subset that reaches the target score; None if there is none."""
+        return min((size for size, score in self.scores.items() if reaches(score, target_score)), default=None)
 
 
 class Walker:
@@ -215,7 +215,7 @@ OnStep = Callable[[SearchPath], bool]
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "objective": [HasMethods(["start"]), HasMethods(["fit"]), callable, StrOptions(set(NAMED_OBJECTIVES))],
-    "enough": [Interval(Real, None, None, closed="neither"), None],
+    "target_score": [Interval(Real, None, None, closed="neither"), None],
     "cv": ["cv_object", StrOptions({"loo"})],
     "scoring": [str, callable, None],
     "n_jobs": [Integral, None],
@@ -364,8 +364,8 @@ class Search(CallbackSupportMixin, Selector):
         raise NotImplementedError
 
     def _kept_size(self, path: SearchPath) -> int:
-        """The size of the subset that is kept: the smallest that is good enough, or else the best."""
-        smallest = path.smallest_that(self.enough)
+        """The size of the subset that is kept: the smallest that reaches the target score, or else the best."""
+        smallest = path.smallest_reaching(self.target_score)
         return path.best_size if smallest is None else smallest
 
     def _columns(self, path: SearchPath, kept: int) -> tuple[np.ndarray, np.ndarray]:

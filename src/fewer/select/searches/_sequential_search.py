@@ -55,13 +55,13 @@ def sequential_path(
     direction: Direction,
     size: int,
     tol: float | None = None,
-    enough: float | None = None,
+    target_score: float | None = None,
     on_step: Callable[[SearchPath], bool] = lambda path: False,
 ) -> SearchPath:
     """Search from the empty (or full) set until the subset has ``size`` columns.
 
-    Stops early when the objective gains less than ``tol`` by a step, when it is ``enough`` (backward, when it would no
-    longer be), or when ``on_step`` returns True.
+    Stops early when the objective gains less than ``tol`` by a step, when it reaches ``target_score`` (backward, before
+    it falls below), or when ``on_step`` returns True.
     """
     walker = Walker(scorer, n_columns)
     path = walker.path
@@ -73,11 +73,11 @@ def sequential_path(
     no_return = range(3) if forward else range(n_columns - 1, n_columns + 1)
 
     current = -np.inf if forward else walker.start_full()
-    while walker.size != size and not (forward and reaches(current, enough)):
+    while walker.size != size and not (forward and reaches(current, target_score)):
         column, score = best_step()
         if tol is not None and score - current < tol:
             break
-        if not forward and enough is not None and not reaches(score, enough):
+        if not forward and target_score is not None and not reaches(score, target_score):
             break
         take(column, score)
         current = score
@@ -111,7 +111,7 @@ def stepwise_path(
     forward: bool,
     max_size: int,
     tol: float | None = None,
-    enough: float | None = None,
+    target_score: float | None = None,
     on_step: Callable[[SearchPath], bool] = lambda path: False,
 ) -> SearchPath:
     """Search until neither an addition nor a removal improves J, by ``tol`` at least where that is given.
@@ -122,7 +122,7 @@ def stepwise_path(
     walker = Walker(scorer, n_columns)
     current = -np.inf if forward else walker.start_full()
     just_added, just_removed = None, None
-    while not (forward and reaches(current, enough)):
+    while not (forward and reaches(current, target_score)):
         too_large = walker.size > max_size
         addition = walker.best_addition(just_removed) if walker.size < max_size else (-1, -np.inf)
         removal = walker.best_removal(just_added, main=not forward) if walker.size > 1 else (-1, -np.inf)
@@ -152,13 +152,13 @@ def plus_minus_path(
     minus: int,
     size: int,
     tol: float | None = None,
-    enough: float | None = None,
+    target_score: float | None = None,
     on_step: Callable[[SearchPath], bool] = lambda path: False,
 ) -> SearchPath:
     """Rounds until the subset has ``size`` columns; the last one steps back as often as it takes.
 
-    Stops early when a round gains less than ``tol``, when J is ``enough`` (from the full set, when it no longer is), or
-    when ``on_step`` returns True.
+    Stops early when a round gains less than ``tol``, when J reaches ``target_score`` (from the full set, when it falls
+    below), or when ``on_step`` returns True.
     """
     walker = Walker(scorer, n_columns)
     forward = plus > minus
@@ -182,7 +182,7 @@ def plus_minus_path(
                 return walker.path
         if tol is not None and current - before < tol:
             break
-        if enough is not None and reaches(current, enough) == forward:
+        if target_score is not None and reaches(current, target_score) == forward:
             break
     return walker.path
 
@@ -245,7 +245,7 @@ class SequentialSearch(Search):
     tol : float or None, default=None
         Stop as soon as a step (or a round of "plus_minus") gains less than this in J. Backward, it may be negative: how
         much a removal may cost.
-    enough : float or None, default=None
+    target_score : float or None, default=None
         Stop as soon as J is this high (backward, before it no longer is), and keep the smallest subset that is.
     plus : int, default=2
         Columns that each round of "plus_minus" adds.
@@ -342,7 +342,7 @@ class SequentialSearch(Search):
         cv=5,
         scoring=None,
         tol=None,
-        enough=None,
+        target_score=None,
         plus=2,
         minus=1,
         n_jobs=None,
@@ -355,7 +355,7 @@ class SequentialSearch(Search):
         self.cv = cv
         self.scoring = scoring
         self.tol = tol
-        self.enough = enough
+        self.target_score = target_score
         self.plus = plus
         self.minus = minus
         self.n_jobs = n_jobs
@@ -399,7 +399,7 @@ class SequentialSearch(Search):
         return 1 + sum(range(goal + 1, n_columns + 1))
 
     def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:
-        goal, stops = self._goal(n_columns), {"tol": self.tol, "enough": self.enough, "on_step": on_step}
+        goal, stops = self._goal(n_columns), {"tol": self.tol, "target_score": self.target_score, "on_step": on_step}
         if self.direction in STEPWISE:
             return stepwise_path(scorer, n_columns, forward=self._forward, max_size=goal, **stops)
         if self.direction == "plus_minus":
@@ -407,7 +407,7 @@ class SequentialSearch(Search):
         return sequential_path(scorer, n_columns, direction=self.direction, size=goal, **stops)
 
     def _kept_size(self, path: SearchPath) -> int:
-        size, smallest = self.n_features_to_select, path.smallest_that(self.enough)
+        size, smallest = self.n_features_to_select, path.smallest_reaching(self.target_score)
         if smallest is not None and (size is None or smallest <= size):
             return smallest
         if self.direction in STEPWISE:

@@ -3,7 +3,7 @@
 With unit columns M (rows are samples), P the projector on the space that the rows span, B the scatter between the
 classes and W the scatter within, the weights are the leading eigenvector of
 
-    P o (B - lam W),    B = sum_c n_c d_c d_c',    W = M'M - B,
+    P o (B - alpha W),    B = sum_c n_c d_c d_c',    W = M'M - B,
 
 where o multiplies entry by entry and d_c is the mean of class c. All three matrices are p x p, and none is made: with
 ``M = V S U'`` the projector is ``U U'`` and ``M'M = U S^2 U'``, and a product with the whole costs O(n^2 p).
@@ -77,14 +77,14 @@ def between_shares(offsets: np.ndarray) -> np.ndarray:
 
 
 def criterion_product(
-    axes: Axes, offsets: np.ndarray, lam: float, rank: int | None = None
+    axes: Axes, offsets: np.ndarray, alpha: float, rank: int | None = None
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Products with ``P o (B - lam W)``; P of the leading ``rank`` axes only, where that is given."""
+    """Products with ``P o (B - alpha W)``; P of the leading ``rank`` axes only, where that is given."""
     projector = axes.directions[:rank]
     offsets = offsets.astype(projector.dtype)
-    # B - lam W = (1 + lam) B - lam M'M = F' diag(1 + lam) F - U diag(lam S^2) U'
-    factor = offsets if lam == 0 else np.concatenate([offsets, axes.directions])
-    signs = np.concatenate([np.full(len(offsets), 1 + lam), -lam * axes.variances])[: len(factor)]
+    # B - alpha W = (1 + alpha) B - alpha M'M = F' diag(1 + alpha) F - U diag(alpha S^2) U'
+    factor = offsets if alpha == 0 else np.concatenate([offsets, axes.directions])
+    signs = np.concatenate([np.full(len(offsets), 1 + alpha), -alpha * axes.variances])[: len(factor)]
     n_columns = factor.shape[1]
 
     def product(vector: np.ndarray) -> np.ndarray:
@@ -101,11 +101,11 @@ def criterion_product(
     return product
 
 
-def fisher_weights(axes: Axes, offsets: np.ndarray, lam: float, rank: int | None = None) -> Leading:
+def fisher_weights(axes: Axes, offsets: np.ndarray, alpha: float, rank: int | None = None) -> Leading:
     """Leading eigenvector of the criterion, with its sum positive; it may have negative entries."""
     tol = eigenvector_tolerance(float(np.finfo(axes.directions.dtype).eps))
     start = between_shares(offsets) + 1 / offsets.shape[1]  # not zero where the classes have equal means
-    return leading_eigenvector(criterion_product(axes, offsets, lam, rank), start, tol=tol)
+    return leading_eigenvector(criterion_product(axes, offsets, alpha, rank), start, tol=tol)
 
 
 @method(
@@ -120,11 +120,11 @@ class FisherWeightSelector(WeightSelector):
     """Weight columns so that the classes lie apart and each is narrow.
 
     Every column is centred and scaled to norm one. The weights, of length one together, maximise the scatter between
-    the classes less ``lam`` times the scatter within, along the directions that the rows span.
+    the classes less ``alpha`` times the scatter within, along the directions that the rows span.
 
     Parameters
     ----------
-    lam : float, default=1.0
+    alpha : float, default=1.0
         What the scatter within classes costs. With 0 only the distance of the classes counts. Choose it by a
         cross-validation of the classifier that follows.
     rank_tol : float, default=1e-10
@@ -190,15 +190,15 @@ class FisherWeightSelector(WeightSelector):
     """
 
     _parameter_constraints = {
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         "rank_tol": [Interval(Real, 0, 1, closed="left")],
         "projection_rank": [Interval(Integral, 1, None, closed="left"), None],
         "n_features_to_select": [Interval(Integral, 1, None, closed="left"), None],
         "with_mean": ["boolean"],
     }
 
-    def __init__(self, lam=1.0, *, rank_tol=1e-10, projection_rank=None, n_features_to_select=None, with_mean=True):
-        self.lam = lam
+    def __init__(self, alpha=1.0, *, rank_tol=1e-10, projection_rank=None, n_features_to_select=None, with_mean=True):
+        self.alpha = alpha
         self.rank_tol = rank_tol
         self.projection_rank = projection_rank
         self.n_features_to_select = n_features_to_select
@@ -231,14 +231,14 @@ class FisherWeightSelector(WeightSelector):
 
         if min(self.rank_, self.projection_rank or self.rank_) == varying.shape[1]:
             self._warn_of_single_columns(varying.shape[1])
-            weights, self.objective_ = shares, float(((1 + self.lam) * shares - self.lam).max())
+            weights, self.objective_ = shares, float(((1 + self.alpha) * shares - self.alpha).max())
         else:
             with worthwhile_threads(X):
-                found = fisher_weights(axes, offsets, self.lam, self.projection_rank)
+                found = fisher_weights(axes, offsets, self.alpha, self.projection_rank)
             if not found.converged:
                 warn_caller(
                     f"The weights still moved after {len(found.path)} products; several groups of columns may be "
-                    "equally good. Another lam may tell them apart.",
+                    "equally good. Another alpha may tell them apart.",
                     ConvergenceWarning,
                 )
             weights, self.objective_ = np.maximum(found.vector, 0), found.value
