@@ -1,4 +1,7 @@
-"""The direction of L-BFGS (Nocedal 1980): the gradient, bent by what the last moves told about curvature."""
+"""The direction of L-BFGS (Nocedal 1980): the gradient times the inverse Hessian, as the last steps estimate it.
+
+For minimisation, give minus the gradient, and for ``falls`` its changes.
+"""
 
 import numpy as np
 from numba import njit
@@ -6,7 +9,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def quasi_newton_direction(gradient, moves, falls, n_moves):
-    """Where to go up, from the last moves (rows of a ring) and how the gradient fell on each."""
+    """Direction of ascent, from the last moves (rows of a ring) and by how much the gradient fell on each."""
     size = len(moves)
     used = min(n_moves, size)
     direction = gradient.copy()

@@ -1,13 +1,12 @@
 """The best of several climbs: all starts are tried for a few steps, and the leaders go on."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from threadpoolctl import ThreadpoolController
 
+from fewer._kernels._one_thread import one_thread
 from fewer.extract.gradients._row_space import RowSpace
 from fewer.extract.information._bound import softmax
 from fewer.extract.information._climbs import Auxiliary
@@ -78,11 +77,5 @@ def _start(
 
 def _climbed(tasks: list, n_jobs: int | None, n_axes: int) -> list[Fit]:
     # Threads of products of small matrices wait for one another longer than they reckon.
-    with _libraries().limit(limits=1 if n_axes < _MANY_AXES else None, user_api="blas"):
+    with one_thread("blas", when=n_axes < _MANY_AXES):
         return list(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """The loaded libraries; looking for them takes some milliseconds, so it is done once."""
-    return ThreadpoolController()

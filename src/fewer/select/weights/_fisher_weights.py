@@ -23,14 +23,15 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import Interval, encoded_classes, fit_context, warn_caller
+from fewer._kernels._one_thread import one_thread
 from fewer.catalogue import method
 from fewer.select._selector import places_of_order
-from fewer.select.weights._blas_threads import worthwhile_threads
 from fewer.select.weights._unit_columns import (
     ColumnScale,
     Leading,
     blocks,
     correlations,
+    is_small,
     leading_eigenvector,
     scaled,
     varying_part,
@@ -233,7 +234,7 @@ class FisherWeightSelector(WeightSelector):
             self._warn_of_single_columns(varying.shape[1])
             weights, self.objective_ = shares, float(((1 + self.alpha) * shares - self.alpha).max())
         else:
-            with worthwhile_threads(X):
+            with one_thread("blas", when=is_small(X)):
                 found = fisher_weights(axes, offsets, self.alpha, self.projection_rank)
             if not found.converged:
                 warn_caller(

@@ -29,6 +29,11 @@ _BLOCK = 2**21
 """Entries of a temporary array: 16 MB in double precision."""
 
 
+def is_small(X: Any) -> bool:
+    """Whether the table has so few entries that products with it are as fast on one thread as on several."""
+    return X.shape[0] * X.shape[1] <= 2**19
+
+
 class ColumnScale(NamedTuple):
     """Mean of each column, norm of what is left without it (0 when constant), and which columns vary."""
 

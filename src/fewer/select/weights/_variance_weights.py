@@ -24,12 +24,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._kernels._one_thread import one_thread
 from fewer.catalogue import method
-from fewer.select.weights._blas_threads import worthwhile_threads
 from fewer.select.weights._unit_columns import (
     ColumnScale,
     UnitColumns,
     correlations,
+    is_small,
     leading_eigenvector,
     unit_columns,
     varying_part,
@@ -309,7 +310,7 @@ class VarianceWeightSelector(CallbackSupportMixin, WeightSelector):
             stopped = Stop(
                 lambda weights, objective: after_step(f"{self.method}-step", lambda: self._attributes(weights(), scale))
             )
-            with worthwhile_threads(X):
+            with one_thread("blas", when=is_small(X)):
                 if self.method == "direct":
                     found = direct_weights(varying, varying_scale, stopped)
                 else:

@@ -19,9 +19,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from fewer._estimators import HasMethods, Interval, encoded_classes, fit_context, validated, warn_caller
+from fewer._kernels._one_thread import one_thread
 from fewer.catalogue import method
-from fewer.select.weights._blas_threads import worthwhile_threads
-from fewer.select.weights._unit_columns import ColumnScale, UnitColumns, column_scale, unit_columns
+from fewer.select.weights._unit_columns import ColumnScale, UnitColumns, column_scale, is_small, unit_columns
 from fewer.select.weights._variance_weights import VarianceWeightSelector, principal_directions
 
 
@@ -158,7 +158,7 @@ class WeightedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         used_scale = ColumnScale(*(part[used] for part in scale))
         columns = unit_columns(table if used.all() else table[:, used], used_scale)
         k = min(self.n_components or most, n_rows - 1, int(used.sum()))
-        with worthwhile_threads(table):
+        with one_thread("blas", when=is_small(table)):
             components, squares = weighted_components(columns, weights, k)
 
         self.n_components_ = len(squares)
