@@ -16,7 +16,7 @@ from fewer.datasets import load
 from fewer.evaluate import selection_curve
 from fewer.select import ColumnScores, SelectTop, column_score, fisher_score, score_names
 from fewer.select._select_top import adjusted_p_values
-from fewer.select._selector import n_in_first, places_in_turn
+from fewer.select._selector import class_orders, class_ranks, n_among_first, ranks_by_best_class
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_the_union_of_the_first_of_each_class_heads_the_ranking(three_classes):
     for k in range(1, 37):
         union = set(orders[:, :k].ravel())
         assert set(np.flatnonzero(select.ranking_ <= len(union))) == union
-        assert n_in_first(select.class_scores_, k) == len(union)
+        assert n_among_first(select.class_scores_, k) == len(union)
 
 
 def test_a_score_for_each_class_is_asked_once():
@@ -175,8 +175,9 @@ def test_a_score_that_prefers_no_column_is_reported(per_class):
     assert select.get_support(indices=True).tolist() == [0, 1]
 
 
-def test_places_in_turn_break_ties_by_index():
-    assert places_in_turn(np.zeros((2, 4))).tolist() == [1, 2, 3, 4]
+def test_ranks_over_classes_break_ties_by_index():
+    scores = np.zeros((2, 4))
+    assert ranks_by_best_class(class_ranks(class_orders(scores)), scores).tolist() == [1, 2, 3, 4]
 
 
 def test_columns_without_a_number_come_last():

@@ -15,7 +15,7 @@ from fewer.datasets import load, make_friedman_classes
 from fewer.evaluate import selection_curve
 from fewer.select import ShadowRelevanceSelector
 from fewer.select.relevance._binned_trees import binned_columns, tree_importances
-from fewer.select.relevance._shadow_relevance import contest_rounds, relative_to, shadow_sources, significant
+from fewer.select.relevance._shadow_relevance import relative_to, shadow_rounds, shadow_sources, significant
 
 
 def told(*rounds):
@@ -31,7 +31,7 @@ def told(*rounds):
 
 def contest(importances, n_columns, **options):
     settings = {"max_iter": 100, "significance_level": 0.05, "percentile": 100, "correction": None} | options
-    return list(contest_rounds(importances, n_columns, **settings))
+    return list(shadow_rounds(importances, n_columns, **settings))
 
 
 def test_verdicts_follow_the_binomial_test():

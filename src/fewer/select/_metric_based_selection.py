@@ -89,7 +89,7 @@ def default_sizes(n_columns: int) -> list[int]:
     return sizes
 
 
-class Foretold(NamedTuple):
+class PredictionsBySize(NamedTuple):
     """Predictions of the models of all sizes, smallest first, on two sets of rows; the first model is a constant."""
 
     training: np.ndarray
@@ -106,7 +106,7 @@ def predictions_by_size(
     *,
     classes: bool,
     on_step: Callable[[int], bool] = lambda size: False,
-) -> Foretold:
+) -> PredictionsBySize:
     """Fit the model on the first columns of the order, for each size, and predict both sets of rows."""
     constant = np.bincount(y).argmax() if classes else y.mean()
     training, other = [np.full(X.shape[0], constant)], [np.full(elsewhere.shape[0], constant)]
@@ -117,7 +117,7 @@ def predictions_by_size(
         other.append(fitted.predict(elsewhere[:, columns]))
         if on_step(size):
             break
-    return Foretold(np.array(training), np.array(other))
+    return PredictionsBySize(np.array(training), np.array(other))
 
 
 @method(
@@ -279,10 +279,10 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
         self.ranking_ = np.asarray(chooser.ranking_)
         self.scores_ = np.asarray(getattr(chooser, "scores_", -self.ranking_), dtype=float)
         if X_unlabelled is not None:
-            train, labels, elsewhere, order = X, y, X_unlabelled, order_of(chooser)
+            train, labels, elsewhere, order = X, y, X_unlabelled, column_order(chooser)
         else:
             train, labels, elsewhere = self._set_aside(X, y)
-            order = order_of(self._ranked(train, labels))
+            order = column_order(self._ranked(train, labels))
         with fit_steps(self, X, y, n_steps=len(sizes)) as after_step:
             found = predictions_by_size(
                 self.estimator,
@@ -331,7 +331,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
             )
         return X[kept], labels, X[aside]
 
-    def _judge(self, found: Foretold, labels: np.ndarray) -> None:
+    def _judge(self, found: PredictionsBySize, labels: np.ndarray) -> None:
         """Set the errors of all sizes, in training and adjusted."""
         classes = self._classes()
         with_labels = np.vstack([found.training, labels])
@@ -342,7 +342,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
         self.adjusted_errors_ = adjusted_errors(smooth[-1, :-1], smooth[:-1, :-1], elsewhere[True])[1:]
         self.consistent_ = triangle_holds(plain[-1, :-1], elsewhere[False])[1:]
 
-    def _choose(self, X: Any, y: np.ndarray, found: Foretold) -> None:
+    def _choose(self, X: Any, y: np.ndarray, found: PredictionsBySize) -> None:
         """Set the number of columns kept."""
         self.cv_errors_: np.ndarray | None = None
         self.cv_trust_: float | None = None
@@ -355,7 +355,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
             best = self._choice_of_both(errors, found, by_triangle if self._classes() else by_adjustment)
         self.n_features_to_select_ = int(self.sizes_[best])
 
-    def _choice_of_both(self, cv_errors: np.ndarray, found: Foretold, by_metric: int) -> int:
+    def _choice_of_both(self, cv_errors: np.ndarray, found: PredictionsBySize, by_metric: int) -> int:
         """Place of the size chosen by cross-validation as far as it is to be trusted, else by the metric."""
         by_folds = int(cv_errors.argmin())
         pair = found.elsewhere[[by_folds + 1, by_metric + 1]]
@@ -372,7 +372,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
         losses = np.zeros(len(self.sizes_))
         n_tested = 0
         for train, test in check_cv(self.cv, y, classifier=self._classes()).split(X, y):
-            order = order_of(self._ranked(X[train], y[train]))
+            order = column_order(self._ranked(X[train], y[train]))
             found = predictions_by_size(
                 self.estimator, X[train], y[train], X[test], order, self.sizes_.tolist(), classes=self._classes()
             )
@@ -392,7 +392,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
         return tags
 
 
-def order_of(chooser: Any) -> np.ndarray:
+def column_order(chooser: Any) -> np.ndarray:
     """Columns from best to worst."""
     return np.argsort(chooser.ranking_, kind="stable")
 

@@ -17,7 +17,15 @@ from sklearn.utils import get_tags
 
 from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context, warn_caller
 from fewer.catalogue import method
-from fewer.select._selector import Selector, n_in_first, places, places_in_turn, places_of_order
+from fewer.select._selector import (
+    Selector,
+    class_orders,
+    class_ranks,
+    n_among_first,
+    ranks,
+    ranks_by_best_class,
+    ranks_of_order,
+)
 from fewer.select.scores import Score, named_score, score_card, score_names, single_column_score
 
 CORRECTIONS = ("fdr", "holm", "bonferroni")
@@ -268,7 +276,7 @@ class SelectTop(Selector):
         return self.per_class and not (card is not None and card.for_each_class)
 
     def _choose(self, scores: np.ndarray, p_values: np.ndarray | None) -> None:
-        """Set scores, places and how many are kept."""
+        """Set scores, ranks and how many are kept."""
         self.class_scores_ = scores if scores.ndim == 2 else None
         self.scores_ = scores if scores.ndim == 1 else scores.max(axis=0)
         self.pvalues_ = None if p_values is None else over_all_classes(p_values)
@@ -298,14 +306,14 @@ class SelectTop(Selector):
                 "columns are constant, or not of the kind that the score is for."
             )
         if self.per_class:
-            self.ranking_ = places_in_turn(scores)
-            self.n_features_to_select_ = n_in_first(scores, k)
+            self.ranking_ = ranks_by_best_class(class_ranks(class_orders(scores)), scores)
+            self.n_features_to_select_ = n_among_first(scores, k)
         else:
-            self.ranking_ = places(self.scores_)
+            self.ranking_ = ranks(self.scores_)
             self.n_features_to_select_ = k
 
     def _choose_by_test(self, adjusted: np.ndarray, p_values: np.ndarray) -> None:
-        self.ranking_ = places_of_order(np.lexsort((np.arange(len(adjusted)), -self.scores_, p_values, adjusted)))
+        self.ranking_ = ranks_of_order(np.lexsort((np.arange(len(adjusted)), -self.scores_, p_values, adjusted)))
         n_passed = int((adjusted <= self.significance_level).sum())
         if n_passed == 0:
             warn_caller(

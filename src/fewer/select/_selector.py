@@ -3,11 +3,7 @@
 A selector sets ``ranking_`` (1 is best) and how many of the first columns it keeps, ``n_features_to_select_``; or else
 the mask ``support_``.
 
-From scores to places: who is first, second, third.
-
-Places count from 1, and of equal scores the column with the lowest index comes first, so that results repeat.
-
-Some of the rows of a table, drawn without replacement.
+Ranks count from 1, and of equal scores the column with the lowest index comes first, so that results are reproducible.
 """
 
 from inspect import signature
@@ -57,20 +53,20 @@ class Selector(SelectorMixin, BaseEstimator):
         return tags
 
 
-def places(scores: np.ndarray) -> np.ndarray:
-    """Place of each column from 1, highest score first.
+def ranks(scores: np.ndarray) -> np.ndarray:
+    """Rank of each column from 1, highest score first.
 
     Examples
     --------
     >>> import numpy as np
-    >>> places(np.array([0.2, 0.9, 0.2]))
+    >>> ranks(np.array([0.2, 0.9, 0.2]))
     array([2, 1, 3])
     """
-    return places_of_order(np.argsort(-scores, kind="stable"))
+    return ranks_of_order(np.argsort(-scores, kind="stable"))
 
 
-def places_of_order(order: np.ndarray) -> np.ndarray:
-    """Place of each column from 1, given the columns from best to worst."""
+def ranks_of_order(order: np.ndarray) -> np.ndarray:
+    """Rank of each column from 1, given the columns from best to worst."""
     ranking = np.empty(len(order), dtype=int)
     ranking[order] = np.arange(1, len(order) + 1)
     return ranking
@@ -81,26 +77,38 @@ def class_orders(class_scores: np.ndarray) -> np.ndarray:
     return np.argsort(-class_scores, axis=1, kind="stable")
 
 
-def places_in_turn(class_scores: np.ndarray) -> np.ndarray:
-    """Places when the classes take turns: first the best column of every class, then every second best, and so on.
-
-    A column's turn is its best place in any class's order; within a turn the higher score goes first. So the union of
-    the first k columns of every class is always at the head.
+def class_ranks(orders: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarray:
+    """Rank of each column in each class (row), given the orders of the classes; past the last where not eligible.
 
     Examples
     --------
     >>> import numpy as np
-    >>> places_in_turn(np.array([[9.0, 8.0, 1.0, 0.0], [0.0, 1.0, 2.0, 3.0]]))
+    >>> class_ranks(np.array([[0, 1, 2], [2, 1, 0]]), np.array([[True, True, True], [True, False, False]]))
+    array([[1, 2, 3],
+           [3, 4, 4]])
+    """
+    found = np.stack([ranks_of_order(order) for order in orders])
+    return found if eligible is None else np.where(eligible, found, orders.shape[1] + 1)
+
+
+def ranks_by_best_class(in_classes: np.ndarray, class_scores: np.ndarray) -> np.ndarray:
+    """Rank of each column by its best rank in any class, then by its score there, then by its index.
+
+    The union of the first k columns of every class is always at the head.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.array([[9.0, 8.0, 1.0, 0.0], [0.0, 1.0, 2.0, 3.0]])
+    >>> ranks_by_best_class(class_ranks(class_orders(scores)), scores)
     array([1, 3, 4, 2])
     """
-    n_columns = class_scores.shape[1]
-    turns = np.stack([places_of_order(order) for order in class_orders(class_scores)])
-    turn = turns.min(axis=0)
-    merit = np.where(turns == turn, class_scores, -np.inf).max(axis=0)
-    return places_of_order(np.lexsort((np.arange(n_columns), -merit, turn)))
+    best = in_classes.min(axis=0)
+    score_there = np.where(in_classes == best, class_scores, -np.inf).max(axis=0)
+    return ranks_of_order(np.lexsort((np.arange(len(best)), -score_there, best)))
 
 
-def n_in_first(class_scores: np.ndarray, k: int) -> int:
+def n_among_first(class_scores: np.ndarray, k: int) -> int:
     """How many columns are among the first k of at least one class."""
     return len(np.unique(class_orders(class_scores)[:, :k]))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, refuse_documents, warn_caller
 from fewer.catalogue import method
-from fewer.select._selector import Selector, places
+from fewer.select._selector import Selector, ranks
 from fewer.select.scores._occurrence import (
     Occurrence,
     against_the_rest,
@@ -191,7 +191,7 @@ class TextFeatureScorer(Selector):
             codes = (codes == target).astype(int)
         frequent = self._frequent_enough(found)
         self.scores_ = np.where(frequent, self._scores(X, codes, found, target is not None), -np.inf)
-        self.ranking_ = places(self.scores_)
+        self.ranking_ = ranks(self.scores_)
         n_kept = min(self._size(found, target is not None), int(frequent.sum()))
         self.support_ = self.ranking_ <= n_kept
         return self

@@ -37,7 +37,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps
 from fewer._kernels._row_products import centred_products
 from fewer.catalogue import method
-from fewer.select._selector import Selector, places_of_order, sampled_rows
+from fewer.select._selector import Selector, ranks_of_order, sampled_rows
 from fewer.select._target import numbers, task_of
 
 Weights = Callable[[np.ndarray], np.ndarray]
@@ -352,5 +352,5 @@ class RidgeRFE(CallbackSupportMixin, Selector):
             weights = RidgeWeights(X, targets, None if self.alpha == "gcv" else self.alpha)
             found = elimination(weights, X.shape[1], self.step, lambda n_left: after_step(f"eliminate-to-{n_left}"))
             self.alpha_, self.n_iter_ = weights.alpha, found.n_rounds
-            self.scores_, self.ranking_ = found.weights, places_of_order(found.order)
+            self.scores_, self.ranking_ = found.weights, ranks_of_order(found.order)
         return self

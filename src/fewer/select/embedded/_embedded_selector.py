@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state, get_tags
 
 from fewer._estimators import HasMethods, Interval, encoded_classes, fit_context, warn_caller
 from fewer.catalogue import method
-from fewer.select._selector import Selector, places_of_order, sampled_rows
+from fewer.select._selector import Selector, ranks_of_order, sampled_rows
 
 
 def columns_in_nodes(model: Any, n_columns: int) -> np.ndarray | None:
@@ -204,8 +204,8 @@ class EmbeddedSelector(MetaEstimatorMixin, Selector):
         return self.scores_ > 0 if in_nodes is None else in_nodes
 
     def _choose(self, used: np.ndarray) -> None:
-        """Set places and the columns kept."""
-        self.ranking_ = places_of_order(np.lexsort((np.arange(len(used)), -self.scores_, ~used)))
+        """Set ranks and the columns kept."""
+        self.ranking_ = ranks_of_order(np.lexsort((np.arange(len(used)), -self.scores_, ~used)))
         kept = used if self.threshold is None else self.scores_ > self.threshold
         n_kept = int(kept.sum())
         if n_kept == 0:

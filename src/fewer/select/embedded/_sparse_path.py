@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context, warn_caller
 from fewer.catalogue import method
 from fewer.learn import l1_path
-from fewer.select._selector import Selector, places_of_order
+from fewer.select._selector import Selector, ranks_of_order
 from fewer.select._target import holds_numbers
 from fewer.select.embedded._embedded_selector import model_scores
 
@@ -178,7 +178,7 @@ class SparsePathSelector(Selector):
         self.scores_ = levels
         # Columns that enter first for several classes have one level, but for rounding.
         nearness = np.round(np.where(levels > 0, 0.0, nearness), 6)
-        self.ranking_ = places_of_order(np.lexsort((np.arange(len(levels)), -nearness, -np.round(levels, 9))))
+        self.ranking_ = ranks_of_order(np.lexsort((np.arange(len(levels)), -nearness, -np.round(levels, 9))))
         return self
 
     def _loss_for(self, y) -> str:
@@ -362,8 +362,8 @@ class StabilitySelection(MetaEstimatorMixin, Selector):
                 path[place:, column] += 1 / len(chosen)
         self.stability_path_ = path
         self.scores_ = path[-1]
-        mean_places = np.mean([places_of_order(order) for order in orders], axis=0)
-        self.ranking_ = places_of_order(np.lexsort((np.arange(n_columns), mean_places, -self.scores_)))
+        mean_places = np.mean([ranks_of_order(order) for order in orders], axis=0)
+        self.ranking_ = ranks_of_order(np.lexsort((np.arange(n_columns), mean_places, -self.scores_)))
         # Shares are sums of 1/halves: a hair below the threshold is the threshold.
         self.support_ = self.scores_ >= self.threshold - 1e-9
         self.n_chosen_ = float(np.mean([len(columns) for columns in chosen]))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         OVRTStatSelector,
     )
     from fewer.select.per_class._ovr_svm_rfe import OVRSVMRFESelector
-    from fewer.select.per_class._pug_ovr_svm import PUGOVRSVM, checked_grid, sustained_best, sustained_errors
+    from fewer.select.per_class._pug_ovr_svm import PUGOVRSVM, argmin_smoothed_error, checked_grid, smoothed_errors
 
 __all__ = [
     "PUGOVRSVM",
@@ -24,9 +24,9 @@ __all__ = [
     "OVRSNRSelector",
     "OVRSVMRFESelector",
     "OVRTStatSelector",
+    "argmin_smoothed_error",
     "checked_grid",
-    "sustained_best",
-    "sustained_errors",
+    "smoothed_errors",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -13,7 +13,7 @@ import numpy as np
 
 from fewer._estimators import Interval, StrOptions
 from fewer.catalogue import method
-from fewer.select._selector import places_of_order
+from fewer.select._selector import ranks_of_order
 from fewer.select.per_class._per_class_selector import ClassRanking, PerClassSelector
 from fewer.select.scores._class_means import fold_changes, for_each_class, signal_to_noise, variances
 from fewer.select.scores._class_moments import ClassMoments, class_moments, ratio
@@ -103,10 +103,10 @@ class BWRatioSelector(PerClassSelector):
         return ClassRanking.of_scores(ratio(moments.between, moments.within)[None, :])
 
     def _keep(self, ranked: ClassRanking) -> None:
-        self.scores_, self.ranking_ = ranked.scores[0], places_of_order(ranked.orders[0])
-        turns = -(-self.ranking_ // len(self.classes_))  # so many columns enter at each turn as there are classes
-        self._turns = np.where(self._good_enough(ranked.scores)[0], turns, len(turns) + 1)
-        self.support_ = self._turns <= self.n_per_class_
+        self.scores_, self.ranking_ = ranked.scores[0], ranks_of_order(ranked.orders[0])
+        enters_at = -(-self.ranking_ // len(self.classes_))  # each step adds as many columns as there are classes
+        self._enters_at = np.where(self._good_enough(ranked.scores)[0], enters_at, len(enters_at) + 1)
+        self.support_ = self._enters_at <= self.n_per_class_
 
     def report_table(self) -> "pl.DataFrame":
         """The columns kept, best first.
@@ -176,7 +176,7 @@ class OVEFoldChangeSelector(PerClassSelector):
     scores_ : ndarray of shape (n_features,)
         Best score of each column over the classes.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best, when the classes take turns.
+        Rank of each column, 1 for the best: the best column of every class first, then the second best, ...
     n_per_class_ : int
         Columns for each class, at most as many as there are.
     classes_ : ndarray of shape (n_classes,)
@@ -301,7 +301,7 @@ class OVRSNRSelector(TwoMeansSelector):
     scores_ : ndarray of shape (n_features,)
         Best score of each column over the classes.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best, when the classes take turns.
+        Rank of each column, 1 for the best: the best column of every class first, then the second best, ...
     n_per_class_ : int
         Columns for each class, at most as many as there are.
     classes_ : ndarray of shape (n_classes,)
@@ -380,7 +380,7 @@ class OVRTStatSelector(TwoMeansSelector):
     scores_ : ndarray of shape (n_features,)
         Best score of each column over the classes.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best, when the classes take turns.
+        Rank of each column, 1 for the best: the best column of every class first, then the second best, ...
     n_per_class_ : int
         Columns for each class, at most as many as there are.
     classes_ : ndarray of shape (n_classes,)

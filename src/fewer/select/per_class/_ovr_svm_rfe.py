@@ -102,7 +102,7 @@ class OVRSVMRFESelector(CallbackSupportMixin, PerClassSelector):
     scores_ : ndarray of shape (n_features,)
         Largest entry of ``class_scores_`` over the classes.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best, when the classes take turns.
+        Rank of each column, 1 for the best: the best column of every class first, then the second best, ...
     n_iter_ : int
         Rounds of elimination for each class; they go on to a single column, so that every ``n_per_class`` can be read
         off one fit.

@@ -1,11 +1,8 @@
-"""The same number of columns for every class: who enters when the classes take turns.
+"""Base of the selectors that keep the same number of columns for every class, and the union of these.
 
-A column's turn is its best place in the order of any class, counting only classes for which it is good enough. The
-union of the first k columns of every class is then all columns whose turn is at most k.
-
-Raw intensities to the log scale, with a floor for those that are not positive.
-
-What all selectors of this folder share: the same number of columns for every class, and the union kept.
+A column enters with ``n_per_class`` equal to its best rank in the order of any class, counting only classes for which
+its score is high enough. The union of the first k columns of every class is all columns that enter at k or before. Raw
+intensities can be taken to the log scale first, with a floor for those that are not positive.
 """
 
 from abc import abstractmethod
@@ -17,31 +14,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, encoded_classes, fit_context, warn_caller
-from fewer.select._selector import Selector, class_orders, places_of_order
+from fewer.select._selector import Selector, class_orders, class_ranks, ranks_by_best_class
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-def class_turns(orders: np.ndarray, good_enough: np.ndarray) -> np.ndarray:
-    """Place of each column in each class's order (row); beyond the last where it is not good enough.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> class_turns(np.array([[0, 1, 2], [2, 1, 0]]), np.array([[True, True, True], [True, False, False]]))
-    array([[1, 2, 3],
-           [3, 4, 4]])
-    """
-    places = np.stack([places_of_order(order) for order in orders])
-    return np.where(good_enough, places, orders.shape[1] + 1)
-
-
-def places_by_turn(turns: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Place of each column from 1: by its best turn in any class, then by its score there, then by its index."""
-    turn = turns.min(axis=0)
-    merit = np.where(turns == turn, scores, -np.inf).max(axis=0)
-    return places_of_order(np.lexsort((np.arange(len(turn)), -merit, turn)))
 
 
 def log_intensities(X: Any, floor: float | None = None, names: Any = None) -> Any:
@@ -134,12 +110,12 @@ class PerClassSelector(Selector):
         self.class_scores_, self.ranking_per_class_ = ranked
         self.scores_ = ranked.scores.max(axis=0)
         good_enough = self._good_enough(ranked.scores)
-        turns = class_turns(ranked.orders, good_enough)
-        self._turns = turns.min(axis=0)
-        self.ranking_ = places_by_turn(turns, ranked.scores)
+        in_classes = class_ranks(ranked.orders, good_enough)
+        self._enters_at = in_classes.min(axis=0)
+        self.ranking_ = ranks_by_best_class(in_classes, ranked.scores)
         heads = ranked.orders[:, : self.n_per_class_]
         self.selected_per_class_ = [head[good_enough[k, head]] for k, head in enumerate(heads)]
-        self.support_ = self._turns <= self.n_per_class_
+        self.support_ = self._enters_at <= self.n_per_class_
 
     def _good_enough(self, scores: np.ndarray) -> np.ndarray:
         """Whether each score reaches ``min_score``; if none does, the best one is taken to."""
@@ -168,7 +144,7 @@ class PerClassSelector(Selector):
             Positions of the columns, in the order of the table. Those of a larger ``n_per_class`` hold them all.
         """
         check_is_fitted(self)
-        return np.flatnonzero(self._turns <= min(n_per_class, len(self._turns)))
+        return np.flatnonzero(self._enters_at <= min(n_per_class, len(self._enters_at)))
 
     def report_table(self) -> "pl.DataFrame":
         """The columns kept for each class, best first.

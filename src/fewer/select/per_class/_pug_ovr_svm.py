@@ -1,11 +1,7 @@
-"""The number of columns at which the error is not only small, but stays small for its neighbours as well.
+"""Columns that are highest in one class, with a linear support vector machine for each class.
 
-The curve of errors over the number of columns is averaged over ``window`` consecutive numbers. A dip that is due to
-chance is narrow, and the average fills it up.
-
-Columns that are highest in one class, matched with a machine for each class.
-
-The selector is in ``_ove_fold_change.py``, the committee of machines in the room ``learn``.
+The number of columns is that with the smallest cross-validated error, after the errors are averaged over ``window``
+consecutive numbers: a minimum due to chance is narrow, and the moving average removes it.
 
 Yu, G. et al. (2010). Matched gene selection and committee classifier for molecular classification of heterogeneous
 diseases. Journal of Machine Learning Research 11, 2141-2167.
@@ -29,27 +25,27 @@ from fewer.select.per_class._class_statistics import OVEFoldChangeSelector
 from fewer.select.per_class._per_class_selector import log_intensities
 
 
-def sustained_errors(errors: np.ndarray, window: int) -> np.ndarray:
+def smoothed_errors(errors: np.ndarray, window: int) -> np.ndarray:
     """Centred moving average; NaN at the ends, where the window does not fit. A shorter curve has a shorter window.
 
     Examples
     --------
     >>> import numpy as np
-    >>> sustained_errors(np.array([0.3, 0.0, 0.3, 0.3]), 3).round(2)
+    >>> smoothed_errors(np.array([0.3, 0.0, 0.3, 0.3]), 3).round(2)
     array([nan, 0.2, 0.2, nan])
     """
     window = min(window, len(errors))
     sums = np.cumsum(np.concatenate([[0.0], errors]))
-    sustained = np.full(len(errors), np.nan)
+    smoothed = np.full(len(errors), np.nan)
     first = (window - 1) // 2
-    sustained[first : first + len(errors) - window + 1] = (sums[window:] - sums[:-window]) / window
-    return sustained
+    smoothed[first : first + len(errors) - window + 1] = (sums[window:] - sums[:-window]) / window
+    return smoothed
 
 
-def sustained_best(errors: np.ndarray, window: int) -> int:
-    """Place of the smallest sustained error; of equals, the first."""
+def argmin_smoothed_error(errors: np.ndarray, window: int) -> int:
+    """Index of the smallest smoothed error; of equals, the first."""
     # Sums in another order differ in the last digit, which must not decide between equals.
-    return int(np.nanargmin(sustained_errors(errors, window).round(12)))
+    return int(np.nanargmin(smoothed_errors(errors, window).round(12)))
 
 
 def checked_grid(grid: Iterable[int], n_columns: int) -> np.ndarray:
@@ -215,7 +211,7 @@ class PUGOVRSVM(ClassifierMixin, BaseEstimator):
         if self.n_per_class == "auto":
             self.grid_ = checked_grid(range(2, 101) if self.grid is None else self.grid, X.shape[1])
             self.grid_errors_ = self._errors(X, codes, self.grid_)
-            self.n_per_class_ = int(self.grid_[sustained_best(self.grid_errors_, self.window)])
+            self.n_per_class_ = int(self.grid_[argmin_smoothed_error(self.grid_errors_, self.window)])
         self.selector_ = self._selector(self.n_per_class_).fit(X, y)
         self.n_per_class_ = self.selector_.n_per_class_
         if hasattr(self, "feature_names_in_"):

@@ -26,7 +26,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.select._selector import Selector, places_of_order
+from fewer.select._selector import Selector, ranks_of_order
 from fewer.select._target import numbers, target_levels, task_of
 from fewer.select.information._levels import N_BINS, Information, discretise
 from fewer.select.redundancy._similarity import Correlations
@@ -331,7 +331,7 @@ class CFS(CallbackSupportMixin, Selector):
         return {
             "scores_": with_target,
             "merit_": found.merit,
-            "ranking_": places_of_order(np.concatenate([np.array(subset, dtype=int), others])),
+            "ranking_": ranks_of_order(np.concatenate([np.array(subset, dtype=int), others])),
             "n_features_to_select_": len(subset),
             "n_expansions_": found.n_expansions,
         }

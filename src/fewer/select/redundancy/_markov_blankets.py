@@ -31,7 +31,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.select._selector import Selector, places_of_order
+from fewer.select._selector import Selector, ranks_of_order
 from fewer.select._target import target_levels, task_of
 from fewer.select.information._levels import (
     N_BINS,
@@ -207,7 +207,7 @@ class FCBF(CallbackSupportMixin, Selector):
         others = by_score[~np.isin(by_score, kept)]
         return {
             "scores_": with_target,
-            "ranking_": places_of_order(np.concatenate([kept, others])),
+            "ranking_": ranks_of_order(np.concatenate([kept, others])),
             "dropped_by_": found.dropped_by.copy(),
             "n_features_to_select_": len(kept),
         }
@@ -457,7 +457,7 @@ class KollerSahami(CallbackSupportMixin, Selector):
         return {
             "scores_": found.losses.copy(),
             "relevance_": self.relevance_,
-            "ranking_": places_of_order(np.concatenate([left, removed])),
+            "ranking_": ranks_of_order(np.concatenate([left, removed])),
             "n_features_to_select_": self.n_features_to_select_,
         }
 

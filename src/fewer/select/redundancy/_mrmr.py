@@ -21,7 +21,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
 from fewer.catalogue import method
-from fewer.select._selector import Selector, places_of_order
+from fewer.select._selector import Selector, ranks_of_order
 from fewer.select._target import numbers, target_levels, task_of
 from fewer.select.information._levels import N_BINS, Information, discretise
 from fewer.select.redundancy._similarity import Correlations, relevance_by_score, score_takes_sparse
@@ -301,7 +301,7 @@ class MRMR(CallbackSupportMixin, Selector):
             "scores_": path.scores,
             "relevance_": relevance,
             "redundancy_": path.redundancy,
-            "ranking_": places_of_order(path.order),
+            "ranking_": ranks_of_order(path.order),
             "n_features_to_select_": path.n_kept,
         }
 

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
-from fewer.select._selector import Selector, places_of_order
+from fewer.select._selector import Selector, ranks_of_order
 from fewer.select._target import numbers, task_of
 from fewer.select.embedded._elimination import elimination
 
@@ -181,7 +181,7 @@ class ForestImportanceSelector(Selector):
             return forest.fit(X if len(left) == X.shape[1] else X[:, left], target).feature_importances_
 
         found = elimination(importances, X.shape[1], self.step or 1, on_round=lambda n_left: self.step is None)
-        self.scores_, self.ranking_, self.n_forests_ = found.weights, places_of_order(found.order), found.n_rounds
+        self.scores_, self.ranking_, self.n_forests_ = found.weights, ranks_of_order(found.order), found.n_rounds
         return self
 
     def _forest_and_target(self, y: np.ndarray) -> tuple[Any, np.ndarray]:

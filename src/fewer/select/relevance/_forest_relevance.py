@@ -29,7 +29,7 @@ from fewer._kernels._ranked_columns import ranked_columns
 from fewer.catalogue import method
 from fewer.learn import RandomColumnForestClassifier
 from fewer.select._select_top import CORRECTIONS, adjusted_p_values
-from fewer.select._selector import Selector, places_of_order
+from fewer.select._selector import Selector, ranks_of_order
 from fewer.select.relevance._chance_gain import exact_chance_gain, midpoint_chance_gain
 
 
@@ -128,8 +128,8 @@ def tally_with(tally: GainTally, splits: Splits) -> GainTally:
     n_columns = len(tally.gain)
     difference = splits.gain - splits.chance
     of_nodes = moments_by_group(difference, splits.column, n_columns)
-    pairs, places = np.unique(splits.tree.astype(np.int64) * n_columns + splits.column, return_inverse=True)
-    tree_means = moments_by_group(difference, places, len(pairs)).mean
+    pairs, groups = np.unique(splits.tree.astype(np.int64) * n_columns + splits.column, return_inverse=True)
+    tree_means = moments_by_group(difference, groups, len(pairs)).mean
     of_trees = moments_by_group(tree_means, pairs % n_columns, n_columns)
     return GainTally(
         tally.n_splits + of_nodes.number,
@@ -161,7 +161,7 @@ SIGNIFICANCE_LEVELS = (0.05, 0.025, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e
 def ranking_by_relevance(test: GainTest, rule: str) -> np.ndarray:
     """Place of each column from 1: by mean difference, or by p-value and then by the statistic."""
     keys = (-test.difference,) if rule == "threshold" else (-test.difference, -test.statistic, test.pvalues)
-    return places_of_order(np.lexsort(keys))
+    return ranks_of_order(np.lexsort(keys))
 
 
 @method(

@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state
 
 from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.select._selector import Selector, places_of_order
+from fewer.select._selector import Selector, ranks_of_order
 from fewer.select._target import holds_numbers
 from fewer.select.relevance._binned_trees import binned_columns, tree_importances
 
@@ -119,11 +119,11 @@ class EstimatorImportances:
         if "random_state" in estimator.get_params(deep=False):
             estimator.set_params(random_state=self.random_state.randint(np.iinfo(np.int32).max))
         estimator.fit(np.hstack([own, shadows]), self.y)
-        importances = told_importances(estimator)
+        importances = importances_of(estimator)
         return importances[: len(active)], importances[len(active) :]
 
 
-def told_importances(estimator: Any) -> np.ndarray:
+def importances_of(estimator: Any) -> np.ndarray:
     """One importance for each column, from what a fitted estimator offers."""
     if hasattr(estimator, "feature_importances_"):
         return np.asarray(estimator.feature_importances_, dtype=float)
@@ -161,10 +161,10 @@ class Contest(NamedTuple):
     @property
     def ranking(self) -> np.ndarray:
         """Places: the confirmed, the tentative, the rejected (last out first), each by score."""
-        return places_of_order(np.lexsort((-self.scores, -self.rounds * self.rejected, self.rejected, ~self.confirmed)))
+        return ranks_of_order(np.lexsort((-self.scores, -self.rounds * self.rejected, self.rejected, ~self.confirmed)))
 
 
-def contest_rounds(
+def shadow_rounds(
     importances: Importances,
     n_columns: int,
     *,
@@ -396,7 +396,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
         """
         X, y = self._validated(X, y)
         importances = self._importances(X, y, check_random_state(self.random_state))
-        rounds = contest_rounds(
+        rounds = shadow_rounds(
             importances,
             X.shape[1],
             max_iter=self.max_iter,

@@ -32,7 +32,7 @@ from fewer._estimators import (
     warn_caller,
     without_rounding,
 )
-from fewer.select._selector import Selector, places_of_order
+from fewer.select._selector import Selector, ranks_of_order
 from fewer.select.objectives._cross_validated_score import NAMED_OBJECTIVES, as_objective
 from fewer.select.objectives._objective import Objective, PlainScorer, Subset, SubsetScorer
 from fewer.select.searches._checkpoint import RecalledScorer, opened
@@ -202,13 +202,13 @@ def column_ranking(path: SearchPath, chosen: Subset, merit: np.ndarray) -> np.nd
     times_held = np.zeros(path.n_columns, dtype=int)
     for subset in path.subsets.values():
         times_held[list(subset)] += 1
-    return places_of_order(np.lexsort((np.arange(path.n_columns), -without_rounding(merit), -times_held, ~inside)))
+    return ranks_of_order(np.lexsort((np.arange(path.n_columns), -without_rounding(merit), -times_held, ~inside)))
 
 
 def ranking_by_trials(path: SearchPath, chosen: Subset) -> np.ndarray:
     """Places from 1: the chosen columns first, and each group in the order of J of what was tried with them."""
     inside = np.isin(np.arange(path.n_columns), chosen)
-    return places_of_order(np.lexsort((np.arange(path.n_columns), -without_rounding(path.tried), ~inside)))
+    return ranks_of_order(np.lexsort((np.arange(path.n_columns), -without_rounding(path.tried), ~inside)))
 
 
 OnStep = Callable[[SearchPath], bool]

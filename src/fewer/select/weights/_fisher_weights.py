@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fewer._estimators import Interval, encoded_classes, fit_context, warn_caller
 from fewer._kernels._one_thread import one_thread
 from fewer.catalogue import method
-from fewer.select._selector import places_of_order
+from fewer.select._selector import ranks_of_order
 from fewer.select.weights._unit_columns import (
     ColumnScale,
     Leading,
@@ -249,7 +249,7 @@ class FisherWeightSelector(WeightSelector):
         self.between_shares_[scale.varies] = shares
         # Ties are many where weights are cut off at zero; constant columns have no share and stay last.
         order = np.lexsort((np.arange(X.shape[1]), ~scale.varies, -self.between_shares_, -self.weights_))
-        self.ranking_ = places_of_order(order)
+        self.ranking_ = ranks_of_order(order)
         return self
 
     def _warn_of_single_columns(self, n_columns: int) -> None:

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from fewer._estimators import validated, warn_caller
-from fewer.select._selector import Selector, places
+from fewer.select._selector import Selector, ranks
 from fewer.select.weights._unit_columns import ColumnScale, column_scale
 
 
@@ -67,7 +67,7 @@ class WeightSelector(Selector):
             )
 
     def _attributes(self, weights: np.ndarray, scale: ColumnScale) -> dict[str, Any]:
-        spread = spread_over(scale.varies, weights)
+        spread = expanded(scale.varies, weights)
         # Constant columns come last, even after columns with a weight that rounding made negative.
         worth = np.where(scale.varies, spread, -np.inf)
         n_kept = int((worth >= (-np.inf if self.threshold is None else self.threshold))[scale.varies].sum())
@@ -78,7 +78,7 @@ class WeightSelector(Selector):
             "norm_": scale.norm,
             "weights_": spread,
             "scores_": spread,
-            "ranking_": places(worth),
+            "ranking_": ranks(worth),
             "n_features_to_select_": max(n_kept, 1),
         }
 
@@ -147,8 +147,8 @@ class WeightSelector(Selector):
         return tags
 
 
-def spread_over(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Values at the marked places, zero elsewhere."""
+def expanded(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The values where the mask is True, zero elsewhere."""
     spread = np.zeros(len(mask))
     spread[mask] = values
     return spread
