@@ -1,7 +1,8 @@
-"""Counts, prices and other whole numbers of very many kinds are numbers to every selector that takes both targets."""
+"""What the target is taken for, and the folds that are drawn for it."""
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
 from fewer.datasets import load
 from fewer.select import (
@@ -16,6 +17,7 @@ from fewer.select import (
     ShadowRelevanceSelector,
     redundancy_groups,
 )
+from fewer.select._target import fixed_splits
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +61,39 @@ def test_many_numbered_classes_remain_classes_where_only_classes_make_sense():
     X = np.column_stack([y + 0.01 * rng.normal(size=len(y)), rng.normal(size=len(y))])
     search = SequentialSearch(NaiveBayesObjective(cv=4), n_features_to_select=1).fit(X, y)
     assert search.get_support().tolist() == [True, False]
+
+
+CLASSES, NUMBERS, X = np.arange(12) // 9, np.linspace(0, 1, 12), np.zeros((12, 1))
+
+
+def held_out(*arguments, **options):
+    return [test.tolist() for _, test in fixed_splits(*arguments, **options)]
+
+
+@pytest.mark.parametrize(
+    ("cv", "y", "classifier", "splitter"),
+    [
+        ("loo", CLASSES, True, LeaveOneOut()),
+        (3, CLASSES, True, StratifiedKFold(3)),
+        (3, CLASSES, False, KFold(3)),
+        (3, NUMBERS, False, KFold(3)),
+        (KFold(2), CLASSES, True, KFold(2)),
+    ],
+)
+def test_without_a_random_state_folds_are_those_of_scikit_learn(cv, y, classifier, splitter):
+    assert held_out(cv, X, y, classifier=classifier) == [test.tolist() for _, test in splitter.split(X, y)]
+
+
+def test_with_a_random_state_rows_are_shuffled_and_classes_keep_their_shares():
+    folds = held_out(3, X, CLASSES, classifier=True, random_state=0)
+    assert sorted(np.concatenate(folds)) == list(range(12))
+    assert [int(CLASSES[fold].sum()) for fold in folds] == [1, 1, 1]
+    assert folds == held_out(3, X, CLASSES, classifier=True, random_state=0)
+    assert folds != held_out(3, X, CLASSES, classifier=True, random_state=1)
+    assert folds != held_out(3, X, CLASSES, classifier=True)
+
+
+@pytest.mark.parametrize(("y", "classifier"), [(NUMBERS, False), (CLASSES, False), (NUMBERS, True)])
+def test_numbers_and_regressors_get_folds_of_equal_size(y, classifier):
+    folds = held_out(5, X, y, classifier=classifier, random_state=0)
+    assert [len(fold) for fold in folds] == [3, 3, 2, 2, 2]

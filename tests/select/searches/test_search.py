@@ -1,15 +1,18 @@
-"""A search that was interrupted goes on, and finds what it would have found."""
+"""What all searches share: checkpoints, paths, filters by name, and curves over sizes."""
 
 import json
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 
+from fewer.evaluate import selection_curve
 from fewer.select import (
     BranchAndBoundSearch,
+    ConflictsObjective,
     CrossValidatedScore,
     ExhaustiveSearch,
     MahalanobisObjective,
@@ -19,6 +22,7 @@ from fewer.select import (
     RidgeObjective,
     SequentialSearch,
 )
+from fewer.select.searches._search import SearchPath, SearchStep, ranking_by_trials
 
 
 def classes(n_columns=7, seed=0):
@@ -201,3 +205,119 @@ def test_a_file_that_two_searches_wrote_to_is_told(tmp_path):
     path.write_text("".join([lines[0], lines[2], lines[1]]))
     with pytest.raises(ValueError, match="does not fit"):
         SequentialSearch(RIDGE, n_features_to_select=3, checkpoint=path).fit(X, y)
+
+
+def path_of(scores):
+    path = SearchPath(8)
+    for size, score in scores.items():
+        path.note(SearchStep("found", None, size, score), list(range(size)))
+    return path
+
+
+def test_of_equal_scores_the_smallest_size_is_the_best():
+    path = path_of({3: 0.5, 5: 0.9, 6: 0.9 + 1e-14, 7: 0.6})
+    assert path.best_size == 5
+    assert path.best_size_up_to(4) == 3
+    assert path.best_size_up_to(2) == 3  # none is so small
+
+
+def test_the_smallest_size_that_is_good_enough():
+    path = path_of({3: 0.5, 5: 0.9, 7: 0.95})
+    assert [path.smallest_reaching(target) for target in (None, 0.4, 0.9 + 1e-14, 0.92, 1.0)] == [None, 3, 5, 7, None]
+
+
+def test_a_subset_gives_way_to_a_better_one_of_its_size_only():
+    path = path_of({2: 0.5})
+    path.note(SearchStep("found", None, 2, 0.4), [3, 4])
+    assert path.subsets == {2: (0, 1)}
+    path.note(SearchStep("found", None, 2, 0.6), [4, 3])
+    assert (path.subsets, path.scores, len(path.history)) == ({2: (3, 4)}, {2: 0.6}, 3)
+
+
+def test_chosen_columns_rank_first_and_then_by_what_was_tried():
+    path = SearchPath(5)
+    path.tried[:] = [0.1, 0.5, 0.3, float("nan"), 0.5]
+    assert ranking_by_trials(path, (0, 2)).tolist() == [2, 3, 1, 5, 4]
+
+
+def two_classes(n_columns=7):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = rng.normal(size=(60, n_columns))
+    X[:, 2] += y
+    X[:, 4] -= y
+    return X, y
+
+
+def parity(n_columns=10):
+    X = np.random.default_rng(1).integers(0, 2, size=(200, n_columns))
+    return X, X[:, 0] ^ X[:, 5]
+
+
+RIDGE_4 = RidgeObjective(cv=4)
+
+
+def test_focus_is_the_exhaustive_search_that_stops_when_it_is_enough():
+    X, y = parity(n_columns=30)  # far too many for all subsets, and no trouble for those of one and two columns
+    search = ExhaustiveSearch("conflicts", target_score=0.0).fit(X, y)
+    assert search.get_support(indices=True).tolist() == [0, 5]
+    assert search.n_evaluations_ == 30 + 30 * 29 / 2
+    named = ExhaustiveSearch(ConflictsObjective(), target_score=0.0).fit(X, y)
+    assert named.history_ == search.history_
+
+
+def test_focus_gives_up_at_the_limit_and_says_so():
+    X, y = parity()
+    y[:1] = 1 - y[:1]
+    with pytest.warns(ConvergenceWarning, match=r"No subset of up to 2 columns reaches target_score=0\.0"):
+        search = ExhaustiveSearch("conflicts", target_score=0.0, limit=100).fit(X, y)
+    assert search.get_support(indices=True).tolist() == [0, 5]
+    few = ExhaustiveSearch("conflicts", max_features=1, target_score=0.0).fit(X, y)
+    assert few.get_support().sum() == 1
+
+
+def test_filters_end_when_nothing_is_left_to_gain():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(100, 8))
+    y = X[:, 1] + 2 * X[:, 6]
+    for criterion in ("conflicts", "class_entropy", "inconsistency_rate", "mdl"):
+        search = SequentialSearch(criterion, target_score=None if criterion == "mdl" else 0.0).fit(X, y)
+        assert search.get_support(indices=True).tolist() == [1, 6]
+        assert max(search.subset_path_) == (8 if criterion == "mdl" else 2)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [ExhaustiveSearch(RIDGE_4, target_score=0.6), RandomSubsetSearch(RIDGE_4, target_score=0.6, random_state=0)],
+)
+def test_the_smallest_subset_that_is_enough_is_kept(search):
+    X, y = two_classes()
+    search.fit(X, y)
+    size = search.n_features_to_select_
+    assert search.path_scores_[size] >= 0.6
+    assert all(score < 0.6 for smaller, score in search.path_scores_.items() if smaller < size)
+
+
+def test_unknown_words_are_refused():
+    X, y = two_classes()
+    with pytest.raises(ValueError, match="direction"):
+        SequentialSearch(RIDGE_4, direction="sideways").fit(X, y)
+    with pytest.raises(ValueError, match="objective"):
+        SequentialSearch("beauty").fit(X, y)
+
+
+def test_parameters_reach_into_the_criterion():
+    search = SequentialSearch(RidgeObjective()).set_params(objective__alpha=3.0)
+    assert search.objective.alpha == 3.0
+
+
+@pytest.mark.parametrize(
+    "search",
+    [SequentialSearch(RIDGE_4, direction="floating"), RandomMutationSearch(RIDGE_4, n_iter=30, random_state=0)],
+)
+def test_a_curve_over_sizes_is_read_off_one_search_in_each_fold(search):
+    X, y = two_classes()
+    curve = selection_curve(search, GaussianNB(), X, y, cv=3, random_state=0)
+    met = {7} if isinstance(search, RandomMutationSearch) else set(range(1, 8))  # a walk meets some sizes only
+    assert met <= set(curve.sizes) <= set(range(1, 8))
+    assert curve.sizes[-1] == 7

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from fewer.select import (
-    DiscriminantObjective,
-    InconsistencyObjective,
-    RandomMutationSearch,
-    RandomSubsetSearch,
-)
+from fewer.select import DiscriminantObjective, InconsistencyObjective, RandomMutationSearch, RandomSubsetSearch
 
 
 def classes(n_columns=10):
