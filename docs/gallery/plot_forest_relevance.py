@@ -9,7 +9,7 @@ the information that the splits on a column gained with what an irrelevant colum
 round; it is slower, and takes numbers as target, too.
 
 Use them to find columns that matter in any way, also those that matter only together with others. Do not use them to
-find a small set: of two columns that say the same, both are relevant, and both are kept.
+find a small set: of two redundant columns, both are relevant, and both are kept.
 """
 
 # %%

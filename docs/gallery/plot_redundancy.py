@@ -1,6 +1,6 @@
 """
-Columns that say the same
-=========================
+Redundant columns
+=================
 
 Genes of one pathway, neighbouring wavelengths, a height in centimetres and in inches: many columns of a wide table say
 the same in different words. A list of the best single columns then names one thing many times over. The filters on this
@@ -31,7 +31,7 @@ names += [f"noise{number}" for number in range(1, 61)]
 # Who repeats whom
 # ----------------
 # Groups of columns with a correlation of 0.85 or more between every two, each with the column that tells most about the
-# class. What is left when one stands for each group says it all.
+# class. One column of each group represents the others.
 groups = redundancy_groups(X, y, threshold=0.85, feature_names=names)
 print(groups)
 

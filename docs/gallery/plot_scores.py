@@ -103,7 +103,7 @@ agreement.plot()
 # - *Columns that may matter only together*: ``"relieff"``, if most columns are not noise; otherwise a search.
 # - *No target*: ``"variance"`` for columns of one unit, ``"laplacian"`` for those that keep the clusters of the rows.
 #
-# No score of single columns notices that two columns say the same. And any of them, on enough columns of noise, finds
+# No score of single columns notices that two columns are redundant. And any of them, on enough columns of noise, finds
 # some that look good: choose inside of cross-validation, or with ``SelectTop(significance_level=...)``.
 print("for classes:", ", ".join(score_names(task="classification")))
 print("for numbers:", ", ".join(score_names(task="regression")))

@@ -1,15 +1,12 @@
-"""Clusters of words that tell the same about the class, by the information that their sums keep.
+"""Clusters of words with the same information about the class, and their sums as new columns.
 
 With joint shares ``p(c, w)`` of classes and words, a clustering keeps ``I(C; cluster)`` of ``I(C; W)``. What it loses
 is ``sum_j sum_{w in j} p(w) KL(p(C|w) || p(C|j))``. Agglomerative: merge the two clusters that lose least. Divisive:
 k-means with the divergence KL as distance.
 
-Sums of words that tell the same about the class, as a transformer; clusterings are in ``_word_clustering.py``.
-
-Merging of the two clusters that lose least information, again and again, with few clusters open at a time.
-
-The loss of a merge is ``g(a) + g(b) - g(a + b)`` for clusters with joint shares a and b of the classes, where
-``g(v) = sum_c v_c ln v_c - v ln v`` and ``v = sum_c v_c``: what ``I(class; cluster)`` falls by.
+*Kernels* merge the two clusters that lose least information, again and again, with few clusters open at a time. The
+loss of a merge is ``g(a) + g(b) - g(a + b)`` for clusters with joint shares a and b of the classes, where ``g(v) =
+sum_c v_c ln v_c - v ln v`` and ``v = sum_c v_c``: what ``I(class; cluster)`` falls by.
 """
 
 from collections.abc import Callable
@@ -230,7 +227,7 @@ def nearest_to(distribution: np.ndarray, sums: np.ndarray) -> int:
 
 @method(
     tasks=["classification"],
-    when="Counts of very many words, of which many tell the same: a few sums of words keep much of what the words tell "
+    when="Counts of very many words, of which many are redundant: a few sums of words keep much of their information "
     "about the class, where as few single words would not. Not for columns with signs, nor where single words must be "
     "named.",
     cost="O(entries stored), then O(p w K) for K classes: agglomerative with w clusters open at a time, divisive with "
@@ -240,7 +237,7 @@ def nearest_to(distribution: np.ndarray, sums: np.ndarray) -> int:
     depends_on_shift="it takes counts, whose zero means that nothing was there",
 )
 class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
-    """Add up words that tell the same about the class.
+    """Add up words that have the same information about the class.
 
     Words are clustered by their class distributions ``P(C|w)``, so that the sums of the words of each cluster keep as
     much as possible of ``I(C; W)``, the information that the words have about the class.
@@ -385,8 +382,8 @@ class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
                 joint, self.n_clusters, max_iter=self.max_iter, on_step=lambda labels: after_step("iteration")
             )
         if not converged and self.n_iter_ == self.max_iter:
-            told = f"Words still changed their clusters after {self.n_iter_} iterations; raise max_iter."
-            warn_caller(told, ConvergenceWarning)
+            message = f"Words still changed their clusters after {self.n_iter_} iterations; raise max_iter."
+            warn_caller(message, ConvergenceWarning)
         return labels
 
     def _keep(self, joint: np.ndarray, labels: np.ndarray) -> None:

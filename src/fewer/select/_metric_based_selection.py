@@ -1,11 +1,9 @@
-"""How far apart models are, on the rows that trained them and on other rows, and what that tells of overfitting.
+"""How many columns of a ranking to keep, by distances between models on rows with and without labels.
 
 For models ``h_1, h_2, ...`` of growing size, d is a metric: the rate of disagreement for classes, the root of the mean
 squared difference for numbers. On training rows ``d(h, y)`` is the training error. On rows without labels, only
 ``d(h_k, h_l)`` can be seen. A model that overfits is close to y where it was trained, and far from smaller models
 elsewhere.
-
-How many columns of a ranking to keep, by how models behave on rows without labels; see ``_metric_based.py``.
 """
 
 from collections.abc import Callable, Iterable
@@ -180,7 +178,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
     scores_ : ndarray of shape (n_features,)
         Scores of the selector; where it has none, minus the place of each column.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best, by the selector on all rows with labels.
+        Rank of each column, 1 for the best, by the selector on all rows with labels.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -1,4 +1,4 @@
-"""What all selectors share: which columns are kept, what a table must be like, and what if it has too few columns.
+"""Base of the selectors, and the ranks of columns by scores.
 
 A selector sets ``ranking_`` (1 is best) and how many of the first columns it keeps, ``n_features_to_select_``; or else
 the mask ``support_``.

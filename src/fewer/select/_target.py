@@ -1,10 +1,6 @@
-"""What a target is to a filter: classes or numbers, and its levels.
+"""What the target holds, classes or numbers, its levels, and one set of folds for a whole search.
 
-What the target holds, as objectives ask for it.
-
-One set of folds, drawn once and kept for a whole search.
-
-A search compares hundreds of subsets; with new folds for each, it would choose the subset with the luckiest folds.
+A search compares hundreds of subsets. With new folds for each, it would choose the subset with the luckiest folds.
 """
 
 from numbers import Integral
@@ -34,7 +30,7 @@ def few_rows_of_each(n_kinds: int, n_rows: int) -> bool:
 
 
 def task_of(y: np.ndarray, task: str) -> str:
-    """Numbers ask for regression, whole numbers of few kinds and names for classification, unless the user says."""
+    """The task given, or with "auto" regression for numbers, classification for names and few whole numbers."""
     if task != "auto":
         return task
     return "regression" if holds_numbers(y) else "classification"
@@ -71,7 +67,7 @@ def has_classes(y: np.ndarray, task: str = "auto") -> bool:
         raise ValueError("y has several columns; subsets are scored on one target only.")
     classes = not holds_numbers(y) if task == "auto" else task == "classification"
     if classes and len(np.unique(y)) < 2:
-        raise ValueError("y has one class only, so there is nothing to tell apart; at least two classes are needed.")
+        raise ValueError("y has one class only; at least two classes are needed.")
     return classes
 
 

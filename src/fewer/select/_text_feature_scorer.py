@@ -217,8 +217,9 @@ class TextFeatureScorer(Selector):
             )
         if not found.varies.any():
             warn_caller(
-                "Every column occurs in all rows or in none, so that occurrence tells nothing about the classes. For "
-                "measurements, make columns of zeros and ones first (Binarizer, KBinsDiscretizer), or take SelectTop."
+                "Every column occurs in all rows or in none, so that occurrence has no information about the classes. "
+                "For measurements, make columns of zeros and ones first (Binarizer, KBinsDiscretizer), or take "
+                "SelectTop."
             )
         return frequent
 

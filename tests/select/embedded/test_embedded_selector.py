@@ -153,7 +153,7 @@ def test_parity_is_seen_by_a_deep_tree():
 
 def test_what_cannot_be_done_is_told():
     X, y = two_useful()
-    with pytest.raises(TypeError, match="KNeighborsClassifier does not say"):
+    with pytest.raises(TypeError, match="KNeighborsClassifier has no importances"):
         EmbeddedSelector(KNeighborsClassifier()).fit(X, y)
     with pytest.raises(ValueError, match="one class only"):
         EmbeddedSelector(DecisionTreeClassifier()).fit(X, np.ones(200))

@@ -1,4 +1,4 @@
-"""Groups of columns that say the same: what hangs together, how chains are divided, and who stands for a group."""
+"""Groups of redundant columns: which are linked, how chains are divided, and who stands for a group."""
 
 import pickle
 
@@ -125,8 +125,8 @@ def test_names_come_from_the_frame_and_the_text_reads_well(library):
     found = redundancy_groups(frame)
     assert found.groups[0].names == ("cm", "inch", "m")
     assert repr(found) == (
-        "3 of 4 columns are in 1 group that says the same; 2 columns say it all.\n"
-        "  cm stands for inch, m (similarity 1.00 or more)"
+        "3 of 4 columns are in 1 group of redundant columns; 2 columns are left with one for each group.\n"
+        "  cm represents inch, m (similarity 1.00 or more)"
     )
     figure = found.plot()
     assert list(figure.layout.xaxis.ticktext) == ["<b>cm</b>", "inch", "m"]
@@ -156,7 +156,7 @@ def test_bad_input_is_refused_in_plain_words(monkeypatch):
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         redundancy_groups(X, np.zeros(7))
     monkeypatch.setattr("fewer.select.redundancy._groups._LONGEST_CHAIN", 4)
-    with pytest.raises(ValueError, match=r"5 columns hang together in one chain.*linkage='single'"):
+    with pytest.raises(ValueError, match=r"5 columns .*linkage='single'"):
         redundancy_groups(X[:, :1] + 1e-3 * X)
 
 

@@ -210,7 +210,7 @@ def test_any_estimator_that_tells_importances_serves(estimator):
 
 def test_an_estimator_without_importances_is_refused():
     X, y, _ = make_friedman_classes(random_state=0)
-    with pytest.raises(ValueError, match="KNeighborsClassifier tells no importances"):
+    with pytest.raises(ValueError, match="KNeighborsClassifier has no importances"):
         ShadowRelevanceSelector(estimator=KNeighborsClassifier()).fit(X, y)
 
 

@@ -47,7 +47,7 @@ def test_it_prints_as_a_table_and_says_who_is_least_alike():
     assert "2 scores over 10 columns" in said
     assert "-1.00" in said
     three = score_agreement(X, y, ["fisher", "anova", against])
-    assert three.reading == "Most alike: fisher and anova (1.00). Least alike: fisher and against (-1.00)."
+    assert three.reading == "Most similar: fisher and anova (1.00). Least similar: fisher and against (-1.00)."
     figure = three.plot()
     assert np.array_equal(figure.data[0].z, three.correlations)
 

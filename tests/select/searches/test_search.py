@@ -179,7 +179,7 @@ def test_estimators_can_be_kept_too(tmp_path):
 def test_other_files_are_left_alone(tmp_path):
     X, y = classes()
     (tmp_path / "notes.txt").write_text("shopping list")
-    with pytest.raises(ValueError, match="is no checkpoint of a search"):
+    with pytest.raises(ValueError, match="not a checkpoint"):
         SequentialSearch(RIDGE, checkpoint=tmp_path / "notes.txt").fit(X, y)
     assert (tmp_path / "notes.txt").read_text() == "shopping list"
     with pytest.raises(ValueError, match="is a folder"):

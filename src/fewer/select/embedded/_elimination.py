@@ -1,15 +1,11 @@
 """Recursive elimination: fit a model, drop the columns with the smallest weights, repeat on those left.
 
-The loop is the same for every model; a model is a function that gives weights of the columns left. With products
-``K = X X'`` of the rows, dropping columns takes their products away from K, so that the work of all rounds is about
-that of two passes over the table.
+The loop is the same for every model; a model is a function that gives weights of the columns left. With products ``K =
+X X'`` of the rows, dropping columns takes their products away from K, so that the work of all rounds is about that of
+two passes over the table.
 
-Guyon, I., Weston, J., Barnhill, S. and Vapnik, V. (2002). Gene selection for cancer classification using support vector
-machines. Machine Learning 46, 389-422.
-
-Recursive elimination by ridge regression: fit, drop the columns with the smallest squared coefficients, repeat.
-
-With standardised columns Z and the centred target T (indicators of the classes, or the numbers),
+*Ridge regression* (:class:`RidgeRFE`): with standardised columns Z and the centred target T (indicators of the classes,
+or the numbers),
 
     W = (Z'Z + alpha I)^-1 Z'T = Z' (ZZ' + alpha I)^-1 T,
 

@@ -39,7 +39,7 @@ def model_scores(model: Any, n_columns: int) -> np.ndarray:
         weights = getattr(last, "coef_", None)
         if weights is None:
             raise TypeError(
-                f"{type(last).__name__} does not say what it makes of the columns: after fit it has neither "
+                f"{type(last).__name__} has no importances: after fit it has neither "
                 "feature_importances_ nor coef_. Take a tree, a forest, or a linear model."
             )
         weights = weights.toarray() if hasattr(weights, "toarray") else np.asarray(weights)
@@ -93,7 +93,7 @@ class EmbeddedSelector(MetaEstimatorMixin, Selector):
     scores_ : ndarray of shape (n_features,)
         Importance of each column, or the sum of its absolute weights over the classes.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best: columns that are used come first, then by score; of equals, the one with
+        Rank of each column, 1 for the best: columns that are used come first, then by score; of equals, the one with
         the lowest index comes first.
     support_ : ndarray of bool of shape (n_features,)
         Which columns are kept.

@@ -1,14 +1,13 @@
-"""Rank columns by the penalty at which they enter a sparse linear model.
+"""Columns by sparse linear models: by the penalty at which they enter, or by how often halves of the rows choose them.
 
-The stronger the penalty under which a column already has a coefficient, the better its place. With several classes,
-each is told from the rest, and a column's place is the best that it gets.
+*Path* (:class:`SparsePathSelector`): the stronger the penalty under which a column already has a coefficient, the
+better its rank. With several classes, each is fitted against the rest, and a column has the best of its ranks.
 
-Columns that a sparse model keeps choosing when it sees other halves of the rows.
-
-Each half of the rows gives the first q columns of a sparse model; a column's frequency is the share of halves in which
-it is among them. Keeping those above a threshold bounds how many useless columns come along on average:
-``E[V] <= q^2 / ((2 threshold - 1) p)``, when useless columns are as likely to be chosen as one another, and less likely
-than useful ones. Halves come in pairs that share no row (complementary pairs), which makes the frequencies steadier.
+*Stability* (:class:`StabilitySelection`): each half of the rows gives the first q columns of a sparse model; a column's
+frequency is the share of halves in which it is among them. Keeping those above a threshold bounds how many useless
+columns come along on average: ``E[V] <= q^2 / ((2 threshold - 1) p)``, when useless columns are as likely to be chosen
+as one another, and less likely than useful ones. Halves come in pairs that share no row (complementary pairs), which
+makes the frequencies steadier.
 """
 
 from numbers import Integral, Real
@@ -376,7 +375,7 @@ class StabilitySelection(MetaEstimatorMixin, Selector):
         elif not self.support_.any():
             warn_caller(
                 f"No column is chosen on {self.threshold:.0%} of the halves; the most frequent one is on "
-                f"{self.scores_.max():.0%}. There may be nothing to find, or alike columns take turns: see "
+                f"{self.scores_.max():.0%}. There may be nothing to find, or similar columns replace each other: see "
                 "redundancy_groups, or lower threshold."
             )
         return self

@@ -1,14 +1,12 @@
-"""Where to cut a sorted column into intervals: bins of equal frequency, and the cuts that pay for themselves (MDL).
+"""Kernels for levels: cuts of dense and sparse columns, and sums over contingency tables.
 
-Cuts are given as the largest value below them, so that the interval of a value is the number of cuts less than it, with
-no rounding.
+*Cuts* of a sorted column are bins of equal frequency, or the cuts that pay for themselves (MDL). They are given as the
+largest value below them, so that the interval of a value is the number of cuts less than it, with no rounding.
 
-Cuts and intervals of sparse columns: only stored cells are sorted, and the zeros stand between the signs.
+Of sparse columns only stored cells are sorted, and the zeros are between the negative and the positive values.
 
-How often values occur together: sums of ``c log c`` over the cells of contingency tables.
-
-The entropy of a table of counts c with n rows is ``log n - sum(c log c) / n``. Counts are whole numbers up to n, so
-``c log c`` is looked up and not computed.
+*Contingency tables* give sums of ``c log c`` over their cells. The entropy of a table of counts c with n rows is ``log
+n - sum(c log c) / n``. Counts are whole numbers up to n, so ``c log c`` is looked up and not computed.
 """
 
 import numpy as np

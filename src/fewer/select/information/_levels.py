@@ -1,19 +1,18 @@
-"""From numbers to a few levels: cuts by description length (Fayyad and Irani), equal frequency or equal width.
+"""Levels of columns, their entropies, and the information that two of them share.
 
-The levels of a column are 0, 1, ... in ascending order of its values. By description length, a cut into parts S1 and S2
-of the n rows S is made where the class entropy of the parts is least, if it gains more than it costs to tell:
+*Levels*: cuts by description length (Fayyad and Irani), equal frequency or equal width. The levels of a column are 0,
+1, ... in ascending order of its values. By description length, a cut into parts S1 and S2 of the n rows S is made where
+the class entropy of the parts is least, if it gains more than it costs to describe:
 
     H(S) - (n1 H(S1) + n2 H(S2)) / n > [log2(n - 1) + log2(3^k - 2) - k H(S) + k1 H(S1) + k2 H(S2)] / n
 
-with k, k1, k2 the numbers of classes present, and then again in both parts. A column that says nothing about the
+with k, k1, k2 the numbers of classes present, and then again in both parts. A column without information about the
 classes by itself is left in one piece, as a single level.
 
 Fayyad, U. and Irani, K. (1993). Multi-interval discretization of continuous-valued attributes for classification
 learning. IJCAI, 1022-1027.
 
-Entropies of columns of levels, and what two of them have in common.
-
-With H the entropy (in nats) of the observed frequencies:
+*Information*: with H the entropy (in nats) of the observed frequencies:
 
     mutual information        I(a, b) = H(a) + H(b) - H(a, b)
     symmetric uncertainty     2 I(a, b) / (H(a) + H(b)), from 0 for independent columns to 1 for the same

@@ -1,12 +1,8 @@
 """The cross-validated score of any estimator, as the objective of a search.
 
-The scorers that take the place of fits, for estimators that have a closed form.
-
-A scaler is fitted on the training rows of every fold. Discriminants do not depend on it. Ridge regression on columns
-times c with a penalty alpha is that on the columns as they are with ``alpha / c^2``. Distances and densities of scaled
-columns are those of the columns times c.
-
-An objective from what a user may give.
+Estimators with a closed form are scored without fits. A scaler is fitted on the training rows of every fold.
+Discriminants do not depend on it. Ridge regression on columns times c with a penalty alpha is that on the columns as
+they are with ``alpha / c^2``. Distances and densities of scaled columns are those of the columns times c.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,7 +47,7 @@ class CrossValidatedScore(Objective):
 
     Nearest neighbours, ridge, linear discriminant analysis and Gaussian naive Bayes of scikit-learn, alone or behind a
     scaler of columns, are not fitted for each subset: a closed form gives the same scores far sooner. The scorer's
-    ``fast_route`` tells whether one was taken, and if not, why.
+    ``fast_route`` reports whether one was taken, and if not, why.
 
     Parameters
     ----------
@@ -92,7 +88,7 @@ class CrossValidatedScore(Objective):
 
     @property
     def takes_nan(self) -> bool:
-        """Whether the estimator takes tables with holes."""
+        """Whether the estimator takes missing values."""
         return bool(get_tags(self.estimator).input_tags.allow_nan)
 
     @property
@@ -126,9 +122,7 @@ class CrossValidatedScore(Objective):
         classifier = is_classifier(self.estimator)
         y = None if y is None else np.asarray(y)
         if classifier and len(np.unique(y)) < 2:
-            raise ValueError(
-                "y has one class only, so there is nothing to tell apart; at least two classes are needed."
-            )
+            raise ValueError("y has one class only; at least two classes are needed.")
         splits = fixed_splits(self.cv, X, y, classifier=classifier, random_state=random_state, groups=groups)
         trial = Trial(X, y, splits, clone(self.estimator), check_scoring(self.estimator, scoring=self.scoring))
         found: SubsetScorer | FastRoute = FastRoute(False, "share_work=False asks for fits")
@@ -147,7 +141,7 @@ class CrossValidatedScore(Objective):
 
 
 class ClosedFormScorer(SubsetScorer):
-    """A closed form, and fits for the subsets that it cannot tell (their score is NaN)."""
+    """A closed form, and fits for the subsets that it cannot score (NaN)."""
 
     def __init__(self, scorer: SubsetScorer, trial: "Trial") -> None:
         super().__init__(scorer.close)

@@ -4,23 +4,15 @@ A subset makes a decision table: a group for every combination of values that oc
 groups of a function of the class counts, so a column more costs O(n): each group is split by the column's values. A
 column less is the meeting of the groups of those before it and of those after it.
 
-Class entropy: how unsure the class is, given the values of the columns of a subset.
+- Class entropy: ``- sum_g P(g) sum_c P(c | g) log2 P(c | g)`` over the groups g of rows that agree on the subset.
+- Conflicts: pairs of rows that agree in all columns of a subset, and differ in class.
+- Inconsistency: the share of rows that are not of the commonest class of their group.
+- Description length: bits for the table, and for the classes of the rows given the table.
+  ``log2 (p + 1) + log2 C(p, k)``, which k of p columns, and for every group of m rows with m_c of class c
+  ``log2 C(m + C - 1, C - 1) + log2 (m! / prod_c m_c!)``, its class counts and then which row has which class.
 
-``- sum_g P(g) sum_c P(c | g) log2 P(c | g)`` over the groups g of rows that agree on the subset.
-
-Conflicts: pairs of rows that agree in all columns of a subset, and differ in class.
-
-Description length of a decision table: bits for the table, and for the classes of the rows given the table.
-
-``log2 (p + 1) + log2 C(p, k)``, which k of p columns, and for every group of m rows with m_c of class c
-``log2 C(m + C - 1, C - 1) + log2 (m! / prod_c m_c!)``, its class counts and then which row has which class.
-
-Inconsistency: the share of rows that are not of the commonest class among the rows that agree with them.
-
-Classes within groups of rows that agree, for groups that one more column splits.
-
-Rows are put in order of (group, code of the column) by two counting sorts, so that every new group is a run of rows:
-O(rows) for each column, whatever the number of values and of groups.
+*Kernels*: rows are put in order of (group, code of the column) by two counting sorts, so that every new group is a run
+of rows: O(rows) for each column, whatever the number of values and of groups.
 """
 
 from abc import abstractmethod
@@ -37,11 +29,11 @@ from fewer.select.objectives._objective import CandidateThreads, Objective, Subs
 
 @dataclass
 class DecisionTableObjective(Objective):
-    """Base of the filters for discrete columns; each says what its table is worth."""
+    """Base of the filters for discrete columns; each scores the decision table of a subset."""
 
     @property
     def takes_nan(self) -> bool:
-        """A hole is a value of its own."""
+        """A missing value counts as a value of its own."""
         return True
 
     @abstractmethod
@@ -140,8 +132,8 @@ def _coded(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         first = known_column(nearly_unique[0], X.shape[1])
         warn_caller(
             f"Column {first!r} has {n_codes[nearly_unique[0]]} different values in {len(X)} rows "
-            f"({len(nearly_unique)} of {X.shape[1]} columns are like this). Hardly any rows agree in it, so that a "
-            "table looks perfect and says nothing; put such columns into bins first, with "
+            f"({len(nearly_unique)} of {X.shape[1]} columns are like this). Hardly any two rows share a value, so "
+            "every subset with it looks perfect; bin such columns first, with "
             "sklearn.preprocessing.KBinsDiscretizer for example."
         )
     return codes, n_codes

@@ -1,15 +1,11 @@
-"""Columns as discriminants need them: scaled, with those named that do not vary within classes.
+"""Linear discriminants as objectives: how often they are right on held-out rows, and distances between classes.
 
-How often linear discriminant analysis recognises rows that it has not seen, column by column.
+*Accuracy*: a row goes to the class k with the highest ``log pi_k - n/2 |x - m_k|^2``, in the metric of the inverse
+scatter within classes. One column more adds ``(u(x) - u(m_k))^2 / s``, with the partial column u within classes and its
+square s. Without row i of class g, the scatter loses ``n_g / (n_g - 1) d d'`` with ``d = x_i - m_g``, so that
+leave-one-out needs one fit.
 
-A row goes to the class k with the highest ``log pi_k - n/2 |x - m_k|^2``, in the metric of the inverse scatter within
-classes. One column more adds ``(u(x) - u(m_k))^2 / s``, with the partial column u within classes and its square s.
-Without row i of class g, the scatter loses ``n_g / (n_g - 1) d d'`` with ``d = x_i - m_g``, so that leave-one-out needs
-one fit.
-
-Mahalanobis distances between classes, column by column.
-
-``(m_a - m_b)' W^-1 (m_a - m_b)`` with the covariance W within classes. One column more adds
+*Mahalanobis distances*: ``(m_a - m_b)' W^-1 (m_a - m_b)`` with the covariance W within classes. One column more adds
 ``(u(m_a) - u(m_b))^2 / s``, with its partial column u within classes and the square s of that: never less than nothing.
 """
 
@@ -59,8 +55,8 @@ def warn_of_separators(squares: np.ndarray, centres: np.ndarray) -> None:
         first = known_column(separators[0], len(squares))
         warn_caller(
             f"Column {first!r} is constant within every class and differs between them ({len(separators)} such "
-            "columns). It has no variance to measure distances by, and is left out of account, as in scikit-learn; by "
-            "itself it tells the classes apart."
+            "columns). Its variance within classes is zero, so it is ignored, as in scikit-learn; by itself it "
+            "separates the classes."
         )
 
 
@@ -106,7 +102,7 @@ class DiscriminantObjective(Objective):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Training table, without holes.
+            Training table, without missing values.
         y : array-like of shape (n_samples,)
             Classes.
         n_jobs : int or None, default=None
@@ -358,7 +354,7 @@ class MahalanobisObjective(Objective):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Training table, without holes.
+            Training table, without missing values.
         y : array-like of shape (n_samples,)
             Classes.
         n_jobs : int or None, default=None

@@ -3,11 +3,9 @@
 A row goes to the class k with the highest ``log pi_k + sum_j log N(x_j; m_kj, v_kj)``: a column more adds one term, a
 column less takes one away.
 
-Gaussian naive Bayes for many sets of columns that differ from one set by a single column.
-
-The log density of a row is a sum over columns, so a candidate costs one more term for each row and class. All variances
-get a share of the largest variance of any column in the set; where a change of the set changes that, the sum is made
-afresh.
+*Kernels*: the log density of a row is a sum over columns, so a candidate costs one more term for each row and class.
+All variances get a share of the largest variance of any column in the set; where a change of the set changes that, the
+sum is made afresh.
 """
 
 from dataclasses import dataclass
@@ -63,7 +61,7 @@ class NaiveBayesObjective(Objective):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Training table, without holes.
+            Training table, without missing values.
         y : array-like of shape (n_samples,)
             Classes.
         n_jobs : int or None, default=None

@@ -4,12 +4,10 @@ The squared distance of two rows is a sum over columns, so a subset that is one 
 pair: O(n^2) a candidate, whatever the size of the subset and the number of folds. Leave-one-out and k-fold scores are
 read off the same matrix of distances.
 
-Nearest neighbours for many sets of columns that differ from one set by a single column.
-
-The squared distances of the current set are kept for every pair (query, row), each as an unevaluated sum ``high + low``
-of two floats. A candidate adds or takes away one square, in O(1) a pair. With twice the digits of a float, what is left
-after a removal is the same float as if the columns had been summed afresh: nothing drifts, and equal distances stay
-equal, however the search came to its set.
+*Kernels*: the squared distances of the current set are kept for every pair (query, row), each as an unevaluated sum
+``high + low`` of two floats. A candidate adds or takes away one square, in O(1) a pair. With twice the digits of a
+float, what is left after a removal is the same float as if the columns had been summed afresh: nothing drifts, and
+equal distances stay equal, however the search came to its set.
 
 Pairs that must not meet (a row with itself, rows of one fold) have a distance of ``FAR``.
 """
@@ -76,7 +74,7 @@ class NearestNeighbourObjective(Objective):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Training table, without holes.
+            Training table, without missing values.
         y : array-like of shape (n_samples,)
             Classes or numbers.
         n_jobs : int or None, default=None

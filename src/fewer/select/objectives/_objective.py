@@ -1,13 +1,12 @@
 """What a search for columns maximises: an objective ``J(subset)``.
 
 An objective is a small description (which neighbours, which folds). ``start(X, y)`` gives a :class:`SubsetScorer`,
-which holds one subset of the columns and tells J of its neighbours: with one column more, or one less. Objectives that
+which holds one subset of the columns and gives J of its neighbours: with one column more, or one less. Objectives that
 can update what they know column by column override these; for all others :class:`PlainScorer` needs J of a list of
 subsets and nothing else.
 
-The mean over the folds of a score of predictions, for many candidates at once.
-
-Threads that share the candidates of a step; for kernels that let go of the interpreter's lock.
+:class:`FoldMeasure` scores the predictions of many candidates at once; :class:`CandidateThreads` shares candidates
+among threads, for kernels that release the interpreter's lock.
 """
 
 import time

@@ -1,9 +1,8 @@
 """How well ridge regression (least squares, with ``alpha=0``) predicts rows that it has not seen, column by column.
 
-With the partial column u of a candidate and its square s, the fit on one column more predicts
-``f(x) + u(x) <u, y> / s``. Left-out rows follow from one fit on all: with the residual e and the leverage h of a row,
-the fit without it misses it by ``e / (1 - h)``, where a candidate changes e by ``- u <u, y> / s`` and h by
-``u^2 / s``.
+With the partial column u of a candidate and its square s, the fit on one column more predicts ``f(x) + u(x) <u, y> /
+s``. Left-out rows follow from one fit on all: with the residual e and the leverage h of a row, the fit without it
+misses it by ``e / (1 - h)``, where a candidate changes e by ``- u <u, y> / s`` and h by ``u^2 / s``.
 """
 
 from dataclasses import dataclass
@@ -86,7 +85,7 @@ class RidgeObjective(Objective):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Training table, without holes.
+            Training table, without missing values.
         y : array-like of shape (n_samples,)
             Classes or numbers.
         n_jobs : int or None, default=None

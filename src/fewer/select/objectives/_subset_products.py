@@ -10,12 +10,10 @@ For the column j of S, it is ``S G^-1 e_j`` (in other units), with ``s = 1 / (G^
 change follows from the one before it, the partial column and 1/s. Products with a new column cost O(n p); G is
 factorised afresh after each move, so that nothing drifts.
 
-The frame of objectives that are linear rules on a subset: ridge regression, discriminants, distances.
+Ridge regression, discriminants and distances are linear rules of this kind (:class:`LinearScorer`).
 
-Predictions of linear rules after a change of one column, for many candidate columns at once.
-
-A column more or less moves the prediction of a row by its partial column (what the other columns do not explain of it)
-times a coefficient, so that a candidate costs O(1) for each row and class.
+*Kernels*: a column more or less moves the prediction of a row by its partial column (what the other columns do not
+explain of it) times a coefficient, so that a candidate costs O(1) for each row and class.
 """
 
 from abc import abstractmethod

@@ -1,8 +1,6 @@
-"""One list for all classes: columns by the sum of squares between the classes over that within them.
+"""Selectors by statistics of the classes: sums of squares, fold changes, and the means of a class against the rest.
 
-Columns that are higher in one class than in every other; the score is in ``scores/_fold_change.py``.
-
-Columns whose mean in one class is far from that of all other rows; the scores are in ``scores/_two_means.py``.
+The scores themselves are in ``scores/_class_means.py``.
 """
 
 from collections.abc import Callable
@@ -52,7 +50,7 @@ class BWRatioSelector(PerClassSelector):
     scores_ : ndarray of shape (n_features,)
         Ratio of each column.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best; of equals, the one with the lowest index comes first.
+        Rank of each column, 1 for the best; of equals, the one with the lowest index comes first.
     support_ : ndarray of bool of shape (n_features,)
         Whether each column is kept.
     n_per_class_ : int

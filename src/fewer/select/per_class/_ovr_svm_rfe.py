@@ -1,9 +1,9 @@
-"""Weights of linear support vector machines on fewer and fewer columns, for recursive elimination.
+"""Recursive elimination by linear support vector machines, for each class against all others.
 
 The machine is ``w = X' beta`` for the beta that solves its dual, which needs the products of the rows only. When
 columns are dropped, the next machine starts from the last beta, which is nearly right: a few steps in n variables.
 
-Recursive elimination for each class against all others; the elimination itself is in ``select/_elimination.py``.
+The elimination itself is in ``embedded/_elimination.py``.
 """
 
 from numbers import Integral, Real
@@ -207,7 +207,7 @@ class OVRSVMRFESelector(CallbackSupportMixin, PerClassSelector):
     def _warn_if_unfinished(self, violation: float) -> None:
         if violation >= self.tol:
             warn_caller(
-                f"A machine still breaks the conditions of its optimum by {violation:.2g} (tol={self.tol:g}). Bring "
-                "the columns to one scale (StandardScaler), or take a smaller C.",
+                f"A support vector machine has not converged: it violates the optimality conditions by {violation:.2g} "
+                f"(tol={self.tol:g}). Scale the columns (StandardScaler), or take a smaller C.",
                 ConvergenceWarning,
             )

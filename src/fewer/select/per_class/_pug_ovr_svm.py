@@ -102,7 +102,7 @@ class PUGOVRSVM(ClassifierMixin, BaseEstimator):
     cv : int, "loo", splitter or iterable, default=5
         Folds for "auto". A number makes stratified folds, fewer when no class has so many rows.
     random_state : int, RandomState instance or None, default=None
-        Shuffles the rows before they are dealt into folds, when ``cv`` is a number. None leaves them in their order.
+        Shuffles the rows before they are split into folds, when ``cv`` is a number. None leaves them in their order.
 
     Attributes
     ----------

@@ -1,9 +1,4 @@
-"""Best-first search: always go on from the best subset that has not been expanded yet.
-
-Expanding a subset scores it with each other column added. The search ends after a number of expansions in a row that
-found nothing better, so it can pass through a few worse subsets where a plain forward search would stop.
-
-Correlation-based feature selection: subsets of columns that go with the target and not with each other.
+"""Correlation-based feature selection: subsets of columns that go with the target and not with each other.
 
 The merit of a subset of k columns is
 
@@ -11,7 +6,9 @@ The merit of a subset of k columns is
 
 the correlation of their sum with the target, where r_cf is the mean correlation of the columns with the target and r_ff
 that between the columns. Correlations are symmetric uncertainties of levels for classes, and absolute Pearson
-correlations for numbers. Best-first search looks for the subset with the highest merit.
+correlations for numbers. Best-first search looks for the subset with the highest merit: it always expands the best
+subset not expanded yet, by scoring it with each other column added, and ends after a number of expansions in a row
+without a better subset. So it can pass through worse subsets where a forward search would stop.
 
 Hall, M. (2000). Correlation-based feature selection for discrete and numeric class machine learning. ICML, 359-366.
 """
@@ -199,7 +196,7 @@ class CFS(CallbackSupportMixin, Selector):
         mean over the classes, each against the rest, by their share of the rows). "auto" takes the first for classes
         and the second for numbers.
     discretisation : {"mdl", "equal_frequency", "equal_width"}, default="mdl"
-        How columns are cut into levels: by description length, which leaves columns that tell nothing about the
+        How columns are cut into levels: by description length, which leaves columns without information about the
         target in one piece; or into bins. Binned columns with at most ``n_bins`` values keep them.
     n_bins : int, default=5
         Levels at most, for bins and for a numeric target.
@@ -216,7 +213,7 @@ class CFS(CallbackSupportMixin, Selector):
     merit_ : float
         Merit of the subset kept.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best: the columns kept in order of entry, then the others by the merit of the
+        Rank of each column, 1 for the best: the columns kept in order of entry, then the others by the merit of the
         subset with them.
     n_features_to_select_ : int
         Columns kept.
@@ -298,7 +295,7 @@ class CFS(CallbackSupportMixin, Selector):
             )
             self._set(self._attributes(found, merits, with_target))
         if not found.subset:
-            warn_caller("No column goes with the target by this measure; the first one is kept.")
+            warn_caller("No column is associated with the target by this measure; the first one is kept.")
         return self
 
     def _measured(self, X: Any, y: np.ndarray) -> tuple[np.ndarray, Callable[[int], np.ndarray]]:

@@ -1,12 +1,8 @@
-"""Groups of columns that say the same, each with a column that can stand for it.
+"""Groups of redundant columns, each with a column that represents it.
 
-Two columns are alike if their similarity (absolute correlation, rank correlation or symmetric uncertainty) reaches a
-threshold. Columns that hang together by such pairs are found block by block, by joining sets, so that no matrix of all
-pairs is ever held. Complete or average linkage then divides what hangs together only by a chain.
-
-The picture of redundancy groups: who is alike, group by group.
-
-What hangs together: sets that are joined pair by pair (union-find).
+Two columns are similar if their similarity (absolute correlation, rank correlation or symmetric uncertainty) reaches a
+threshold. Columns that are linked by such pairs are found block by block, by joining sets, so that no matrix of all
+pairs is ever held. Complete or average linkage then divides groups that are linked only by a chain of pairs.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,7 +40,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class RedundancyGroup:
-    """Columns that say the same.
+    """Redundant columns.
 
     Attributes
     ----------
@@ -53,9 +49,9 @@ class RedundancyGroup:
     names : tuple
         Their names, or their numbers.
     representative : int
-        The column that can stand for all of them.
+        The column that represents all of them.
     similarities : ndarray of shape (n_columns,)
-        How alike each of them is to the representative.
+        Similarity of each of them to the representative.
     min_similarity : float
         The lowest similarity of two of them.
     """
@@ -85,12 +81,12 @@ class RedundancyGroup:
         shown = ", ".join(str(name) for name in others[:6]) + (
             f" and {len(others) - 6:,} more" if len(others) > 6 else ""
         )
-        return f"{self.representative_name} stands for {shown} (similarity {self.min_similarity:.2f} or more)"
+        return f"{self.representative_name} represents {shown} (similarity {self.min_similarity:.2f} or more)"
 
 
 @dataclass(frozen=True)
 class RedundancyGroups(Result):
-    """Groups of columns that say the same; made by :func:`redundancy_groups`.
+    """Groups of redundant columns; made by :func:`redundancy_groups`.
 
     Attributes
     ----------
@@ -99,17 +95,17 @@ class RedundancyGroups(Result):
     n_features : int
         Columns of the table.
     threshold : float
-        Similarity from which on columns are alike.
+        Smallest similarity of redundant columns.
     measure : str
         What similarity means.
     linkage : str
-        Which pairs of a group are alike: every two ("complete"), on average, or a chain of them ("single").
+        Which pairs of a group reach the threshold: every two ("complete"), on average, or a chain of them ("single").
     feature_names : tuple
         Names of the columns, or their numbers.
     shown : ndarray of shape (n_shown,)
         The first columns of the largest groups, group by group, 100 at most.
     shown_similarities : ndarray of shape (n_shown, n_shown)
-        How alike they are.
+        Their similarities.
     """
 
     groups: tuple[RedundancyGroup, ...]
@@ -123,7 +119,7 @@ class RedundancyGroups(Result):
 
     @property
     def redundant(self) -> np.ndarray:
-        """Columns that another one stands for, in the order of the table."""
+        """Columns that another one represents, in the order of the table."""
         found = [column for group in self.groups for column in group.columns if column != group.representative]
         return np.array(sorted(found), dtype=int)
 
@@ -146,10 +142,10 @@ class RedundancyGroups(Result):
         if not self.groups:
             return f"No two of the {self.n_features:,} columns have a similarity of {self.threshold:g} or more."
         n_grouped = sum(len(group) for group in self.groups)
-        groups = "1 group that says" if len(self.groups) == 1 else f"{len(self.groups):,} groups that say"
+        groups = "1 group" if len(self.groups) == 1 else f"{len(self.groups):,} groups"
         return (
-            f"{n_grouped:,} of {self.n_features:,} columns are in {groups} the same; "
-            f"{len(self.representatives):,} columns say it all."
+            f"{n_grouped:,} of {self.n_features:,} columns are in {groups} of redundant columns; "
+            f"{len(self.representatives):,} columns are left with one for each group."
         )
 
     def __repr__(self) -> str:
@@ -201,22 +197,22 @@ def redundancy_groups(
     feature_names: Sequence[Any] | None = None,
     task: str = "auto",
 ) -> RedundancyGroups:
-    """Find groups of columns that say the same, and a column that can stand for each.
+    """Find groups of redundant columns, and a column that represents each.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Table without missing values. Constant columns are in no group.
     y : array-like of shape (n_samples,), default=None
-        Target. With it the most relevant column stands for a group; without, the one that is most like the others.
+        Target. With it the most relevant column represents a group; without, the one most similar to the others.
     threshold : float, default=0.9
-        Similarity from which on two columns are alike.
+        Smallest similarity of two redundant columns.
     measure : {"pearson", "spearman", "symmetric_uncertainty"}, default="pearson"
         What similarity means: the absolute correlation, that of the ranks, or the symmetric uncertainty of levels,
         which sees relations of any form and takes longest.
     linkage : {"complete", "average", "single"}, default="complete"
-        Which columns of a group are alike: every two, on average, or each with at least one other, so that ends of a
-        chain may differ. Only "single" takes chains of more than 10,000 columns.
+        Which columns of a group reach the threshold: every two, on average, or each with at least one other, so that
+        ends of a chain may differ. Only "single" takes chains of more than 10,000 columns.
     relevance : str or callable, default="mutual_information"
         What the most relevant column is, if there is a target: mutual information of levels, the name of another score,
         or a function ``(X, y) -> scores``.
@@ -239,10 +235,10 @@ def redundancy_groups(
     >>> from fewer.select import redundancy_groups
     >>> cancer = load("breast_cancer")
     >>> redundancy_groups(cancer.X, cancer.y, threshold=0.95, feature_names=cancer.columns)
-    8 of 30 columns are in 3 groups that say the same; 25 columns say it all.
-      mean perimeter stands for mean radius, mean area (similarity 0.99 or more)
-      worst perimeter stands for worst radius, worst area (similarity 0.98 or more)
-      radius error stands for perimeter error (similarity 0.97 or more)
+    8 of 30 columns are in 3 groups of redundant columns; 25 columns are left with one for each group.
+      mean perimeter represents mean radius, mean area (similarity 0.99 or more)
+      worst perimeter represents worst radius, worst area (similarity 0.98 or more)
+      radius error represents perimeter error (similarity 0.97 or more)
     """
     names = _names(X, feature_names)
     sparse = "csc" if measure != "spearman" else False
@@ -308,7 +304,7 @@ def _divided(similarity: Similarity, chain: np.ndarray, threshold: float, linkag
         return [chain]
     if len(chain) > _LONGEST_CHAIN:
         raise ValueError(
-            f"{len(chain):,} columns hang together in one chain, too many for linkage={linkage!r}; raise "
+            f"{len(chain):,} columns are linked by similar pairs, too many for linkage={linkage!r}; raise "
             f"threshold={threshold:g}, or take linkage='single'."
         )
     distances = 1 - np.abs(similarity.between(chain, chain))

@@ -1,24 +1,18 @@
-"""Fast correlation-based filter: drop each column that is closer to a better one than to the target.
+"""Filters by approximate Markov blankets: FCBF, and the backward elimination of Koller and Sahami.
 
-With the symmetric uncertainty SU of levels, go through the columns from the highest SU with the target on; a column p
-that is still there drops every later column q with ``SU(p, q) >= SU(q, target)``. What is left are the predominant
-columns.
+*FCBF* drops each column that is closer to a better one than to the target. With the symmetric uncertainty SU of levels,
+go through the columns from the highest SU with the target on; a column p that is still there drops every later column q
+with ``SU(p, q) >= SU(q, target)``. What is left are the predominant columns.
 
 Yu, L. and Liu, H. (2003). Feature selection for high-dimensional data: a fast correlation-based filter solution. ICML,
 856-863.
 
-Backward elimination by approximate Markov blankets: drop the column that tells least beyond its nearest others.
-
-The blanket M of column i are the K columns j left with the least ``I(class; i | j)``: those beside which i tells least
-about the class. The column with the least ``I(class; i | M)`` goes, blankets that held it are filled up, and so on.
-I(class; i | M) is the expected Kullback-Leibler divergence between the class distributions with and without column i,
-given M.
+*Backward elimination* drops the column with the least information beyond its blanket. The blanket M of column i are the
+K columns j left with the least ``I(class; i | j)``: those beside which i adds least about the class. The column with
+the least ``I(class; i | M)`` goes, blankets that held it are filled up, and so on. I(class; i | M) is the expected
+Kullback-Leibler divergence between the class distributions with and without column i, given M.
 
 Koller, D. and Sahami, M. (1996). Toward optimal feature selection. ICML, 284-292.
-
-Koller and Sahami's selection as a selector; the elimination itself is in ``_blanket_elimination.py``.
-
-Short lists of the smallest values seen so far, one for each column.
 """
 
 from collections.abc import Callable
@@ -92,7 +86,7 @@ def predominant_columns(
 
 @method(
     tasks=["classification", "regression"],
-    when="A wide table with many columns that say the same, and a quick list without them, whose length need not be "
+    when="A wide table with many redundant columns, and a quick list without them, whose length need not be "
     "set. Columns are compared in pairs only, so those that are useful only together (XOR) are missed.",
     cost="O(n p k) for k columns kept, often far less; cuts by description length sort the columns, O(n p log n).",
     paper="fcbf",
@@ -105,7 +99,7 @@ class FCBF(CallbackSupportMixin, Selector):
     threshold : float, default=0.0
         Least symmetric uncertainty with the target. Columns that share nothing with the target are never kept.
     discretisation : {"mdl", "equal_frequency", "equal_width"}, default="mdl"
-        How columns are cut into levels: by description length, which leaves columns that tell nothing about the
+        How columns are cut into levels: by description length, which leaves columns without information about the
         target in one piece; or into bins. Binned columns with at most ``n_bins`` values keep them.
     n_bins : int, default=5
         Levels at most, for bins and for a numeric target.
@@ -118,7 +112,7 @@ class FCBF(CallbackSupportMixin, Selector):
     scores_ : ndarray of shape (n_features,)
         Symmetric uncertainty of each column with the target.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best: the columns kept by their score, then the others by theirs.
+        Rank of each column, 1 for the best: the columns kept by their score, then the others by theirs.
     dropped_by_ : ndarray of shape (n_features,)
         For each column the better one that made it redundant; -1 for those kept, and for those without a use.
     n_features_to_select_ : int
@@ -337,7 +331,7 @@ def blanket_elimination(
     examples=lambda: [KollerSahami(n_features_to_select=3)],
 )
 class KollerSahami(CallbackSupportMixin, Selector):
-    """Remove, one by one, the column that tells least about the target beyond the columns nearest to it.
+    """Remove, one by one, the column with the least information about the target beyond the columns nearest to it.
 
     The columns nearest to column i, its approximate Markov blanket M, are the K columns j with the least
     ``I(target; i | j)``. The column with the least ``I(target; i | M)`` is removed, which is the expected
@@ -352,7 +346,7 @@ class KollerSahami(CallbackSupportMixin, Selector):
         Each more divides the rows into smaller groups, so 1 or 2 is as much as most tables carry.
     discretisation : {"equal_frequency", "equal_width", "mdl"}, default="equal_frequency"
         How columns are cut into levels: into bins, where columns with at most ``n_bins`` values keep them; or by
-        description length, which leaves columns that tell nothing by themselves in one piece.
+        description length, which leaves columns that have no information by themselves in one piece.
     n_bins : int, default=5
         Levels at most, for bins and for a numeric target.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -362,10 +356,10 @@ class KollerSahami(CallbackSupportMixin, Selector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        What each column told about the target beyond its blanket when it was removed, in nats. For the last one, what
-        it tells by itself.
+        Information of each column about the target beyond its blanket when it was removed, in nats. For the last one,
+        its mutual information with the target.
     relevance_ : ndarray of shape (n_features,)
-        What each column tells by itself: its mutual information with the target.
+        Mutual information of each column with the target.
     ranking_ : ndarray of shape (n_features,)
         Place of each column: 1 for the last one left, 2 for the one removed before, and so on.
     n_features_to_select_ : int

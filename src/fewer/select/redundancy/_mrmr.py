@@ -1,4 +1,4 @@
-"""Minimum redundancy, maximum relevance: columns that tell about the target and do not repeat those already chosen.
+"""Minimum redundancy, maximum relevance: columns that are relevant and not redundant with those already chosen.
 
 With relevance D(j) of column j and redundancy R(j, s) between two, the next column after the set S is the one with the
 highest
@@ -124,7 +124,7 @@ def correlation_redundancy(correlations: Correlations, column: int) -> Redundanc
 
 @method(
     tasks=["classification", "regression"],
-    when="Many columns say the same in different words (genes of one pathway, neighbouring wavelengths), and a short "
+    when="Many columns are redundant (genes of one pathway, neighbouring wavelengths), and a short "
     "list that covers different things is wanted, from a table of any size. It compares columns in pairs only: those "
     "that are useful only together (XOR) are missed.",
     cost="O(n p k) for k columns; O(non-zeros k) for sparse tables. Cuts into bins sort the columns, O(n p log n).",
@@ -135,7 +135,7 @@ def correlation_redundancy(correlations: Correlations, column: int) -> Redundanc
     ],
 )
 class MRMR(CallbackSupportMixin, Selector):
-    """Choose columns that tell about the target and do not repeat each other, one by one.
+    """Choose columns that are relevant for the target and not redundant with each other, one by one.
 
     The first column is the one with the highest relevance D. Then again and again the one with the highest
     ``D - R`` (difference) or ``D / R`` (quotient) is added, where R is its mean redundancy with the columns chosen
@@ -146,11 +146,11 @@ class MRMR(CallbackSupportMixin, Selector):
     n_features_to_select : int, default=10
         Columns to keep; all of them, with a warning, if the table has fewer.
     relevance : str or callable, default="mutual_information"
-        What a column tells about the target: "mutual_information" of levels; "f", the F statistic of classes or of a
+        Relevance of a column for the target: "mutual_information" of levels; "f", the F statistic of classes or of a
         regression; the name of any other score (``fewer.select.score_names()`` lists them); or a function
         ``(X, y) -> scores``, higher for better.
     redundancy : {"mutual_information", "correlation"}, default="mutual_information"
-        What two columns have in common: mutual information of levels, or the absolute correlation.
+        Redundancy of two columns: mutual information of levels, or the absolute correlation.
     criterion : {"difference", "quotient"}, default="difference"
         How redundancy is held against relevance. The difference wants both in the same units, as with mutual
         information for both; the quotient does not care.
@@ -166,11 +166,11 @@ class MRMR(CallbackSupportMixin, Selector):
     scores_ : ndarray of shape (n_features,)
         The criterion of each column at the step when it was chosen; of the others, after the last step.
     relevance_ : ndarray of shape (n_features,)
-        What each column tells about the target by itself.
+        Relevance of each column by itself.
     redundancy_ : ndarray of shape (n_features,)
         Mean redundancy of each column with those chosen before it.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best: the order of choice, then the others by their last criterion, then those
+        Rank of each column, 1 for the best: the order of choice, then the others by their last criterion, then those
         that repeat a chosen column in full, then constant ones.
     n_features_to_select_ : int
         Columns kept.

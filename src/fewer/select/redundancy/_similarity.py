@@ -1,11 +1,8 @@
-"""Correlations of the columns of a table with a vector, or with one of its own columns, without a copy of the table.
+"""Similarity of columns: correlations, rank correlations and symmetric uncertainty; and their relevance by any score.
 
-With centred columns of length one, ``z_j = (x_j - m_j) / |x_j - m_j|``, the correlation of two is ``z_i' z_j``. Large
-tables are centred a block of rows at a time, and sparse ones not at all: ``(x_j - m_j)' t = x_j' t - m_j sum(t)``.
-
-How alike two columns are: correlation or rank correlation, of either sign, or symmetric uncertainty.
-
-The relevance of columns by any score, as one number for each.
+Correlations need no copy of the table. With centred columns of length one, ``z_j = (x_j - m_j) / |x_j - m_j|``, the
+correlation of two is ``z_i' z_j``. Large tables are centred a block of rows at a time, and sparse ones not at all:
+``(x_j - m_j)' t = x_j' t - m_j sum(t)``.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,9 +1,7 @@
-"""A table in bins: each value replaced by the number of its bin, in one byte.
+"""Kernels for importances of the columns of a binned table in trees, without keeping the trees.
 
-Equal values share a bin. A column with no more distinct values than bins keeps them all apart; any other is cut into
-bins of about as many rows each.
-
-How much each column of a binned table lowers the impurity in a tree, without keeping the tree.
+Each value is replaced by the number of its bin, in one byte. Equal values share a bin. A column with no more distinct
+values than bins keeps them all apart; any other is cut into bins of about as many rows each.
 
 At every node some columns are drawn and the best cut of any of them is taken. The impurity is the variance of the
 target, or Gini's index of the classes; for two classes these are the same. Cuts are found from sums over bins, in one

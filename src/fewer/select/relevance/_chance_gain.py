@@ -8,11 +8,9 @@ alone. It is smallest with a single minority row and largest for two equal halve
 
 Rogers and Gunn take the middle of the two for every m. The exact value follows by counting lattice paths.
 
-Expected information gain of the best cut when two classes are in random order, by counting paths.
-
-Row by row, the number k of minority rows seen so far is a path from (0, 0) to (n, m), all paths equally likely. The
-best gain is at most t when the path stays on the cells (i, k) whose gain is at most t. One pass over the cells carries
-the probability of that for many t at once.
+*Kernels*: row by row, the number k of minority rows seen so far is a path from (0, 0) to (n, m), all paths equally
+likely. The best gain is at most t when the path stays on the cells (i, k) whose gain is at most t. One pass over the
+cells carries the probability of that for many t at once.
 """
 
 from functools import cache

@@ -7,10 +7,7 @@ asks whether its mean is above zero::
 
 D is taken over the nodes, or first averaged within each tree.
 
-Columns that gain more than chance in a forest of random columns, as a selector.
-
-The test itself is in ``_gain_test.py``, the chance level in ``_chance_gain.py``, the trees are grown in
-``fewer._kernels``.
+The chance level is in ``_chance_gain.py``; the trees are grown in ``fewer._kernels``.
 """
 
 from functools import partial

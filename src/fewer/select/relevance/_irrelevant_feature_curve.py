@@ -1,8 +1,7 @@
 """What irrelevant columns cost a learner: error and tree size with more and more columns of noise.
 
-How sure a majority of n independent votes is, each right with probability p.
-
-``P = sum_{i >= n/2} C(n, i) p^i (1-p)^(n-i)``, as Rogers and Gunn write it: a draw counts as right when n is even.
+A majority of n independent votes, each right with probability p, is right with probability ``P = sum_{i >= n/2} C(n, i)
+p^i (1-p)^(n-i)``, as Rogers and Gunn write it: a draw counts as right when n is even.
 """
 
 from collections.abc import Iterable

@@ -1,13 +1,9 @@
-"""Importances of columns and of their shadows: by a forest on binned columns, or by any estimator that tells them.
+"""Columns with higher importance than their shadows, shuffled copies that cannot be relevant.
 
-Rounds of a contest between the columns and their shadows, shuffled copies that cannot be relevant.
-
-In each round a column scores a hit when its importance exceeds a percentile (by default the largest) of the shadows'
-importances. A column that is no better than the best shadow would hit in at most half of the rounds, so the number of
-hits in r rounds is compared with a binomial B(r, 1/2): far above, the column is confirmed; far below, it is rejected
-and takes part no longer.
-
-All columns that beat their own shuffled copies, as a selector; the rounds are in ``_shadow_rounds.py``.
+Importances come from a forest on binned columns, or from any estimator that has them. In each round a column scores a
+hit when its importance exceeds a percentile (by default the largest) of the shadows' importances. A column that is no
+better than the best shadow would hit in at most half of the rounds, so the number of hits in r rounds is compared with
+a binomial B(r, 1/2): far above, the column is confirmed; far below, it is rejected and takes part no longer.
 """
 
 from collections.abc import Callable, Iterator
@@ -130,8 +126,8 @@ def importances_of(estimator: Any) -> np.ndarray:
     if hasattr(estimator, "coef_"):
         return np.linalg.norm(np.atleast_2d(estimator.coef_), axis=0)
     raise ValueError(
-        f"{type(estimator).__name__} tells no importances: it has neither feature_importances_ nor coef_. Use a "
-        "forest, boosted trees or a linear model, or leave estimator=None."
+        f"{type(estimator).__name__} has no importances: after fit it has neither feature_importances_ nor coef_. Use "
+        "a forest, boosted trees or a linear model, or leave estimator=None."
     )
 
 
@@ -262,7 +258,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
         What the target is. "auto" takes numbers with fractions, and whole numbers of very many kinds, for regression,
         everything else for classes.
     estimator : estimator or None, default=None
-        What tells importances, by ``feature_importances_`` or ``coef_``; fitted anew in each round. None grows a forest
+        Gives importances, by ``feature_importances_`` or ``coef_``; fitted anew in each round. None grows a forest
         on columns in 64 bins, which is many times faster than scikit-learn's, and is what the next three parameters are
         for.
     max_features : float or "sqrt", default="sqrt"
@@ -293,7 +289,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
     scores_ : ndarray of shape (n_features,)
         Importance divided by that of the best shadow (or the percentile), averaged over the rounds.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best: confirmed, tentative, rejected (the last rejected first), each by score.
+        Rank of each column, 1 for the best: confirmed, tentative, rejected (the last rejected first), each by score.
     n_iter_ : int
         Rounds.
     n_features_in_ : int
@@ -417,7 +413,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
         return self
 
     def _importances(self, X: np.ndarray, y: np.ndarray, random_state: np.random.RandomState) -> Importances:
-        """What tells importances of columns and shadows, after a look at the target."""
+        """A function for the importances of columns and shadows, after a check of the target."""
         target, n_classes = y, 0
         if self.task == "classification" or (self.task == "auto" and not holds_numbers(y)):
             classes, target = encoded_classes(y, "ShadowRelevanceSelector")

@@ -1,21 +1,17 @@
-"""Spread of the class means against the spread within the classes: Fisher's score, the BW ratio, and the F statistic.
+"""Scores by the means of the classes: variance between and within classes, a class against the rest, fold changes.
 
-With class means m_cj, overall means m_j and sizes n_c, ``B_j = sum_c n_c (m_cj - m_j)^2`` and
-``W_j = sum_c sum_(i in c) (x_ij - m_cj)^2``. The score is ``B_j / W_j``; the F statistic of an analysis of variance is
-``(B_j / (K - 1)) / (W_j / (n - K))``. All three give the same order.
+*Fisher's score, the BW ratio, and the F statistic*: with class means m_cj, overall means m_j and sizes n_c, ``B_j =
+sum_c n_c (m_cj - m_j)^2`` and ``W_j = sum_c sum_(i in c) (x_ij - m_cj)^2``. The score is ``B_j / W_j``; the F statistic
+of an analysis of variance is ``(B_j / (K - 1)) / (W_j / (n - K))``. All three give the same order.
 
-How far apart the means of a class and of the rest are, in units of their spread: signal to noise, and Welch's t.
+*Signal to noise, and Welch's t*: with means m, standard deviations s (divisor n - 1) and sizes n of the class (1) and
+of all other rows (0): signal to noise is ``|m_1 - m_0| / (s_1 + s_0)``, Welch's statistic ``|m_1 - m_0| / sqrt(s_1^2 /
+n_1 + s_0^2 / n_0)``. A class with a single row has no spread of its own; it is given that of the other rows.
 
-With means m, standard deviations s (divisor n - 1) and sizes n of the class (1) and of all other rows (0): signal to
-noise is ``|m_1 - m_0| / (s_1 + s_0)``, Welch's statistic ``|m_1 - m_0| / sqrt(s_1^2 / n_1 + s_0^2 / n_0)``. A class
-with a single row has no spread of its own; it is given that of the other rows.
-
-How much higher a class is than every other: fold changes, as differences of means on the log scale.
-
-With m_k the mean of a column's logarithms in class k, ``exp(m_k - m_l)`` is the ratio of the geometric means of classes
-k and l. The score of class k against everyone is ``m_k - max_(l != k) m_l``; downwards ``min_(l != k) m_l - m_k``; for
-both, the larger of the two. Against the rest it is ``m_k`` minus one mean of all others, in which either each class or
-each row counts the same.
+*Fold changes*: with m_k the mean of a column's logarithms in class k, ``exp(m_k - m_l)`` is the ratio of the geometric
+means of classes k and l. The score of class k against everyone is ``m_k - max_(l != k) m_l``; downwards ``min_(l != k)
+m_l - m_k``; for both, the larger of the two. Against the rest it is ``m_k`` minus one mean of all others, in which
+either each class or each row counts the same.
 
 Yu, G. et al. (2010). Matched gene selection and committee classifier for molecular classification of heterogeneous
 diseases. Journal of Machine Learning Research 11, 2141-2167.

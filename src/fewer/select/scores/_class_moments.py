@@ -1,13 +1,9 @@
 """What the scores of class means share: counts, means and sums of squares of each column in each class.
 
-One pass over the table, dense or sparse, in double precision whatever the table's own. See the kernel for why no digits
-are lost on columns with a large mean.
-
-Counts, means and sums of squares of every column in every class, in one pass that loses no digits.
-
-Welford's updates: with ``d = x - mean``, ``mean += d / count`` and ``square += d (x - mean)``. A class in which a
-column is constant has a sum of squares of exactly zero, and a column such as 1e8 plus noise keeps the digits of its
-noise. The rows that a sparse column does not store are merged in afterwards as a group of zeros.
+One pass over the table, dense or sparse, in double precision whatever the table's own, by Welford's updates: with ``d =
+x - mean``, ``mean += d / count`` and ``square += d (x - mean)``. A class in which a column is constant has a sum of
+squares of exactly zero, and a column such as 1e8 plus noise keeps the digits of its noise. The rows that a sparse
+column does not store are merged in afterwards as a group of zeros.
 """
 
 from collections.abc import Iterator

@@ -1,18 +1,16 @@
-"""Columns sorted one by one, in the form that the kernels of ranks walk along.
+"""Correlation of a column with a number for each row (Pearson), or of their ranks (Spearman); and sorted columns.
 
-Dense tables are sorted a block of columns at a time, so that no second table is needed; sparse ones only where they
-store something.
-
-How a column goes with a number for each row: in proportion (Pearson), or in order (Spearman).
+*Sorted columns*: dense tables are sorted a block of columns at a time, so that no second table is needed; sparse ones
+only where they store something.
 
 ``r = sum_i (x_i - m)(y_i - k) / sqrt(sum_i (x_i - m)^2 sum_i (y_i - k)^2)``, and the same of the midranks. Under
 independence of normal columns ``(1 - |r|) / 2`` follows a beta distribution with both parameters ``n / 2 - 1``.
 
-What one walk along each sorted column tells: rank correlation, largest gap of distribution functions, information.
-
-Columns come as in a compressed sparse matrix: the stored values of column j are ``values[indptr[j]:indptr[j + 1]]``
-in ascending order, none of them zero, with the row of each in ``rows``; all other rows are zeros, a block whose place
-among the ranks is known without looking. A dense column is one with nothing left out.
+*Kernels*: one pass along each sorted column gives the rank correlation, the largest difference of distribution
+functions, or the information. Columns come as in a compressed sparse matrix: the stored values of column j are
+``values[indptr[j]:indptr[j + 1]]`` in ascending order, none of them zero, with the row of each in ``rows``; all other
+rows are zeros, a block whose place among the ranks is known without looking. A dense column is one with nothing left
+out.
 """
 
 from collections.abc import Iterator

@@ -1,28 +1,22 @@
-"""Largest gap between the distribution functions of a class and of the rest: the Kolmogorov-Smirnov statistic.
+"""Scores by whole distributions: the Kolmogorov-Smirnov statistic, and the likelihood ratio of kernel densities.
 
-``max_t |F_c(t) - F_rest(t)|``, one walk along each sorted column. It sees any difference of two distributions, and does
-not change when a column is transformed in a way that keeps its order.
+*Kolmogorov-Smirnov*: ``max_t |F_c(t) - F_rest(t)|``, one walk along each sorted column. It sees any difference of two
+distributions, and does not change when a column is transformed in a way that keeps its order.
 
-How much likelier a column is when every class has a density of its own: the likelihood ratio of densities.
+*Likelihood ratio*: ``LR_m = (1/n) ( sum_c sum_(j in c) ln f_c(x_jm) - sum_j ln f(x_jm) )``: Gaussian kernel densities
+of the classes (f_c) and of all rows together (f), each row under the density of the others. It sees any difference
+between the distributions of the classes: in mean, spread, shape or number of modes. Widths are ``oversmooth * s_m *
+n_c^(-1/5)``, with s_m the standard deviation of the column.
 
-``LR_m = (1/n) ( sum_c sum_(j in c) ln f_c(x_jm) - sum_j ln f(x_jm) )``: Gaussian kernel densities of the classes (f_c)
-and of all rows together (f), each row under the density of the others. It sees any difference between the distributions
-of the classes: in mean, spread, shape or number of modes. Widths are ``oversmooth * s_m * n_c^(-1/5)``, with s_m the
-standard deviation of the column.
+*Exact p-values*: order n + m values without ties at random: a path of n steps right and m steps up, all paths equally
+likely. The p-value is the share of paths that somewhere leave the band ``|i / n - j / m| < gap``. The share among the
+paths to ``(i, j)`` is ``(i a(i - 1, j) + j a(i, j - 1)) / (i + j)``, and 1 outside of the band: only sums of positive
+numbers, so that tiny p-values keep their digits.
 
-Exact p-values of the two-sample Kolmogorov-Smirnov statistic.
-
-Order n + m values without ties at random: a path of n steps right and m steps up, all paths equally likely. The
-p-value is the share of paths that somewhere leave the band ``|i / n - j / m| < gap``. The share among the paths to
-``(i, j)`` is ``(i a(i - 1, j) + j a(i, j - 1)) / (i + j)``, and 1 outside of the band: only sums of positive numbers,
-so that tiny p-values keep their digits.
-
-Log-likelihood of sorted values under the Gaussian kernel density of all the others.
-
-``sum_j ln f_j(z_j)``, ``f_j(z) = sum_(i != j) phi((z - z_i) / b) / ((n - 1) b)``. Few values are summed in pairs. Many
-are dealt on the nodes of a fine grid, each to the two next to it, the kernel is laid over the occupied nodes, and the
-density is read off between them; what a value itself had put there is taken away. Where next to nothing is left, the
-value stands alone, and the few nearest ones are summed directly.
+*Kernel densities* of all other values: ``sum_j ln f_j(z_j)``, ``f_j(z) = sum_(i != j) phi((z - z_i) / b) / ((n - 1)
+b)``. Few values are summed in pairs. Many are dealt on the nodes of a fine grid, each to the two next to it, the kernel
+is laid over the occupied nodes, and the density is read off between them; what a value itself had put there is taken
+away. Where next to nothing is left, the value stands alone, and the few nearest ones are summed directly.
 """
 
 from math import gcd
@@ -128,7 +122,7 @@ def likelihood_ratio_feature_score(X: np.ndarray, y: Any, *, oversmooth: float =
     Returns
     -------
     scores : ndarray of shape (n_features,)
-        In nats for a row; about zero, or a little less, for a column that tells nothing.
+        In nats for a row; about zero, or a little less, for a column without information.
 
     References
     ----------

@@ -1,21 +1,18 @@
-"""Chi-square of the class totals of a column of counts.
+"""Information of a column about the target: chi-square, mutual information by bins, and by nearest neighbours.
 
-With ``O_cj`` the sum of column j over class c and ``E_cj = (n_c / n) sum_c O_cj``, the score is
-``sum_c (O_cj - E_cj)^2 / E_cj``.
+*Chi-square*: with ``O_cj`` the sum of column j over class c and ``E_cj = (n_c / n) sum_c O_cj``, the score is ``sum_c
+(O_cj - E_cj)^2 / E_cj``.
 
-What a column, cut into bins, tells about the target: mutual information of a table of counts.
-
-``I = sum_(b, c) p(b, c) ln(p(b, c) / (p(b) p(c)))`` over the bins b of the column, with about equally many rows each,
-and the classes c (or the bins of a target of numbers). ``2 n I`` is the G statistic, chi-square with ``(bins -
-1)(classes - 1)`` degrees of freedom when the two are independent. With few rows in a cell it is too large; Williams'
-correction divides it by ``1 + (bins + 1)(classes + 1) / 6n`` (the value for margins that are equal, the smallest).
+*Mutual information by bins*: ``I = sum_(b, c) p(b, c) ln(p(b, c) / (p(b) p(c)))`` over the bins b of the column, with
+about equally many rows each, and the classes c (or the bins of a target of numbers). ``2 n I`` is the G statistic,
+chi-square with ``(bins - 1)(classes - 1)`` degrees of freedom when the two are independent. With few rows in a cell it
+is too large; Williams' correction divides it by ``1 + (bins + 1)(classes + 1) / 6n`` (the value for margins that are
+equal, the smallest).
 
 Williams, D. A. (1976). Improved likelihood ratio tests for complete contingency tables. Biometrika 63, 33-37.
 
-What a column tells about the target, estimated from distances to nearest neighbours instead of bins.
-
-For classes (Ross, 2014), with d_i the distance of row i to its k-th nearest row of the same class, N_i the rows of that
-class and m_i the rows of any class that are nearer (itself among them),
+*By nearest neighbours*: for classes (Ross, 2014), with d_i the distance of row i to its k-th nearest row of the same
+class, N_i the rows of that class and m_i the rows of any class that are nearer (itself among them),
 
     I = psi(n) + <psi(k)> - <psi(N_i)> - <psi(m_i)>;
 
@@ -27,14 +24,10 @@ column and target, and the rows nearer in the column alone and in the target alo
 Columns and a target of numbers are divided by their standard deviation and get noise of relative size 1e-10, which
 parts equal values: the conventions of scikit-learn, from which the same random state gives the same answers.
 
-Sums of every column over every class.
-
-Mutual information from distances to nearest neighbours, along sorted columns.
-
-In one dimension the k nearest neighbours of a value are a window of the sorted column that only moves forward, and
-how many values are within a distance is found by steps that double. In two dimensions, rows are dealt into strips of
-equally many along one axis, each strip sorted by the other axis; only the strips that can hold a nearer row are
-looked at.
+*Kernels*: in one dimension the k nearest neighbours of a value are a window of the sorted column that only moves
+forward, and how many values are within a distance is found by steps that double. In two dimensions, rows are dealt into
+strips of equally many along one axis, each strip sorted by the other axis; only the strips that can hold a nearer row
+are looked at.
 """
 
 from collections.abc import Iterator
@@ -153,7 +146,7 @@ def mutual_information_score(X: Any, y: np.ndarray, *, n_bins: int = N_BINS) -> 
     (array([0.693, 0.   ]), array([0.045, 1.   ]))
     """
     if n_bins < 2:
-        raise ValueError(f"n_bins must be 2 or more for a column to tell anything, got {n_bins}.")
+        raise ValueError(f"n_bins must be 2 or more, got {n_bins}.")
     codes = y if y.dtype.kind in "iu" else binned(y, n_bins)
     sizes = np.bincount(codes)
     scores, occupied = np.empty(X.shape[1]), np.empty(X.shape[1])

@@ -1,19 +1,17 @@
-"""Words as events: a column occurs in a row when its count is above zero.
+"""Scores of words: information, odds and Fisher index of their occurrence, and controls to compare them with.
 
-With n rows, n_c of them of class c, and N_Fc rows of class c in which column F occurs,
+A column occurs in a row when its count is above zero. With n rows, n_c of them of class c, and N_Fc rows of class c in
+which column F occurs,
 
 ``P(F) = N_F / n``, ``P(C) = n_c / n``, ``P(F|C) = (N_Fc + s) / (n_c + 2 s)``,
 
 where s > 0 keeps words that a class has never seen from having probability zero.
 
-What the occurrence of a word tells about the class: information gain, cross entropy, and the mean log ratio.
+*Information gain, cross entropy, and the mean log ratio*: all three are zero for a word that is independent of the
+class, and look at all classes together. The first counts presence and absence alike, so that with a rare class of
+interest it prefers words that are frequent elsewhere.
 
-All three are zero for a word that is independent of the class, and look at all classes together. The first counts
-presence and absence alike, so that with a rare class of interest it prefers words that are frequent elsewhere.
-
-How much more often a word occurs in one class than in all others: odds ratio, bi-normal separation, Fisher index.
-
-With ``p = P(F|class)`` and ``q = P(F|all others)``:
+*Odds ratio, bi-normal separation, Fisher index*: with ``p = P(F|class)`` and ``q = P(F|all others)``:
 
 - odds ratio ``ln[p (1 - q) / ((1 - p) q)]``,
 - bi-normal separation ``z(p) - z(q)``, with z the quantile function of the normal distribution,
@@ -21,7 +19,7 @@ With ``p = P(F|class)`` and ``q = P(F|all others)``:
 
 The first two are signed: only words *of* the class rank high, which is what a rare class needs.
 
-What scores of words are compared with: plain frequency, the weights of a linear model on all words, and chance.
+*Controls*: plain frequency, the weights of a linear model on all words, and chance.
 """
 
 from collections.abc import Callable
@@ -151,7 +149,7 @@ def info_gain_score(X: Any, y: Any) -> np.ndarray:
 
 @column_score(tasks=("classification",), sparse=True, not_negative=True)
 def cross_entropy_score(X: Any, y: Any) -> np.ndarray:
-    """What the presence of a column tells about the class; its absence does not count.
+    """Information of the presence of a column about the class; its absence does not count.
 
     ``P(F) sum_i P(C_i|F) ln(P(C_i|F) / P(C_i))``, the first half of the information gain.
 

@@ -4,11 +4,9 @@ For a row r, its nearest row h of the same class (hit) and its nearest row m of 
 0..1: ``W_j += (|x_rj - x_mj| - |x_rj - x_hj|) / n_draws``. Near rows agree in most columns, so a column that matters
 only together with others shows as well: Relief sees the parity of two bits, which no score of single columns does.
 
-Relief: how much more a column differs between near rows of different classes than between near rows of one class.
-
-Rows are compared by the sum of absolute differences, all columns having the range 0 to 1. Four rows at a time are
-compared with all others, so that each row is fetched a quarter as often. Of equally near rows, a number drawn for the
-pair decides.
+*Kernels*: rows are compared by the sum of absolute differences, all columns having the range 0 to 1. Four rows at a
+time are compared with all others, so that each row is fetched a quarter as often. Of equally near rows, a number drawn
+for the pair decides.
 """
 
 from typing import Any

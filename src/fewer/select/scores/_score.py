@@ -303,9 +303,9 @@ def single_column_score(
     cv : int, "loo", splitter or iterable, default=5
         Folds, the same for all columns.
     scoring : str, callable or None, default=None
-        What the folds are scored by; the estimator's own score by default.
+        Score of the folds; the estimator's own score by default.
     random_state : int, RandomState instance or None, default=None
-        Shuffles the rows before they are dealt into folds, when ``cv`` is a number.
+        Shuffles the rows before they are split into folds, when ``cv`` is a number.
 
     Returns
     -------

@@ -28,7 +28,7 @@ USUAL_SCORES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreAgreement(Result):
-    """How alike scores order the columns; made by :func:`score_agreement`.
+    """Rank correlations between scores of columns; made by :func:`score_agreement`.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class ScoreAgreement(Result):
         least_pair, most_pair = (f"{self.names[first[at]]} and {self.names[second[at]]}" for at in (least, most))
         if len(apart) == 1:
             return f"{least_pair} have a rank correlation of {apart[0]:.2f}."
-        return f"Most alike: {most_pair} ({apart[most]:.2f}). Least alike: {least_pair} ({apart[least]:.2f})."
+        return f"Most similar: {most_pair} ({apart[most]:.2f}). Least similar: {least_pair} ({apart[least]:.2f})."
 
     def __repr__(self) -> str:
         wide = max(len(name) for name in self.names)
@@ -113,7 +113,7 @@ def score_agreement(
         Names of scores, functions ``(X, y) -> scores``, or estimators, which are cross-validated on one column at a
         time. By default a few that differ in what they look for.
     random_state : int, RandomState instance or None, default=None
-        For scores in which chance plays a part.
+        For random scores.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def score_agreement(
        2 kolmogorov_smirnov  0.95  1.00
        3 mutual_information  0.80  0.95  1.00
                                 1     2     3
-    Most alike: fisher and kolmogorov_smirnov (0.95). Least alike: fisher and mutual_information (0.80).
+    Most similar: fisher and kolmogorov_smirnov (0.95). Least similar: fisher and mutual_information (0.80).
     """
     if isinstance(scores, str):
         raise ValueError(f"Give two scores or more to compare, in a list; got {scores!r} only.")

@@ -1,11 +1,9 @@
-"""How much a column varies, without looking at any target.
+"""Scores without a target: the variance, and the Laplacian score.
 
-How well a column keeps the neighbourhoods of the rows: the Laplacian score, without any target.
-
-Rows i and j that are among each other's nearest neighbours get the weight ``S_ij = exp(-|x_i - x_j|^2 / t)``; with
-``d = S 1`` and f a column less its mean under the weights d, He, Cai and Niyogi's score is
-``L = f'(diag(d) - S) f / f' diag(d) f``, small for a column that changes slowly along the neighbourhoods. Here it is
-``1 - L = f'S f / f' diag(d) f``, so that higher is better.
+The Laplacian score is high for a column that keeps the neighbourhoods of the rows: rows i and j that are among each
+other's nearest neighbours get the weight ``S_ij = exp(-|x_i - x_j|^2 / t)``; with ``d = S 1`` and f a column less its
+mean under the weights d, He, Cai and Niyogi's score is ``L = f'(diag(d) - S) f / f' diag(d) f``, small for a column
+that changes slowly along the neighbourhoods. Here it is ``1 - L = f'S f / f' diag(d) f``, so that higher is better.
 """
 
 from typing import Any
@@ -70,7 +68,7 @@ def laplacian_score(X: Any, y: None = None, *, n_neighbors: int = 5, bandwidth: 
     Returns
     -------
     scores : ndarray of shape (n_features,)
-        At most 1; minus infinity for a constant column, which keeps every neighbourhood and tells nothing.
+        At most 1; minus infinity for a constant column, which keeps every neighbourhood and has no information.
 
     References
     ----------

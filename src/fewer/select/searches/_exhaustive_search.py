@@ -1,16 +1,15 @@
-"""Every subset of a size, or of any size: ``argmax_Y J(Y)`` without a short cut.
+"""The best subset for certain: all subsets, or branch and bound.
 
-There are ``C(p, M)`` subsets of M of p columns and ``2^p - 1`` of any size, so this is for few columns, and for finding
-out how much a sequential search misses. With a target score (FOCUS: no conflicts), it goes through the sizes from
-one column up until a subset reaches it.
+*All subsets*: there are ``C(p, M)`` subsets of M of p columns and ``2^p - 1`` of any size, so this is for few columns,
+and for finding out how much a sequential search misses. With a target score (FOCUS: no conflicts), it goes through the
+sizes from one column up until a subset reaches it.
 
-Branch and bound: the best subset of a size, without scoring all, for objectives that never fall with a column more.
-
-If ``J(Y - x) <= J(Y)`` for every column, a set that is no better than the best subset known so far cannot hold a better
-one, and everything inside of it is skipped. The tree starts from all columns and takes one away at each branch: where
-``f_1, f_2, ...`` are the columns that may go, from the most harmful on, the branch j takes ``f_j`` away and keeps
-``f_1 ... f_(j-1)`` for good, so that every subset is met once. Branches with few subsets and high J come first, and
-large ones with low J are the first to be cut (Narendra and Fukunaga 1977).
+*Branch and bound*, for objectives that never fall when a column is added: if ``J(Y - x) <= J(Y)`` for every column, a
+set that is no better than the best subset known so far cannot hold a better one, and everything inside of it is
+skipped. The tree starts from all columns and takes one away at each branch: where ``f_1, f_2, ...`` are the columns
+that may go, from the most harmful on, the branch j takes ``f_j`` away and keeps ``f_1 ... f_(j-1)`` for good, so that
+every subset is met once. Branches with few subsets and high J come first, and large ones with low J are the first to be
+cut (Narendra and Fukunaga 1977).
 """
 
 from math import comb
@@ -108,11 +107,11 @@ class ExhaustiveSearch(Search):
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``objective`` is an estimator.
     scoring : str, callable or None, default=None
-        What the folds are scored by, when ``objective`` is an estimator; its own score by default.
+        Score of the folds, when ``objective`` is an estimator; its own score by default.
     n_jobs : int or None, default=None
         How many subsets are tried side by side. It never changes the result.
     random_state : int, RandomState instance or None, default=None
-        Shuffles the rows before they are dealt into folds, when ``cv`` is a number.
+        Shuffles the rows before they are split into folds, when ``cv`` is a number.
     checkpoint : str, path or None, default=None
         A file that keeps all scores as they come, so that an interrupted search can go on; see
         :class:`SequentialSearch`.

@@ -1,13 +1,12 @@
-"""Random mutation: toggle one column, drawn at random, and keep the change unless it is worse (Skalak 1994).
+"""Random searches: one random change at a time, or random subsets that become smaller.
 
-``Y' = Y + x`` or ``Y - x``;  ``Y <- Y'`` if ``J(Y') >= J(Y)``. One evaluation a step, whatever the number of columns;
-and because equals are taken, the search drifts over plateaus on which greedy ones stop.
+*Random mutation* toggles one column, drawn at random, and keeps the change unless it is worse (Skalak 1994): ``Y' = Y +
+x`` or ``Y - x``;  ``Y <- Y'`` if ``J(Y') >= J(Y)``. One evaluation a step, whatever the number of columns; and because
+equals are taken, the search drifts over plateaus on which greedy ones stop.
 
-Random subsets, ever smaller: keep the smallest one that reaches a target score (LVF, Liu and Setiono 1996).
-
-Draw a subset of at most as many columns as the best one so far has; it becomes the best if it reaches the target
-score and is smaller, or as small and better. With the rate of inconsistency as the objective this is the Las Vegas
-filter.
+*Random subsets* keep the smallest one that reaches a target score (LVF, Liu and Setiono 1996). Draw a subset of at most
+as many columns as the best one so far has; it becomes the best if it reaches the target score and is smaller, or as
+small and better. With the rate of inconsistency as the objective this is the Las Vegas filter.
 """
 
 from collections.abc import Callable
@@ -101,7 +100,7 @@ class RandomMutationSearch(Search):
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``objective`` is an estimator.
     scoring : str, callable or None, default=None
-        What the folds are scored by, when ``objective`` is an estimator; its own score by default.
+        Score of the folds, when ``objective`` is an estimator; its own score by default.
     n_jobs : int or None, default=None
         Passed to the objective; there is one candidate a step, so it rarely helps.
     random_state : int, RandomState instance or None, default=None
@@ -258,7 +257,7 @@ class RandomSubsetSearch(Search):
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``objective`` is an estimator.
     scoring : str, callable or None, default=None
-        What the folds are scored by, when ``objective`` is an estimator; its own score by default.
+        Score of the folds, when ``objective`` is an estimator; its own score by default.
     n_jobs : int or None, default=None
         Passed to the objective; there is one candidate a step, so it rarely helps.
     random_state : int, RandomState instance or None, default=None

@@ -1,8 +1,8 @@
-"""What a search has found so far, and the two steps that every search is made of: one column more, one column less.
+"""Base of the searches: an objective goes in, a path of subsets comes out; callbacks stop it, a checkpoint keeps it.
 
-What all searches share: an objective goes in, a path of subsets comes out; callbacks stop it, a checkpoint keeps it.
-
-A search defines how it walks (``_walk``) and which size it keeps (``_kept_size``); the rest is here.
+:class:`SearchPath` holds what has been found, and :class:`Walker` takes the two steps that every search is made of: one
+column more, one column less. A search defines how it walks (``_walk``) and which size it keeps (``_kept_size``); the
+rest is here.
 """
 
 import os
@@ -238,7 +238,7 @@ class Search(CallbackSupportMixin, Selector):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training table; sparse, or with holes, if the objective takes that.
+            Training table; sparse, or with missing values, if the objective takes that.
         y : array-like of shape (n_samples,), default=None
             Target, as the objective needs it.
         groups : array-like of shape (n_samples,), default=None

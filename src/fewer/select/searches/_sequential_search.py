@@ -1,7 +1,7 @@
-"""Sequential searches for subsets of columns: one column at a time, forward or backward.
+"""Sequential searches for subsets of columns: forward, backward, floating, stepwise, and in rounds.
 
-Forward, from the empty set Y:  ``Y + argmax_{x not in Y} J(Y + x)``.
-Backward, from the full set:  ``Y - argmax_{x in Y} J(Y - x)``.
+Forward, from the empty set Y:  ``Y + argmax_{x not in Y} J(Y + x)``. Backward, from the full set:  ``Y - argmax_{x in
+Y} J(Y - x)``.
 
 The floating searches (Pudil et al. 1994) go back after each step, as long as the way back leads to a subset strictly
 better than the best known one of its size. With the correction of Somol et al. (1999), a step that leads to a subset
@@ -9,19 +9,13 @@ worse than the best known one of that size goes on from the latter, and never re
 
 Of columns with equal J, but for rounding, the one with the lowest index is taken.
 
-Stepwise searches: each step is the best addition or the best removal, whichever gains more.
+*Stepwise*: each step is the best addition or the best removal, whichever gains more. From the empty set (or the full
+one), ``Y <- argmax J`` over all subsets that are one column away, until none of them is better; a removal that costs
+nothing counts as better. J never falls, so the search ends, in a subset that no single column can improve.
 
-From the empty set (or the full one), ``Y <- argmax J`` over all subsets that are one column away, until none of them is
-better; a removal that costs nothing counts as better. J never falls, so the search ends, in a subset that no single
-column can improve.
-
-Plus-l-minus-r: rounds of l additions and r removals (Stearns 1976).
-
-With l > r the rounds start from the empty set and grow, with l < r they start from the full set and shrink. Columns
-that later ones make useless are dropped again, but how far to go back is fixed beforehand; the floating searches find
-that out by themselves.
-
-Sequential searches as a selector; how each of them walks is in a module of its own.
+*Plus-l-minus-r*: rounds of l additions and r removals (Stearns 1976). With l > r the rounds start from the empty set
+and grow, with l < r they start from the full set and shrink. Columns that later ones make useless are dropped again,
+but how far to go back is fixed beforehand; the floating searches find that out by themselves.
 """
 
 from collections.abc import Callable
@@ -241,7 +235,7 @@ class SequentialSearch(Search):
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``objective`` is an estimator; an objective brings its own.
     scoring : str, callable or None, default=None
-        What the folds are scored by, when ``objective`` is an estimator; its own score by default.
+        Score of the folds, when ``objective`` is an estimator; its own score by default.
     tol : float or None, default=None
         Stop as soon as a step (or a round of "plus_minus") gains less than this in J. Backward, it may be negative: how
         much a removal may cost.
@@ -254,7 +248,7 @@ class SequentialSearch(Search):
     n_jobs : int or None, default=None
         How many candidates of a step are tried side by side. It never changes the result.
     random_state : int, RandomState instance or None, default=None
-        Shuffles the rows before they are dealt into folds, when ``cv`` is a number. None leaves them in their order.
+        Shuffles the rows before they are split into folds, when ``cv`` is a number. None leaves them in their order.
     checkpoint : str, path or None, default=None
         A file that keeps all scores as they come. A search that was interrupted goes on from there when it is fitted
         again with the same table, target and parameters; anything else is refused. The file stays when the search is
@@ -278,7 +272,7 @@ class SequentialSearch(Search):
     scores_ : ndarray of shape (n_features,)
         J of the smallest subset of the path that holds the column; where none does, of the last subset tried with it.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best: the order of entry, or of removal backwards. For searches that go back,
+        Rank of each column, 1 for the best: the order of entry, or of removal backwards. For searches that go back,
         the columns kept come first, then those that are in more subsets of the path. Columns that never entered (or
         never left) are ranked by their last trial.
     n_features_in_ : int
@@ -367,12 +361,12 @@ class SequentialSearch(Search):
             self._number_to_keep(n_columns)
         if self.direction == "plus_minus" and self.plus == self.minus:
             raise ValueError(
-                f"plus={self.plus} and minus={self.minus} are equal, so that the rounds lead nowhere; add more columns "
-                "than are removed to start from none, or fewer to start from all."
+                f"plus={self.plus} and minus={self.minus} are equal, so the subset never changes in size; add more "
+                "columns than are removed to start from none, or fewer to start from all."
             )
         if self.direction in STEPWISE and self.tol is not None and self.tol < 0:
             raise ValueError(
-                f"tol={self.tol} is negative: a stepwise search that may lose could go on for ever. Use "
+                f"tol={self.tol} is negative: a stepwise search that may lose might never end. Use "
                 "direction='backward' to pay for removals."
             )
 

@@ -10,8 +10,6 @@ where o multiplies entry by entry and d_c is the mean of class c. All three matr
 
 With no more columns than independent rows P is the identity: every column stands by itself, and the eigenvector is a
 single column.
-
-Weights by Fisher's criterion as a selector; the mathematics is in ``_fisher_weights.py``.
 """
 
 from collections.abc import Callable
@@ -239,7 +237,7 @@ class FisherWeightSelector(WeightSelector):
             if not found.converged:
                 warn_caller(
                     f"The weights still moved after {len(found.path)} products; several groups of columns may be "
-                    "equally good. Another alpha may tell them apart.",
+                    "equally good. Another alpha may distinguish them.",
                     ConvergenceWarning,
                 )
             weights, self.objective_ = np.maximum(found.vector, 0), found.value

@@ -4,15 +4,13 @@ With columns ``m_j = (x_j - mean_j) / ||x_j - mean_j||`` the inner products ``m_
 table is copied once, a sparse one stays as it is: the means are taken off the products. A table with more rows than
 columns is replaced by a square one with the same inner products, for nothing here depends on more than these.
 
-Leading eigenvector of a symmetric matrix that is known by its products with vectors only.
+*Leading eigenvector* of a symmetric matrix that is known by its products with vectors only: Lanczos steps with full
+orthogonalisation, restarted from the best vector when the basis is full. Unlike a call of ARPACK it can be stopped
+after any product and keeps what it has, and where the largest eigenvalue is shared by several eigenvectors it gives the
+projection of the start on them, so the answer does not depend on rounding errors.
 
-Lanczos steps with full orthogonalisation, restarted from the best vector when the basis is full. Unlike a call of
-ARPACK it can be stopped after any product and keeps what it has, and where the largest eigenvalue is shared by several
-eigenvectors it gives the projection of the start on them, so the answer does not depend on rounding errors.
-
-Quadratic forms of the columns of a sparse table: ``x_j' K x_j`` for every column j, over its stored entries only.
-
-That takes ``sum_j nnz_j^2`` steps. Going through the dense product K X would take ``n nnz``, with room for K X.
+*Quadratic forms* ``x_j' K x_j`` of every column j of a sparse table go over its stored entries only. That takes ``sum_j
+nnz_j^2`` steps. Going through the dense product K X would take ``n nnz``, with room for K X.
 """
 
 from collections.abc import Callable, Iterator

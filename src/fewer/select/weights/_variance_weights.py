@@ -8,8 +8,6 @@ along the principal directions of the weighted table. The weights maximise
 *Direct*: with all directions the sum is ``a' H a``, where ``H_ij = (m_i' m_j)^2``, and its maximum the leading
 eigenvector of H. *Q-alpha*: with k directions Q it is ``a' G a``, where ``G_ij = (m_i' m_j) (m_i' Q Q' m_j)``; Q and a
 are improved in turn, and the sum never falls.
-
-Weights by variance as a selector; the mathematics is in ``_variance_weights.py``.
 """
 
 from collections.abc import Callable

@@ -28,7 +28,7 @@ class WeightSelector(Selector):
     threshold: float | None = None
 
     def _scale_of(self, X: Any) -> ColumnScale:
-        """Means and norms of the columns; constant ones are told, and a table of nothing else is refused."""
+        """Means and norms of the columns; constant ones are reported, and a table of nothing else is refused."""
         scale = column_scale(X)
         constant = np.flatnonzero(~scale.varies)
         if len(constant) == X.shape[1]:
@@ -39,15 +39,15 @@ class WeightSelector(Selector):
         too_wide = np.flatnonzero(~np.isfinite(scale.norm))
         if len(too_wide):
             raise ValueError(
-                f"The values of {self._told(too_wide)} are too large to be squared. Divide them by a power of ten."
+                f"The values of {self._named(too_wide)} are too large to be squared. Divide them by a power of ten."
             )
         if len(constant):
             warn_caller(
-                f"{self._told(constant)} {'is' if len(constant) == 1 else 'are'} constant: left out, with weight 0."
+                f"{self._named(constant)} {'is' if len(constant) == 1 else 'are'} constant: left out, with weight 0."
             )
         return scale
 
-    def _told(self, columns: np.ndarray) -> str:
+    def _named(self, columns: np.ndarray) -> str:
         """Columns by name, or by number where they have none; the first few of many."""
         names = getattr(self, "feature_names_in_", None)
         shown = [str(names[column]) if names is not None else str(column) for column in columns[:5]]

@@ -1,12 +1,11 @@
-"""Principal components of a weighted table, from weights chosen by the same criterion.
+"""Projections of a weighted table: principal components, and discriminant directions on these.
 
-With weights a and unit columns M, the directions are those of ``M diag(sqrt(a))``. They come from the matrix
-``M diag(a) M'`` over the rows, so that a wide table, or a sparse one, is not weighted first.
+*Principal components*: with weights a and unit columns M, the directions are those of ``M diag(sqrt(a))``. They come
+from the matrix ``M diag(a) M'`` over the rows, so that a wide table, or a sparse one, is not weighted first.
 
-Linear discriminant analysis after weighting the columns and a PCA (Fisherfaces, with weights before).
-
-Columns -> weights -> the first m principal components -> ``max |v'Bv| / |v'Wv|``. With more columns than rows the
-scatter W within classes is singular, and the PCA in between is what makes the last step possible.
+*Discriminant analysis* after a weighted PCA (Fisherfaces, with weights before): columns -> weights -> the first m
+principal components -> ``max |v'Bv| / |v'Wv|``. With more columns than rows the scatter W within classes is singular,
+and the PCA in between is what makes the last step possible.
 """
 
 from numbers import Integral
@@ -145,7 +144,7 @@ class WeightedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if self.n_components is not None and self.n_components > most:
             raise ValueError(
                 f"n_components={self.n_components} directions were asked of a table with n_samples={n_rows} rows and "
-                f"n_features={n_columns} columns, which has at most {most} (taking off the mean costs one of the rows)."
+                f"n_features={n_columns} columns, which has at most {most} (centring costs one of the rows)."
             )
         # The selector sees the table as it came, so that it knows the names of the columns.
         self.selector_ = clone(self._selector()).fit(X, y)
