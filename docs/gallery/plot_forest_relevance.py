@@ -69,7 +69,7 @@ print(curve)
 
 # %%
 # Columns that matter only together: the class is whether exactly one of the first two is above one half. By itself,
-# neither tells anything, and a univariate score cannot find them. Both selectors do.
+# neither is informative, and a univariate score cannot find them. Both selectors do.
 rng = np.random.default_rng(0)
 X = rng.uniform(size=(500, 10))
 y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
@@ -81,7 +81,7 @@ print("kept by the forest's test:", np.flatnonzero(forest.get_support()) + 1)
 print("kept by the contest with shadows:", np.flatnonzero(shadow.get_support()) + 1)
 
 # %%
-# Many columns, few of them relevant: weights let the large nodes speak, and make the test much more powerful. They need
+# Many columns, few of them relevant: weights count large nodes more, and make the test much more powerful. They need
 # the exact chance level. P-values are conditional on the table, since all trees share its rows, so correct for the
 # number of columns, and look at the size of the effect as well.
 X, y, truth = make_friedman_classes(n_samples=600, n_features=200, random_state=0)

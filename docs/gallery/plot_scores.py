@@ -2,17 +2,17 @@
 What do scores of columns see?
 ==============================
 
-A score looks at each column by itself and says how much it has to do with the target. There are many, because there are
-many ways to have something to do with a target. Here are the numeric ones, each shown the same handful of relations.
+A score measures how strongly each column by itself is associated with the target. There are many scores, because there
+are many forms of association. This page compares the numeric ones on the same few relations.
 
 :class:`~fewer.select.SelectTop` takes any of them by name or as a function, and
-:func:`~fewer.select.score_agreement` tells which of them agree on your table.
+:func:`~fewer.select.score_agreement` shows which of them agree on your table.
 """
 
 # %%
 # Two classes, and eight columns: a shift of the mean; a shift under heavy tails, which outliers hide from means; one
 # class in the middle of the other; the same mean, a larger spread; two clusters against one; two columns of which only
-# the sign of the product tells; and noise.
+# the sign of the product is informative; and noise.
 from functools import partial
 
 import matplotlib.pyplot as plt

@@ -166,8 +166,6 @@ class RedundancyGroups(Result):
         figure : plotly.graph_objects.Figure
             A heat map with a frame around each group.
         """
-        from fewer.select.redundancy._groups import groups_figure
-
         return groups_figure(self, n_features)
 
 
