@@ -28,7 +28,7 @@ def first_columns(n_rows: int, n_columns: int, size: int, task: str, folder: Pat
     def fewer() -> np.ndarray:
         from fewer.select import MRMR
 
-        select = MRMR(size, relevance="f", redundancy="correlation", scheme="quotient", task=task).fit(X, y)
+        select = MRMR(size, relevance="f", redundancy="correlation", criterion="quotient", task=task).fit(X, y)
         return np.argsort(select.ranking_)[:size]
 
     def mrmr_selection() -> np.ndarray:

@@ -27,9 +27,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from benchmarks.cases import UnavailableError, real_file
 from fewer import __version__
+from fewer.extract import HaarFeatures
 from fewer.select import (
     FisherWeightSelector,
-    HaarFeatures,
     SelectTop,
     VarianceWeightSelector,
     WeightedPCA,

@@ -39,7 +39,7 @@ begun = time.process_time()
 L1LinearClassifier().fit(X, y)
 print(time.process_time() - begun)
 begun = time.process_time()
-l1_path(X, y, n_points=5)
+l1_path(X, y, n_alphas=5)
 print(time.process_time() - begun)
 """
 

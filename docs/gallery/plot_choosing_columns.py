@@ -3,16 +3,16 @@ Which selector for which columns?
 =================================
 
 No selector sees everything. Some take every useful column by itself and keep its copies too; some drop the copies; some
-find columns that say nothing alone and much together; some find all of them and take longer. This page plants all kinds
-in one table and lets each family look for them.
+find columns that are informative only together; some find all of them and take longer. This page simulates a table with
+all kinds of columns, and compares the families of selectors on it.
 """
 
 # %%
 # One table, four kinds of columns
 # --------------------------------
 # Two classes, 300 rows and 50 columns. Three columns each shift with the class (*alone*). Two more repeat the first of
-# them, with a little noise (*copies*). A pair tells part of the rows apart by the sign of its product, and neither of
-# the two says anything alone (*pair*). One column is wider in one class than in the other, with the same mean
+# them, with a little noise (*copies*). The sign of the product of a pair separates part of the rows, and neither of
+# the two is informative alone (*pair*). One column is wider in one class than in the other, with the same mean
 # (*spread*). The other 42 are noise.
 import time
 
@@ -56,8 +56,7 @@ def table(seed, n_rows=300, n_noise=42):
 # ------------------
 # Each selector chooses from five such tables: eight columns, as many as were planted, or as many as it thinks right
 # (FCBF, CFS, the forests). The picture shows how often each planted column is kept, and how many of the noise columns
-# are. Copies are a matter of taste: who wants a short list is glad to see them pale, who wants all genes that matter is
-# not.
+# are. Copies should be dropped for a short list, and kept for a list of all relevant genes.
 families = {
     "F test": SelectTop("anova", n_features_to_select=8),
     "Kolmogorov-Smirnov": SelectTop("kolmogorov_smirnov", n_features_to_select=8),
@@ -137,5 +136,5 @@ for name, value in sorted(seconds.items(), key=lambda pair: pair[1]):
 # - **No target at all**: :class:`~fewer.select.VarianceWeightSelector` finds columns that vary together: here those
 #   that shift with the class, and their copies.
 #
-# Whatever is chosen, how much it gains is for the held-out rows to say: put it into
+# How much a selection gains is measured on held-out rows: use
 # :func:`~fewer.evaluate.selection_curve`, or let ``fewer study`` compare several.

@@ -9,7 +9,7 @@ the information that the splits on a column gained with what an irrelevant colum
 round; it is slower, and takes numbers as target, too.
 
 Use them to find columns that matter in any way, also those that matter only together with others. Do not use them to
-find a small set: of two columns that say the same, both are relevant, and both are kept.
+find a small set: of two redundant columns, both are relevant, and both are kept.
 """
 
 # %%
@@ -69,19 +69,19 @@ print(curve)
 
 # %%
 # Columns that matter only together: the class is whether exactly one of the first two is above one half. By itself,
-# neither tells anything, and a univariate score cannot find them. Both selectors do.
+# neither is informative, and a univariate score cannot find them. Both selectors do.
 rng = np.random.default_rng(0)
 X = rng.uniform(size=(500, 10))
 y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
 single = mutual_info_classif(X, y, random_state=0)
-forest = ForestRelevanceSelector(alpha=0.001, random_state=0).fit(X, y)
+forest = ForestRelevanceSelector(significance_level=0.001, random_state=0).fit(X, y)
 shadow = ShadowRelevanceSelector(max_depth=None, random_state=0).fit(X, y)
 print("mutual information of single columns:", single.round(3))
 print("kept by the forest's test:", np.flatnonzero(forest.get_support()) + 1)
 print("kept by the contest with shadows:", np.flatnonzero(shadow.get_support()) + 1)
 
 # %%
-# Many columns, few of them relevant: weights let the large nodes speak, and make the test much more powerful. They need
+# Many columns, few of them relevant: weights count large nodes more, and make the test much more powerful. They need
 # the exact chance level. P-values are conditional on the table, since all trees share its rows, so correct for the
 # number of columns, and look at the size of the effect as well.
 X, y, truth = make_friedman_classes(n_samples=600, n_features=200, random_state=0)

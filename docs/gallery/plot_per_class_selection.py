@@ -3,7 +3,7 @@ Markers for every class
 =======================
 
 With several classes, the best columns by one score for all are often those that set the most distant class apart.
-Classes that are close to each other go empty-handed, and that is where the errors are made. A remedy is to choose the
+Classes that are close to each other get no columns, and that is where the errors are made. A remedy is to choose the
 same number of columns *for each class*: :class:`~fewer.select.OVEFoldChangeSelector` takes those that are higher in it
 than in **every** other, and :class:`~fewer.learn.OVRLinearSVMCommittee` has a machine for each class to use them;
 :class:`~fewer.select.PUGOVRSVM` is both in one.
@@ -11,12 +11,13 @@ than in **every** other, and :class:`~fewer.learn.OVRLinearSVMCommittee` has a m
 Use it for several classes and many columns in one unit, such as gene expressions on the log scale. Do not use it when a
 class stands out by being *low* (``direction="both"`` then), when the columns are in different units (take
 :class:`~fewer.select.OVRSNRSelector` or :class:`~fewer.select.OVRTStatSelector`), or when only combinations of columns
-tell (:class:`~fewer.select.OVRSVMRFESelector`, or a search).
+are informative (:class:`~fewer.select.OVRSVMRFESelector`, or a search).
 """
 
 # %%
-# Two close classes, A and B, and a third one, C, far from both. Of 5,000 columns, ten tell A from B, and some seventy
-# tell C from the rest. One list for all classes (:class:`~fewer.select.BWRatioSelector`) fills up with the latter.
+# Two close classes, A and B, and a third one, C, far from both. Of 5,000 columns, ten separate A from B, and some
+# seventy separate C from the rest. One list for all classes (:class:`~fewer.select.BWRatioSelector`) holds mostly
+# the latter.
 import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl

@@ -1,16 +1,16 @@
 """
-Columns that say the same
-=========================
+Redundant columns
+=================
 
-Genes of one pathway, neighbouring wavelengths, a height in centimetres and in inches: many columns of a wide table say
-the same in different words. A list of the best single columns then names one thing many times over. The filters on this
-page see that: :class:`~fewer.select.MRMR`, :class:`~fewer.select.CFS`, :class:`~fewer.select.FCBF` and
-:class:`~fewer.select.KollerSahami`. And :func:`~fewer.select.redundancy_groups` shows who repeats whom.
+Genes of one pathway, neighbouring wavelengths, a height in centimetres and in inches: many columns of a wide table are
+redundant. A list of the best single columns then holds many copies of one quantity. The filters on this page avoid
+that: :class:`~fewer.select.MRMR`, :class:`~fewer.select.CFS`, :class:`~fewer.select.FCBF` and
+:class:`~fewer.select.KollerSahami`. And :func:`~fewer.select.redundancy_groups` shows the groups of redundant columns.
 """
 
 # %%
 # Five hidden numbers decide a class, each a little less than the one before. The table has eight noisy copies of each,
-# two columns that only tell something together (their signs form an exclusive or), and 60 columns of noise.
+# two columns that are informative only together (their signs form an exclusive or), and 60 columns of noise.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -28,10 +28,10 @@ names = [f"{group}{copy}" for group in "abcde" for copy in range(1, 9)] + ["xor1
 names += [f"noise{number}" for number in range(1, 61)]
 
 # %%
-# Who repeats whom
-# ----------------
-# Groups of columns with a correlation of 0.85 or more between every two, each with the column that tells most about the
-# class. What is left when one stands for each group says it all.
+# Groups of redundant columns
+# ---------------------------
+# Groups of columns with a correlation of 0.85 or more between every two, each with the column that is most relevant for
+# the class. One column of each group represents the others.
 groups = redundancy_groups(X, y, threshold=0.85, feature_names=names)
 print(groups)
 
@@ -41,11 +41,11 @@ groups.plot()
 # %%
 # What each filter keeps
 # ----------------------
-# Ten columns where the number is ours to say; CFS and FCBF find it by themselves.
+# Ten columns where the number is a parameter; CFS and FCBF choose it themselves.
 selectors = {
     "best single columns": SelectTop("mutual_information", n_features_to_select=10),
     "MRMR": MRMR(10),
-    "MRMR, F / correlation": MRMR(10, relevance="f", redundancy="correlation", scheme="quotient"),
+    "MRMR, F / correlation": MRMR(10, relevance="f", redundancy="correlation", criterion="quotient"),
     "CFS": CFS(),
     "FCBF": FCBF(),
     "Koller-Sahami": KollerSahami(10),
@@ -62,9 +62,9 @@ for name, selector in selectors.items():
 
 # %%
 # The best single columns are copies of one or two numbers. The others cover all five; asked for more columns than there
-# are things to say, MRMR and Koller-Sahami go on with noise rather than repeat one. Nobody finds the pair (half of it
-# may get in by chance): each of its columns tells nothing alone, and all of these filters look at columns one by one or
-# two by two. Look for such pairs with a search over subsets (:class:`~fewer.select.SequentialSearch`) or with
+# are quantities, MRMR and Koller-Sahami add noise rather than a redundant column. None finds the pair (half of it
+# may get in by chance): neither of its columns is informative alone, and all of these filters look at columns one by
+# one or two by two. Look for such pairs with a search over subsets (:class:`~fewer.select.SequentialSearch`) or with
 # neighbours, as Relief does.
 colours = ["#2f7fb5", "#5b9bc8", "#87b7da", "#b3d3ec", "#d5e6f5", "#d99a2b", "#8a8f98"]
 figure, panel = plt.subplots(figsize=(8, 3.6))
@@ -81,11 +81,11 @@ figure.tight_layout()
 # How to choose
 # -------------
 # - ``MRMR`` for a list of a given length, from a table of any size. With mutual information it sees relations of any
-#   form; ``relevance="f", redundancy="correlation", scheme="quotient"`` needs no bins and is the fastest.
+#   form; ``relevance="f", redundancy="correlation", criterion="quotient"`` needs no bins and is the fastest.
 # - ``CFS`` and ``FCBF`` when the length is not known. CFS weighs whole subsets and likes several copies of a good
 #   number, as their noise averages out; FCBF keeps one.
-# - ``KollerSahami`` up to a few thousand columns: it asks what a column tells beyond the columns next to it, and so
-#   removes one that is a function of another.
+# - ``KollerSahami`` up to a few thousand columns: it measures what a column adds to the columns next to it,
+#   and so removes one that is a function of another.
 # - ``redundancy_groups`` before any of them, to see what there is.
 #
 # None of them is an honest estimate of anything: put the selection inside a cross-validation, for example with

@@ -2,22 +2,23 @@
 What do scores of columns see?
 ==============================
 
-A score looks at each column by itself and says how much it has to do with the target. There are many, because there are
-many ways to have something to do with a target. Here are the numeric ones, each shown the same handful of relations.
+A score measures how strongly each column by itself is associated with the target. There are many scores, because there
+are many forms of association. This page compares the numeric ones on the same few relations.
 
-:class:`~fewer.select.SelectTop` takes any of them by name, :class:`~fewer.select.Relief` and
-:class:`~fewer.select.LikelihoodRatioSelector` are two of them as selectors, and
-:func:`~fewer.select.score_agreement` tells which of them agree on your table.
+:class:`~fewer.select.SelectTop` takes any of them by name or as a function, and
+:func:`~fewer.select.score_agreement` shows which of them agree on your table.
 """
 
 # %%
 # Two classes, and eight columns: a shift of the mean; a shift under heavy tails, which outliers hide from means; one
 # class in the middle of the other; the same mean, a larger spread; two clusters against one; two columns of which only
-# the sign of the product tells; and noise.
+# the sign of the product is informative; and noise.
+from functools import partial
+
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fewer.select import LikelihoodRatioSelector, Relief, SelectTop, score_agreement, score_names
+from fewer.select import SelectTop, relief_score, score_agreement, score_names
 
 rng = np.random.default_rng(0)
 n_rows = 600
@@ -76,13 +77,10 @@ panel.set_title("score, as a share of its best", fontsize=11, loc="left")
 figure.tight_layout()
 
 # %%
-# Two of them as selectors of their own.
-for selector in (
-    LikelihoodRatioSelector(n_features_to_select=4),
-    Relief(n_features_to_select=3, n_neighbors=10, random_state=0),
-):
-    kept = selector.fit(X, y).get_support(indices=True)
-    print(f"{type(selector).__name__}: {', '.join(list(columns)[column] for column in kept)}")
+# As selectors: by name, or with options of its own.
+for name, score in {"likelihood ratio": "likelihood_ratio", "Relief": partial(relief_score, n_neighbors=10)}.items():
+    kept = SelectTop(score, n_features_to_select=3, random_state=0).fit(X, y).get_support(indices=True)
+    print(f"{name}: {', '.join(list(columns)[column] for column in kept)}")
 
 # %%
 # Do they agree?
@@ -105,8 +103,8 @@ agreement.plot()
 # - *Columns that may matter only together*: ``"relieff"``, if most columns are not noise; otherwise a search.
 # - *No target*: ``"variance"`` for columns of one unit, ``"laplacian"`` for those that keep the clusters of the rows.
 #
-# No score of single columns notices that two columns say the same. And any of them, on enough columns of noise, finds
-# some that look good: choose inside of cross-validation, or with ``SelectTop(alpha=...)``.
+# No score of single columns notices that two columns are redundant. And any of them, on enough columns of noise, finds
+# some that look good: choose inside of cross-validation, or with ``SelectTop(significance_level=...)``.
 print("for classes:", ", ".join(score_names(task="classification")))
 print("for numbers:", ", ".join(score_names(task="regression")))
 print("with no target:", ", ".join(score_names(task="unsupervised")))

@@ -2,25 +2,23 @@
 Which search, and for what?
 ===========================
 
-A search and an objective are chosen apart: any search takes any objective. This page runs them side by side, and says
-what each is for.
+Any search takes any objective. This page runs them side by side, and describes what each is for.
 
 * :class:`~fewer.select.SequentialSearch` is the place to start: forward for few columns out of many, backward for most
   of few, floating when there is time for more.
-* :class:`~fewer.select.RandomMutationSearch` when a step of these is too dear; several random states tell how much to
-  trust it.
+* :class:`~fewer.select.RandomMutationSearch` when a step of these takes too long; compare several random states
+  to see how stable its result is.
 * :class:`~fewer.select.BranchAndBoundSearch` and :class:`~fewer.select.ExhaustiveSearch` when the best subset is
   wanted, and not just a good one; up to some 30 and some 20 columns.
 * For discrete columns, :class:`~fewer.select.RandomSubsetSearch` and the filters "conflicts", "class_entropy",
-  "inconsistency_rate" and "mdl". :class:`~fewer.select.SubsetSearch` has all of them under one name.
+  "inconsistency_rate" and "mdl", which every search takes by name.
 
 Do not use any of them when each column is good or bad by itself: a ranking is as good, and takes no time.
 """
 
 # %%
 # Ridge regression, linear discriminants, nearest neighbours and naive Bayes are updated column by column, so that a
-# whole path takes moments. The curves are what the search sees, which is more than there is: the same rows chose the
-# columns.
+# whole path takes moments. The scores of the path are optimistic: the same rows chose the columns.
 import time
 
 import matplotlib.pyplot as plt
@@ -38,7 +36,6 @@ from fewer.select import (
     RandomSubsetSearch,
     RidgeObjective,
     SequentialSearch,
-    SubsetSearch,
 )
 
 sonar = load("sonar")
@@ -84,20 +81,20 @@ print(f"the same subset: {everything.subset_path_ == bounded.subset_path_}")
 print(f"sets scored: {everything.n_evaluations_} and {bounded.n_evaluations_}")
 
 # %%
-# Two bits whose exclusive or is the class, among ten of noise. Neither says anything by itself, so a search that adds
-# one column at a time has nothing to go by. One that looks at pairs has, and random subsets get there too.
+# Two bits whose exclusive or is the class, among ten of noise. Neither is informative by itself, so a search that adds
+# one column at a time cannot find them. A search over pairs does, and so do random subsets.
 rng = np.random.default_rng(0)
 bits = rng.integers(0, 2, size=(200, 12))
 parity = bits[:, 3] ^ bits[:, 8]
 for title, search in {
-    "forward, class entropy": SubsetSearch("class_entropy", strategy="forward"),
-    "all subsets, smallest first (FOCUS)": SubsetSearch("conflicts", strategy="focus"),
-    "random subsets (LVF)": RandomSubsetSearch("inconsistency_rate", enough=0.0, random_state=0),
+    "forward, class entropy": SequentialSearch("class_entropy", target_score=0.0),
+    "all subsets, smallest first (FOCUS)": ExhaustiveSearch("conflicts", target_score=0.0),
+    "random subsets (LVF)": RandomSubsetSearch("inconsistency_rate", target_score=0.0, random_state=0),
 }.items():
     print(f"{title}: columns {search.fit(bits, parity).get_support(indices=True)}")
 
 # %%
-# A long search survives a night without power: give it a file, and fit it again to go on.
+# A long search can be interrupted: give it a checkpoint file, and fit it again to continue.
 #
 # .. code-block:: python
 #

@@ -3,28 +3,28 @@ Which columns are best together?
 ================================
 
 :class:`~fewer.select.SequentialSearch` looks for a subset of the columns, one column at a time, by an objective for the
-whole subset. So it finds what :class:`~fewer.select.IndependentRanking`, a ranking of single columns, cannot: columns
-that are useful only together. :class:`~fewer.select.ExhaustiveSearch` tries all subsets, when there are not too many.
+whole subset. So it finds what :class:`~fewer.select.SelectTop`, a ranking of single columns, cannot: columns that are
+useful only together. :class:`~fewer.select.ExhaustiveSearch` tries all subsets, when there are not too many.
 
 Use it when the columns are not too many (with nearest neighbours, hundreds are no trouble) and the learner that will
-use them is known. Do not believe the scores of its path: the same rows that chose the columns give them. They are for
-choosing; how good the choice is, an outer cross-validation has to tell.
+use them is known. The scores of its path are optimistic, because the same rows chose the columns. Measure
+the result by an outer cross-validation.
 """
 
 # %%
-# Five classes in four columns. The first column separates all classes but the last two. The fourth tells only these two
-# apart, and is the worst of all by itself.
+# Five classes in four columns. The first column separates all classes but the last two. The fourth separates only these
+# two, and is the worst of all by itself.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 
 from fewer.datasets import load, make_five_classes
-from fewer.select import ExhaustiveSearch, IndependentRanking, SequentialSearch
+from fewer.select import ExhaustiveSearch, SelectTop, SequentialSearch
 
 X, y, truth = make_five_classes(random_state=0)
 learner = LinearDiscriminantAnalysis()
-naive = IndependentRanking(learner, n_features_to_select=2).fit(X, y)
+naive = SelectTop(learner, n_features_to_select=2).fit(X, y)
 search = SequentialSearch(learner, n_features_to_select=2).fit(X, y)
 every_pair = ExhaustiveSearch(learner, n_features_to_select=2).fit(X, y)
 print("score of each column by itself:", naive.scores_.round(2))
@@ -43,7 +43,7 @@ figure.tight_layout()
 # %%
 # A real table: 60 frequencies of sonar echoes, from rocks and from mines. Nearest neighbours have a closed form: the
 # search adds up distances column by column, and the whole path from 1 to 60 columns takes a fraction of a second.
-# ``fast_route_`` says whether there is one for an estimator, its steps and its score, or why not. A floating search
+# ``fast_route_`` reports whether there is one for an estimator, its steps and its score, or why not. A floating search
 # goes back whenever that pays, and finds better subsets of most sizes.
 sonar = load("sonar")
 nearest = KNeighborsClassifier(1)

@@ -33,7 +33,7 @@ score = selection_stability(by_score, feature_names=table.feature_names)
 penalty = selection_stability(by_penalty, feature_names=table.feature_names)
 
 # %%
-# Columns that say the same thing replace one another under the penalty, from sample to sample; a score for each column
+# Redundant columns replace one another under the penalty, from sample to sample; a score for each column
 # by itself is not disturbed by that.
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True)
 for panel, name, found in ((panels[0], "own score", score), (panels[1], "L1 penalty", penalty)):

@@ -1,6 +1,6 @@
 """
-Which words tell a rare topic?
-==============================
+Which words identify a rare topic?
+==================================
 
 :class:`~fewer.select.TextFeatureScorer` scores words by the classes of the documents in which they occur, and keeps the
 best. It is for very many columns that are mostly zero (words, n-grams, items bought, mutations), and it takes one pass
@@ -12,14 +12,15 @@ over the entries stored. Which score is right depends on the learner and on how 
 - A linear support vector machine: it does best with nearly all words, so leave the selection out, or keep most.
 
 Each word is judged by itself. Three others look at words together, at the end of this page:
-:class:`~fewer.select.WordClusters` adds up words that tell the same, :class:`~fewer.select.EmbeddedSelector` keeps what
-a model uses, and :class:`~fewer.select.MetricBasedSelection` says how many to keep when few documents have labels.
+:class:`~fewer.extract.WordClusters` adds up words with the same information about the class,
+:class:`~fewer.select.EmbeddedSelector` keeps what a model uses, and
+:class:`~fewer.select.MetricBasedSelection` chooses how many to keep when few documents have labels.
 For columns that are measurements, take :class:`~fewer.select.SelectTop`.
 """
 
 # %%
 # Six thousand documents, of which 2% are on a topic. Of the 3,000 words, 300 are boilerplate that documents *off* the
-# topic share, 200 are rare words of the topic, and the others say nothing.
+# topic share, 200 are rare words of the topic, and the others are noise.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LinearRegression
@@ -31,8 +32,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fewer.datasets import make_topic_words
 from fewer.evaluate import selection_curve
+from fewer.extract import WordClusters
 from fewer.learn import NaiveBayesText
-from fewer.select import EmbeddedSelector, MetricBasedSelection, SelectTop, TextFeatureScorer, WordClusters
+from fewer.select import EmbeddedSelector, MetricBasedSelection, SelectTop, TextFeatureScorer
 
 X, y, truth = make_topic_words(random_state=0)
 for name in ("odds_ratio", "bns", "cross_entropy", "info_gain", "frequency"):
@@ -90,8 +92,8 @@ for threshold in (0.5, 0.95, 0.999):
 
 # %%
 # Single words are not the only way to have fewer columns. With five topics and 400 words that are all a little typical
-# of one or another, ten single words know little, and ten sums of words that tell the same know most. The names of the
-# new columns tell the heaviest word, and how many others are added to it.
+# of one or another, ten single words hold little information, and ten sums of similar words most of it. The names of
+# the new columns give the heaviest word, and how many others are added to it.
 rng = np.random.default_rng(0)
 topic = rng.integers(0, 5, 1000)
 rates = 0.02 * rng.exponential(size=(5, 400)) ** 2
@@ -111,7 +113,7 @@ axes.spines[["top", "right"]].set_visible(False)
 figure.tight_layout()
 
 # %%
-# A tree chooses by itself, nearest neighbours do not. So let one choose for the other.
+# A tree selects columns, nearest neighbours do not. So use a tree to select columns for nearest neighbours.
 measured = rng.normal(size=(300, 60))
 side = (measured[:, 3] + measured[:, 17] > 0).astype(int)
 nearest = KNeighborsClassifier(5)
@@ -120,7 +122,7 @@ for name, learner in (("all 60 columns", nearest), ("columns that a tree uses", 
     print(f"nearest neighbours, {name}: {cross_val_score(learner, measured, side).mean():.2f}")
 
 # %%
-# How many columns can a learner bear that has 20 labelled rows? The training error falls with every power of x. On 200
+# How many columns should a model have with 20 labelled rows? The training error falls with every power of x. On 200
 # rows without labels, the models from some degree on are far from all smaller ones, which they were not in training:
 # they overfit. No label is needed to see that.
 x = rng.uniform(-1, 1, size=220)

@@ -27,7 +27,8 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from fewer.datasets import make_permuted_clusters
-from fewer.select import FisherWeightSelector, HaarFeatures, VarianceWeightSelector, WeightedFisher, WeightedPCA
+from fewer.extract import HaarFeatures
+from fewer.select import FisherWeightSelector, VarianceWeightSelector, WeightedFisher, WeightedPCA
 
 BLUE, RED, AMBER, GREY = "#2f7fb5", "#cf5f47", "#d99a2b", "#8a8f98"
 
@@ -77,7 +78,7 @@ for name, selector in {"no labels": VarianceWeightSelector(), "labels": FisherWe
 
 # %%
 # Weights depend on the axes. Pixels of images are poor ones, because neighbours hardly differ;
-# :class:`~fewer.select.HaarFeatures` turns them into wavelets, each of which looks at one place at one size. It takes
+# :class:`~fewer.extract.HaarFeatures` turns them into wavelets, each of which looks at one place at one size. It takes
 # PyWavelets (``pip install fewer[wavelets]``). These are the eight wavelets with the highest weights in the middle part
 # of handwritten digits. The rim was left out before: there only one pixel of a block ever moves, so its wavelets are
 # copies of one another, and copies support each other.

@@ -6,7 +6,7 @@ import pytest
 from fewer._estimators import columns_known_as, known_column
 from fewer.extract import FastProjectiveClustering
 from fewer.select.objectives._decision_table import _coded
-from fewer.select.objectives._within_classes import warn_of_separators
+from fewer.select.objectives._discriminant import warn_of_separators
 
 NAMES = ["age", "sex", "pulse"]
 

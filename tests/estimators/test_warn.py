@@ -8,12 +8,16 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from fewer._estimators import each_warning_once, warn_caller
-from fewer.select import FCBF, Relief, SequentialSearch
+from fewer.select import FCBF, SelectTop, SequentialSearch
 
 
 @pytest.mark.parametrize(
     "selector",
-    [Relief(n_features_to_select=5), SequentialSearch(lambda X, y: 1.0, n_features_to_select=5), FCBF(threshold=1.0)],
+    [
+        SelectTop("relief", n_features_to_select=5),
+        SequentialSearch(lambda X, y: 1.0, n_features_to_select=5),
+        FCBF(threshold=1.0),
+    ],
 )
 @pytest.mark.parametrize("wrap", [lambda selector: selector, make_pipeline])
 def test_a_warning_points_at_the_call_of_fit(selector, wrap):

@@ -11,10 +11,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from fewer.select import (
     DiscriminantObjective,
+    ExhaustiveSearch,
     NaiveBayesObjective,
     NearestNeighbourObjective,
     RidgeObjective,
-    SubsetSearch,
+    SequentialSearch,
 )
 
 LEARNERS = {
@@ -31,8 +32,8 @@ def test_focus_finds_the_two_bits_of_a_parity_and_greedy_entropy_does_not(figure
     for seed in range(20):
         bits = np.random.default_rng(seed).integers(0, 2, size=(200, 10))
         parity = bits[:, 0] ^ bits[:, 1]
-        focus = SubsetSearch("conflicts", strategy="focus").fit(bits, parity)
-        greedy = SubsetSearch("class_entropy", strategy="forward").fit(bits, parity)
+        focus = ExhaustiveSearch("conflicts", target_score=0.0).fit(bits, parity)
+        greedy = SequentialSearch("class_entropy", target_score=0.0).fit(bits, parity)
         found += focus.get_support(indices=True).tolist() == [0, 1]
         sizes.append(int(greedy.get_support().sum()))
         assert greedy.path_scores_[sizes[-1]] == 0
@@ -51,11 +52,11 @@ def test_forward_search_takes_the_columns_of_scikit_learn(learner, figure):
     equal = 0
     for load, sizes in ((load_iris, (1, 2)), (load_wine, (2,))):
         X, y = load(return_X_y=True)
-        ours = SubsetSearch(objective, strategy="forward", max_features=max(sizes)).fit(X, y)
+        ours = SequentialSearch(objective, n_features_to_select=max(sizes)).fit(X, y)
         for size in sizes:
             theirs = SequentialFeatureSelector(estimator, n_features_to_select=size, cv=5).fit(X, y)
             equal += ours.subset_path_[size] == tuple(theirs.get_support(indices=True))
-    plain = SubsetSearch(estimator, strategy="forward", max_features=2, cv=5).fit(X, y)
+    plain = SequentialSearch(estimator, n_features_to_select=2, cv=5).fit(X, y)
     equal += plain.subset_path_ == ours.subset_path_
     figure(f"{learner}: {equal} of 4 subsets of iris and wine are equal")
     assert equal == 4
@@ -70,8 +71,8 @@ def test_more_sizes_of_iris_and_wine_are_equal_in_both_directions(learner, direc
     equal, n_sizes = 0, 0
     for load, sizes in ((load_iris, (1, 2, 3)), (load_wine, (3, 6, 10))):
         X, y = load(return_X_y=True)
-        ours = SubsetSearch(objective, strategy=direction).fit(X, y)
-        plain = SubsetSearch(estimator, strategy=direction, cv=5).fit(X, y)
+        ours = SequentialSearch(objective, direction=direction).fit(X, y)
+        plain = SequentialSearch(estimator, direction=direction, cv=5).fit(X, y)
         assert plain.subset_path_ == ours.subset_path_
         for size in sizes:
             theirs = SequentialFeatureSelector(estimator, n_features_to_select=size, cv=5, direction=direction)

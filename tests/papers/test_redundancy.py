@@ -9,15 +9,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from fewer.select import CFS, FCBF, MRMR, KollerSahami
-from fewer.select._discretise import discretise
-from fewer.select._information import Information
+from fewer.select.information._levels import Information, discretise
 from fewer.select.redundancy._cfs import merit
 from tolerances import rounding
 
 VARIANTS = {
     "MID": {},
-    "MIQ": {"scheme": "quotient"},
-    "FCQ": {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"},
+    "MIQ": {"criterion": "quotient"},
+    "FCQ": {"relevance": "f", "redundancy": "correlation", "criterion": "quotient"},
     "FCD": {"relevance": "f", "redundancy": "correlation"},
 }
 

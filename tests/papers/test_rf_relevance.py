@@ -117,17 +117,17 @@ def test_the_threshold_keeps_all_of_friedmans_columns_with_more_trees(figure):
 
 @pytest.mark.claim("rf-relevance", 4)
 @pytest.mark.filterwarnings("ignore:No column gains")
-@pytest.mark.parametrize(("level", "limit"), [("node", 0.10), ("tree", 0.12)])
+@pytest.mark.parametrize(("unit", "limit"), [("node", 0.10), ("tree", 0.12)])
 @pytest.mark.parametrize("chance", ["midpoint", "exact"])
-def test_pure_noise_is_rarely_significant(level, limit, chance, figure):
+def test_pure_noise_is_rarely_significant(unit, limit, chance, figure):
     pvalues = []
     for seed in range(15):
         rng = np.random.default_rng(seed)
         X, y = rng.uniform(size=(300, 10)), rng.integers(0, 2, 300)
-        selector = ForestRelevanceSelector(level=level, chance=chance, refit=False, random_state=seed)
+        selector = ForestRelevanceSelector(unit=unit, chance=chance, refit=False, random_state=seed)
         pvalues.append(selector.fit(X, y).pvalues_)
     rate = np.mean(np.array(pvalues) < 0.05)
-    figure(f"{level}, {chance}: {rate:.1%} below .05")
+    figure(f"{unit}, {chance}: {rate:.1%} below .05")
     assert rate <= limit
 
 
@@ -201,7 +201,7 @@ def out_of_bag_choice(n_rows, n_columns, n_informative, n_redundant, n_trees, se
         2 * n_rows, n_columns, n_informative=n_informative, n_redundant=n_redundant, shuffle=False, random_state=seed
     )
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
-    selector = ForestRelevanceSelector(n_trees, alpha="oob", random_state=0).fit(X, y)
+    selector = ForestRelevanceSelector(n_trees, significance_level="oob", random_state=0).fit(X, y)
     plain = RandomColumnForestClassifier(n_trees, random_state=0).fit(X, y)
     errors = [1 - plain.score(X_test, y_test), 1 - selector.forest_.score(selector.transform(X_test), y_test)]
     return selector, errors, n_informative + n_redundant
@@ -213,7 +213,7 @@ def test_out_of_bag_error_chooses_a_strict_level(figure):
     alphas, kept, gains = [], [], []
     for seed in range(5):
         selector, (plain, selected), _ = out_of_bag_choice(2000, 500, 5, 15, 300, seed)
-        alphas.append(selector.alpha_)
+        alphas.append(selector.significance_level_)
         kept.append(selector.get_support().sum())
         gains.append(plain - selected)
     figure(
@@ -230,9 +230,9 @@ def test_out_of_bag_error_chooses_a_level_that_helps(figure):
     selector, (plain, selected), n_useful = out_of_bag_choice(500, 100, 5, 5, 100)
     kept = selector.get_support()
     figure(
-        f"500 x 100: alpha {selector.alpha_:g}, {kept[n_useful:].sum()} useless columns kept, "
+        f"500 x 100: alpha {selector.significance_level_:g}, {kept[n_useful:].sum()} useless columns kept, "
         f"error {plain:.3f} -> {selected:.3f}"
     )
-    assert selector.oob_errors_[selector.alpha_] == min(selector.oob_errors_.values())
+    assert selector.oob_errors_[selector.significance_level_] == min(selector.oob_errors_.values())
     assert kept[n_useful:].sum() <= 5
     assert selected <= plain - 0.05

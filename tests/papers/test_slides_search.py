@@ -9,14 +9,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from fewer.datasets import make_five_classes
-from fewer.select import IndependentRanking, NearestNeighbourObjective, SequentialSearch
+from fewer.select import NearestNeighbourObjective, SelectTop, SequentialSearch
 
 
 def test_the_worst_of_five_columns_belongs_to_the_best_pair_on_one_table():
     X, y, truth = make_five_classes(random_state=0)
     search, naive = (
         method(LinearDiscriminantAnalysis(), n_features_to_select=2, cv=3).fit(X, y)
-        for method in (SequentialSearch, IndependentRanking)
+        for method in (SequentialSearch, SelectTop)
     )
     assert search.subset_path_[2] == truth["best_pair"]
     assert naive.ranking_[3] == 4
@@ -32,7 +32,7 @@ def test_the_worst_single_column_belongs_to_the_best_pair(figure):
         X, y, truth = make_five_classes(random_state=seed)
         folds = StratifiedKFold(5, shuffle=True, random_state=seed)
         search = SequentialSearch(learner, n_features_to_select=2, cv=folds).fit(X, y)
-        naive = IndependentRanking(learner, n_features_to_select=2, cv=folds).fit(X, y)
+        naive = SelectTop(learner, n_features_to_select=2, cv=folds).fit(X, y)
         found += search.subset_path_[2] == truth["best_pair"]
         fooled += not naive.get_support()[3]
         last += naive.ranking_[3] == 4

@@ -106,16 +106,16 @@ def test_a_copy_of_a_column_raises_the_weight_of_both(figure):
 
 
 @pytest.mark.claim("wolf-bileschi", 6)
-@pytest.mark.parametrize("lam", [0, 0.1, 1])
-def test_fisher_weights_find_the_columns_that_shift_with_the_class(lam, figure):
+@pytest.mark.parametrize("alpha", [0, 0.1, 1])
+def test_fisher_weights_find_the_columns_that_shift_with_the_class(alpha, figure):
     found = 0
     for seed in range(10):
         rng = np.random.default_rng(seed)
         y = np.repeat(["no", "yes"], 30)
         X = rng.normal(size=(60, 300))
         X[:, :5] += np.where(y == "yes", 1, -1)[:, None]
-        found += finds_all(FisherWeightSelector(lam).fit(X, y), np.arange(300) < 5)
-    figure(f"lam {lam}: {found} of 10 seeds")
+        found += finds_all(FisherWeightSelector(alpha).fit(X, y), np.arange(300) < 5)
+    figure(f"alpha {alpha}: {found} of 10 seeds")
     assert found >= 9
 
 

@@ -7,8 +7,9 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
 
-from fewer.select import TextFeatureScorer, WordClusters
-from fewer.select._word_clustering import agglomerative_labels, cluster_sums, divisive_labels, information
+from fewer.extract import WordClusters
+from fewer.extract._word_clusters import agglomerative_labels, cluster_sums, divisive_labels, information
+from fewer.select import TextFeatureScorer
 from tolerances import rounding
 
 

@@ -46,7 +46,7 @@ from fewer.select import (
     variance_score,
     welch_score,
 )
-from fewer.select._adjusted_p_values import adjusted_p_values
+from fewer.select._select_top import adjusted_p_values
 
 DIRECT = {"rtol": 1e-9, "atol": 1e-10}
 PEERS = json.loads(Path(__file__).with_name("peers.json").read_text())
@@ -100,8 +100,8 @@ def test_sparse_logistic_regression_is_that_of_glmnet(place):
 
 def test_paths_begin_at_the_penalties_of_glmnet():
     peer = PEERS["glmnet"]
-    linear = l1_path(standardised(CARS[:, 1:]), MPG, loss="squared", n_points=3)
-    logistic = l1_path(standardised(IRIS[LAST_TWO]), SPECIES[LAST_TWO], loss="log", n_points=3)
+    linear = l1_path(standardised(CARS[:, 1:]), MPG, loss="squared", n_alphas=3)
+    logistic = l1_path(standardised(IRIS[LAST_TWO]), SPECIES[LAST_TWO], loss="log", n_alphas=3)
     close(1 / (32 * linear.Cs[0]), peer["lambda_max"], rtol=1e-6)
     close(1 / (100 * logistic.Cs[0]), peer["log_lambda_max"], rtol=1e-6)
 

@@ -11,8 +11,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from fewer.select import MetricBasedSelection, SelectTop
-from fewer.select._metric_based import adjusted_errors, pairwise_distances, triangle_holds, trust
-from fewer.select._metric_based_selection import default_sizes
+from fewer.select._metric_based_selection import (
+    adjusted_errors,
+    default_sizes,
+    pairwise_distances,
+    triangle_holds,
+    trust,
+)
 
 
 def some_useful(n_rows=60, n_columns=20, n_useful=3, seed=0):
@@ -109,7 +114,7 @@ def test_labels_of_rows_set_aside_do_not_matter_for_the_choice():
     X, y = some_useful(100)
     select = MetricBasedSelection(GaussianNB(), rule="adjusted", random_state=0).fit(X, y)
     rng = np.random.RandomState(0)
-    from fewer.select._sampled_rows import sampled_rows
+    from fewer.select._selector import sampled_rows
 
     kept = sampled_rows(100, 70, y, classes=True, rng=rng)
     aside = np.setdiff1d(np.arange(100), kept)

@@ -1,4 +1,4 @@
-"""Scores and rules: any score, the best k, a fraction, or a test; for all classes or each."""
+"""SelectTop: scores and rules, and estimators that see one column."""
 
 from functools import partial
 
@@ -8,15 +8,18 @@ import pytest
 from scipy import sparse
 from scipy.stats import false_discovery_control
 from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectFdr, SelectFwe, SelectKBest, chi2, f_classif
+from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from fewer.datasets import load
+from fewer import select
+from fewer.datasets import load, make_five_classes
 from fewer.evaluate import selection_curve
-from fewer.select import ColumnScores, SelectTop, column_score, fisher_score, score_names
-from fewer.select._adjusted_p_values import adjusted_p_values
-from fewer.select._ranking import n_in_first, places_in_turn
+from fewer.select import ColumnScores, SelectTop, column_score, fisher_score, score_names, single_column_score
+from fewer.select._select_top import adjusted_p_values
+from fewer.select._selector import class_orders, class_ranks, n_among_first, ranks_by_best_class
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +51,7 @@ def test_a_test_with_false_discovery_rate_agrees_with_scikit_learn():
     y = np.repeat([0, 1], 40)
     X = rng.normal(size=(80, 200)) + np.outer(y, np.r_[np.linspace(0.2, 1.5, 20), np.zeros(180)])
     for alpha in (0.01, 0.05, 0.3):
-        ours = SelectTop(f_classif, alpha=alpha).fit(X, y).get_support()
+        ours = SelectTop(f_classif, significance_level=alpha).fit(X, y).get_support()
         assert np.array_equal(ours, SelectFdr(f_classif, alpha=alpha).fit(X, y).get_support())
 
 
@@ -56,7 +59,7 @@ def test_holm_keeps_all_that_bonferroni_keeps():
     rng = np.random.default_rng(2)
     y = np.repeat([0, 1], 40)
     X = rng.normal(size=(80, 100)) + np.outer(y, np.r_[np.full(30, 1.0), np.zeros(70)])
-    holm = SelectTop(f_classif, alpha=0.05, correction="holm").fit(X, y).get_support()
+    holm = SelectTop(f_classif, significance_level=0.05, correction="holm").fit(X, y).get_support()
     bonferroni = SelectFwe(f_classif, alpha=0.05).fit(X, y).get_support()
     assert (holm >= bonferroni).all()
     assert holm.sum() > bonferroni.sum()
@@ -84,8 +87,8 @@ def test_on_noise_a_test_finds_something_at_its_level(correction, bound):
 def test_when_nothing_passes_the_best_column_is_kept_with_a_warning():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(30, 50)), np.repeat([0, 1], 15)
-    with pytest.warns(UserWarning, match="No column passes alpha=1e-09"):
-        select = SelectTop(f_classif, alpha=1e-9).fit(X, y)
+    with pytest.warns(UserWarning, match="No column passes significance_level=1e-09"):
+        select = SelectTop(f_classif, significance_level=1e-9).fit(X, y)
     assert select.get_support(indices=True).tolist() == [np.argmax(select.scores_)]
 
 
@@ -117,7 +120,7 @@ def test_the_union_of_the_first_of_each_class_heads_the_ranking(three_classes):
     for k in range(1, 37):
         union = set(orders[:, :k].ravel())
         assert set(np.flatnonzero(select.ranking_ <= len(union))) == union
-        assert n_in_first(select.class_scores_, k) == len(union)
+        assert n_among_first(select.class_scores_, k) == len(union)
 
 
 def test_a_score_for_each_class_is_asked_once():
@@ -137,7 +140,7 @@ def test_a_score_for_each_class_is_asked_once():
 
 def test_tests_within_each_class_keep_the_union(three_classes):
     X, y = three_classes
-    select = SelectTop(f_classif, alpha=1e-4, per_class=True).fit(X, y)
+    select = SelectTop(f_classif, significance_level=1e-4, per_class=True).fit(X, y)
     expected = np.zeros(36, dtype=bool)
     for label in "abc":
         expected |= false_discovery_control(f_classif(X, y == label)[1]) <= 1e-4
@@ -155,8 +158,8 @@ def test_two_classes_are_served_in_turn_by_every_kind_of_score(score):
 
 def test_a_test_for_each_of_two_classes_counts_as_two_tests():
     cancer = load("breast_cancer")
-    together = SelectTop("welch", alpha=0.01).fit(cancer.X, cancer.y)
-    by_class = SelectTop("welch", alpha=0.01, per_class=True).fit(cancer.X, cancer.y)
+    together = SelectTop("welch", significance_level=0.01).fit(cancer.X, cancer.y)
+    by_class = SelectTop("welch", significance_level=0.01, per_class=True).fit(cancer.X, cancer.y)
     np.testing.assert_allclose(by_class.pvalues_, np.minimum(2 * together.pvalues_, 1))
 
 
@@ -175,8 +178,9 @@ def test_a_score_that_prefers_no_column_is_reported(per_class):
     assert select.get_support(indices=True).tolist() == [0, 1]
 
 
-def test_places_in_turn_break_ties_by_index():
-    assert places_in_turn(np.zeros((2, 4))).tolist() == [1, 2, 3, 4]
+def test_ranks_over_classes_break_ties_by_index():
+    scores = np.zeros((2, 4))
+    assert ranks_by_best_class(class_ranks(class_orders(scores)), scores).tolist() == [1, 2, 3, 4]
 
 
 def test_columns_without_a_number_come_last():
@@ -227,13 +231,13 @@ def test_it_serves_a_curve_of_sizes_and_a_pipeline():
 
 
 def test_two_rules_at_once_are_refused():
-    with pytest.raises(ValueError, match="n_features_to_select and alpha were given"):
-        SelectTop(n_features_to_select=2, alpha=0.1).fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match="n_features_to_select and significance_level were given"):
+        SelectTop(n_features_to_select=2, significance_level=0.1).fit(*load_iris(return_X_y=True))
 
 
 def test_a_test_needs_a_score_with_p_values():
-    with pytest.raises(ValueError, match=r"alpha=0.1 needs p-values, and this score has none"):
-        SelectTop("fisher", alpha=0.1).fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match=r"significance_level=0.1 needs p-values, and this score has none"):
+        SelectTop("fisher", significance_level=0.1).fit(*load_iris(return_X_y=True))
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones():
@@ -297,3 +301,62 @@ def test_scores_with_p_values_unpack_like_those_of_scikit_learn():
     given = ColumnScores(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.5, 0.4, 0.3, 0.01]))
     select = SelectKBest(lambda X, y: given, k=1).fit(*load_iris(return_X_y=True))
     assert select.get_support().tolist() == [False, False, False, True]
+
+
+def test_fisher_score_is_the_f_statistic_without_its_degrees_of_freedom():
+    X, y, _ = make_five_classes(random_state=0)
+    assert fisher_score(X, y) == pytest.approx(f_classif(X, y)[0] * 4 / (300 - 5))
+
+
+def test_fisher_score_of_constant_columns():
+    y = np.array([0, 0, 1, 1])
+    X = np.column_stack([np.ones(4), y, [0, 1, 0, 1]]).astype(float)
+    assert fisher_score(X, y).tolist() == [0.0, np.inf, 0.0]
+
+
+def test_single_columns_are_scored_by_the_estimator():
+    X, y, _ = make_five_classes(random_state=1)
+    learner = LinearDiscriminantAnalysis()
+    expected = [cross_val_score(learner, X[:, [column]], y, cv=5).mean() for column in range(4)]
+    assert np.array_equal(single_column_score(X, y, estimator=learner), expected)
+    ranked = SelectTop(learner, n_features_to_select=1).fit(X, y)
+    assert np.array_equal(ranked.scores_, expected)
+    assert ranked.get_support().tolist() == [True, False, False, False]
+
+
+def test_of_equal_scores_the_first_column_comes_first():
+    ranked = SelectTop(lambda X, y: np.array([1.0, 2.0, 2.0, 0.0]), n_features_to_select=2)
+    assert ranked.fit(np.eye(4), [0, 1, 0, 1]).ranking_.tolist() == [3, 1, 2, 4]
+
+
+def test_a_score_for_each_column_is_asked_for():
+    with pytest.raises(ValueError, match="a number for each of the 4 columns"):
+        SelectTop(lambda X, y: np.ones(3)).fit(np.eye(4), [0, 1, 0, 1])
+    ranked = SelectTop(lambda X, y: np.array([1.0, np.nan, 0.0, 0.0])).fit(np.eye(4), [0, 1, 0, 1])
+    assert ranked.ranking_.tolist() == [1, 4, 2, 3]
+
+
+def test_any_score_is_known_by_name():
+    X, y, _ = make_five_classes(random_state=0)
+    for name, options in {"anova": {}, "mutual_information": {}, "relieff": {"random_state": 0}}.items():
+        ranked = SelectTop(name, n_features_to_select=2, random_state=0).fit(X, y)
+        given = getattr(select, f"{name}_score")(X, y, **options)
+        assert np.array_equal(ranked.scores_, given[0] if isinstance(given, tuple) else given)
+    with pytest.raises(ValueError, match=r"no score 'fischer' .*; there are"):
+        SelectTop("fischer").fit(X, y)
+
+
+def test_scores_without_target_and_sparse_tables_are_taken():
+    X = sparse.csr_array(np.diag([1.0, 3.0, 2.0, 0.5]))
+    assert SelectTop("variance").fit(X).ranking_.tolist() == [3, 1, 2, 4]
+    target = [0.1, 0.9, 0.2, 0.3]
+    dense = SelectTop("pearson").fit(X.toarray(), target)
+    assert SelectTop("pearson").fit(X, target).scores_ == pytest.approx(dense.scores_)
+    with pytest.raises(TypeError, match="parse"):
+        SelectTop("relieff").fit(X, target)
+
+
+def test_a_classifier_has_nothing_to_rank_by_with_one_class():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match="by LinearDiscriminantAnalysis tells classes apart, and y has one class only"):
+        SelectTop(LinearDiscriminantAnalysis()).fit(X, ["a"] * 20)

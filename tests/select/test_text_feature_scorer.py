@@ -12,11 +12,11 @@ from sklearn.svm import LinearSVC
 
 from fewer.datasets import make_topic_words
 from fewer.evaluate import selection_curve
+from fewer.extract import WordClusters
 from fewer.learn import NaiveBayesText
 from fewer.select import (
     SelectTop,
     TextFeatureScorer,
-    WordClusters,
     bns_score,
     cross_entropy_score,
     frequency_score,

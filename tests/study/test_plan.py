@@ -73,10 +73,10 @@ def test_scores_are_found_in_capitals_too(data):
 
 
 def test_methods_may_be_scores_or_selectors(data):
-    plan = make_plan(data, methods=["fisher", "IndependentRanking"], learners=["knn"])
+    plan = make_plan(data, methods=["fisher", "RidgeRFE"], learners=["knn"])
     assert [candidate.name for candidate in plan.candidates[2:]] == [
         "fisher, nearest neighbours",
-        "IndependentRanking, nearest neighbours",
+        "RidgeRFE, nearest neighbours",
     ]
 
 

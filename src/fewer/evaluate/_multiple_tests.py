@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.stats import false_discovery_control
 
 from fewer._figures import Result
 
@@ -78,15 +79,7 @@ def benjamini_hochberg(p_values: "ArrayLike", alpha: float = 0.05) -> Discoverie
         raise ValueError("p-values must lie between 0 and 1, and none may be missing.")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must lie between 0 and 1, not {alpha}.")
-    flat = p_values.ravel()
-    order = np.argsort(flat, kind="stable")
-    m = flat.size
-    # Of each p-value, the rate at which it or a larger one becomes the last to be rejected.
-    rates = np.minimum.accumulate((flat[order] * m / np.arange(1, m + 1))[::-1])[::-1]
-    adjusted = np.empty(m)
-    adjusted[order] = np.minimum(rates, 1.0)
-    below = np.flatnonzero(flat[order] <= np.arange(1, m + 1) * alpha / m)
-    rejected = np.zeros(m, dtype=bool)
-    rejected[order[: below[-1] + 1 if below.size else 0]] = True
-    threshold = float(flat[rejected].max(initial=0.0))
-    return Discoveries(rejected.reshape(p_values.shape), adjusted.reshape(p_values.shape), threshold, alpha)
+    adjusted = np.reshape(false_discovery_control(p_values, axis=None), p_values.shape)
+    rejected = adjusted <= alpha * (1 + 1e-12)  # p-values of permutations are fractions, which may round to above alpha
+    threshold = float(p_values[rejected].max(initial=0.0))
+    return Discoveries(rejected, adjusted, threshold, alpha)

@@ -6,7 +6,6 @@ Scalers that treat each column by itself, without the target, commute with takin
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from fewer._estimators import (
     closed_form,
     plain_table,
 )
+from fewer._kernels._one_thread import one_thread
 from fewer.evaluate._subset_path import SubsetPath
 
 # Up to this many cells, matrix products are over before a second thread has started.
@@ -80,14 +80,7 @@ def path_predictions(
 
 def _threads_for(table: np.ndarray) -> AbstractContextManager:
     """One BLAS thread for a small table: on a busy machine, threads that wait for each other take far longer."""
-    return _blas().limit(limits=1, user_api="blas") if table.size <= _SMALL_TABLE else nullcontext()
-
-
-@cache
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
+    return one_thread("blas", when=table.size <= _SMALL_TABLE)
 
 
 def _predict(form: ClosedForm) -> Callable[..., np.ndarray | None]:

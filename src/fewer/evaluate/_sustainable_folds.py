@@ -18,7 +18,7 @@ from fewer.evaluate._subset_path import SubsetPath
 from fewer.evaluate._sustainable_result import SustainableErrorCurve
 from fewer.evaluate._tasks import values_of
 from fewer.learn import OVRLinearSVMCommittee
-from fewer.select.per_class import checked_grid, sustained_best, sustained_errors
+from fewer.select.per_class import argmin_smoothed_error, checked_grid, smoothed_errors
 
 if TYPE_CHECKING:
     from fewer.evaluate._tasks import Where
@@ -113,7 +113,7 @@ def fold_errors(fold: Fold, task: Task) -> FoldErrors:
         inside = task._replace(X=X_train, y=y_train, inner_cv=None)
         inner_folds = folds_of(cv, X_train, y_train, seed)
         found = [fold_errors(inner, inside) for inner in inner_folds]
-        chosen = sustained_best(curve_of_folds(found, inner_folds, inside).errors, task.window)
+        chosen = argmin_smoothed_error(curve_of_folds(found, inner_folds, inside).errors, task.window)
     selected, table = fit_selector(task.selector, X_train, y_train)
     n_columns = sizes_of(selected, task.grid, len(np.unique(y_train)))
     predicted = nested_set_predictions(
@@ -159,7 +159,7 @@ def curve_of_folds(found: list[FoldErrors], folds: list[Fold], task: Task) -> Su
     return SustainableErrorCurve(
         grid=task.grid,
         errors=errors,
-        sustained=sustained_errors(errors, task.window),
+        sustained=smoothed_errors(errors, task.window),
         n_columns=np.mean([fold.n_columns for fold in found], axis=0),
         wrong=wrong,
         held_out=np.concatenate([fold.test for fold in folds]),

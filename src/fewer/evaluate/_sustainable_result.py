@@ -7,7 +7,7 @@ import numpy as np
 
 from fewer._figures import Result
 from fewer.evaluate._marked_point import mark_point
-from fewer.select.per_class import sustained_best
+from fewer.select.per_class import argmin_smoothed_error
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -58,12 +58,12 @@ class SustainableErrorCurve(Result):
     @property
     def n_per_class(self) -> int:
         """Columns per class with the smallest sustained error; of equals, the smallest number."""
-        return int(self.grid[sustained_best(self.errors, self.window)])
+        return int(self.grid[argmin_smoothed_error(self.errors, self.window)])
 
     @property
     def sustainable_error(self) -> float:
         """Smallest sustained error. Optimistic, because it was chosen on the rows that it is measured on."""
-        return float(self.sustained[sustained_best(self.errors, self.window)])
+        return float(self.sustained[argmin_smoothed_error(self.errors, self.window)])
 
     @property
     def lowest_error(self) -> float:

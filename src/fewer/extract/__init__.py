@@ -6,9 +6,11 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.extract._extractor import with_components
+    from fewer.extract._haar_features import HaarFeatures
     from fewer.extract._kurtosis_ica import KurtosisICA
     from fewer.extract._plots import loadings, plot_correlation_circle, plot_loadings, plot_projection
     from fewer.extract._reconstruction_pca import ReconstructionPCA
+    from fewer.extract._word_clusters import WordClusters
     from fewer.extract.correspondence import (
         CanonicalCorrespondenceAnalysis,
         CorrespondenceAnalysis,
@@ -91,6 +93,7 @@ __all__ = [
     "GradientGraph",
     "GradientLearner",
     "GradientOuterProduct",
+    "HaarFeatures",
     "HyperbolicPCA",
     "KernelPLS",
     "KernelRegularizedFisher",
@@ -113,6 +116,7 @@ __all__ = [
     "RegularizedFisherCV",
     "SubspaceDistanceFeatures",
     "VariationalInfoMax",
+    "WordClusters",
     "cluster_coverage",
     "compare_to_pca",
     "cooccurrence_to_labeled",

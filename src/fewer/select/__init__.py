@@ -11,47 +11,45 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer._estimators import FastRoute
-    from fewer.select._embedded_selector import EmbeddedSelector
-    from fewer.select._independent_ranking import IndependentRanking
-    from fewer.select._likelihood_ratio_selector import LikelihoodRatioSelector
     from fewer.select._metric_based_selection import MetricBasedSelection
-    from fewer.select._relief_selector import Relief
-    from fewer.select._ridge_rfe import RidgeRFE
-    from fewer.select._score_agreement import ScoreAgreement, score_agreement
     from fewer.select._select_top import SelectTop
     from fewer.select._text_feature_scorer import TextFeatureScorer
     from fewer.select._vip_selector import VIPSelector
-    from fewer.select._word_clusters import WordClusters
-    from fewer.select.objectives._class_entropy import ClassEntropyObjective
-    from fewer.select.objectives._conflicts import ConflictsObjective
+    from fewer.select.embedded._elimination import RidgeRFE
+    from fewer.select.embedded._embedded_selector import EmbeddedSelector
+    from fewer.select.embedded._sparse_path import SparsePathSelector, StabilitySelection
     from fewer.select.objectives._cross_validated_score import CrossValidatedScore
-    from fewer.select.objectives._description_length import DescriptionLengthObjective
-    from fewer.select.objectives._discriminant import DiscriminantObjective
-    from fewer.select.objectives._inconsistency import InconsistencyObjective
-    from fewer.select.objectives._mahalanobis import MahalanobisObjective
+    from fewer.select.objectives._decision_table import (
+        ClassEntropyObjective,
+        ConflictsObjective,
+        DescriptionLengthObjective,
+        InconsistencyObjective,
+    )
+    from fewer.select.objectives._discriminant import DiscriminantObjective, MahalanobisObjective
     from fewer.select.objectives._naive_bayes import NaiveBayesObjective
     from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
     from fewer.select.objectives._objective import Objective, PlainScorer, SubsetScorer
     from fewer.select.objectives._ridge import RidgeObjective
-    from fewer.select.per_class._bw_ratio import BWRatioSelector
-    from fewer.select.per_class._ove_fold_change import OVEFoldChangeSelector
-    from fewer.select.per_class._ovr_svm_rfe import OVRSVMRFESelector
-    from fewer.select.per_class._ovr_two_means import OVRSNRSelector, OVRTStatSelector
-    from fewer.select.per_class._pug_ovr_svm import PUGOVRSVM
-    from fewer.select.redundancy import (
-        CFS,
-        FCBF,
-        MRMR,
-        KollerSahami,
-        RedundancyGroup,
-        RedundancyGroups,
-        redundancy_groups,
+    from fewer.select.per_class._class_statistics import (
+        BWRatioSelector,
+        OVEFoldChangeSelector,
+        OVRSNRSelector,
+        OVRTStatSelector,
     )
+    from fewer.select.per_class._ovr_svm_rfe import OVRSVMRFESelector
+    from fewer.select.per_class._pug_ovr_svm import PUGOVRSVM
+    from fewer.select.redundancy._cfs import CFS
+    from fewer.select.redundancy._groups import RedundancyGroup, RedundancyGroups, redundancy_groups
+    from fewer.select.redundancy._markov_blankets import FCBF, KollerSahami
+    from fewer.select.redundancy._mrmr import MRMR
     from fewer.select.relevance._chance_gain import chance_gain_bounds, exact_chance_gain, midpoint_chance_gain
     from fewer.select.relevance._forest_importance import ForestImportanceSelector
     from fewer.select.relevance._forest_relevance import ForestRelevanceSelector
-    from fewer.select.relevance._irrelevant_feature_curve import IrrelevantFeatureCurve, irrelevant_feature_curve
-    from fewer.select.relevance._majority_vote import majority_vote_convergence
+    from fewer.select.relevance._irrelevant_feature_curve import (
+        IrrelevantFeatureCurve,
+        irrelevant_feature_curve,
+        majority_vote_convergence,
+    )
     from fewer.select.relevance._shadow_relevance import ShadowRelevanceSelector
     from fewer.select.scores import (
         ColumnScores,
@@ -85,21 +83,14 @@ if TYPE_CHECKING:
         variance_score,
         welch_score,
     )
-    from fewer.select.searches._branch_and_bound import BranchAndBoundSearch
-    from fewer.select.searches._exhaustive_search import ExhaustiveSearch
-    from fewer.select.searches._path import SearchStep
-    from fewer.select.searches._random_mutation import RandomMutationSearch
-    from fewer.select.searches._random_subsets import RandomSubsetSearch
+    from fewer.select.scores._score_agreement import ScoreAgreement, score_agreement
+    from fewer.select.searches._exhaustive_search import BranchAndBoundSearch, ExhaustiveSearch
+    from fewer.select.searches._random_search import RandomMutationSearch, RandomSubsetSearch
+    from fewer.select.searches._search import SearchStep
     from fewer.select.searches._sequential_search import SequentialSearch
-    from fewer.select.searches._subset_search import SubsetSearch
-    from fewer.select.sparse import SparsePathSelector, StabilitySelection
-    from fewer.select.weights import (
-        FisherWeightSelector,
-        HaarFeatures,
-        VarianceWeightSelector,
-        WeightedFisher,
-        WeightedPCA,
-    )
+    from fewer.select.weights._fisher_weights import FisherWeightSelector
+    from fewer.select.weights._variance_weights import VarianceWeightSelector
+    from fewer.select.weights._weighted_projections import WeightedFisher, WeightedPCA
 
 __all__ = [
     "CFS",
@@ -120,12 +111,9 @@ __all__ = [
     "FisherWeightSelector",
     "ForestImportanceSelector",
     "ForestRelevanceSelector",
-    "HaarFeatures",
     "InconsistencyObjective",
-    "IndependentRanking",
     "IrrelevantFeatureCurve",
     "KollerSahami",
-    "LikelihoodRatioSelector",
     "MahalanobisObjective",
     "MetricBasedSelection",
     "NaiveBayesObjective",
@@ -140,7 +128,6 @@ __all__ = [
     "RandomSubsetSearch",
     "RedundancyGroup",
     "RedundancyGroups",
-    "Relief",
     "RidgeObjective",
     "RidgeRFE",
     "ScoreAgreement",
@@ -151,13 +138,11 @@ __all__ = [
     "SparsePathSelector",
     "StabilitySelection",
     "SubsetScorer",
-    "SubsetSearch",
     "TextFeatureScorer",
     "VIPSelector",
     "VarianceWeightSelector",
     "WeightedFisher",
     "WeightedPCA",
-    "WordClusters",
     "anova_score",
     "bns_score",
     "bw_ratio_score",

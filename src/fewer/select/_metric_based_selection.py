@@ -1,4 +1,10 @@
-"""How many columns of a ranking to keep, by how models behave on rows without labels; see ``_metric_based.py``."""
+"""How many columns of a ranking to keep, by distances between models on rows with and without labels.
+
+For models ``h_1, h_2, ...`` of growing size, d is a metric: the rate of disagreement for classes, the root of the mean
+squared difference for numbers. On training rows ``d(h, y)`` is the training error. On rows without labels, only
+``d(h_k, h_l)`` can be seen. A model that overfits is close to y where it was trained, and far from smaller models
+elsewhere.
+"""
 
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
@@ -13,10 +19,60 @@ from sklearn.utils import check_random_state, get_tags
 
 from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context, fit_steps, validated
 from fewer.catalogue import method
-from fewer.select._metric_based import adjusted_errors, pairwise_distances, triangle_holds, trust
-from fewer.select._sampled_rows import sampled_rows
 from fewer.select._select_top import SelectTop
-from fewer.select._selector import Selector
+from fewer.select._selector import Selector, sampled_rows
+
+
+def pairwise_distances(predictions: np.ndarray, *, classes: bool, smooth: bool) -> np.ndarray:
+    """Distance of every two rows of predictions.
+
+    Rates of disagreement are ``(count + 1) / (n + 2)`` when smooth, so that two models which agree on all of a few rows
+    are not taken to be the same.
+    """
+    n_rows = predictions.shape[1]
+    distances = np.empty((len(predictions), len(predictions)))
+    for place, own in enumerate(predictions):
+        if classes:
+            counts = (predictions != own).sum(axis=1)
+            distances[place] = (counts + 1) / (n_rows + 2) if smooth else counts / n_rows
+        else:
+            distances[place] = np.sqrt(((predictions - own) ** 2).mean(axis=1))
+    return distances
+
+
+def triangle_holds(errors: np.ndarray, apart: np.ndarray) -> np.ndarray:
+    """Which models are no further from any smaller one than their training errors together allow.
+
+    If training errors were true, ``d(h_k, h_l) <= d(h_k, y) + d(h_l, y)`` would hold on other rows as well.
+    """
+    allowed = errors[:, None] + errors[None, :]
+    broken = np.tril(apart > allowed * (1 + 1e-12), -1)
+    return ~broken.any(axis=1)
+
+
+def adjusted_errors(errors: np.ndarray, apart_in_training: np.ndarray, apart_elsewhere: np.ndarray) -> np.ndarray:
+    """Training errors, each times the largest ratio by which the model is further from smaller ones on other rows.
+
+    ``d(h_l, y) max_{k < l} d'(h_k, h_l) / d(h_k, h_l)``, with d' on other rows. Models that are the same in training
+    but not elsewhere have an infinite ratio, and models that are the same everywhere have ratio one.
+    """
+    adjusted = errors.copy()
+    for place in range(1, len(errors)):
+        elsewhere, training = apart_elsewhere[place, :place], apart_in_training[place, :place]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.where((training == 0) & (elsewhere == 0), 1.0, elsewhere / training)
+        with np.errstate(invalid="ignore"):
+            adjusted[place] = np.nan_to_num(errors[place] * ratios.max(), nan=np.inf, posinf=np.inf)
+    return adjusted
+
+
+def trust(apart: float, claimed_error: float) -> float:
+    """How much to trust cross-validation, from 0 to 1: less, the further its choice is from another on other rows.
+
+    The error that cross-validation claims, as a share of it and of that distance.
+    """
+    return 1.0 if apart == 0 else claimed_error / (apart + claimed_error)
+
 
 # All sizes up to here, then steps that grow with the size.
 _ALL_UP_TO = 10
@@ -31,7 +87,7 @@ def default_sizes(n_columns: int) -> list[int]:
     return sizes
 
 
-class Foretold(NamedTuple):
+class PredictionsBySize(NamedTuple):
     """Predictions of the models of all sizes, smallest first, on two sets of rows; the first model is a constant."""
 
     training: np.ndarray
@@ -48,7 +104,7 @@ def predictions_by_size(
     *,
     classes: bool,
     on_step: Callable[[int], bool] = lambda size: False,
-) -> Foretold:
+) -> PredictionsBySize:
     """Fit the model on the first columns of the order, for each size, and predict both sets of rows."""
     constant = np.bincount(y).argmax() if classes else y.mean()
     training, other = [np.full(X.shape[0], constant)], [np.full(elsewhere.shape[0], constant)]
@@ -59,7 +115,7 @@ def predictions_by_size(
         other.append(fitted.predict(elsewhere[:, columns]))
         if on_step(size):
             break
-    return Foretold(np.array(training), np.array(other))
+    return PredictionsBySize(np.array(training), np.array(other))
 
 
 @method(
@@ -122,7 +178,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
     scores_ : ndarray of shape (n_features,)
         Scores of the selector; where it has none, minus the place of each column.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best, by the selector on all rows with labels.
+        Rank of each column, 1 for the best, by the selector on all rows with labels.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -221,10 +277,10 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
         self.ranking_ = np.asarray(chooser.ranking_)
         self.scores_ = np.asarray(getattr(chooser, "scores_", -self.ranking_), dtype=float)
         if X_unlabelled is not None:
-            train, labels, elsewhere, order = X, y, X_unlabelled, order_of(chooser)
+            train, labels, elsewhere, order = X, y, X_unlabelled, column_order(chooser)
         else:
             train, labels, elsewhere = self._set_aside(X, y)
-            order = order_of(self._ranked(train, labels))
+            order = column_order(self._ranked(train, labels))
         with fit_steps(self, X, y, n_steps=len(sizes)) as after_step:
             found = predictions_by_size(
                 self.estimator,
@@ -273,7 +329,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
             )
         return X[kept], labels, X[aside]
 
-    def _judge(self, found: Foretold, labels: np.ndarray) -> None:
+    def _judge(self, found: PredictionsBySize, labels: np.ndarray) -> None:
         """Set the errors of all sizes, in training and adjusted."""
         classes = self._classes()
         with_labels = np.vstack([found.training, labels])
@@ -284,7 +340,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
         self.adjusted_errors_ = adjusted_errors(smooth[-1, :-1], smooth[:-1, :-1], elsewhere[True])[1:]
         self.consistent_ = triangle_holds(plain[-1, :-1], elsewhere[False])[1:]
 
-    def _choose(self, X: Any, y: np.ndarray, found: Foretold) -> None:
+    def _choose(self, X: Any, y: np.ndarray, found: PredictionsBySize) -> None:
         """Set the number of columns kept."""
         self.cv_errors_: np.ndarray | None = None
         self.cv_trust_: float | None = None
@@ -297,7 +353,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
             best = self._choice_of_both(errors, found, by_triangle if self._classes() else by_adjustment)
         self.n_features_to_select_ = int(self.sizes_[best])
 
-    def _choice_of_both(self, cv_errors: np.ndarray, found: Foretold, by_metric: int) -> int:
+    def _choice_of_both(self, cv_errors: np.ndarray, found: PredictionsBySize, by_metric: int) -> int:
         """Place of the size chosen by cross-validation as far as it is to be trusted, else by the metric."""
         by_folds = int(cv_errors.argmin())
         pair = found.elsewhere[[by_folds + 1, by_metric + 1]]
@@ -314,7 +370,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
         losses = np.zeros(len(self.sizes_))
         n_tested = 0
         for train, test in check_cv(self.cv, y, classifier=self._classes()).split(X, y):
-            order = order_of(self._ranked(X[train], y[train]))
+            order = column_order(self._ranked(X[train], y[train]))
             found = predictions_by_size(
                 self.estimator, X[train], y[train], X[test], order, self.sizes_.tolist(), classes=self._classes()
             )
@@ -334,7 +390,7 @@ class MetricBasedSelection(CallbackSupportMixin, MetaEstimatorMixin, Selector):
         return tags
 
 
-def order_of(chooser: Any) -> np.ndarray:
+def column_order(chooser: Any) -> np.ndarray:
     """Columns from best to worst."""
     return np.argsort(chooser.ranking_, kind="stable")
 

@@ -1,7 +1,8 @@
-"""The rules that turn scores into a choice: the best k, a fraction, or all that pass a test at level alpha.
+"""The rules that turn scores into a choice: the best k, a fraction, or all that pass a test.
 
-Scores and rules combine freely: any function ``(X, y) -> scores`` serves, and every rule works for one list of columns,
-or for one list in each class, whose union is kept.
+Scores and rules combine freely: the score is a function ``(X, y) -> scores``, or the cross-validated score of an
+estimator that sees one column only; every rule works for one list of columns, or for one list for each class, whose
+union is kept.
 """
 
 from collections.abc import Callable
@@ -10,15 +11,25 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy.stats import false_discovery_control
+from sklearn.base import is_classifier
+from sklearn.utils import get_tags
 
-from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, warn_caller
+from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context, warn_caller
 from fewer.catalogue import method
-from fewer.select._adjusted_p_values import CORRECTIONS, adjusted_p_values
-from fewer.select._ranking import n_in_first, places, places_in_turn, places_of_order
-from fewer.select._selector import Selector
-from fewer.select.scores import Score, named_score, score_card, score_names
+from fewer.select._selector import (
+    Selector,
+    class_orders,
+    class_ranks,
+    n_among_first,
+    ranks,
+    ranks_by_best_class,
+    ranks_of_order,
+)
+from fewer.select.scores import Score, named_score, score_card, score_names, single_column_score
 
-RULES = ("n_features_to_select", "fraction", "alpha")
+CORRECTIONS = ("fdr", "holm", "bonferroni")
+RULES = ("n_features_to_select", "fraction", "significance_level")
 
 
 def over_all_classes(p_values: np.ndarray) -> np.ndarray:
@@ -63,30 +74,35 @@ def one_versus_rest(function: Callable[..., Any], X: Any, codes: np.ndarray) -> 
 class SelectTop(Selector):
     """Keep the columns with the best scores: the first k, a fraction, or all that pass a test.
 
-    Give one of ``n_features_to_select``, ``fraction`` and ``alpha``; without any, ten columns are kept.
+    Give one of ``n_features_to_select``, ``fraction`` and ``significance_level``; without any, ten columns are kept.
 
     Parameters
     ----------
-    score_func : str or callable, default="fisher"
+    score_func : str, callable or estimator, default="fisher"
         Name of a score (``fewer.select.score_names()`` lists them), or a function ``(X, y)`` that gives a number for
         each column, higher for better; or a row of numbers for each class; or either with p-values, as scikit-learn's
-        score functions do. Options of a score go in with ``functools.partial``.
+        score functions do. Options of a score go in with ``functools.partial``. An estimator is cross-validated on
+        each column by itself.
     n_features_to_select : int or None, default=None
         Columns to keep; all of them, with a warning, if the table has fewer.
     fraction : float or None, default=None
         Share of the columns to keep, at least one.
-    alpha : float or None, default=None
+    significance_level : float or None, default=None
         Keep the columns whose p-value, corrected for the number of columns, is at most this. If there is none, the best
         one is kept, with a warning.
     correction : {"fdr", "holm", "bonferroni"} or None, default="fdr"
-        What ``alpha`` bounds: the expected share of useless columns among those kept ("fdr", by Benjamini and
-        Hochberg), the probability of keeping any useless one ("holm", or "bonferroni", which keeps fewer), or the
-        p-value of each column by itself (None).
+        What ``significance_level`` bounds: the false discovery rate, which is the expected share of useless columns
+        among those kept ("fdr", by Benjamini and Hochberg); the probability of keeping any useless column ("holm", or
+        "bonferroni", which keeps fewer); or the p-value of each column by itself (None).
     per_class : bool, default=False
         Apply the rule to each class, against all others, and keep the union. Scores that are not for each class by
         themselves are computed for one class against the rest.
+    cv : int, "loo", splitter or iterable, default=5
+        Folds, when ``score_func`` is an estimator.
+    scoring : str, callable or None, default=None
+        Score of the folds, when ``score_func`` is an estimator; its own score by default.
     random_state : int, RandomState instance or None, default=None
-        For scores in which chance plays a part.
+        For random scores, and to shuffle the folds of an estimator when ``cv`` is a number.
 
     Attributes
     ----------
@@ -97,8 +113,8 @@ class SelectTop(Selector):
     pvalues_ : ndarray of shape (n_features,) or None
         P-values, where the score has them; the smallest over the classes, times the number of classes.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best; of equals, the one with the lowest index comes first. With ``alpha`` by
-        p-value; with ``per_class`` the classes take turns.
+        Rank of each column, 1 for the best; of equals, the one with the lowest index comes first. With
+        ``significance_level`` by p-value; with ``per_class`` the best column of every class, then the second best, ...
     n_features_to_select_ : int
         Columns kept.
     n_features_in_ : int
@@ -108,7 +124,6 @@ class SelectTop(Selector):
 
     See Also
     --------
-    IndependentRanking : Also by the cross-validated score of an estimator that sees one column.
     SequentialSearch : Looks for columns that are good together.
 
     References
@@ -117,6 +132,8 @@ class SelectTop(Selector):
        approach to multiple testing. Journal of the Royal Statistical Society B 57, 289-300.
     .. [2] Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of
        Statistics 6, 65-70.
+    .. [3] Guyon, I. and Elisseeff, A. (2003). An introduction to variable and feature selection. Journal of Machine
+       Learning Research 3, 1157-1182.
 
     Examples
     --------
@@ -126,15 +143,33 @@ class SelectTop(Selector):
     >>> select = SelectTop("fisher", n_features_to_select=3).fit(wine.X, wine.y)
     >>> [wine.columns[column] for column in select.get_support(indices=True)]
     ['flavanoids', 'od280/od315_of_diluted_wines', 'proline']
+
+    Relief with ten neighbours finds the two columns whose parity is the class:
+
+    >>> from functools import partial
+    >>> import numpy as np
+    >>> from fewer.select import relief_score
+    >>> X = np.random.default_rng(0).integers(0, 2, size=(200, 5))
+    >>> relief = partial(relief_score, n_neighbors=10)
+    >>> SelectTop(relief, n_features_to_select=2, random_state=0).fit(X, X[:, 1] ^ X[:, 3]).get_support()
+    array([False,  True, False,  True, False])
+
+    The accuracy of a classifier that sees one column only:
+
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> SelectTop(LinearDiscriminantAnalysis(), n_features_to_select=1).fit(wine.X, wine.y).scores_.max().round(2)
+    np.float64(0.8)
     """
 
     _parameter_constraints = {
-        "score_func": [str, callable],
+        "score_func": [str, callable, HasMethods(["fit"])],
         "n_features_to_select": [Interval(Integral, 1, None, closed="left"), None],
         "fraction": [Interval(Real, 0, 1, closed="right"), None],
-        "alpha": [Interval(Real, 0, 1, closed="both"), None],
+        "significance_level": [Interval(Real, 0, 1, closed="both"), None],
         "correction": [StrOptions(set(CORRECTIONS)), None],
         "per_class": ["boolean"],
+        "cv": ["cv_object", StrOptions({"loo"})],
+        "scoring": [str, callable, None],
         "random_state": ["random_state"],
     }
 
@@ -144,20 +179,24 @@ class SelectTop(Selector):
         *,
         n_features_to_select=None,
         fraction=None,
-        alpha=None,
+        significance_level=None,
         correction="fdr",
         per_class=False,
+        cv=5,
+        scoring=None,
         random_state=None,
     ):
         self.score_func = score_func
         self.n_features_to_select = n_features_to_select
         self.fraction = fraction
-        self.alpha = alpha
+        self.significance_level = significance_level
         self.correction = correction
         self.per_class = per_class
+        self.cv = cv
+        self.scoring = scoring
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
         """Score, rank and choose the columns.
 
@@ -184,6 +223,10 @@ class SelectTop(Selector):
         self._choose(scores, p_values)
         return self
 
+    @property
+    def _by_estimator(self) -> bool:
+        return hasattr(self.score_func, "fit")
+
     def _check_one_rule(self) -> None:
         given = [name for name in RULES if getattr(self, name) is not None]
         if len(given) > 1:
@@ -191,6 +234,9 @@ class SelectTop(Selector):
 
     def _score_function(self) -> tuple[Callable[..., Any], Score | None]:
         """A function that takes the table as validated here, and the card of the score if it has one."""
+        if self._by_estimator:
+            options = {"estimator": self.score_func, "cv": self.cv, "scoring": self.scoring}
+            return partial(single_column_score, **options, random_state=self.random_state), None
         function = named_score(self.score_func) if isinstance(self.score_func, str) else self.score_func
         card = score_card(function)
         if card is None:
@@ -202,13 +248,16 @@ class SelectTop(Selector):
 
     def _clean(self, X: Any, y: Any, card: Score | None) -> tuple[Any, Any]:
         """Table and target as the score wants them."""
-        sparse: Any = ("csr", "csc") if card is None else ("csc" if card.sparse else False)
+        sparse: Any = "csc" if card is not None else ("csr", "csc")
+        sparse = sparse if get_tags(self).input_tags.sparse else False
         if y is None or (card is not None and not card.needs_y):
             X = self._validated(X, "no_validation", accept_sparse=sparse)
         else:
             X, y = self._validated(X, y, accept_sparse=sparse)
         if card is not None:
             X, y = card.check_signs(X), card.clean_target(y)
+        if self._by_estimator and is_classifier(self.score_func):
+            encoded_classes(y, f"SelectTop by {type(self.score_func).__name__}")
         if self.per_class:
             if y is None:
                 raise ValueError(self._why_not_per_class(card))
@@ -227,16 +276,16 @@ class SelectTop(Selector):
         return self.per_class and not (card is not None and card.for_each_class)
 
     def _choose(self, scores: np.ndarray, p_values: np.ndarray | None) -> None:
-        """Set scores, places and how many are kept."""
+        """Set scores, ranks and how many are kept."""
         self.class_scores_ = scores if scores.ndim == 2 else None
         self.scores_ = scores if scores.ndim == 1 else scores.max(axis=0)
         self.pvalues_ = None if p_values is None else over_all_classes(p_values)
-        if self.alpha is None:
+        if self.significance_level is None:
             self._choose_by_number(scores)
         elif p_values is None:
             raise ValueError(
-                f"alpha={self.alpha} needs p-values, and this score has none; take a score with p-values "
-                f"({', '.join(score_names(p_values=True))}), or give n_features_to_select or fraction."
+                f"significance_level={self.significance_level} needs p-values, and this score has none; take a score "
+                f"with p-values ({', '.join(score_names(p_values=True))}), or give n_features_to_select or fraction."
             )
         elif self.per_class:
             self._choose_by_test(adjusted_p_values(p_values, self.correction).min(axis=0), over_all_classes(p_values))
@@ -257,24 +306,29 @@ class SelectTop(Selector):
                 "columns are constant, or not of the kind that the score is for."
             )
         if self.per_class:
-            self.ranking_ = places_in_turn(scores)
-            self.n_features_to_select_ = n_in_first(scores, k)
+            self.ranking_ = ranks_by_best_class(class_ranks(class_orders(scores)), scores)
+            self.n_features_to_select_ = n_among_first(scores, k)
         else:
-            self.ranking_ = places(self.scores_)
+            self.ranking_ = ranks(self.scores_)
             self.n_features_to_select_ = k
 
     def _choose_by_test(self, adjusted: np.ndarray, p_values: np.ndarray) -> None:
-        self.ranking_ = places_of_order(np.lexsort((np.arange(len(adjusted)), -self.scores_, p_values, adjusted)))
-        n_passed = int((adjusted <= self.alpha).sum())
+        self.ranking_ = ranks_of_order(np.lexsort((np.arange(len(adjusted)), -self.scores_, p_values, adjusted)))
+        n_passed = int((adjusted <= self.significance_level).sum())
         if n_passed == 0:
             warn_caller(
-                f"No column passes alpha={self.alpha} (smallest corrected p-value: {adjusted.min():.3g}); the best one "
-                "is kept."
+                f"No column passes significance_level={self.significance_level} (smallest corrected p-value: "
+                f"{adjusted.min():.3g}); the best one is kept."
             )
         self.n_features_to_select_ = max(n_passed, 1)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        if self._by_estimator:
+            of_estimator = get_tags(self.score_func)
+            tags.target_tags.required = of_estimator.target_tags.required
+            tags.input_tags.sparse = of_estimator.input_tags.sparse
+            return tags
         try:
             _, card = self._score_function()
         except ValueError:
@@ -283,3 +337,30 @@ class SelectTop(Selector):
         tags.input_tags.sparse = card.sparse if card is not None else True
         tags.input_tags.positive_only = card.not_negative if card is not None else False
         return tags
+
+
+def adjusted_p_values(p_values: np.ndarray, correction: str | None) -> np.ndarray:
+    """P-values that account for the number of columns, along the last axis.
+
+    "fdr" bounds the expected share of useless columns among those kept (Benjamini and Hochberg); "holm", and less
+    sharply "bonferroni", the probability that any useless one is kept; None takes them as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> adjusted_p_values(np.array([0.01, 0.02, 0.5]), "holm")
+    array([0.03, 0.04, 0.5 ])
+    """
+    if correction is None:
+        return p_values
+    if correction == "fdr":
+        return false_discovery_control(p_values, axis=-1, method="bh")
+    m = p_values.shape[-1]
+    if correction == "bonferroni":
+        return np.minimum(p_values * m, 1.0)
+    order = np.argsort(p_values, axis=-1)
+    stepped = np.take_along_axis(p_values, order, axis=-1) * np.arange(m, 0, -1)
+    stepped = np.minimum(np.maximum.accumulate(stepped, axis=-1), 1.0)
+    adjusted = np.empty_like(stepped)
+    np.put_along_axis(adjusted, order, stepped, axis=-1)
+    return adjusted

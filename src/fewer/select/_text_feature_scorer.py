@@ -12,12 +12,21 @@ import numpy as np
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, refuse_documents, warn_caller
 from fewer.catalogue import method
-from fewer.select._ranking import places
-from fewer.select._selector import Selector
-from fewer.select.scores._occurrence import Occurrence, occurrence
-from fewer.select.scores._occurrence_controls import frequency_score, random_score, svm_weight_score
-from fewer.select.scores._occurrence_information import cross_entropy, information_gain, mean_log_ratio
-from fewer.select.scores._occurrence_odds import against_the_rest, fisher_index, log_odds_ratio, normal_separation
+from fewer.select._selector import Selector, ranks
+from fewer.select.scores._occurrence import (
+    Occurrence,
+    against_the_rest,
+    cross_entropy,
+    fisher_index,
+    frequency_score,
+    information_gain,
+    log_odds_ratio,
+    mean_log_ratio,
+    normal_separation,
+    occurrence,
+    random_score,
+    svm_weight_score,
+)
 
 OF_ALL_CLASSES: dict[str, Callable[[Occurrence, float], np.ndarray]] = {
     "info_gain": lambda found, smoothing: information_gain(found),
@@ -91,7 +100,7 @@ class TextFeatureScorer(Selector):
     --------
     SelectTop : The same scores by other rules, and scores for columns that are not counts.
     fewer.learn.NaiveBayesText : The learner that gains most from it.
-    WordClusters : Sums of words that tell the same, instead of few words.
+    fewer.extract.WordClusters : Sums of words with the same information about the class, instead of single words.
 
     Notes
     -----
@@ -182,7 +191,7 @@ class TextFeatureScorer(Selector):
             codes = (codes == target).astype(int)
         frequent = self._frequent_enough(found)
         self.scores_ = np.where(frequent, self._scores(X, codes, found, target is not None), -np.inf)
-        self.ranking_ = places(self.scores_)
+        self.ranking_ = ranks(self.scores_)
         n_kept = min(self._size(found, target is not None), int(frequent.sum()))
         self.support_ = self.ranking_ <= n_kept
         return self
@@ -208,8 +217,9 @@ class TextFeatureScorer(Selector):
             )
         if not found.varies.any():
             warn_caller(
-                "Every column occurs in all rows or in none, so that occurrence tells nothing about the classes. For "
-                "measurements, make columns of zeros and ones first (Binarizer, KBinsDiscretizer), or take SelectTop."
+                "Every column occurs in all rows or in none, so that occurrence has no information about the classes. "
+                "For measurements, make columns of zeros and ones first (Binarizer, KBinsDiscretizer), or take "
+                "SelectTop."
             )
         return frequent
 

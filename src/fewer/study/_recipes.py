@@ -98,7 +98,7 @@ def _support_vectors(classify: bool, classes: int, C: float = 1.0) -> Any:
 def _sparse_path(classify: bool, classes: int, l1_ratio: float = 1.0) -> Any:
     from fewer.learn import L1PathClassifierCV, L1PathRegressorCV
 
-    options: dict[str, Any] = {"l1_ratio": l1_ratio, "rule": "best", "n_points": 30}
+    options: dict[str, Any] = {"l1_ratio": l1_ratio, "rule": "best", "n_alphas": 30}
     return L1PathClassifierCV(class_weight=_weight(classes), **options) if classify else L1PathRegressorCV(**options)
 
 

@@ -118,7 +118,7 @@ def test_sparse_coefficients_predict_the_same(three_classes):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_coefficients_and_predictions_are_as_precise_as_the_table(kind, three_classes):
     X, y = three_classes
-    for model in (L1LinearClassifier(C=0.1), L1LinearRegressor(alpha=0.1), L1PathClassifierCV(n_points=4, cv=2)):
+    for model in (L1LinearClassifier(C=0.1), L1LinearRegressor(alpha=0.1), L1PathClassifierCV(n_alphas=4, cv=2)):
         target = X[:, 0] if isinstance(model, L1LinearRegressor) else y
         exact, coarse = (clone(model).fit(kind(X.astype(dtype)), target) for dtype in (np.float64, np.float32))
         assert (exact.coef_.dtype, coarse.coef_.dtype) == (np.float64, np.float32)
@@ -199,7 +199,7 @@ def test_a_fit_above_its_tolerance_reports_the_gap_it_reached(spectra):
 def test_a_path_above_its_tolerance_reports_the_largest_subgradient(cancer):
     X, y = cancer
     with pytest.warns(ConvergenceWarning, match="models of the path are not within tol=1e-16"):
-        l1_path(X, y, n_points=5, tol=1e-16)
+        l1_path(X, y, n_alphas=5, tol=1e-16)
 
 
 def test_without_an_intercept_nothing_is_centred(diabetes):
@@ -229,7 +229,7 @@ def predicted(model, X):
 @pytest.mark.parametrize("task", ["classes", "numbers"])
 def test_a_path_by_cross_validation_does_not_depend_on_the_unit_of_the_table(task, kind):
     X, y = load_diabetes(return_X_y=True) if task == "numbers" else load_wine(return_X_y=True)
-    model = (L1PathRegressorCV if task == "numbers" else L1PathClassifierCV)(n_points=12, cv=3)
+    model = (L1PathRegressorCV if task == "numbers" else L1PathClassifierCV)(n_alphas=12, cv=3)
     expected = predicted(clone(model).fit(X, y), X)
     for factor in (1e-12, 1e-6, 1e6, 1e12):
         table = KINDS[kind](factor * X)
@@ -241,7 +241,7 @@ def test_a_path_by_cross_validation_does_not_depend_on_the_unit_of_the_table(tas
 @pytest.mark.parametrize("factor", [1e-12, 1e12])
 def test_a_path_by_cross_validation_does_not_depend_on_the_unit_of_the_target(factor, diabetes):
     X, y = diabetes
-    model = L1PathRegressorCV(n_points=12, cv=3)
+    model = L1PathRegressorCV(n_alphas=12, cv=3)
     expected = clone(model).fit(X, y).predict(X)
     np.testing.assert_allclose(clone(model).fit(X, factor * y + factor * 1e6).predict(X) / factor - 1e6, expected)
 
@@ -268,9 +268,9 @@ def test_a_strong_penalty_on_standardised_columns_is_no_matter_of_units(diabetes
 def test_rankings_by_a_path_do_not_depend_on_unit_or_offset():
     X, y = load_wine(return_X_y=True)
     X = scale(X)
-    expected = SparsePathSelector(3, n_points=30).fit(X, y).ranking_
+    expected = SparsePathSelector(3, n_alphas=30).fit(X, y).ranking_
     for table in (1e-12 * X, 1e12 * X, X + 1e4, sparse.csr_array(X + 1e4)):
-        np.testing.assert_array_equal(SparsePathSelector(3, n_points=30).fit(table, y).ranking_, expected)
+        np.testing.assert_array_equal(SparsePathSelector(3, n_alphas=30).fit(table, y).ranking_, expected)
 
 
 def with_long_indices(X):
@@ -286,13 +286,13 @@ def test_sparse_tables_with_indices_of_64_bits_are_taken(kind):
     for model, target in [
         (L1LinearRegressor(0.05), y),
         (L1LinearClassifier(), y > 0),
-        (L1PathRegressorCV(n_points=5, cv=2), y),
-        (L1PathClassifierCV(n_points=5, cv=2), y > 0),
+        (L1PathRegressorCV(n_alphas=5, cv=2), y),
+        (L1PathClassifierCV(n_alphas=5, cv=2), y > 0),
     ]:
         short, long = (clone(model).fit(table, target).coef_ for table in (kind(X), with_long_indices(kind(X))))
         np.testing.assert_array_equal(long, short)
-    path = l1_path(with_long_indices(kind(X)), y, loss="squared", n_points=5)
-    np.testing.assert_array_equal(path.coefs.toarray(), l1_path(kind(X), y, loss="squared", n_points=5).coefs.toarray())
+    path = l1_path(with_long_indices(kind(X)), y, loss="squared", n_alphas=5)
+    np.testing.assert_array_equal(path.coefs.toarray(), l1_path(kind(X), y, loss="squared", n_alphas=5).coefs.toarray())
 
 
 def test_a_table_with_duplicate_entries_stays_as_it_was():

@@ -30,7 +30,7 @@ def cancer():
 
 def test_a_path_is_the_single_fits_one_after_the_other(cancer):
     X, y = cancer
-    path = l1_path(X, y, n_points=12, eps=1e-3, tol=1e-7)
+    path = l1_path(X, y, n_alphas=12, eps=1e-3, tol=1e-7)
     assert path.n_nonzero[0] == 0
     for at in (3, 7, 11):
         alone = L1LinearClassifier(C=path.Cs[at], tol=1e-9).fit(X, y)
@@ -42,7 +42,7 @@ def test_a_path_is_the_single_fits_one_after_the_other(cancer):
 def test_the_squared_path_is_the_lasso_path():
     X, y = load_diabetes(return_X_y=True)
     X, y = X - X.mean(axis=0), y - y.mean()
-    path = l1_path(X, y, loss="squared", n_points=20, fit_intercept=False, tol=1e-8)
+    path = l1_path(X, y, loss="squared", n_alphas=20, fit_intercept=False, tol=1e-8)
     alphas, coefs, _ = lasso_path(X, y, alphas=path.alphas, tol=1e-12, max_iter=100_000)
     np.testing.assert_allclose(alphas, path.alphas)
     np.testing.assert_allclose(path.coefs.toarray().T, coefs, atol=1e-3)
@@ -51,7 +51,7 @@ def test_the_squared_path_is_the_lasso_path():
 def test_columns_that_the_strong_rule_misses_are_found():
     # Few points, far apart: the rule has little to go by, and the look at all columns must make up for it.
     X, y = make_classification(60, 400, n_informative=10, random_state=1)
-    path = l1_path(X, y, n_points=4, eps=1e-2, tol=1e-6)
+    path = l1_path(X, y, n_alphas=4, eps=1e-2, tol=1e-6)
     for at in range(4):
         alone = L1LinearClassifier(C=path.Cs[at], tol=1e-9).fit(X, y)
         assert path.objectives[at] == pytest.approx(alone.objective_[0], rel=1e-6)
@@ -59,7 +59,7 @@ def test_columns_that_the_strong_rule_misses_are_found():
 
 def test_entered_is_the_first_point_with_a_coefficient(cancer):
     X, y = cancer
-    path = l1_path(X, y, n_points=15)
+    path = l1_path(X, y, n_alphas=15)
     dense = path.coefs.toarray() != 0
     for column in range(X.shape[1]):
         expected = np.argmax(dense[:, column]) if dense[:, column].any() else 15
@@ -96,14 +96,14 @@ def test_cross_validation_never_fits_on_the_rows_it_scores():
     # Noise: on rows that were seen, weak penalties look perfect; held out, none is better than the empty model.
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 300)), rng.integers(0, 2, 60)
-    model = L1PathClassifierCV(n_points=12, scoring="accuracy").fit(X, y)
+    model = L1PathClassifierCV(n_alphas=12, scoring="accuracy").fit(X, y)
     assert model.scores_.mean(axis=0).max() < 0.75
     assert model.scores_.shape == (5, 12)
 
 
 def test_the_chosen_model_is_the_one_fit_at_its_penalty(cancer):
     X, y = cancer
-    model = L1PathClassifierCV(n_points=15, eps=1e-3, tol=1e-7, n_jobs=2).fit(X, y)
+    model = L1PathClassifierCV(n_alphas=15, eps=1e-3, tol=1e-7, n_jobs=2).fit(X, y)
     assert model.C_ in model.Cs_
     alone = L1LinearClassifier(C=model.C_, tol=1e-9).fit(X, y)
     np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-4)
@@ -158,7 +158,7 @@ def test_no_subgradient_of_a_path_exceeds_the_tolerance(kind):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(80, 200)) * (rng.random((80, 200)) < 0.3)
     y = np.where(X[:, :5].sum(axis=1) + rng.normal(size=80) > 0, 1.0, -1.0)
-    path = l1_path(kind(X), y, fit_intercept=False, n_points=15, tol=1e-3)
+    path = l1_path(kind(X), y, fit_intercept=False, n_alphas=15, tol=1e-3)
     minima = l1_path(X, y, fit_intercept=False, Cs=path.Cs, tol=1e-9).objectives
     for C, coef, told in zip(path.Cs, path.coefs.toarray(), path.violations, strict=True):
         slopes = -C * X.T @ (y / (1 + np.exp(y * (X @ coef))))
@@ -173,15 +173,15 @@ def test_classes_have_weights_on_a_path(cancer):
     rows = np.r_[np.flatnonzero(y == 0)[:25], np.flatnonzero(y == 1)]
     X, y = X[rows], y[rows]
     balanced = len(y) / (2 * np.bincount(y))
-    by_class = L1PathClassifierCV(n_points=6, cv=3, class_weight="balanced", tol=1e-6).fit(X, y)
-    by_dict = L1PathClassifierCV(n_points=6, cv=3, class_weight=dict(enumerate(balanced)), tol=1e-6).fit(X, y)
-    by_row = L1PathClassifierCV(n_points=6, cv=3, tol=1e-6).fit(X, y, sample_weight=balanced[y])
+    by_class = L1PathClassifierCV(n_alphas=6, cv=3, class_weight="balanced", tol=1e-6).fit(X, y)
+    by_dict = L1PathClassifierCV(n_alphas=6, cv=3, class_weight=dict(enumerate(balanced)), tol=1e-6).fit(X, y)
+    by_row = L1PathClassifierCV(n_alphas=6, cv=3, tol=1e-6).fit(X, y, sample_weight=balanced[y])
     np.testing.assert_allclose(by_dict.coef_, by_row.coef_, atol=1e-9)
     np.testing.assert_allclose(by_class.Cs_, by_row.Cs_)
     # A fold learns from its own counts, so that held-out classes do not weigh in.
     alone = L1LinearClassifier(C=by_class.C_, class_weight="balanced", tol=1e-10).fit(X, y)
     np.testing.assert_allclose(by_class.coef_, alone.coef_, atol=1e-4)
-    plain = L1PathClassifierCV(n_points=6, cv=3).fit(X, y)
+    plain = L1PathClassifierCV(n_alphas=6, cv=3).fit(X, y)
     assert by_class.intercept_[0] < plain.intercept_[0]  # the rarer class gets more of the room
 
 
@@ -190,8 +190,8 @@ def test_groups_are_never_parted_by_a_fold():
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(20), 4)
     X, y = rng.normal(size=(20, 60))[groups], rng.normal(size=20)[groups]
-    parted = L1PathRegressorCV(n_points=8, cv=KFold(3, shuffle=True, random_state=0)).fit(X, y)
-    kept = L1PathRegressorCV(n_points=8, cv=3).fit(X, y, groups=groups)
+    parted = L1PathRegressorCV(n_alphas=8, cv=KFold(3, shuffle=True, random_state=0)).fit(X, y)
+    kept = L1PathRegressorCV(n_alphas=8, cv=3).fit(X, y, groups=groups)
     assert parted.scores_.mean(axis=0).max() > 0.5 * -y.var()
     assert kept.scores_.mean(axis=0).max() < 0.8 * -y.var()
 
@@ -203,9 +203,9 @@ def test_groups_go_to_the_splitter_and_a_number_becomes_one_that_takes_them(mode
     rng = np.random.default_rng(0)
     X, y, groups = rng.normal(size=(60, 5)), rng.integers(0, 2, 60), rng.integers(0, 12, 60)
     folds = list(splitter(3).split(X, y, groups))
-    expected = model(n_points=5, cv=folds).fit(X, y).scores_
+    expected = model(n_alphas=5, cv=folds).fit(X, y).scores_
     for cv in (3, splitter(3)):
-        np.testing.assert_array_equal(model(n_points=5, cv=cv).fit(X, y, groups=groups).scores_, expected)
+        np.testing.assert_array_equal(model(n_alphas=5, cv=cv).fit(X, y, groups=groups).scores_, expected)
 
 
 def test_groups_and_weights_of_scores_come_by_metadata_routing(cancer):
@@ -214,12 +214,12 @@ def test_groups_and_weights_of_scores_come_by_metadata_routing(cancer):
     groups, weights = np.arange(120) % 10, np.where(y == 1, 5.0, 0.0)
     with config_context(enable_metadata_routing=True):
         weighted = make_scorer(accuracy_score).set_score_request(sample_weight=True)
-        model = L1PathClassifierCV(n_points=4, cv=GroupKFold(2), scoring=weighted)
+        model = L1PathClassifierCV(n_alphas=4, cv=GroupKFold(2), scoring=weighted)
         model.fit(X, y, groups=groups, sample_weight=weights + 1e-9)
         # Scores count class 1 alone, which the empty model predicts.
         assert model.scores_[:, 0] == pytest.approx(1.0)
         inside = cross_validate(
-            L1PathClassifierCV(n_points=4, cv=GroupKFold(2)), X, y, cv=GroupKFold(2), params={"groups": groups}
+            L1PathClassifierCV(n_alphas=4, cv=GroupKFold(2)), X, y, cv=GroupKFold(2), params={"groups": groups}
         )
         assert (inside["test_score"] > 0.8).all()
     with pytest.raises(ValueError, match="price"):
@@ -254,13 +254,13 @@ def test_the_elastic_net_of_classes_has_one_minimum(loss, solver, cancer):
 
 def test_an_elastic_net_path_is_its_single_fits():
     X, y = load_diabetes(return_X_y=True)
-    path = l1_path(X, y, loss="squared", n_points=8, l1_ratio=0.4, tol=1e-8)
+    path = l1_path(X, y, loss="squared", n_alphas=8, l1_ratio=0.4, tol=1e-8)
     assert path.n_nonzero[0] == 0
     for at in (2, 5, 7):
         peer = ElasticNet(path.alphas[at], l1_ratio=0.4, tol=1e-12, max_iter=10_000).fit(X, y)
         np.testing.assert_allclose(path.coefs[[at]].toarray()[0], peer.coef_, atol=1e-3)
     with pytest.raises(ValueError, match="l1_ratio must be above 0"):
         l1_path(X, y, loss="squared", l1_ratio=0.0)
-    model = L1PathRegressorCV(rule="best", l1_ratio=0.9, n_points=20, tol=1e-6).fit(X, y)
+    model = L1PathRegressorCV(rule="best", l1_ratio=0.9, n_alphas=20, tol=1e-6).fit(X, y)
     theirs = ElasticNetCV(alphas=model.alphas_, l1_ratio=0.9, cv=5, tol=1e-8, max_iter=10_000).fit(X, y)
     np.testing.assert_allclose(-model.scores_.T, theirs.mse_path_, rtol=1e-4)

@@ -109,7 +109,7 @@ def test_a_hole_is_a_value_of_its_own():
 
 def test_numbers_with_many_digits_get_a_hint():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    with pytest.warns(UserWarning, match="Column 0 has 30 different values in 30 rows .* into bins first"):
+    with pytest.warns(UserWarning, match="Column 0 has 30 different values in 30 rows .* bin such columns"):
         ConflictsObjective().start(X, np.arange(30) % 2)
 
 

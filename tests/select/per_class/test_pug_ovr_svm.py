@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from fewer.datasets import make_gene_blocks
 from fewer.learn import OVRLinearSVMCommittee
 from fewer.select import PUGOVRSVM, OVEFoldChangeSelector
-from fewer.select.per_class import sustained_best, sustained_errors
+from fewer.select.per_class import argmin_smoothed_error, smoothed_errors
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +85,8 @@ def test_bad_grids_are_refused(blocks, grid, message):
 
 def test_sustained_errors_by_hand():
     errors = np.array([0.5, 0.1, 0.5, 0.3, 0.3, 0.3, 0.4])
-    np.testing.assert_allclose(sustained_errors(errors, 3)[1:-1], [1.1 / 3, 0.9 / 3, 1.1 / 3, 0.3, 1 / 3])
-    assert sustained_best(errors, 3) == 2
-    assert sustained_best(errors, 1) == 1
-    assert sustained_best(errors[:2], 5) == 0
-    np.testing.assert_allclose(sustained_errors(np.arange(5.0), 4)[1:3], [1.5, 2.5])
+    np.testing.assert_allclose(smoothed_errors(errors, 3)[1:-1], [1.1 / 3, 0.9 / 3, 1.1 / 3, 0.3, 1 / 3])
+    assert argmin_smoothed_error(errors, 3) == 2
+    assert argmin_smoothed_error(errors, 1) == 1
+    assert argmin_smoothed_error(errors[:2], 5) == 0
+    np.testing.assert_allclose(smoothed_errors(np.arange(5.0), 4)[1:3], [1.5, 2.5])

@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 
 from fewer.evaluate import selection_curve
 from fewer.select import MRMR
-from fewer.select._discretise import discretise
+from fewer.select.information._levels import discretise
 
 
-def choice(relevance, redundancy, n_features, scheme):
+def choice(relevance, redundancy, n_features, criterion):
     """The greedy rule, written out on whole matrices."""
     chosen = [int(np.argmax(relevance))]
     while len(chosen) < n_features:
@@ -24,7 +24,7 @@ def choice(relevance, redundancy, n_features, scheme):
             if column in chosen:
                 continue
             mean = np.mean([redundancy[column, other] for other in chosen])
-            value = relevance[column] - mean if scheme == "difference" else relevance[column] / max(mean, 0.001)
+            value = relevance[column] - mean if criterion == "difference" else relevance[column] / max(mean, 0.001)
             if value > best_value:
                 best, best_value = column, value
         chosen.append(best)
@@ -40,31 +40,31 @@ def cancer():
     return load_breast_cancer(return_X_y=True)
 
 
-@pytest.mark.parametrize("scheme", ["difference", "quotient"])
-def test_mutual_information_is_weighed_as_written_out(cancer, scheme):
+@pytest.mark.parametrize("criterion", ["difference", "quotient"])
+def test_mutual_information_is_weighed_as_written_out(cancer, criterion):
     X, y = cancer
     X = X[:, ::2]
     levels = discretise(X, n_bins=5).codes
     relevance = np.array([mutual_info_score(column, y) for column in levels])
     redundancy = np.array([[mutual_info_score(a, b) for b in levels] for a in levels])
-    select = MRMR(12, scheme=scheme, n_bins=5).fit(X, y)
-    assert chosen_by(select) == choice(relevance, redundancy, 12, scheme)
+    select = MRMR(12, criterion=criterion, n_bins=5).fit(X, y)
+    assert chosen_by(select) == choice(relevance, redundancy, 12, criterion)
     assert select.relevance_ == pytest.approx(relevance)
 
 
-@pytest.mark.parametrize("scheme", ["difference", "quotient"])
+@pytest.mark.parametrize("criterion", ["difference", "quotient"])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_f_and_correlation_are_weighed_as_written_out(cancer, scheme, task):
+def test_f_and_correlation_are_weighed_as_written_out(cancer, criterion, task):
     X, y = cancer if task == "classification" else load_diabetes(return_X_y=True)
     relevance = (f_classif if task == "classification" else f_regression)(X, y)[0]
-    select = MRMR(8, relevance="f", redundancy="correlation", scheme=scheme, task=task).fit(X, y)
+    select = MRMR(8, relevance="f", redundancy="correlation", criterion=criterion, task=task).fit(X, y)
     assert select.relevance_ == pytest.approx(relevance)
-    assert chosen_by(select) == choice(relevance, np.abs(np.corrcoef(X.T)), 8, scheme)
+    assert chosen_by(select) == choice(relevance, np.abs(np.corrcoef(X.T)), 8, criterion)
 
 
 def test_the_criterion_and_the_redundancy_are_those_of_each_step(cancer):
     X, y = cancer
-    select = MRMR(4, relevance="f", redundancy="correlation", scheme="difference").fit(X, y)
+    select = MRMR(4, relevance="f", redundancy="correlation", criterion="difference").fit(X, y)
     order, r = np.argsort(select.ranking_), np.abs(np.corrcoef(X.T))
     for place in range(1, 4):
         mean = r[order[place], order[:place]].mean()
@@ -78,9 +78,9 @@ def test_the_criterion_and_the_redundancy_are_those_of_each_step(cancer):
 
 def test_any_score_or_function_gives_relevance(cancer):
     X, y = cancer
-    by_name = MRMR(5, relevance="fisher", redundancy="correlation", scheme="quotient").fit(X, y)
-    by_f = MRMR(5, relevance="f", redundancy="correlation", scheme="quotient").fit(X, y)
-    by_function = MRMR(5, relevance=f_classif, redundancy="correlation", scheme="quotient").fit(X, y)
+    by_name = MRMR(5, relevance="fisher", redundancy="correlation", criterion="quotient").fit(X, y)
+    by_f = MRMR(5, relevance="f", redundancy="correlation", criterion="quotient").fit(X, y)
+    by_function = MRMR(5, relevance=f_classif, redundancy="correlation", criterion="quotient").fit(X, y)
     assert np.array_equal(by_name.ranking_, by_f.ranking_)  # they differ by a factor
     assert np.array_equal(by_function.ranking_, by_f.ranking_)
     with pytest.raises(ValueError, match="a number for each of the 30 columns"):
@@ -90,13 +90,13 @@ def test_any_score_or_function_gives_relevance(cancer):
 
 
 @pytest.mark.parametrize("measures", [("mutual_information", "mutual_information"), ("f", "correlation")])
-@pytest.mark.parametrize("scheme", ["difference", "quotient"])
-def test_copies_and_constants_wait_until_there_is_nothing_else(measures, scheme):
+@pytest.mark.parametrize("criterion", ["difference", "quotient"])
+def test_copies_and_constants_wait_until_there_is_nothing_else(measures, criterion):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=200)
     useful = rng.normal(size=(200, 2)) + 3 * y[:, None]
     X = np.column_stack([np.ones(200), useful, -2 * useful + 7, useful, rng.normal(size=(200, 5))])
-    select = MRMR(7, relevance=measures[0], redundancy=measures[1], scheme=scheme).fit(X, y)
+    select = MRMR(7, relevance=measures[0], redundancy=measures[1], criterion=criterion).fit(X, y)
     kept = set(chosen_by(select))
     assert {7, 8, 9, 10, 11} <= kept
     assert len(kept & {1, 3, 5}) == len(kept & {2, 4, 6}) == 1
@@ -107,7 +107,7 @@ def test_sparse_tables_and_float32_give_the_same_choice():
     rng = np.random.default_rng(1)
     X = rng.poisson(0.5, size=(150, 40)).astype(float)
     y = (X[:, 3] + X[:, 8] + rng.normal(size=150) > 1).astype(int)
-    for options in ({}, {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"}):
+    for options in ({}, {"relevance": "f", "redundancy": "correlation", "criterion": "quotient"}):
         expected = MRMR(10, **options).fit(X, y).ranking_
         assert np.array_equal(MRMR(10, **options).fit(sparse.csr_array(X), y).ranking_, expected)
         assert np.array_equal(MRMR(10, **options).fit(X.astype(np.float32), y).ranking_, expected)
@@ -115,7 +115,7 @@ def test_sparse_tables_and_float32_give_the_same_choice():
 
 def test_a_column_far_from_zero_keeps_its_correlations(cancer):
     X, y = cancer
-    options = {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"}
+    options = {"relevance": "f", "redundancy": "correlation", "criterion": "quotient"}
     expected = MRMR(10, **options).fit(X, y)
     shifted = MRMR(10, **options).fit(X + 1e7, y)
     assert shifted.relevance_ == pytest.approx(expected.relevance_, rel=1e-4)
@@ -124,11 +124,11 @@ def test_a_column_far_from_zero_keeps_its_correlations(cancer):
 
 def test_large_tables_are_gone_through_in_blocks(cancer, monkeypatch):
     X, y = cancer
-    options = {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"}
+    options = {"relevance": "f", "redundancy": "correlation", "criterion": "quotient"}
     whole = MRMR(10, **options).fit(X, y)
-    monkeypatch.setattr("fewer.select._correlations._CELLS_AT_ONCE", 1000)
+    monkeypatch.setattr("fewer.select.redundancy._similarity._CELLS_AT_ONCE", 1000)
     for columns_for_each in (0, 20):
-        monkeypatch.setattr("fewer.select._correlations._COLUMNS_FOR_EACH_ASKED", columns_for_each)
+        monkeypatch.setattr("fewer.select.redundancy._similarity._COLUMNS_FOR_EACH_ASKED", columns_for_each)
         blocks = MRMR(10, **options).fit(X, y)
         assert np.array_equal(blocks.ranking_, whole.ranking_)
         assert blocks.scores_ == pytest.approx(whole.scores_)
@@ -138,7 +138,7 @@ def test_columns_that_part_the_classes_in_full_are_still_ordered():
     y = np.repeat([0, 1], 20)
     noise = np.random.default_rng(2).normal(size=(40, 3))
     X = np.column_stack([y, noise, y + 0.0])
-    select = MRMR(2, relevance="f", redundancy="correlation", scheme="quotient").fit(X, y)
+    select = MRMR(2, relevance="f", redundancy="correlation", criterion="quotient").fit(X, y)
     assert select.relevance_[0] == np.inf
     assert select.get_support()[0]
     assert not select.get_support()[4]
@@ -167,7 +167,7 @@ def test_names_classes_as_words_and_a_whole_curve():
 
 def test_a_numeric_target_that_looks_like_classes_is_taken_as_told():
     X, y = load_diabetes(return_X_y=True)
-    numbers = MRMR(3, relevance="f", redundancy="correlation", scheme="quotient", task="regression").fit(X, y)
+    numbers = MRMR(3, relevance="f", redundancy="correlation", criterion="quotient", task="regression").fit(X, y)
     assert numbers.relevance_ == pytest.approx(f_regression(X, y)[0])
     with pytest.raises(ValueError, match="needs numbers in y"):
         MRMR(task="regression").fit(X, np.where(y > 100, "high", "low"))

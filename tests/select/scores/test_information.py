@@ -8,7 +8,7 @@ from sklearn.feature_selection import chi2, mutual_info_classif, mutual_info_reg
 from sklearn.metrics import mutual_info_score
 
 from fewer.select import chi2_score, knn_mutual_information_score, mutual_information_score
-from fewer.select.scores._chi_square import chi_square_tail
+from fewer.select.scores._information import chi_square_tail
 
 
 @pytest.fixture

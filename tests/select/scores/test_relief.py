@@ -64,11 +64,11 @@ def test_scores_do_not_depend_on_units(table):
 
 def test_some_rows_stand_for_all(table):
     X, y = table
-    drawn = [relief_score(X, y, n_iter=10, random_state=seed) for seed in range(400)]
+    drawn = [relief_score(X, y, n_draws=10, random_state=seed) for seed in range(400)]
     spread = np.std(drawn, axis=0, ddof=1) / np.sqrt(400)
     assert (np.abs(np.mean(drawn, axis=0) - relief_score(X, y)) < 5 * spread).all()
-    assert np.array_equal(relief_score(X, y, n_iter=10, random_state=3), drawn[3])
-    assert relief_score(X, y, n_iter=1000, random_state=0).shape == (5,)
+    assert np.array_equal(relief_score(X, y, n_draws=10, random_state=3), drawn[3])
+    assert relief_score(X, y, n_draws=1000, random_state=0).shape == (5,)
 
 
 def test_ties_are_broken_at_random():
@@ -120,5 +120,5 @@ def test_bad_numbers_are_refused(table):
     X, y = table
     with pytest.raises(ValueError, match="n_neighbors must be 1 or more"):
         relief_score(X, y, n_neighbors=0)
-    with pytest.raises(ValueError, match="n_iter must be 1 or more"):
-        relief_score(X, y, n_iter=0)
+    with pytest.raises(ValueError, match="n_draws must be 1 or more"):
+        relief_score(X, y, n_draws=0)

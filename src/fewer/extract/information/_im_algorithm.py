@@ -10,14 +10,14 @@ basis of the span. All starts are tried for a few steps, and the best ones conti
 
 import warnings
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.cluster import KMeans
-from threadpoolctl import ThreadpoolController
 
+from fewer._kernels._one_thread import one_thread
+from fewer._kernels._quasi_newton import quasi_newton_direction
 from fewer.extract._centred_table import RowSpace
 from fewer.extract.information._bound import (
     Channel,
@@ -32,7 +32,6 @@ from fewer.extract.information._bound import (
     second_moments,
     softmax,
 )
-from fewer.extract.information._kernels import quasi_newton_direction
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 """Value, minus infinity where there is none, and gradient."""
@@ -440,11 +439,5 @@ def _start(
 
 def _climbed(tasks: list, n_jobs: int | None, n_axes: int) -> list[Fit]:
     # Threads of products of small matrices wait for one another longer than they reckon.
-    with _libraries().limit(limits=1 if n_axes < _MANY_AXES else None, user_api="blas"):
+    with one_thread("blas", when=n_axes < _MANY_AXES):
         return list(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """The loaded libraries; looking for them takes some milliseconds, so it is done once."""
-    return ThreadpoolController()

@@ -1,39 +1,13 @@
-"""Numba kernels of the information bound: from moments of states, from products of rows, and the direction of L-BFGS.
+"""Numba kernels of the information bound: from moments of states and from products of rows.
 
 ``B`` is any matrix with the span of the projection: with noise of covariance ``s^2 B B'`` its codes carry as much
 information as those of orthonormal directions with noise ``s^2 I``. For products of rows, the symbols are those of
 ``_bound``; SciPy's inverse from a Cholesky factor holds the lock that other threads wait for, and takes as long as the
-products here. The direction of L-BFGS (Nocedal 1980) is the gradient, corrected by the curvature along the last moves.
+products here.
 """
 
 import numpy as np
 from numba import njit
-
-
-@njit(cache=True, nogil=True)
-def quasi_newton_direction(gradient, moves, falls, n_moves):
-    """Where to go up, from the last moves (rows of a ring) and how the gradient fell on each."""
-    size = len(moves)
-    used = min(n_moves, size)
-    direction = gradient.copy()
-    shares = np.empty(size)
-    for back in range(used):
-        row = (n_moves - 1 - back) % size
-        shares[row] = np.dot(moves[row], direction) / np.dot(moves[row], falls[row])
-        for a in range(len(direction)):
-            direction[a] -= shares[row] * falls[row, a]
-    if used:
-        row = (n_moves - 1) % size
-        stretch = np.dot(moves[row], falls[row]) / np.dot(falls[row], falls[row])
-        for a in range(len(direction)):
-            direction[a] *= stretch
-    for back in range(used - 1, -1, -1):
-        row = (n_moves - 1 - back) % size
-        share = shares[row] - np.dot(falls[row], direction) / np.dot(moves[row], falls[row])
-        for a in range(len(direction)):
-            direction[a] += share * moves[row, a]
-    return direction
-
 
 _LOG_TWO_PI = float(np.log(2 * np.pi))
 

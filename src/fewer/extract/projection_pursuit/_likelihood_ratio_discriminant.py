@@ -108,7 +108,7 @@ class LikelihoodRatioDiscriminant(CallbackSupportMixin, LinearExtractor):
     --------
     ExploratoryProjectionPursuit : Directions of structure without classes.
     ProjectionPursuitDiscriminant : A classifier along such directions.
-    fewer.select.LikelihoodRatioSelector : The same ratio for single columns.
+    fewer.select.likelihood_ratio_feature_score : The same ratio for single columns.
 
     Notes
     -----

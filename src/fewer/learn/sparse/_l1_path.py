@@ -30,15 +30,15 @@ class L1Path(Result):
     ----------
     loss : str
         The loss of the predictions.
-    Cs : ndarray of shape (n_points,)
+    Cs : ndarray of shape (n_alphas,)
         Weights of the loss, increasing.
-    coefs : csr_array of shape (n_points, n_features)
+    coefs : csr_array of shape (n_alphas, n_features)
         Coefficients, a row for each weight.
-    intercepts : ndarray of shape (n_points,)
+    intercepts : ndarray of shape (n_alphas,)
         Constants.
-    objectives : ndarray of shape (n_points,)
+    objectives : ndarray of shape (n_alphas,)
         What was minimised, ``P(w) + C sum of losses``.
-    violations : ndarray of shape (n_points,)
+    violations : ndarray of shape (n_alphas,)
         Largest absolute sub-gradient at the end, as a share of ``l1_ratio``. Without an intercept, an objective is
         within a relative gap of twice this of its minimum.
     last_slopes : ndarray of shape (n_features,)
@@ -179,7 +179,7 @@ def l1_path(
     *,
     loss: str = "log",
     Cs: Any = None,
-    n_points: int = 100,
+    n_alphas: int = 100,
     eps: float = 1e-2,
     fit_intercept: bool = True,
     sample_weight: Any = None,
@@ -201,9 +201,9 @@ def l1_path(
     loss : {"log", "squared_hinge", "squared"}, default="log"
         Loss of the predictions; "squared" is ``(y - z)^2 / 2``.
     Cs : array-like of float or None, default=None
-        Weights of the loss; None for ``n_points`` in geometric order, from the largest that keeps every coefficient at
+        Weights of the loss; None for ``n_alphas`` in geometric order, from the largest that keeps every coefficient at
         zero to ``1 / eps`` times that.
-    n_points : int, default=100
+    n_alphas : int, default=100
         Number of weights.
     eps : float, default=1e-2
         First weight over last.
@@ -230,7 +230,7 @@ def l1_path(
     >>> from sklearn.preprocessing import scale
     >>> from fewer.learn import l1_path
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> path = l1_path(scale(X), y, n_points=20)
+    >>> path = l1_path(scale(X), y, n_alphas=20)
     >>> path.n_nonzero[[0, 5, 10, 19]].tolist()
     [0, 3, 6, 13]
     """
@@ -260,7 +260,7 @@ def l1_path(
     if sample_weight is not None:
         weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     problem = L1Problem.of(loss, X, target, sample_weight=weights, fit_intercept=fit_intercept, l1_ratio=l1_ratio)
-    grid = weight_grid(problem, n_points, eps) if Cs is None else np.sort(np.asarray(Cs, dtype=float))
+    grid = weight_grid(problem, n_alphas, eps) if Cs is None else np.sort(np.asarray(Cs, dtype=float))
     if grid.size == 0 or grid[0] <= 0 or not np.isfinite(grid).all():
         raise ValueError(f"Cs must be positive numbers, at least one; got {Cs!r}.")
     points = path_of(problem, grid, tol, max_features)
@@ -272,7 +272,7 @@ def l1_path(
     )  # fmt: skip
 
 
-def weight_grid(problem: L1Problem, n_points: int, eps: float) -> np.ndarray:
+def weight_grid(problem: L1Problem, n_alphas: int, eps: float) -> np.ndarray:
     """Weights in geometric order, from the largest at which every coefficient is zero."""
     first = smallest_weight(problem)
     if not np.isfinite(first):
@@ -280,7 +280,7 @@ def weight_grid(problem: L1Problem, n_points: int, eps: float) -> np.ndarray:
             "No column is correlated with the target: every slope is zero at the model without columns (constant "
             "columns?), so there is no path."
         )
-    return np.geomspace(first, first / eps, n_points)
+    return np.geomspace(first, first / eps, n_alphas)
 
 
 def path_figure(path: L1Path, n_columns: int) -> Any:

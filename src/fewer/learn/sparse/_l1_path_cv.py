@@ -34,7 +34,7 @@ from fewer.learn.sparse._problem import L1Problem, prepared
 
 _SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "l1_ratio": [Interval(Real, 0, 1, closed="right")],
-    "n_points": [Interval(Integral, 2, None, closed="left")],
+    "n_alphas": [Interval(Integral, 2, None, closed="left")],
     "eps": [Interval(Real, 0, 1, closed="neither")],
     "cv": ["cv_object"],
     "scoring": [StrOptions(set(get_scorer_names())), callable, None],
@@ -150,8 +150,8 @@ class _L1PathCV(BaseEstimator):
             ]  # fmt: skip
 
         problems = problems_on(slice(None))
-        grids = [weight_grid(problem, self.n_points, self.eps) for problem in problems]
-        grid = np.geomspace(min(grid[0] for grid in grids), max(grid[-1] for grid in grids), self.n_points)
+        grids = [weight_grid(problem, self.n_alphas, self.eps) for problem in problems]
+        grid = np.geomspace(min(grid[0] for grid in grids), max(grid[-1] for grid in grids), self.n_alphas)
         folds, to_score = self._folds(X, y, sample_weight, groups, params, stratify)
         if stratify:
             _refuse_folds_without_a_class(folds, y, sample_weight, type(self).__name__)
@@ -194,7 +194,7 @@ def _is_number(cv: Any) -> bool:
     "rows it is given, so evaluate it from outside: in a pipeline, by NestedEvaluation or in a study.",
     cost="One path in each fold: O(n p) a pass, few passes at each of the penalties.",
     paper="l1-comparison",
-    examples=lambda: [L1PathClassifierCV(n_points=4, cv=2)],
+    examples=lambda: [L1PathClassifierCV(n_alphas=4, cv=2)],
 )
 class L1PathClassifierCV(OneVsRestProbabilities, LinearClassifierMixin, ClassifierMixin, _L1PathCV):
     """Sparse logistic regression or squared-hinge machine with the penalty chosen by cross-validation.
@@ -203,7 +203,7 @@ class L1PathClassifierCV(OneVsRestProbabilities, LinearClassifierMixin, Classifi
     ----------
     loss : {"log", "squared_hinge"}, default="log"
         Loss of the predictions.
-    n_points : int, default=50
+    n_alphas : int, default=50
         Penalties to try, in geometric order from the one at which the first column enters.
     eps : float, default=1e-2
         Weakest penalty over strongest.
@@ -232,9 +232,9 @@ class L1PathClassifierCV(OneVsRestProbabilities, LinearClassifierMixin, Classifi
         The weight of the loss that was chosen, on the scale of :class:`~fewer.learn.L1LinearClassifier`.
     C_best_ : float
         The one with the best mean score.
-    Cs_ : ndarray of shape (n_points,)
+    Cs_ : ndarray of shape (n_alphas,)
         All that were tried, increasing.
-    scores_ : ndarray of shape (n_folds, n_points)
+    scores_ : ndarray of shape (n_folds, n_alphas)
         Score of each fold at each.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Coefficients at ``C_``, on all rows.
@@ -270,7 +270,7 @@ class L1PathClassifierCV(OneVsRestProbabilities, LinearClassifierMixin, Classifi
     >>> from sklearn.preprocessing import scale
     >>> from fewer.learn import L1PathClassifierCV
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = L1PathClassifierCV(n_points=20, eps=1e-3).fit(scale(X), y)
+    >>> model = L1PathClassifierCV(n_alphas=20, eps=1e-3).fit(scale(X), y)
     >>> model.C_ <= model.C_best_, len(model.support_) < 20
     (True, True)
     """
@@ -285,7 +285,7 @@ class L1PathClassifierCV(OneVsRestProbabilities, LinearClassifierMixin, Classifi
         self,
         loss="log",
         *,
-        n_points=50,
+        n_alphas=50,
         eps=1e-2,
         l1_ratio=1.0,
         cv=5,
@@ -298,7 +298,7 @@ class L1PathClassifierCV(OneVsRestProbabilities, LinearClassifierMixin, Classifi
     ):
         self.loss = loss
         self.class_weight = class_weight
-        self.n_points = n_points
+        self.n_alphas = n_alphas
         self.eps = eps
         self.l1_ratio = l1_ratio
         self.cv = cv
@@ -368,14 +368,14 @@ def _refuse_folds_without_a_class(folds, y: np.ndarray, sample_weight: np.ndarra
     "rows it is given, so evaluate it from outside: in a pipeline, by NestedEvaluation or in a study.",
     cost="One path in each fold: O(n p) a pass, few passes at each of the penalties.",
     paper="l1-comparison",
-    examples=lambda: [L1PathRegressorCV(n_points=4, cv=2)],
+    examples=lambda: [L1PathRegressorCV(n_alphas=4, cv=2)],
 )
 class L1PathRegressorCV(RegressorMixin, _L1PathCV, LinearModel):
     """The Lasso with the penalty chosen by cross-validation.
 
     Parameters
     ----------
-    n_points : int, default=50
+    n_alphas : int, default=50
         Penalties to try, in geometric order from the one at which the first column enters.
     eps : float, default=1e-2
         Weakest penalty over strongest.
@@ -400,9 +400,9 @@ class L1PathRegressorCV(RegressorMixin, _L1PathCV, LinearModel):
         The penalty that was chosen, on the scale of :class:`~fewer.learn.L1LinearRegressor`.
     alpha_best_ : float
         The one with the best mean score.
-    alphas_ : ndarray of shape (n_points,)
+    alphas_ : ndarray of shape (n_alphas,)
         All that were tried, decreasing.
-    scores_ : ndarray of shape (n_folds, n_points)
+    scores_ : ndarray of shape (n_folds, n_alphas)
         Score of each fold at each.
     coef_ : ndarray of shape (n_features,)
         Coefficients at ``alpha_``, on all rows.
@@ -447,7 +447,7 @@ class L1PathRegressorCV(RegressorMixin, _L1PathCV, LinearModel):
     def __init__(
         self,
         *,
-        n_points=50,
+        n_alphas=50,
         eps=1e-2,
         l1_ratio=1.0,
         cv=5,
@@ -457,7 +457,7 @@ class L1PathRegressorCV(RegressorMixin, _L1PathCV, LinearModel):
         tol=1e-3,
         n_jobs=None,
     ):
-        self.n_points = n_points
+        self.n_alphas = n_alphas
         self.eps = eps
         self.l1_ratio = l1_ratio
         self.cv = cv

@@ -28,7 +28,6 @@ SIAM J. Optim. 9, 1100-1127; Yuan, Chang, Hsieh and Lin (2010), JMLR 11, 3183-32
 """
 
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +36,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import warn_caller
+from fewer._kernels._quasi_newton import quasi_newton_direction
 from fewer.learn.sparse._kernels import bounded_pass, newton_pass
 from fewer.learn.sparse._problem import Goal, L1Problem, OnIteration, Solution, go_on, moments, smallest_subgradient
 from fewer.learn.sparse._proximal_newton import auto, newglmnet
@@ -110,22 +110,6 @@ MEMORY = 10
 OWLQN_SUFFICIENT = 1e-4
 
 
-def _quasi_newton_direction(pseudo: np.ndarray, pairs: deque) -> np.ndarray:
-    """Minus the inverse Hessian, as the last steps tell it, times the pseudo-gradient (the two-loop recursion)."""
-    direction = -pseudo
-    shares = []
-    for step, change, curvature in reversed(pairs):
-        share = (step @ direction) / curvature
-        direction -= share * change
-        shares.append(share)
-    if pairs:
-        _, change, curvature = pairs[-1]
-        direction *= curvature / (change @ change)
-    for (step, change, curvature), share in zip(pairs, reversed(shares), strict=True):
-        direction += (share - (change @ direction) / curvature) * step
-    return direction
-
-
 def owlqn(
     problem: L1Problem, start: np.ndarray, tol: float, max_iter: int, rng, on_iteration: OnIteration = go_on
 ) -> Solution:
@@ -134,16 +118,17 @@ def owlqn(
     value = problem.objective(w, z)
     gradient = problem.gradient(w, z)
     pseudo = smallest_subgradient(gradient, w, problem.penalties)
-    pairs: deque = deque(maxlen=MEMORY)
+    steps, changes = np.zeros((MEMORY, len(w))), np.zeros((MEMORY, len(w)))
+    n_pairs = 0
     penalised = problem.penalties > 0
     goal, n_iter = Goal(problem, tol), 0
     while n_iter < max_iter and not goal.reached(w, z, gradient, float(np.abs(pseudo).sum()), value):
-        direction = _quasi_newton_direction(pseudo, pairs)
+        direction = quasi_newton_direction(-pseudo, steps, changes, n_pairs)
         direction[direction * pseudo >= 0] = 0.0
         if not direction.any():
             direction = -pseudo
         orthant = np.where(w != 0, np.sign(w), -np.sign(pseudo))
-        share = 1.0 if pairs else 1.0 / max(float(np.linalg.norm(pseudo)), 1e-300)
+        share = 1.0 if n_pairs else 1.0 / max(float(np.linalg.norm(pseudo)), 1e-300)
         for _ in range(60):
             new = w + share * direction
             new[penalised & (new * orthant < 0)] = 0.0
@@ -153,14 +138,15 @@ def owlqn(
                 break
             share *= 0.5
         else:
-            if not pairs:
+            if not n_pairs:
                 break
-            pairs.clear()  # the memory misleads: begin again from the steepest descent
+            n_pairs = 0  # the memory misleads: begin again from the steepest descent
             continue
         new_gradient = problem.gradient(new, new_z)
         step, change = new - w, new_gradient - gradient
         if step @ change > 1e-12 * (change @ change) > 0:
-            pairs.append((step, change, step @ change))
+            steps[n_pairs % MEMORY], changes[n_pairs % MEMORY] = step, change
+            n_pairs += 1
         moved = bool(step.any())
         w, z, value, gradient = new, new_z, new_value, new_gradient
         pseudo = smallest_subgradient(gradient, w, problem.penalties)

@@ -1,9 +1,14 @@
-"""The cross-validated score of any estimator, as the objective of a search."""
+"""The cross-validated score of any estimator, as the objective of a search.
+
+Estimators with a closed form are scored without fits. A scaler is fitted on the training rows of every fold.
+Discriminants do not depend on it. Ridge regression on columns times c with a penalty alpha is that on the columns as
+they are with ``alpha / c^2``. Distances and densities of scaled columns are those of the columns times c.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -11,11 +16,29 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.utils import get_tags
 
-from fewer._estimators import FastRoute
+from fewer._estimators import (
+    DISCRIMINANT,
+    NAIVE_BAYES,
+    NEIGHBOURS,
+    RIDGE,
+    FastRoute,
+    closed_form,
+    column_scales,
+    plain_table,
+)
 from fewer.engine import Engine
-from fewer.select._folds import Split, fixed_splits
-from fewer.select.objectives._closed_form_scorers import closed_form_scorer
-from fewer.select.objectives._objective import Objective, PlainScorer, Subset, SubsetScorer
+from fewer.select._target import Split, fixed_splits
+from fewer.select.objectives._decision_table import (
+    ClassEntropyObjective,
+    ConflictsObjective,
+    DescriptionLengthObjective,
+    InconsistencyObjective,
+)
+from fewer.select.objectives._discriminant import DiscriminantScorer, LeaveOneOutDiscriminantScorer, scaled_columns
+from fewer.select.objectives._naive_bayes import NaiveBayesScorer
+from fewer.select.objectives._nearest_neighbour import NearestNeighbourScorer
+from fewer.select.objectives._objective import FunctionObjective, Objective, PlainScorer, Subset, SubsetScorer
+from fewer.select.objectives._ridge import LeaveOneOutRidgeScorer, RidgeScorer
 
 
 @dataclass
@@ -24,7 +47,7 @@ class CrossValidatedScore(Objective):
 
     Nearest neighbours, ridge, linear discriminant analysis and Gaussian naive Bayes of scikit-learn, alone or behind a
     scaler of columns, are not fitted for each subset: a closed form gives the same scores far sooner. The scorer's
-    ``fast_route`` tells whether one was taken, and if not, why.
+    ``fast_route`` reports whether one was taken, and if not, why.
 
     Parameters
     ----------
@@ -65,7 +88,7 @@ class CrossValidatedScore(Objective):
 
     @property
     def takes_nan(self) -> bool:
-        """Whether the estimator takes tables with holes."""
+        """Whether the estimator takes missing values."""
         return bool(get_tags(self.estimator).input_tags.allow_nan)
 
     @property
@@ -99,9 +122,7 @@ class CrossValidatedScore(Objective):
         classifier = is_classifier(self.estimator)
         y = None if y is None else np.asarray(y)
         if classifier and len(np.unique(y)) < 2:
-            raise ValueError(
-                "y has one class only, so there is nothing to tell apart; at least two classes are needed."
-            )
+            raise ValueError("y has one class only; at least two classes are needed.")
         splits = fixed_splits(self.cv, X, y, classifier=classifier, random_state=random_state, groups=groups)
         trial = Trial(X, y, splits, clone(self.estimator), check_scoring(self.estimator, scoring=self.scoring))
         found: SubsetScorer | FastRoute = FastRoute(False, "share_work=False asks for fits")
@@ -120,7 +141,7 @@ class CrossValidatedScore(Objective):
 
 
 class ClosedFormScorer(SubsetScorer):
-    """A closed form, and fits for the subsets that it cannot tell (their score is NaN)."""
+    """A closed form, and fits for the subsets that it cannot score (NaN)."""
 
     def __init__(self, scorer: SubsetScorer, trial: "Trial") -> None:
         super().__init__(scorer.close)
@@ -193,3 +214,132 @@ def _scores_on_engine(engine: Engine, trial: Trial, subsets: Sequence[Subset]) -
     if len(outcomes) < len(subsets):
         raise KeyboardInterrupt
     return [outcome.value for outcome in outcomes]
+
+
+LARGEST = 4e9
+"""Bytes that the distances between all rows may take."""
+
+
+class Problem(NamedTuple):
+    """What a closed form is asked for."""
+
+    model: Any
+    X: np.ndarray
+    y: np.ndarray
+    splits: list[Split]
+    scales: np.ndarray | None
+    scoring: Any
+    n_jobs: int | None
+
+    @property
+    def leaves_one_out(self) -> bool:
+        """Whether every row is left out once, by itself."""
+        single = all(len(test) == 1 and len(train) == len(self.y) - 1 for train, test in self.splits)
+        return single and np.array_equal(np.concatenate([test for _, test in self.splits]), np.arange(len(self.y)))
+
+
+def closed_form_scorer(
+    estimator: Any, scoring: Any, X: Any, y: Any, splits: list[Split], *, n_jobs: int | None
+) -> SubsetScorer | FastRoute:
+    """The scorer of an estimator that has a closed form, or the reason why it has to be fitted."""
+    form = closed_form(estimator, scoring, "search")
+    if isinstance(form, FastRoute):
+        return form
+    table = plain_table(X)
+    if isinstance(table, FastRoute):
+        return table
+    if y is None or np.ndim(y) != 1:
+        return FastRoute(False, "closed forms are for one target")
+    scales = np.stack([column_scales(form.steps, table[train]) for train, _ in splits]) if form.steps else None
+    if scoring is None:
+        scoring = "accuracy" if is_classifier(form.model) else "r2"
+    found = _SCORERS[form.name](Problem(form.model, table, np.asarray(y), splits, scales, scoring, n_jobs))
+    if isinstance(found, str):
+        return FastRoute(False, found)
+    found.fast_route = form.route
+    return found
+
+
+def _neighbours(problem: Problem) -> SubsetScorer | str:
+    model, splits = problem.model, problem.splits
+    smallest = min(len(train) for train, _ in splits)
+    if model.n_neighbors > smallest:
+        return f"n_neighbors={model.n_neighbors} is more than the {smallest} training rows of a fold"
+    if 20 * len(problem.y) * sum(len(test) for _, test in splits) > LARGEST:
+        return f"the distances between all rows would take more than {LARGEST / 1e9:.0f} GB"
+    return NearestNeighbourScorer(
+        problem.X,
+        problem.y,
+        splits,
+        model.n_neighbors,
+        classes=is_classifier(model),
+        scoring=problem.scoring,
+        by_distance=model.weights == "distance",
+        scales=problem.scales,
+        n_jobs=problem.n_jobs,
+    )
+
+
+def _ridge(problem: Problem) -> SubsetScorer:
+    model, alpha = problem.model, float(problem.model.alpha)
+    options = {"classes": is_classifier(model), "scoring": problem.scoring}
+    if problem.leaves_one_out and problem.scales is None and len(problem.y) > 2:
+        return LeaveOneOutRidgeScorer(problem.X, problem.y, alpha, **options)
+    penalties = alpha if problem.scales is None else alpha / problem.scales**2
+    return RidgeScorer(problem.X, problem.y, problem.splits, penalties, **options)
+
+
+def _discriminant(problem: Problem) -> SubsetScorer | str:
+    labels, codes = np.unique(problem.y, return_inverse=True)
+    if any(len(np.unique(codes[train])) < 2 for train, _ in problem.splits):
+        return "the training rows of a fold hold one class only"
+    options = {"scoring": problem.scoring, "labels": labels, "tol": float(problem.model.tol), "strict": True}
+    if problem.leaves_one_out:
+        return LeaveOneOutDiscriminantScorer(scaled_columns(problem.X), codes, **options)
+    return DiscriminantScorer(scaled_columns(problem.X), codes, problem.splits, **options)
+
+
+def _naive_bayes(problem: Problem) -> SubsetScorer:
+    labels, codes = np.unique(problem.y, return_inverse=True)
+    return NaiveBayesScorer(
+        problem.X,
+        codes,
+        problem.splits,
+        float(problem.model.var_smoothing),
+        scoring=problem.scoring,
+        labels=labels,
+        scales=problem.scales,
+        needs_variance=True,
+        n_jobs=problem.n_jobs,
+    )
+
+
+_SCORERS: dict[str, Callable[[Problem], SubsetScorer | str]] = {
+    NEIGHBOURS: _neighbours,
+    RIDGE: _ridge,
+    DISCRIMINANT: _discriminant,
+    NAIVE_BAYES: _naive_bayes,
+}
+
+
+NAMED_OBJECTIVES: dict[str, type[Objective]] = {
+    "conflicts": ConflictsObjective,
+    "class_entropy": ClassEntropyObjective,
+    "inconsistency_rate": InconsistencyObjective,
+    "mdl": DescriptionLengthObjective,
+}
+
+
+def as_objective(objective: Any, *, cv: Any, scoring: Any) -> Objective:
+    """An objective from one already, its name, an estimator, or a function ``(X, y) -> float``."""
+    if isinstance(objective, Objective):
+        return objective
+    if isinstance(objective, str) and objective in NAMED_OBJECTIVES:
+        return NAMED_OBJECTIVES[objective]()
+    if isinstance(objective, type) and (issubclass(objective, Objective) or hasattr(objective, "fit")):
+        raise TypeError(
+            f"The objective is the class {objective.__name__}; give an instance of it, {objective.__name__}(...)."
+        )
+    if hasattr(objective, "fit"):
+        return CrossValidatedScore(objective, cv=cv, scoring=scoring)
+    return FunctionObjective(objective)

@@ -1,20 +1,25 @@
 """What a search for columns maximises: an objective ``J(subset)``.
 
 An objective is a small description (which neighbours, which folds). ``start(X, y)`` gives a :class:`SubsetScorer`,
-which holds one subset of the columns and tells J of its neighbours: with one column more, or one less. Objectives that
+which holds one subset of the columns and gives J of its neighbours: with one column more, or one less. Objectives that
 can update what they know column by column override these; for all others :class:`PlainScorer` needs J of a list of
 subsets and nothing else.
+
+:class:`FoldMeasure` scores the predictions of many candidates at once; :class:`CandidateThreads` shares candidates
+among threads, for kernels that release the interpreter's lock.
 """
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 
-from fewer._estimators import FastRoute
+from fewer._estimators import FastRoute, fold_scores
 
 Subset = tuple[int, ...]
 
@@ -143,7 +148,7 @@ class Objective(ABC):
 
     @property
     def takes_nan(self) -> bool:
-        """Whether X may have holes."""
+        """Whether X may have missing values."""
         return False
 
     @property
@@ -155,11 +160,6 @@ class Objective(ABC):
     def monotone(self) -> bool:
         """Whether J never falls when a column is added."""
         return False
-
-    @property
-    def ideal(self) -> float | None:
-        """The highest J that there can be, where a subset that reaches it leaves nothing to be wished for."""
-        return None
 
     @abstractmethod
     def start(self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None) -> SubsetScorer:
@@ -201,3 +201,65 @@ class FunctionObjective(Objective):
 
     def start(self, X: Any, y: Any, *, n_jobs: int | None = None, random_state: Any = None) -> PlainScorer:
         return PlainScorer(lambda subsets: [self.function(X[:, list(subset)], y) for subset in subsets])
+
+
+class FoldMeasure:
+    """From predictions (candidates, rows), those of a fold together, to their mean score over the folds.
+
+    Parameters
+    ----------
+    scoring : str or scorer
+        As for ``fewer._estimators.fold_scores``.
+    truths : sequence of ndarray
+        Codes of the classes, or numbers, of the test rows of each fold.
+    labels : ndarray or None, default=None
+        The classes that codes stand for; None for numbers.
+    """
+
+    def __init__(self, scoring: Any, truths: Sequence[np.ndarray], labels: np.ndarray | None = None) -> None:
+        self._scoring = scoring
+        self._starts = np.cumsum([0, *(len(truth) for truth in truths[:-1])])
+        self._truth = np.concatenate(truths)
+        # A score that is given by name and knows no labels is the same for codes.
+        self._labels = None if isinstance(scoring, str) and scoring in ("accuracy", "balanced_accuracy") else labels
+        self._has_classes = labels is not None
+
+    def __call__(self, predicted: np.ndarray) -> np.ndarray:
+        """Scores of the candidates; NaN where a prediction is not known (a code of -1, or NaN)."""
+        unclear = (predicted < 0 if self._has_classes else np.isnan(predicted)).any(axis=1)
+        scores = np.full(len(predicted), np.nan)
+        if not unclear.all():
+            clear, truth = predicted[~unclear] if unclear.any() else predicted, self._truth
+            if self._labels is not None:
+                clear, truth = self._labels[clear], self._labels[truth]
+            scores[~unclear] = fold_scores(self._scoring, truth, clear, self._starts).mean(axis=1)
+        return scores
+
+
+_ENTRIES_AT_ONCE = 2**23
+
+
+class CandidateThreads:
+    """Calls a function on parts of the candidates side by side, and puts the results together.
+
+    ``n_rows`` says how many rows the function predicts for each candidate, so that parts stay small.
+    """
+
+    def __init__(self, n_jobs: int | None, n_rows: int = 0) -> None:
+        self._n_threads = effective_n_jobs(n_jobs)
+        self._block = max(1, _ENTRIES_AT_ONCE // n_rows) if n_rows else None
+        self._pool = ThreadPoolExecutor(self._n_threads) if self._n_threads > 1 else None
+
+    def __call__(self, function: Callable[[np.ndarray], np.ndarray], candidates: np.ndarray) -> np.ndarray:
+        candidates = np.asarray(candidates, dtype=np.int64)
+        n_parts = 1 if self._pool is None or len(candidates) < self._n_threads else self._n_threads
+        if self._block is not None:
+            n_parts = max(n_parts, -(-len(candidates) // self._block))
+        if n_parts == 1:
+            return function(candidates)
+        parts = np.array_split(candidates, n_parts)
+        return np.concatenate(list((map if self._pool is None else self._pool.map)(function, parts)))
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()

@@ -1,9 +1,8 @@
 """How well ridge regression (least squares, with ``alpha=0``) predicts rows that it has not seen, column by column.
 
-With the partial column u of a candidate and its square s, the fit on one column more predicts
-``f(x) + u(x) <u, y> / s``. Left-out rows follow from one fit on all: with the residual e and the leverage h of a row,
-the fit without it misses it by ``e / (1 - h)``, where a candidate changes e by ``- u <u, y> / s`` and h by
-``u^2 / s``.
+With the partial column u of a candidate and its square s, the fit on one column more predicts ``f(x) + u(x) <u, y> /
+s``. Left-out rows follow from one fit on all: with the residual e and the leverage h of a row, the fit without it
+misses it by ``e / (1 - h)``, where a candidate changes e by ``- u <u, y> / s`` and h by ``u^2 / s``.
 """
 
 from dataclasses import dataclass
@@ -13,13 +12,21 @@ import numpy as np
 from scipy import linalg
 from sklearn.model_selection import LeaveOneOut
 
-from fewer._kernels._linear_candidates import classes_after, left_out_classes, left_out_values
-from fewer.select._folds import Split, fixed_splits, leaves_one_out
-from fewer.select.objectives._fold_measure import FoldMeasure
-from fewer.select.objectives._linear_scorer import LeftOutScorer, LinearScorer, as_slice, places_in
-from fewer.select.objectives._objective import Objective, SubsetScorer
-from fewer.select.objectives._subset_products import Change, Fit, SubsetProducts, rows_by_fold
-from fewer.select.objectives._target import has_classes
+from fewer.select._target import Split, fixed_splits, has_classes, leaves_one_out
+from fewer.select.objectives._objective import FoldMeasure, Objective, SubsetScorer
+from fewer.select.objectives._subset_products import (
+    Change,
+    Fit,
+    LeftOutScorer,
+    LinearScorer,
+    SubsetProducts,
+    as_slice,
+    classes_after,
+    left_out_classes,
+    left_out_values,
+    places_in,
+    rows_by_fold,
+)
 
 # Products of columns have half the digits of the columns: below this, nothing can be told from rounding.
 _DETERMINED = 1e-12
@@ -78,7 +85,7 @@ class RidgeObjective(Objective):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
-            Training table, without holes.
+            Training table, without missing values.
         y : array-like of shape (n_samples,)
             Classes or numbers.
         n_jobs : int or None, default=None

@@ -9,15 +9,23 @@ column of a candidate x is what S does not explain of it::
 For the column j of S, it is ``S G^-1 e_j`` (in other units), with ``s = 1 / (G^-1)_jj``. Every linear rule after the
 change follows from the one before it, the partial column and 1/s. Products with a new column cost O(n p); G is
 factorised afresh after each move, so that nothing drifts.
+
+Ridge regression, discriminants and distances are linear rules of this kind (:class:`LinearScorer`).
+
+*Kernels*: a column more or less moves the prediction of a row by its partial column (what the other columns do not
+explain of it) times a coefficient, so that a candidate costs O(1) for each row and class.
 """
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy import linalg
 
-from fewer.select._folds import Split
+from fewer.select._target import Split
+from fewer.select.objectives._objective import SubsetScorer
 
 _FEW_PARTS = 256
 
@@ -221,3 +229,198 @@ def _independent(gram: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
             factor[size, :size], factor[size, size] = row, np.sqrt(partial)
             kept.append(column)
     return np.array(kept, dtype=np.int64), factor[: len(kept), : len(kept)]
+
+
+_ENTRIES_AT_ONCE = 2**23
+
+
+class LinearScorer(SubsetScorer):
+    """Keeps the products of the subset's columns; who derives from it turns changes into scores."""
+
+    def __init__(self, products: SubsetProducts) -> None:
+        super().__init__()
+        self._products = products
+        self._block = max(1, _ENTRIES_AT_ONCE // len(products.rows))
+
+    @abstractmethod
+    def _scores(self, fits: list[Fit], changes: list[Change]) -> np.ndarray:
+        """J after each change, given the factors of the subset before it and the changes, one of each for a fold."""
+
+    def score_added(self, candidates: np.ndarray) -> np.ndarray:
+        return self._in_blocks(np.asarray(candidates, dtype=np.int64), self._added)
+
+    def score_removed(self, candidates: np.ndarray) -> np.ndarray:
+        candidates = np.asarray(candidates, dtype=np.int64)
+        fits = self._products.fits(self.subset)
+        if all(len(fit.columns) == len(self.subset) for fit in fits):
+            return self._in_blocks(candidates, self._removed)
+        # A column that others determined may matter again when one of them leaves.
+        return np.concatenate([self._without(int(column)) for column in candidates])
+
+    def add(self, column: int) -> None:
+        super().add(column)
+        self._products.add(column)
+
+    def remove(self, column: int) -> None:
+        super().remove(column)
+        self._products.remove(column)
+
+    def _added(self, candidates: np.ndarray) -> np.ndarray:
+        fits = self._products.fits(self.subset)
+        return self._scores(fits, [self._products.added(fold, fit, candidates) for fold, fit in enumerate(fits)])
+
+    def _removed(self, candidates: np.ndarray) -> np.ndarray:
+        fits = self._products.fits(self.subset)
+        return self._scores(fits, [self._products.removed(fit, candidates) for fit in fits])
+
+    def _without(self, column: int) -> np.ndarray:
+        fits = self._products.fits([kept for kept in self.subset if kept != column])
+        return self._scores(fits, [self._products.nothing(fit) for fit in fits])
+
+    def _in_blocks(self, candidates: np.ndarray, scores: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        starts = range(0, len(candidates), self._block)
+        return np.concatenate([scores(candidates[start : start + self._block]) for start in starts])
+
+
+class LeftOutScorer(LinearScorer):
+    """The same for rules that tell from one fit on all rows how the one without a row would be.
+
+    Where the fit hangs on a single row they cannot, and give NaN; then fits without each row are made, one by one.
+    """
+
+    @abstractmethod
+    def _one_by_one(self) -> LinearScorer:
+        """A scorer that fits without each row."""
+
+    def score_added(self, candidates: np.ndarray) -> np.ndarray:
+        return self._completed(super().score_added(candidates), candidates, "score_added")
+
+    def score_removed(self, candidates: np.ndarray) -> np.ndarray:
+        return self._completed(super().score_removed(candidates), candidates, "score_removed")
+
+    def _completed(self, scores: np.ndarray, candidates: np.ndarray, question: str) -> np.ndarray:
+        unclear = np.isnan(scores)
+        if unclear.any():
+            one_by_one = self._one_by_one()
+            one_by_one.move_to(self.subset)
+            scores[unclear] = getattr(one_by_one, question)(np.asarray(candidates)[unclear])
+        return scores
+
+
+def as_slice(rows: np.ndarray) -> slice | np.ndarray:
+    """The same rows as a slice, where that is possible: no copy is needed then."""
+    if len(rows) and np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows))):
+        return slice(int(rows[0]), int(rows[0]) + len(rows))
+    return rows
+
+
+def places_in(order: np.ndarray, rows: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Where rows stand in an order, ascending."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return [np.sort(place[each]) for each in rows]
+
+
+# A row that is left out of its own fit has no prediction by this formula when the fit hangs on that row alone.
+_NO_LEVERAGE_LEFT = 1e-10
+
+
+@njit(cache=True, nogil=True)
+def classes_after(decisions, shifts, coefficients, offsets):
+    """The class (rows, candidates) with the highest decision value after the change; of equals the first.
+
+    ``decisions`` is (rows, classes) before the change; ``shifts`` (rows, candidates); ``coefficients`` and ``offsets``
+    (candidates, classes).
+    """
+    n_rows, n_candidates = shifts.shape
+    n_classes = decisions.shape[1]
+    found = np.empty((n_rows, n_candidates), dtype=np.int32)
+    for row in range(n_rows):
+        for candidate in range(n_candidates):
+            shift = shifts[row, candidate]
+            best, winner = -np.inf, -1
+            for one in range(n_classes):
+                value = decisions[row, one] + shift * coefficients[candidate, one] + offsets[candidate, one]
+                if value > best:
+                    best, winner = value, one
+            found[row, candidate] = winner
+    return found
+
+
+@njit(cache=True, nogil=True)
+def left_out_classes(targets, residuals, leverage_left, shifts, coefficients, inverses):
+    """The class (rows, candidates) that the least-squares fit without a row gives it; -1 where it hangs on that row.
+
+    ``targets`` and ``residuals`` are (rows, targets): a single target tells class 1 from class 0 by its sign, several
+    stand for a class each, of which the highest wins. ``leverage_left`` is ``1 - h``.
+    """
+    n_rows, n_candidates = shifts.shape
+    n_targets = targets.shape[1]
+    found = np.full((n_rows, n_candidates), -1, dtype=np.int32)
+    for row in range(n_rows):
+        for candidate in range(n_candidates):
+            shift = shifts[row, candidate]
+            left = leverage_left[row] - shift * shift * inverses[candidate]
+            if not left > _NO_LEVERAGE_LEFT:
+                continue
+            best, winner = (0.0, 0) if n_targets == 1 else (-np.inf, -1)
+            for target in range(n_targets):
+                residual = (residuals[row, target] - shift * coefficients[candidate, target]) / left
+                value = targets[row, target] - residual
+                if value > best:
+                    best, winner = value, (1 if n_targets == 1 else target)
+            found[row, candidate] = winner
+    return found
+
+
+def left_out_values(targets, residuals, leverage_left, shifts, coefficients, inverses):
+    """What the fit without a row predicts for it (rows, candidates); NaN where that hangs on this row."""
+    left = leverage_left[:, None] - shifts**2 * inverses
+    clear = left > _NO_LEVERAGE_LEFT
+    after = (residuals[:, None] - shifts * coefficients) / np.where(clear, left, 1.0)
+    return np.where(clear, targets[:, None] - after, np.nan)
+
+
+@njit(cache=True, nogil=True)
+def left_out_discriminant_classes(distances, products, places, centres, inverses, classes, sizes, log_shares):
+    """The class (rows, candidates) that discriminant analysis without a row gives it; -1 where it hangs on that row.
+
+    In the metric of the scatter W within classes, and for row i of class g with deviation ``d = x_i - m_g``:
+    ``distances`` holds ``|x_i - m_k|^2`` and ``products`` ``<d, x_i - m_k>``, (rows, classes). ``places`` (rows,
+    candidates) and ``centres`` (classes, candidates) are the coordinates that a candidate adds, ``inverses`` the metric
+    of these. Without row i, W loses ``c d d'`` with ``c = n_g / (n_g - 1)``, and m_g moves away from x_i.
+    """
+    n_rows, n_candidates = places.shape
+    n_classes = distances.shape[1]
+    found = np.full((n_rows, n_candidates), -1, dtype=np.int32)
+    for row in range(n_rows):
+        own = classes[row]
+        if sizes[own] < 2:  # without the row there is no such class, and its scatter is none
+            factor = 0.0
+        else:
+            factor = sizes[own] / (sizes[own] - 1.0)
+        for candidate in range(n_candidates):
+            inverse = inverses[candidate]
+            place = places[row, candidate]
+            deviation = place - centres[own, candidate]
+            spread = distances[row, own] + deviation * deviation * inverse
+            left = 1.0 - factor * spread
+            if not left > _NO_LEVERAGE_LEFT:
+                continue
+            best, winner = -np.inf, -1
+            for one in range(n_classes):
+                if one == own:
+                    if sizes[own] < 2:
+                        continue
+                    distance = factor * factor * spread / left
+                    share = np.log((sizes[own] - 1.0) / (n_rows - 1.0))
+                else:
+                    gap = place - centres[one, candidate]
+                    product = products[row, one] + deviation * gap * inverse
+                    distance = distances[row, one] + gap * gap * inverse + factor * product * product / left
+                    share = log_shares[one]
+                value = share - 0.5 * (n_rows - 1.0) * distance
+                if value > best:
+                    best, winner = value, one
+            found[row, candidate] = winner
+    return found

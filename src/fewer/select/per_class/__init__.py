@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.select.per_class._bw_ratio import BWRatioSelector
-    from fewer.select.per_class._ove_fold_change import OVEFoldChangeSelector
+    from fewer.select.per_class._class_statistics import (
+        BWRatioSelector,
+        OVEFoldChangeSelector,
+        OVRSNRSelector,
+        OVRTStatSelector,
+    )
     from fewer.select.per_class._ovr_svm_rfe import OVRSVMRFESelector
-    from fewer.select.per_class._ovr_two_means import OVRSNRSelector, OVRTStatSelector
-    from fewer.select.per_class._pug_ovr_svm import PUGOVRSVM
-    from fewer.select.per_class._sustained import checked_grid, sustained_best, sustained_errors
+    from fewer.select.per_class._pug_ovr_svm import PUGOVRSVM, argmin_smoothed_error, checked_grid, smoothed_errors
 
 __all__ = [
     "PUGOVRSVM",
@@ -22,9 +24,9 @@ __all__ = [
     "OVRSNRSelector",
     "OVRSVMRFESelector",
     "OVRTStatSelector",
+    "argmin_smoothed_error",
     "checked_grid",
-    "sustained_best",
-    "sustained_errors",
+    "smoothed_errors",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -1,4 +1,10 @@
-"""Recursive elimination for each class against all others; the elimination itself is in ``select/_elimination.py``."""
+"""Recursive elimination by linear support vector machines, for each class against all others.
+
+The machine is ``w = X' beta`` for the beta that solves its dual, which needs the products of the rows only. When
+columns are dropped, the next machine starts from the last beta, which is nearly right: a few steps in n variables.
+
+The elimination itself is in ``embedded/_elimination.py``.
+"""
 
 from numbers import Integral, Real
 from typing import Any
@@ -8,11 +14,44 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import Interval, fit_context, fit_steps, warn_caller
+from fewer._kernels._hinge_dual import effort_for, hinge_dual
 from fewer._kernels._row_products import centred_products
 from fewer.catalogue import method
-from fewer.select._elimination import Elimination, elimination
+from fewer.learn import OVRLinearSVMCommittee
+from fewer.select.embedded._elimination import Elimination, RowProducts, Weights, elimination
 from fewer.select.per_class._per_class_selector import ClassRanking, PerClassSelector
-from fewer.select.per_class._svm_weights import ProductWeights, refitted_weights
+
+
+class ProductWeights:
+    """Weights of machines on fewer and fewer columns, from products of rows that are kept up to date.
+
+    Calling it with the columns that are left (a subset of those of the call before, ascending) gives their weights.
+    """
+
+    def __init__(self, X: Any, products: np.ndarray, signs: np.ndarray, *, C: float, tol: float) -> None:
+        self.signs, self.C, self.tol = signs, C, tol
+        self.products = RowProducts(X, products)
+        self.beta = np.zeros(len(signs))
+        self.violation = 0.0
+
+    def __call__(self, left: np.ndarray) -> np.ndarray:
+        products = self.products(left)
+        cost, max_steps, _ = effort_for(products.diagonal(), self.C)
+        _, violation = hinge_dual(products, self.signs, cost, self.tol, max_steps, self.beta)
+        self.violation = max(self.violation, violation)
+        if np.ptp(products @ self.beta) < 10 * self.tol:
+            return np.zeros(len(left))  # the best machine has no weights, and those found are noise
+        return self.products.weights(self.beta)
+
+
+def refitted_weights(X: Any, signs: np.ndarray, *, C: float, tol: float) -> Weights:
+    """The same for so many rows that their products would not fit: a machine trained anew for each call."""
+
+    def weights(left: np.ndarray) -> np.ndarray:
+        return OVRLinearSVMCommittee(C, tol).fit(X[:, left], signs).coef_[0]
+
+    return weights
+
 
 # Up to this many rows, the products of all pairs are at most 200 MB.
 _MOST_ROWS_IN_PAIRS = 5_000
@@ -63,7 +102,7 @@ class OVRSVMRFESelector(CallbackSupportMixin, PerClassSelector):
     scores_ : ndarray of shape (n_features,)
         Largest entry of ``class_scores_`` over the classes.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best, when the classes take turns.
+        Rank of each column, 1 for the best: the best column of every class first, then the second best, ...
     n_iter_ : int
         Rounds of elimination for each class; they go on to a single column, so that every ``n_per_class`` can be read
         off one fit.
@@ -168,7 +207,7 @@ class OVRSVMRFESelector(CallbackSupportMixin, PerClassSelector):
     def _warn_if_unfinished(self, violation: float) -> None:
         if violation >= self.tol:
             warn_caller(
-                f"A machine still breaks the conditions of its optimum by {violation:.2g} (tol={self.tol:g}). Bring "
-                "the columns to one scale (StandardScaler), or take a smaller C.",
+                f"A support vector machine has not converged: it violates the optimality conditions by {violation:.2g} "
+                f"(tol={self.tol:g}). Scale the columns (StandardScaler), or take a smaller C.",
                 ConvergenceWarning,
             )

@@ -1,20 +1,52 @@
-"""What all selectors of this folder share: the same number of columns for every class, and the union kept."""
+"""Base of the selectors that keep the same number of columns for every class, and the union of these.
+
+A column enters with ``n_per_class`` equal to its best rank in the order of any class, counting only classes for which
+its score is high enough. The union of the first k columns of every class is all columns that enter at k or before. Raw
+intensities can be taken to the log scale first, with a floor for those that are not positive.
+"""
 
 from abc import abstractmethod
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, encoded_classes, fit_context, warn_caller
-from fewer.select._ranking import class_orders
-from fewer.select._selector import Selector
-from fewer.select.per_class._log_intensities import log_intensities
-from fewer.select.per_class._turns import class_turns, places_by_turn
+from fewer.select._selector import Selector, class_orders, class_ranks, ranks_by_best_class
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+def log_intensities(X: Any, floor: float | None = None, names: Any = None) -> Any:
+    """Logarithms of a table; entries that are not positive are first replaced by ``floor``.
+
+    A sparse table stays sparse: its logarithms are taken relative to the floor, which adds the same to every entry and
+    so changes neither differences of means nor spreads.
+    """
+    if sparse.issparse(X):
+        if floor is None:
+            raise ValueError(
+                "log_transform=True takes logarithms, and a sparse table is full of zeros: give floor=, a small "
+                "positive number that takes their place."
+            )
+        X = X.copy()
+        X.data = np.log(np.where(X.data > 0, X.data, X.dtype.type(floor))) - X.dtype.type(np.log(floor))
+        return X
+    low = ~(X > 0)
+    if low.any():
+        if floor is None:
+            row, column = np.argwhere(low)[0]
+            name = repr(str(names[column])) if names is not None else column
+            raise ValueError(
+                f"log_transform=True takes logarithms, and {int(low.sum()):,} values are not positive, the first in "
+                f"row {row} of column {name}. Give floor=, a small positive number that takes their place, or "
+                "log_transform=False if the table is on the log scale already."
+            )
+        X = np.where(low, X.dtype.type(floor), X)
+    return np.log(X)
 
 
 class ClassRanking(NamedTuple):
@@ -78,12 +110,12 @@ class PerClassSelector(Selector):
         self.class_scores_, self.ranking_per_class_ = ranked
         self.scores_ = ranked.scores.max(axis=0)
         good_enough = self._good_enough(ranked.scores)
-        turns = class_turns(ranked.orders, good_enough)
-        self._turns = turns.min(axis=0)
-        self.ranking_ = places_by_turn(turns, ranked.scores)
+        in_classes = class_ranks(ranked.orders, good_enough)
+        self._enters_at = in_classes.min(axis=0)
+        self.ranking_ = ranks_by_best_class(in_classes, ranked.scores)
         heads = ranked.orders[:, : self.n_per_class_]
         self.selected_per_class_ = [head[good_enough[k, head]] for k, head in enumerate(heads)]
-        self.support_ = self._turns <= self.n_per_class_
+        self.support_ = self._enters_at <= self.n_per_class_
 
     def _good_enough(self, scores: np.ndarray) -> np.ndarray:
         """Whether each score reaches ``min_score``; if none does, the best one is taken to."""
@@ -112,7 +144,7 @@ class PerClassSelector(Selector):
             Positions of the columns, in the order of the table. Those of a larger ``n_per_class`` hold them all.
         """
         check_is_fitted(self)
-        return np.flatnonzero(self._turns <= min(n_per_class, len(self._turns)))
+        return np.flatnonzero(self._enters_at <= min(n_per_class, len(self._enters_at)))
 
     def report_table(self) -> "pl.DataFrame":
         """The columns kept for each class, best first.

@@ -1,11 +1,13 @@
-"""Columns that are highest in one class, matched with a machine for each class.
+"""Columns that are highest in one class, with a linear support vector machine for each class.
 
-The selector is in ``_ove_fold_change.py``, the committee of machines in the room ``learn``.
+The number of columns is that with the smallest cross-validated error, after the errors are averaged over ``window``
+consecutive numbers: a minimum due to chance is narrow, and the moving average removes it.
 
 Yu, G. et al. (2010). Matched gene selection and committee classifier for molecular classification of heterogeneous
 diseases. Journal of Machine Learning Research 11, 2141-2167.
 """
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,10 +20,44 @@ from sklearn.utils.validation import check_is_fitted
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, validated
 from fewer.catalogue import method
 from fewer.learn import OVRLinearSVMCommittee
-from fewer.select._folds import fixed_splits
-from fewer.select.per_class._log_intensities import log_intensities
-from fewer.select.per_class._ove_fold_change import OVEFoldChangeSelector
-from fewer.select.per_class._sustained import checked_grid, sustained_best
+from fewer.select._target import fixed_splits
+from fewer.select.per_class._class_statistics import OVEFoldChangeSelector
+from fewer.select.per_class._per_class_selector import log_intensities
+
+
+def smoothed_errors(errors: np.ndarray, window: int) -> np.ndarray:
+    """Centred moving average; NaN at the ends, where the window does not fit. A shorter curve has a shorter window.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smoothed_errors(np.array([0.3, 0.0, 0.3, 0.3]), 3).round(2)
+    array([nan, 0.2, 0.2, nan])
+    """
+    window = min(window, len(errors))
+    sums = np.cumsum(np.concatenate([[0.0], errors]))
+    smoothed = np.full(len(errors), np.nan)
+    first = (window - 1) // 2
+    smoothed[first : first + len(errors) - window + 1] = (sums[window:] - sums[:-window]) / window
+    return smoothed
+
+
+def argmin_smoothed_error(errors: np.ndarray, window: int) -> int:
+    """Index of the smallest smoothed error; of equals, the first."""
+    # Sums in another order differ in the last digit, which must not decide between equals.
+    return int(np.nanargmin(smoothed_errors(errors, window).round(12)))
+
+
+def checked_grid(grid: Iterable[int], n_columns: int) -> np.ndarray:
+    """Numbers of columns per class in rising order, without those above the number of columns there are."""
+    numbers = list(grid)
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
+            raise ValueError(f"grid holds {number!r}; a number of columns per class is a whole number, at least 1.")
+    if not numbers:
+        raise ValueError("grid is empty; give numbers of columns per class, such as range(2, 101).")
+    possible = [int(number) for number in numbers if number <= n_columns]
+    return np.unique(possible or [n_columns])
 
 
 @method(
@@ -66,7 +102,7 @@ class PUGOVRSVM(ClassifierMixin, BaseEstimator):
     cv : int, "loo", splitter or iterable, default=5
         Folds for "auto". A number makes stratified folds, fewer when no class has so many rows.
     random_state : int, RandomState instance or None, default=None
-        Shuffles the rows before they are dealt into folds, when ``cv`` is a number. None leaves them in their order.
+        Shuffles the rows before they are split into folds, when ``cv`` is a number. None leaves them in their order.
 
     Attributes
     ----------
@@ -175,7 +211,7 @@ class PUGOVRSVM(ClassifierMixin, BaseEstimator):
         if self.n_per_class == "auto":
             self.grid_ = checked_grid(range(2, 101) if self.grid is None else self.grid, X.shape[1])
             self.grid_errors_ = self._errors(X, codes, self.grid_)
-            self.n_per_class_ = int(self.grid_[sustained_best(self.grid_errors_, self.window)])
+            self.n_per_class_ = int(self.grid_[argmin_smoothed_error(self.grid_errors_, self.window)])
         self.selector_ = self._selector(self.n_per_class_).fit(X, y)
         self.n_per_class_ = self.selector_.n_per_class_
         if hasattr(self, "feature_names_in_"):

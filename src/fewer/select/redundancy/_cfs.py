@@ -6,27 +6,115 @@ The merit of a subset of k columns is
 
 the correlation of their sum with the target, where r_cf is the mean correlation of the columns with the target and r_ff
 that between the columns. Correlations are symmetric uncertainties of levels for classes, and absolute Pearson
-correlations for numbers. Best-first search looks for the subset with the highest merit.
+correlations for numbers. Best-first search looks for the subset with the highest merit: it always expands the best
+subset not expanded yet, by scoring it with each other column added, and ends after a number of expansions in a row
+without a better subset. So it can pass through worse subsets where a forward search would stop.
 
 Hall, M. (2000). Correlation-based feature selection for discrete and numeric class machine learning. ICML, 359-366.
 """
 
+import heapq
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.select._correlations import Correlations
-from fewer.select._discretise import N_BINS, discretise
-from fewer.select._information import Information
-from fewer.select._ranking import places_of_order
-from fewer.select._selector import Selector
-from fewer.select.redundancy._best_first import BestFirst, best_first
-from fewer.select.redundancy._target import numbers, target_levels, task_of
+from fewer.select._selector import Selector, ranks_of_order
+from fewer.select._target import numbers, target_levels, task_of
+from fewer.select.information._levels import N_BINS, Information, discretise
+from fewer.select.redundancy._similarity import Correlations
+
+# What a subset must be better by to count as better.
+LEAST_GAIN = 1e-5
+
+
+class BestFirst(NamedTuple):
+    """The best subset (its columns in order of entry), its merit, and how many subsets were expanded."""
+
+    subset: tuple[int, ...]
+    merit: float
+    n_expansions: int
+
+
+def best_first(
+    merits_with: Callable[[tuple[int, ...]], np.ndarray],
+    *,
+    max_stale: int,
+    on_step: Callable[[BestFirst], bool] = lambda found: False,
+) -> BestFirst:
+    """Search from the empty subset, whose merit is 0.
+
+    Parameters
+    ----------
+    merits_with : callable
+        From a subset to the merits with each column added, one number for each column; minus infinity for those that
+        cannot be added.
+    max_stale : int
+        End after so many expansions in a row without a better subset.
+    on_step : callable
+        Called after each expansion; may return True to stop and keep what there is.
+
+    Returns
+    -------
+    found : BestFirst
+        Of subsets with the same merit, the one found first.
+    """
+    found = BestFirst((), 0.0, 0)
+    frontier = _Frontier()
+    subset: tuple[int, ...] | None = ()
+    stale = 0
+    while subset is not None:
+        merits = merits_with(subset)
+        best = int(np.argmax(merits))
+        n_expansions = found.n_expansions + 1
+        if merits[best] > found.merit + LEAST_GAIN:
+            found, stale = BestFirst((*subset, best), float(merits[best]), n_expansions), 0
+        else:
+            found, stale = found._replace(n_expansions=n_expansions), stale + 1
+        if on_step(found) or stale >= max_stale:
+            break
+        frontier.add(subset, merits)
+        subset = frontier.best()
+    return found
+
+
+class _Frontier:
+    """Subsets that are scored and not expanded yet.
+
+    Every expanded subset has one entry, its best child that is left; so the queue stays short, however wide the table.
+    """
+
+    def __init__(self) -> None:
+        self._queue: list[tuple[float, int, int]] = []  # minus the merit, the parent, the child's place in its order
+        self._parents: list[tuple[tuple[int, ...], np.ndarray, np.ndarray]] = []
+        self._expanded: set[frozenset[int]] = set()
+
+    def add(self, parent: tuple[int, ...], merits: np.ndarray) -> None:
+        """Put in all children of a subset."""
+        self._expanded.add(frozenset(parent))
+        self._parents.append((parent, np.argsort(-merits, kind="stable"), merits))
+        self._put(len(self._parents) - 1, 0)
+
+    def _put(self, parent: int, place: int) -> None:
+        _, order, merits = self._parents[parent]
+        if place < len(order) and merits[order[place]] > -np.inf:
+            heapq.heappush(self._queue, (-merits[order[place]], parent, place))
+
+    def best(self) -> tuple[int, ...] | None:
+        """Take out the best subset that was not expanded in another order of its columns; None if there is none."""
+        while self._queue:
+            _, parent, place = heapq.heappop(self._queue)
+            subset, order, _ = self._parents[parent]
+            self._put(parent, place + 1)
+            child = (*subset, int(order[place]))
+            if frozenset(child) not in self._expanded:
+                return child
+        return None
+
 
 # From here on a column is a copy of another, with room for rounding errors.
 SAME = 1 - 1e-9
@@ -108,7 +196,7 @@ class CFS(CallbackSupportMixin, Selector):
         mean over the classes, each against the rest, by their share of the rows). "auto" takes the first for classes
         and the second for numbers.
     discretisation : {"mdl", "equal_frequency", "equal_width"}, default="mdl"
-        How columns are cut into levels: by description length, which leaves columns that tell nothing about the
+        How columns are cut into levels: by description length, which leaves columns without information about the
         target in one piece; or into bins. Binned columns with at most ``n_bins`` values keep them.
     n_bins : int, default=5
         Levels at most, for bins and for a numeric target.
@@ -125,7 +213,7 @@ class CFS(CallbackSupportMixin, Selector):
     merit_ : float
         Merit of the subset kept.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best: the columns kept in order of entry, then the others by the merit of the
+        Rank of each column, 1 for the best: the columns kept in order of entry, then the others by the merit of the
         subset with them.
     n_features_to_select_ : int
         Columns kept.
@@ -207,7 +295,7 @@ class CFS(CallbackSupportMixin, Selector):
             )
             self._set(self._attributes(found, merits, with_target))
         if not found.subset:
-            warn_caller("No column goes with the target by this measure; the first one is kept.")
+            warn_caller("No column is associated with the target by this measure; the first one is kept.")
         return self
 
     def _measured(self, X: Any, y: np.ndarray) -> tuple[np.ndarray, Callable[[int], np.ndarray]]:
@@ -240,7 +328,7 @@ class CFS(CallbackSupportMixin, Selector):
         return {
             "scores_": with_target,
             "merit_": found.merit,
-            "ranking_": places_of_order(np.concatenate([np.array(subset, dtype=int), others])),
+            "ranking_": ranks_of_order(np.concatenate([np.array(subset, dtype=int), others])),
             "n_features_to_select_": len(subset),
             "n_expansions_": found.n_expansions,
         }

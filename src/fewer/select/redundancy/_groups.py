@@ -1,8 +1,8 @@
-"""Groups of columns that say the same, each with a column that can stand for it.
+"""Groups of redundant columns, each with a column that represents it.
 
-Two columns are alike if their similarity (absolute correlation, rank correlation or symmetric uncertainty) reaches a
-threshold. Columns that hang together by such pairs are found block by block, by joining sets, so that no matrix of all
-pairs is ever held. Complete or average linkage then divides what hangs together only by a chain.
+Two columns are similar if their similarity (absolute correlation, rank correlation or symmetric uncertainty) reaches a
+threshold. Columns that are linked by such pairs are found block by block, by joining sets, so that no matrix of all
+pairs is ever held. Complete or average linkage then divides groups that are linked only by a chain of pairs.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 from scipy.cluster.hierarchy import fcluster
 from scipy.cluster.hierarchy import linkage as merge_tree
 from scipy.spatial.distance import squareform
@@ -19,15 +20,13 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from fewer._estimators import Interval, StrOptions, checked_array, validate_params
 from fewer._figures import Result
-from fewer._kernels._components import all_roots, join_similar
-from fewer.select._discretise import N_BINS, discretise
-from fewer.select._information import Information
-from fewer.select.redundancy._relevance import relevance_by_score
-from fewer.select.redundancy._similarity import Measure, Similarity, similarity_of
-from fewer.select.redundancy._target import target_levels, task_of
+from fewer.select._target import target_levels, task_of
+from fewer.select.information._levels import N_BINS, Information, discretise
+from fewer.select.redundancy._similarity import Measure, Similarity, relevance_by_score, similarity_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
 
 Linkage = Literal["single", "average", "complete"]
 
@@ -41,7 +40,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class RedundancyGroup:
-    """Columns that say the same.
+    """Redundant columns.
 
     Attributes
     ----------
@@ -50,10 +49,10 @@ class RedundancyGroup:
     names : tuple
         Their names, or their numbers.
     representative : int
-        The column that can stand for all of them.
+        The column that represents all of them.
     similarities : ndarray of shape (n_columns,)
-        How alike each of them is to the representative.
-    least : float
+        Similarity of each of them to the representative.
+    min_similarity : float
         The lowest similarity of two of them.
     """
 
@@ -61,7 +60,7 @@ class RedundancyGroup:
     names: tuple[Any, ...]
     representative: int
     similarities: np.ndarray = field(repr=False)
-    least: float
+    min_similarity: float
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -82,12 +81,12 @@ class RedundancyGroup:
         shown = ", ".join(str(name) for name in others[:6]) + (
             f" and {len(others) - 6:,} more" if len(others) > 6 else ""
         )
-        return f"{self.representative_name} stands for {shown} (similarity {self.least:.2f} or more)"
+        return f"{self.representative_name} represents {shown} (similarity {self.min_similarity:.2f} or more)"
 
 
 @dataclass(frozen=True)
 class RedundancyGroups(Result):
-    """Groups of columns that say the same; made by :func:`redundancy_groups`.
+    """Groups of redundant columns; made by :func:`redundancy_groups`.
 
     Attributes
     ----------
@@ -96,17 +95,17 @@ class RedundancyGroups(Result):
     n_features : int
         Columns of the table.
     threshold : float
-        Similarity from which on columns are alike.
+        Smallest similarity of redundant columns.
     measure : str
         What similarity means.
     linkage : str
-        Which pairs of a group are alike: every two ("complete"), on average, or a chain of them ("single").
+        Which pairs of a group reach the threshold: every two ("complete"), on average, or a chain of them ("single").
     feature_names : tuple
         Names of the columns, or their numbers.
     shown : ndarray of shape (n_shown,)
         The first columns of the largest groups, group by group, 100 at most.
     shown_similarities : ndarray of shape (n_shown, n_shown)
-        How alike they are.
+        Their similarities.
     """
 
     groups: tuple[RedundancyGroup, ...]
@@ -120,7 +119,7 @@ class RedundancyGroups(Result):
 
     @property
     def redundant(self) -> np.ndarray:
-        """Columns that another one stands for, in the order of the table."""
+        """Columns that another one represents, in the order of the table."""
         found = [column for group in self.groups for column in group.columns if column != group.representative]
         return np.array(sorted(found), dtype=int)
 
@@ -143,10 +142,10 @@ class RedundancyGroups(Result):
         if not self.groups:
             return f"No two of the {self.n_features:,} columns have a similarity of {self.threshold:g} or more."
         n_grouped = sum(len(group) for group in self.groups)
-        groups = "1 group that says" if len(self.groups) == 1 else f"{len(self.groups):,} groups that say"
+        groups = "1 group" if len(self.groups) == 1 else f"{len(self.groups):,} groups"
         return (
-            f"{n_grouped:,} of {self.n_features:,} columns are in {groups} the same; "
-            f"{len(self.representatives):,} columns say it all."
+            f"{n_grouped:,} of {self.n_features:,} columns are in {groups} of redundant columns; "
+            f"{len(self.representatives):,} columns are left with one for each group."
         )
 
     def __repr__(self) -> str:
@@ -167,8 +166,6 @@ class RedundancyGroups(Result):
         figure : plotly.graph_objects.Figure
             A heat map with a frame around each group.
         """
-        from fewer.select.redundancy._groups_figure import groups_figure
-
         return groups_figure(self, n_features)
 
 
@@ -198,22 +195,22 @@ def redundancy_groups(
     feature_names: Sequence[Any] | None = None,
     task: str = "auto",
 ) -> RedundancyGroups:
-    """Find groups of columns that say the same, and a column that can stand for each.
+    """Find groups of redundant columns, and a column that represents each.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Table without missing values. Constant columns are in no group.
     y : array-like of shape (n_samples,), default=None
-        Target. With it the most relevant column stands for a group; without, the one that is most like the others.
+        Target. With it the most relevant column represents a group; without, the one most similar to the others.
     threshold : float, default=0.9
-        Similarity from which on two columns are alike.
+        Smallest similarity of two redundant columns.
     measure : {"pearson", "spearman", "symmetric_uncertainty"}, default="pearson"
         What similarity means: the absolute correlation, that of the ranks, or the symmetric uncertainty of levels,
         which sees relations of any form and takes longest.
     linkage : {"complete", "average", "single"}, default="complete"
-        Which columns of a group are alike: every two, on average, or each with at least one other, so that ends of a
-        chain may differ. Only "single" takes chains of more than 10,000 columns.
+        Which columns of a group reach the threshold: every two, on average, or each with at least one other, so that
+        ends of a chain may differ. Only "single" takes chains of more than 10,000 columns.
     relevance : str or callable, default="mutual_information"
         What the most relevant column is, if there is a target: mutual information of levels, the name of another score,
         or a function ``(X, y) -> scores``.
@@ -236,10 +233,10 @@ def redundancy_groups(
     >>> from fewer.select import redundancy_groups
     >>> cancer = load("breast_cancer")
     >>> redundancy_groups(cancer.X, cancer.y, threshold=0.95, feature_names=cancer.columns)
-    8 of 30 columns are in 3 groups that say the same; 25 columns say it all.
-      mean perimeter stands for mean radius, mean area (similarity 0.99 or more)
-      worst perimeter stands for worst radius, worst area (similarity 0.98 or more)
-      radius error stands for perimeter error (similarity 0.97 or more)
+    8 of 30 columns are in 3 groups of redundant columns; 25 columns are left with one for each group.
+      mean perimeter represents mean radius, mean area (similarity 0.99 or more)
+      worst perimeter represents worst radius, worst area (similarity 0.98 or more)
+      radius error represents perimeter error (similarity 0.97 or more)
     """
     names = _names(X, feature_names)
     sparse = "csc" if measure != "spearman" else False
@@ -305,7 +302,7 @@ def _divided(similarity: Similarity, chain: np.ndarray, threshold: float, linkag
         return [chain]
     if len(chain) > _LONGEST_CHAIN:
         raise ValueError(
-            f"{len(chain):,} columns hang together in one chain, too many for linkage={linkage!r}; raise "
+            f"{len(chain):,} columns are linked by similar pairs, too many for linkage={linkage!r}; raise "
             f"threshold={threshold:g}, or take linkage='single'."
         )
     distances = 1 - np.abs(similarity.between(chain, chain))
@@ -320,11 +317,11 @@ def _group(
     similarity: Similarity, columns: np.ndarray, merits: np.ndarray | None, names: tuple[Any, ...]
 ) -> RedundancyGroup:
     """A group with its representative: the most relevant column, or the one that is most like the others."""
-    totals, least = np.zeros(len(columns)), 1.0
+    totals, min_similarity = np.zeros(len(columns)), 1.0
     for start in range(0, len(columns), _BLOCK):
         block = np.abs(similarity.between(columns[start : start + _BLOCK], columns))
         totals[start : start + _BLOCK] = block.sum(axis=1)
-        least = min(least, float(block.min()))
+        min_similarity = min(min_similarity, float(block.min()))
     best = np.flatnonzero(totals >= totals.max() - 1e-9 * len(columns))
     if merits is not None:
         most = merits[columns].max()
@@ -336,5 +333,73 @@ def _group(
         tuple(names[column] for column in columns),
         int(representative),
         np.abs(similarity.between(np.array([representative]), columns)[0]),
-        least,
+        min_similarity,
     )
+
+
+def groups_figure(found: "RedundancyGroups", n_features: int) -> "go.Figure":
+    """Heat map of the similarities within and between the largest groups, with a frame around each."""
+    import plotly.graph_objects as go
+
+    from fewer import _figures
+
+    shown = found.shown[:n_features]
+    names = [str(found.feature_names[column]) for column in shown]
+    stands_for = {group.representative for group in found.groups}
+    labels = [f"<b>{name}</b>" if column in stands_for else name for column, name in zip(shown, names, strict=True)]
+    figure = _figures.new_figure(title=found.reading, height=max(320, 120 + 18 * len(shown)))
+    places = np.arange(len(shown))
+    if len(shown):
+        figure.add_trace(
+            go.Heatmap(
+                z=found.shown_similarities[:n_features, :n_features],
+                x=places,
+                y=places,
+                zmin=0,
+                zmax=1,
+                colorscale=[[0, _figures.translucent(_figures.BLUE, 0.02)], [1, _figures.BLUE]],
+                customdata=np.array([[f"{a} and {b}" for b in names] for a in names]),
+                hovertemplate="%{customdata}: %{z:.2f}<extra></extra>",
+                colorbar={"title": {"text": "similarity"}, "thickness": 12},
+            )
+        )
+    labels_shown = found.labels[shown]
+    for group in np.unique(labels_shown):
+        start, end = np.flatnonzero(labels_shown == group)[[0, -1]] + [-0.5, 0.5]
+        figure.add_shape(type="rect", x0=start, x1=end, y0=start, y1=end, line={"color": _figures.RED, "width": 2})
+    axis = {"tickvals": places, "ticktext": labels, "showgrid": False}
+    figure.update_xaxes(**axis, tickangle=-45)
+    figure.update_yaxes(**axis, autorange="reversed")
+    return figure
+
+
+@njit(cache=True, nogil=True)
+def root_of(parents, item):
+    """The item that stands for the set of this one; paths are halved on the way, so that they stay short."""
+    while parents[item] != item:
+        parents[item] = parents[parents[item]]
+        item = parents[item]
+    return item
+
+
+@njit(cache=True, nogil=True)
+def join_similar(parents, similarities, rows, columns, threshold):
+    """Join the sets of every row and column of a block of similarities that reach the threshold, of either sign."""
+    for i in range(rows.size):
+        for j in range(columns.size):
+            if abs(similarities[i, j]) >= threshold and rows[i] != columns[j]:
+                first, second = root_of(parents, rows[i]), root_of(parents, columns[j])
+                # The lower number stands for the set, so that results do not depend on the order of the blocks.
+                if first < second:
+                    parents[second] = first
+                elif second < first:
+                    parents[first] = second
+
+
+@njit(cache=True, nogil=True)
+def all_roots(parents):
+    """The item that stands for the set of each."""
+    roots = np.empty_like(parents)
+    for item in range(parents.size):
+        roots[item] = root_of(parents, item)
+    return roots

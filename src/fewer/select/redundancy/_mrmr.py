@@ -1,4 +1,4 @@
-"""Minimum redundancy, maximum relevance: columns that tell about the target and do not repeat those already chosen.
+"""Minimum redundancy, maximum relevance: columns that are relevant and not redundant with those already chosen.
 
 With relevance D(j) of column j and redundancy R(j, s) between two, the next column after the set S is the one with the
 highest
@@ -21,15 +21,12 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps
 from fewer.catalogue import method
-from fewer.select._correlations import Correlations
-from fewer.select._discretise import N_BINS, discretise
-from fewer.select._information import Information
-from fewer.select._ranking import places_of_order
-from fewer.select._selector import Selector
-from fewer.select.redundancy._relevance import relevance_by_score, score_takes_sparse
-from fewer.select.redundancy._target import numbers, target_levels, task_of
+from fewer.select._selector import Selector, ranks_of_order
+from fewer.select._target import numbers, target_levels, task_of
+from fewer.select.information._levels import N_BINS, Information, discretise
+from fewer.select.redundancy._similarity import Correlations, relevance_by_score, score_takes_sparse
 
-Scheme = Literal["difference", "quotient"]
+Criterion = Literal["difference", "quotient"]
 
 # The least redundancy that a pair counts with: a chance near-zero must not make the quotient explode.
 FLOOR = 0.001
@@ -49,13 +46,13 @@ class Redundancy(NamedTuple):
 class Path(NamedTuple):
     """What a greedy choice has come to.
 
-    ``order`` holds all columns, those chosen first; ``criterion`` is that of a column when it was chosen, or the last
-    one if it was not; ``redundancy`` is the mean over the columns chosen before.
+    ``order`` holds all columns, those chosen first; ``scores`` is the criterion of a column when it was chosen, or the
+    last one if it was not; ``redundancy`` is the mean over the columns chosen before.
     """
 
     order: np.ndarray
     n_kept: int
-    criterion: np.ndarray
+    scores: np.ndarray
     redundancy: np.ndarray
 
 
@@ -65,7 +62,7 @@ def mrmr_path(
     constant: np.ndarray,
     *,
     n_features: int,
-    scheme: Scheme,
+    criterion: Criterion,
     on_step: Callable[[Callable[[], Path]], bool] = lambda path_so_far: False,
 ) -> Path:
     """Choose columns one by one; ``on_step`` may return True to stop and keep what there is.
@@ -75,34 +72,34 @@ def mrmr_path(
     """
     relevance = np.clip(np.nan_to_num(relevance, nan=-np.inf), -_LARGEST_RELEVANCE, _LARGEST_RELEVANCE)
     n_columns = len(relevance)
-    total, redundancy, criterion = np.zeros(n_columns), np.zeros(n_columns), relevance.copy()
+    total, redundancy, scores = np.zeros(n_columns), np.zeros(n_columns), relevance.copy()
     # 0 while a column may be chosen, then what kind of a rest it belongs to.
     rest = np.where(constant, 2, 0)
     chosen: list[int] = []
 
     def path_so_far(n_kept: int) -> Path:
         waiting = np.setdiff1d(np.arange(n_columns), chosen)
-        waiting = waiting[np.lexsort((waiting, -criterion[waiting], rest[waiting]))]
+        waiting = waiting[np.lexsort((waiting, -scores[waiting], rest[waiting]))]
         order = np.concatenate([np.array(chosen, dtype=int), waiting])
-        return Path(order, n_kept, criterion.copy(), redundancy.copy())
+        return Path(order, n_kept, scores.copy(), redundancy.copy())
 
     open_columns = np.flatnonzero(rest == 0)
     while len(chosen) < n_features and len(open_columns):
-        latest = int(open_columns[_first_of_the_best(criterion[open_columns])])
+        latest = int(open_columns[_first_of_the_best(scores[open_columns])])
         chosen.append(latest)
         if on_step(partial(path_so_far, len(chosen))):
             return path_so_far(len(chosen))
         found = redundancy_with(latest)
-        total += np.maximum(found.values, FLOOR) if scheme == "quotient" else found.values
+        total += np.maximum(found.values, FLOOR) if criterion == "quotient" else found.values
         rest[found.same & (rest == 0)] = 1
         rest[latest] = 3
         open_columns = np.flatnonzero(rest == 0)
         waiting = rest < 3
         redundancy[waiting] = total[waiting] / len(chosen)
-        if scheme == "quotient":
-            criterion[waiting] = relevance[waiting] / redundancy[waiting]
+        if criterion == "quotient":
+            scores[waiting] = relevance[waiting] / redundancy[waiting]
         else:
-            criterion[waiting] = relevance[waiting] - redundancy[waiting]
+            scores[waiting] = relevance[waiting] - redundancy[waiting]
     return path_so_far(n_features)
 
 
@@ -127,18 +124,18 @@ def correlation_redundancy(correlations: Correlations, column: int) -> Redundanc
 
 @method(
     tasks=["classification", "regression"],
-    when="Many columns say the same in different words (genes of one pathway, neighbouring wavelengths), and a short "
+    when="Many columns are redundant (genes of one pathway, neighbouring wavelengths), and a short "
     "list that covers different things is wanted, from a table of any size. It compares columns in pairs only: those "
     "that are useful only together (XOR) are missed.",
     cost="O(n p k) for k columns; O(non-zeros k) for sparse tables. Cuts into bins sort the columns, O(n p log n).",
     paper="mrmr",
     examples=lambda: [
         MRMR(n_features_to_select=3),
-        MRMR(n_features_to_select=3, relevance="f", redundancy="correlation", scheme="quotient"),
+        MRMR(n_features_to_select=3, relevance="f", redundancy="correlation", criterion="quotient"),
     ],
 )
 class MRMR(CallbackSupportMixin, Selector):
-    """Choose columns that tell about the target and do not repeat each other, one by one.
+    """Choose columns that are relevant for the target and not redundant with each other, one by one.
 
     The first column is the one with the highest relevance D. Then again and again the one with the highest
     ``D - R`` (difference) or ``D / R`` (quotient) is added, where R is its mean redundancy with the columns chosen
@@ -149,12 +146,12 @@ class MRMR(CallbackSupportMixin, Selector):
     n_features_to_select : int, default=10
         Columns to keep; all of them, with a warning, if the table has fewer.
     relevance : str or callable, default="mutual_information"
-        What a column tells about the target: "mutual_information" of levels; "f", the F statistic of classes or of a
+        Relevance of a column for the target: "mutual_information" of levels; "f", the F statistic of classes or of a
         regression; the name of any other score (``fewer.select.score_names()`` lists them); or a function
         ``(X, y) -> scores``, higher for better.
     redundancy : {"mutual_information", "correlation"}, default="mutual_information"
-        What two columns have in common: mutual information of levels, or the absolute correlation.
-    scheme : {"difference", "quotient"}, default="difference"
+        Redundancy of two columns: mutual information of levels, or the absolute correlation.
+    criterion : {"difference", "quotient"}, default="difference"
         How redundancy is held against relevance. The difference wants both in the same units, as with mutual
         information for both; the quotient does not care.
     n_bins : int, default=5
@@ -169,11 +166,11 @@ class MRMR(CallbackSupportMixin, Selector):
     scores_ : ndarray of shape (n_features,)
         The criterion of each column at the step when it was chosen; of the others, after the last step.
     relevance_ : ndarray of shape (n_features,)
-        What each column tells about the target by itself.
+        Relevance of each column by itself.
     redundancy_ : ndarray of shape (n_features,)
         Mean redundancy of each column with those chosen before it.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best: the order of choice, then the others by their last criterion, then those
+        Rank of each column, 1 for the best: the order of choice, then the others by their last criterion, then those
         that repeat a chosen column in full, then constant ones.
     n_features_to_select_ : int
         Columns kept.
@@ -211,7 +208,7 @@ class MRMR(CallbackSupportMixin, Selector):
     >>> from fewer.datasets import load
     >>> from fewer.select import MRMR
     >>> wine = load("wine")
-    >>> select = MRMR(3, relevance="f", redundancy="correlation", scheme="quotient").fit(wine.X, wine.y)
+    >>> select = MRMR(3, relevance="f", redundancy="correlation", criterion="quotient").fit(wine.X, wine.y)
     >>> [wine.columns[column] for column in select.get_support(indices=True)]
     ['flavanoids', 'color_intensity', 'proline']
     """
@@ -220,7 +217,7 @@ class MRMR(CallbackSupportMixin, Selector):
         "n_features_to_select": [Interval(Integral, 1, None, closed="left")],
         "relevance": [str, callable],
         "redundancy": [StrOptions({"mutual_information", "correlation"})],
-        "scheme": [StrOptions({"difference", "quotient"})],
+        "criterion": [StrOptions({"difference", "quotient"})],
         "n_bins": [Interval(Integral, 2, None, closed="left")],
         "task": [StrOptions({"auto", "classification", "regression"})],
     }
@@ -231,14 +228,14 @@ class MRMR(CallbackSupportMixin, Selector):
         *,
         relevance="mutual_information",
         redundancy="mutual_information",
-        scheme="difference",
+        criterion="difference",
         n_bins=N_BINS,
         task="auto",
     ):
         self.n_features_to_select = n_features_to_select
         self.relevance = relevance
         self.redundancy = redundancy
-        self.scheme = scheme
+        self.criterion = criterion
         self.n_bins = n_bins
         self.task = task
 
@@ -268,7 +265,7 @@ class MRMR(CallbackSupportMixin, Selector):
                 redundancy_with,
                 constant,
                 n_features=n_features,
-                scheme=self.scheme,
+                criterion=self.criterion,
                 on_step=lambda path: after_step("add-column", lambda: self._attributes(path(), relevance)),
             )
             self._set(self._attributes(path, relevance))
@@ -301,10 +298,10 @@ class MRMR(CallbackSupportMixin, Selector):
     def _attributes(self, path: Path, relevance: np.ndarray) -> dict[str, Any]:
         """What the path says, as the attributes of a fitted selector."""
         return {
-            "scores_": path.criterion,
+            "scores_": path.scores,
             "relevance_": relevance,
             "redundancy_": path.redundancy,
-            "ranking_": places_of_order(path.order),
+            "ranking_": ranks_of_order(path.order),
             "n_features_to_select_": path.n_kept,
         }
 

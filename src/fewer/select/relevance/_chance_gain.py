@@ -7,18 +7,23 @@ alone. It is smallest with a single minority row and largest for two equal halve
     lower(n) = 1/n - (n-1)/n log2((n-1)/n),    upper(n) ~ (n/2)^-0.82
 
 Rogers and Gunn take the middle of the two for every m. The exact value follows by counting lattice paths.
+
+*Kernels*: row by row, the number k of minority rows seen so far is a path from (0, 0) to (n, m), all paths equally
+likely. The best gain is at most t when the path stays on the cells (i, k) whose gain is at most t. One pass over the
+cells carries the probability of that for many t at once.
 """
 
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import njit
 
-from fewer._kernels._chance_gain import all_cut_gains, best_gain_distribution
 from fewer._kernels._random_column_trees import size_times_log_size
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
 
 SMALL = 40
 """Up to this many rows, every (n, m) is worked out from all possible gains."""
@@ -175,3 +180,58 @@ def _interpolated(n_rows: np.ndarray, n_minority: np.ndarray) -> np.ndarray:
     everywhere = np.arange(len(n_rows))
     before = at_sizes[after - 1, everywhere]
     return (before + weight * (at_sizes[after, everywhere] - before)) / n_rows
+
+
+@njit(cache=True, nogil=True)
+def cut_gain(n_rows, n_minority, place, seen, xlogx):
+    """Gain in bits of the cut after ``place`` rows, ``seen`` of them from the minority."""
+    rest, unseen = n_rows - place, n_minority - seen
+    value = xlogx[n_rows] - xlogx[n_minority] - xlogx[n_rows - n_minority]
+    value -= xlogx[place] - xlogx[seen] - xlogx[place - seen]
+    value -= xlogx[rest] - xlogx[unseen] - xlogx[rest - unseen]
+    return max(value, 0.0) / n_rows
+
+
+@njit(cache=True, nogil=True)
+def all_cut_gains(n_rows, n_minority, xlogx):
+    """Gains of all possible cuts."""
+    gains = np.empty(n_rows * (n_minority + 1))
+    n_gains = 0
+    for place in range(1, n_rows):
+        for seen in range(max(0, place - n_rows + n_minority), min(place, n_minority) + 1):
+            gains[n_gains] = cut_gain(n_rows, n_minority, place, seen, xlogx)
+            n_gains += 1
+    return gains[:n_gains]
+
+
+@njit(cache=True, nogil=True)
+def best_gain_distribution(n_rows, n_minority, levels, xlogx):
+    """Probability that the best gain is at most each of the levels, which ascend."""
+    n_levels = levels.size
+    paths = np.zeros((n_minority + 1, n_levels))
+    paths[0] = 1.0
+    lowest = highest = 0  # between them are all paths that are still on cells with a gain below the highest level
+    for place in range(1, n_rows):
+        rows_left = n_rows - place + 1
+        highest = min(highest + 1, n_minority)
+        before, lowest = lowest, max(lowest, place - n_rows + n_minority)
+        last_open, first_open = -1, n_minority + 1
+        for seen in range(highest, lowest - 1, -1):
+            blocked = np.searchsorted(levels, cut_gain(n_rows, n_minority, place, seen, xlogx))
+            stay = (rows_left - (n_minority - seen)) / rows_left
+            step = (n_minority - seen + 1) / rows_left
+            paths[seen, :blocked] = 0.0
+            if seen == 0:
+                for level in range(blocked, n_levels):
+                    paths[0, level] *= stay
+            else:
+                for level in range(blocked, n_levels):
+                    paths[seen, level] = paths[seen, level] * stay + paths[seen - 1, level] * step
+            if blocked < n_levels:
+                last_open, first_open = max(last_open, seen), seen
+        paths[before:lowest] = 0.0
+        lowest, highest = first_open, last_open
+    total = np.zeros(n_levels)
+    for seen in range(lowest, highest + 1):
+        total += paths[seen]
+    return total

@@ -19,10 +19,9 @@ from sklearn.utils import check_random_state, gen_batches
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context
 from fewer.catalogue import method
-from fewer.select._elimination import elimination
-from fewer.select._ranking import places_of_order
-from fewer.select._selector import Selector
-from fewer.select.redundancy._target import numbers, task_of
+from fewer.select._selector import Selector, ranks_of_order
+from fewer.select._target import numbers, task_of
+from fewer.select.embedded._elimination import elimination
 
 # Columns tried at each node of a tree for numbers: a third of 20,000 would take 10 s.
 _MOST_TRIED = 500
@@ -184,7 +183,7 @@ class ForestImportanceSelector(Selector):
             return forest.fit(X if len(left) == X.shape[1] else X[:, left], target).feature_importances_
 
         found = elimination(importances, X.shape[1], self.step or 1, on_round=lambda n_left: self.step is None)
-        self.scores_, self.ranking_, self.n_forests_ = found.weights, places_of_order(found.order), found.n_rounds
+        self.scores_, self.ranking_, self.n_forests_ = found.weights, ranks_of_order(found.order), found.n_rounds
         return self
 
     def _forest_and_target(self, y: np.ndarray) -> tuple[Any, np.ndarray]:

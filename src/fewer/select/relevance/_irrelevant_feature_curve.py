@@ -1,10 +1,15 @@
-"""What irrelevant columns cost a learner: error and tree size with more and more columns of noise."""
+"""What irrelevant columns cost a learner: error and tree size with more and more columns of noise.
+
+A majority of n independent votes, each right with probability p, is right with probability ``P = sum_{i >= n/2} C(n, i)
+p^i (1-p)^(n-i)``, as Rogers and Gunn write it: a draw counts as right when n is even.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
@@ -127,3 +132,40 @@ def mean_tree_size(model: Any) -> float:
     trees = np.ravel(getattr(model, "estimators_", [model]))
     counts = [tree.tree_.node_count for tree in trees if hasattr(tree, "tree_")]
     return float(np.mean(counts)) if counts else float("nan")
+
+
+def majority_vote_convergence(p: "ArrayLike", n: "ArrayLike") -> np.ndarray:
+    """Probability that at least half of n independent votes are right.
+
+    How fast a forest converges on a row depends on the margin ``2 p - 1`` that a single tree has there. Irrelevant
+    columns shrink it, so more trees are needed for the same error.
+
+    Parameters
+    ----------
+    p : array-like of float
+        Probability that one tree is right, from 0 to 1.
+    n : array-like of int
+        Trees, at least 1. An even number counts a draw as right; odd numbers compare fairly.
+
+    Returns
+    -------
+    probability : ndarray of float
+        In the shape of ``p`` and ``n`` broadcast together.
+
+    References
+    ----------
+    .. [1] Rogers, J. and Gunn, S. (2006). Identifying feature relevance using a random forest. In Subspace, Latent
+       Structure and Feature Selection, LNCS 3940, 173-184.
+
+    Examples
+    --------
+    >>> from fewer.select import majority_vote_convergence
+    >>> majority_vote_convergence(0.6, [1, 11, 101]).round(3)  # a margin of 0.2
+    array([0.6  , 0.753, 0.979])
+    """
+    p, n = np.asarray(p, dtype=float), np.asarray(n)
+    if np.any((p < 0) | (p > 1)):
+        raise ValueError("p must be probabilities, from 0 to 1.")
+    if np.any(n < 1) or np.any(n != np.floor(n)):
+        raise ValueError("n must be whole numbers of trees, at least 1.")
+    return stats.binom.sf(np.ceil(n / 2) - 1, n, p)

@@ -1,19 +1,226 @@
-"""All columns that beat their own shuffled copies, as a selector; the rounds are in ``_shadow_rounds.py``."""
+"""Columns with higher importance than their shadows, shuffled copies that cannot be relevant.
 
+Importances come from a forest on binned columns, or from any estimator that has them. In each round a column scores a
+hit when its importance exceeds a percentile (by default the largest) of the shadows' importances. A column that is no
+better than the best shadow would hit in at most half of the rounds, so the number of hits in r rounds is compared with
+a binomial B(r, 1/2): far above, the column is confirmed; far below, it is rejected and takes part no longer.
+"""
+
+from collections.abc import Callable, Iterator
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from scipy import stats
+from sklearn.base import clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.select._selector import Selector
-from fewer.select.relevance._shadow_importances import EstimatorImportances, ForestImportances
-from fewer.select.relevance._shadow_rounds import Contest, Importances, contest_rounds
-from fewer.select.scores._score import holds_numbers
+from fewer.select._selector import Selector, ranks_of_order
+from fewer.select._target import holds_numbers
+from fewer.select.relevance._binned_trees import binned_columns, tree_importances
+
+N_BINS = 64
+"""Bins of a column: a cut between two of 64 is as good as any, in trees of some levels."""
+MIN_SHADOWS = 5
+"""Shadows that a column has to beat at least, when few columns are left."""
+
+
+def shadow_sources(n_active: int) -> np.ndarray:
+    """Which active column each shadow is a copy of: every one once, or more often when they are few."""
+    return np.resize(np.arange(n_active), max(n_active, MIN_SHADOWS))
+
+
+class ForestImportances:
+    """Mean decrease of impurity in a forest on binned columns; one call for each round."""
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        n_classes: int,
+        *,
+        n_estimators: int,
+        max_features: float | str,
+        max_depth: int | None,
+        min_samples_leaf: int,
+        n_jobs: int | None,
+        random_state: np.random.RandomState,
+    ):
+        """``y`` holds integers from 0 when there are classes, and numbers when ``n_classes`` is 0."""
+        self.bins = binned_columns(X, N_BINS)
+        centred = np.asarray(y, dtype=float) - np.mean(y)
+        self.target = centred / np.abs(centred).max()
+        self.codes = y if n_classes > 2 else np.zeros(len(y), dtype=np.int64)
+        self.n_classes = n_classes
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.max_depth = np.iinfo(np.int64).max if max_depth is None else max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __call__(self, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(self.random_state.randint(np.iinfo(np.int32).max))
+        shadows = rng.permuted(self.bins[active[shadow_sources(len(active))]], axis=1)
+        seeds = rng.integers(np.iinfo(np.int64).max, size=self.n_estimators).astype(np.uint64)
+        n_columns = len(active) + len(shadows)
+        n_draws = int(np.sqrt(n_columns)) if self.max_features == "sqrt" else int(self.max_features * n_columns)
+
+        def total(some_seeds: np.ndarray) -> np.ndarray:
+            importances = np.zeros(n_columns)
+            for seed in some_seeds:
+                importances += tree_importances(
+                    self.bins,
+                    shadows,
+                    active,
+                    self.target,
+                    self.codes,
+                    self.n_classes,
+                    max(n_draws, 1),
+                    self.max_depth,
+                    self.min_samples_leaf,
+                    seed,
+                )
+            return importances
+
+        # Always the same shares, whatever the number of threads: sums in another order would differ in the last digit.
+        shares = np.array_split(seeds, min(8, len(seeds)))
+        if effective_n_jobs(self.n_jobs) == 1:
+            totals = [total(share) for share in shares]
+        else:
+            totals = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(total)(share) for share in shares)
+        importances = np.sum(totals, axis=0) / self.n_estimators
+        return importances[: len(active)], importances[len(active) :]
+
+
+class EstimatorImportances:
+    """``feature_importances_`` (or sizes of ``coef_``) of any estimator, fitted anew on columns and shadows."""
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, estimator: Any, random_state: np.random.RandomState):
+        self.X = X
+        self.y = y
+        self.estimator = estimator
+        self.random_state = random_state
+
+    def __call__(self, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        own = self.X[:, active]
+        rng = np.random.default_rng(self.random_state.randint(np.iinfo(np.int32).max))
+        shadows = rng.permuted(own[:, shadow_sources(len(active))], axis=0)
+        estimator = clone(self.estimator)
+        if "random_state" in estimator.get_params(deep=False):
+            estimator.set_params(random_state=self.random_state.randint(np.iinfo(np.int32).max))
+        estimator.fit(np.hstack([own, shadows]), self.y)
+        importances = importances_of(estimator)
+        return importances[: len(active)], importances[len(active) :]
+
+
+def importances_of(estimator: Any) -> np.ndarray:
+    """One importance for each column, from what a fitted estimator offers."""
+    if hasattr(estimator, "feature_importances_"):
+        return np.asarray(estimator.feature_importances_, dtype=float)
+    if hasattr(estimator, "coef_"):
+        return np.linalg.norm(np.atleast_2d(estimator.coef_), axis=0)
+    raise ValueError(
+        f"{type(estimator).__name__} has no importances: after fit it has neither feature_importances_ nor coef_. Use "
+        "a forest, boosted trees or a linear model, or leave estimator=None."
+    )
+
+
+Importances = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+class Contest(NamedTuple):
+    """State after some rounds: the verdict on each column, its rounds, hits, and importance relative to shadows."""
+
+    n_rounds: int
+    confirmed: np.ndarray
+    rejected: np.ndarray
+    rounds: np.ndarray
+    hits: np.ndarray
+    total_score: np.ndarray
+
+    @property
+    def tentative(self) -> np.ndarray:
+        """Columns without a verdict."""
+        return ~(self.confirmed | self.rejected)
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Mean over rounds of the importance divided by the shadows' threshold."""
+        return self.total_score / np.maximum(self.rounds, 1)
+
+    @property
+    def ranking(self) -> np.ndarray:
+        """Places: the confirmed, the tentative, the rejected (last out first), each by score."""
+        return ranks_of_order(np.lexsort((-self.scores, -self.rounds * self.rejected, self.rejected, ~self.confirmed)))
+
+
+def shadow_rounds(
+    importances: Importances,
+    n_columns: int,
+    *,
+    max_iter: int,
+    significance_level: float,
+    percentile: float,
+    correction: str | None,
+) -> Iterator[Contest]:
+    """The state after every round, until all columns have a verdict.
+
+    ``importances`` gets the columns that take part, and gives theirs and the shadows'.
+    """
+    nothing, none = np.zeros(n_columns, dtype=int), np.zeros(n_columns, dtype=bool)
+    state = Contest(0, none, none, nothing, nothing, np.zeros(n_columns))
+    while state.n_rounds < max_iter and state.tentative.any():
+        active = np.flatnonzero(~state.rejected)
+        own, shadows = importances(active)
+        threshold = float(np.percentile(shadows, percentile))
+        took_part, hit, score = nothing.copy(), nothing.copy(), np.zeros(n_columns)
+        took_part[active] = 1
+        hit[active] = own > threshold
+        score[active] = relative_to(own, threshold)
+        state = state._replace(
+            n_rounds=state.n_rounds + 1,
+            rounds=state.rounds + took_part,
+            hits=state.hits + hit,
+            total_score=state.total_score + score,
+        )
+        state = with_verdicts(state, significance_level, correction)
+        yield state
+
+
+def relative_to(importances: np.ndarray, threshold: float) -> np.ndarray:
+    """Importances divided by the threshold, within 0 and 1000 (a threshold of zero is beaten by anything positive)."""
+    if threshold <= 0:
+        return np.where(importances > 0, 1000.0, 0.0)
+    return np.clip(importances / threshold, 0.0, 1000.0)
+
+
+def with_verdicts(state: Contest, significance_level: float, correction: str | None) -> Contest:
+    """The state after testing the columns that had no verdict, in both directions."""
+    undecided = np.flatnonzero(state.tentative)
+    hits, n_rounds = state.hits[undecided], state.n_rounds
+    confirmed, rejected = state.confirmed.copy(), state.rejected.copy()
+    confirmed[undecided] = significant(
+        stats.binom.sf(hits - 1, n_rounds, 0.5), significance_level, correction, len(confirmed)
+    )
+    rejected[undecided] = significant(
+        stats.binom.cdf(hits, n_rounds, 0.5), significance_level, correction, len(confirmed)
+    )
+    return state._replace(confirmed=confirmed, rejected=rejected)
+
+
+def significant(pvalues: np.ndarray, significance_level: float, correction: str | None, n_columns: int) -> np.ndarray:
+    """Which p-values are at most significance_level, after correction for the number of columns."""
+    if correction == "bonferroni":
+        return pvalues * n_columns <= significance_level
+    if correction == "fdr":
+        return stats.false_discovery_control(pvalues) <= significance_level
+    return pvalues <= significance_level
 
 
 @method(
@@ -38,7 +245,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
         Trees in each round.
     max_iter : int, default=100
         Rounds at most.
-    alpha : float, default=0.05
+    significance_level : float, default=0.05
         Level of the tests.
     percentile : float, default=100
         Percentile of the shadows' importances that a column has to exceed; 100 is the best shadow. Lower values find
@@ -51,7 +258,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
         What the target is. "auto" takes numbers with fractions, and whole numbers of very many kinds, for regression,
         everything else for classes.
     estimator : estimator or None, default=None
-        What tells importances, by ``feature_importances_`` or ``coef_``; fitted anew in each round. None grows a forest
+        Gives importances, by ``feature_importances_`` or ``coef_``; fitted anew in each round. None grows a forest
         on columns in 64 bins, which is many times faster than scikit-learn's, and is what the next three parameters are
         for.
     max_features : float or "sqrt", default="sqrt"
@@ -82,7 +289,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
     scores_ : ndarray of shape (n_features,)
         Importance divided by that of the best shadow (or the percentile), averaged over the rounds.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best: confirmed, tentative, rejected (the last rejected first), each by score.
+        Rank of each column, 1 for the best: confirmed, tentative, rejected (the last rejected first), each by score.
     n_iter_ : int
         Rounds.
     n_features_in_ : int
@@ -122,7 +329,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
     _parameter_constraints = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "significance_level": [Interval(Real, 0, 1, closed="neither")],
         "percentile": [Interval(Real, 0, 100, closed="right")],
         "correction": [StrOptions({"bonferroni", "fdr"}), None],
         "keep_tentative": ["boolean"],
@@ -140,7 +347,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
         n_estimators=100,
         *,
         max_iter=100,
-        alpha=0.05,
+        significance_level=0.05,
         percentile=100,
         correction="bonferroni",
         keep_tentative=False,
@@ -154,7 +361,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
     ):
         self.n_estimators = n_estimators
         self.max_iter = max_iter
-        self.alpha = alpha
+        self.significance_level = significance_level
         self.percentile = percentile
         self.correction = correction
         self.keep_tentative = keep_tentative
@@ -185,11 +392,11 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
         """
         X, y = self._validated(X, y)
         importances = self._importances(X, y, check_random_state(self.random_state))
-        rounds = contest_rounds(
+        rounds = shadow_rounds(
             importances,
             X.shape[1],
             max_iter=self.max_iter,
-            alpha=self.alpha,
+            significance_level=self.significance_level,
             percentile=self.percentile,
             correction=self.correction,
         )
@@ -206,7 +413,7 @@ class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
         return self
 
     def _importances(self, X: np.ndarray, y: np.ndarray, random_state: np.random.RandomState) -> Importances:
-        """What tells importances of columns and shadows, after a look at the target."""
+        """A function for the importances of columns and shadows, after a check of the target."""
         target, n_classes = y, 0
         if self.task == "classification" or (self.task == "auto" and not holds_numbers(y)):
             classes, target = encoded_classes(y, "ShadowRelevanceSelector")

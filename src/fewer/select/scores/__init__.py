@@ -9,22 +9,28 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.select.scores._chi_square import chi2_score
-    from fewer.select.scores._correlation import pearson_score, spearman_score
-    from fewer.select.scores._fisher import anova_score, bw_ratio_score, fisher_score
-    from fewer.select.scores._fold_change import fold_change_score
-    from fewer.select.scores._kolmogorov_smirnov import kolmogorov_smirnov_score
-    from fewer.select.scores._laplacian import laplacian_score
-    from fewer.select.scores._likelihood_ratio import likelihood_ratio_feature_score
-    from fewer.select.scores._mutual_information import mutual_information_score
-    from fewer.select.scores._nearest_mutual_information import knn_mutual_information_score
-    from fewer.select.scores._occurrence_controls import frequency_score, random_score, svm_weight_score
-    from fewer.select.scores._occurrence_information import (
-        cross_entropy_score,
-        info_gain_score,
-        occurrence_mutual_info_score,
+    from fewer.select.scores._class_means import (
+        anova_score,
+        bw_ratio_score,
+        fisher_score,
+        fold_change_score,
+        signal_to_noise_score,
+        welch_score,
     )
-    from fewer.select.scores._occurrence_odds import bns_score, occurrence_fisher_score, odds_ratio_score
+    from fewer.select.scores._correlation import pearson_score, spearman_score
+    from fewer.select.scores._distributions import kolmogorov_smirnov_score, likelihood_ratio_feature_score
+    from fewer.select.scores._information import chi2_score, knn_mutual_information_score, mutual_information_score
+    from fewer.select.scores._occurrence import (
+        bns_score,
+        cross_entropy_score,
+        frequency_score,
+        info_gain_score,
+        occurrence_fisher_score,
+        occurrence_mutual_info_score,
+        odds_ratio_score,
+        random_score,
+        svm_weight_score,
+    )
     from fewer.select.scores._relief import relief_score, relieff_score
     from fewer.select.scores._score import (
         ColumnScores,
@@ -33,10 +39,9 @@ if TYPE_CHECKING:
         named_score,
         score_card,
         score_names,
+        single_column_score,
     )
-    from fewer.select.scores._single_column import single_column_score
-    from fewer.select.scores._two_means import signal_to_noise_score, welch_score
-    from fewer.select.scores._variance import variance_score
+    from fewer.select.scores._unsupervised import laplacian_score, variance_score
 
 __all__ = [
     "ColumnScores",

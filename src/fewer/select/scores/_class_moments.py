@@ -1,16 +1,19 @@
 """What the scores of class means share: counts, means and sums of squares of each column in each class.
 
-One pass over the table, dense or sparse, in double precision whatever the table's own. See the kernel for why no digits
-are lost on columns with a large mean.
+One pass over the table, dense or sparse, in double precision whatever the table's own, by Welford's updates: with ``d =
+x - mean``, ``mean += d / count`` and ``square += d (x - mean)``. A class in which a column is constant has a sum of
+squares of exactly zero, and a column such as 1e8 plus noise keeps the digits of its noise. The rows that a sparse
+column does not store are merged in afterwards as a group of zeros.
 """
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 
-from fewer._kernels._class_moments import add_rows, sparse_class_moments
+from fewer._kernels._copied import copy_into
 from fewer._kernels._read_only import read_only
 
 _ENTRIES_AT_ONCE = 1 << 18
@@ -86,3 +89,104 @@ def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """``above / below`` with 0 for 0 / 0 (a constant column) and infinity for what is split without any error."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(above > 0, above / below, 0.0)
+
+
+_COLUMNS_AT_ONCE = 1024
+"""So many that the running means stay in the cache while the rows go by."""
+
+
+@njit(cache=True, nogil=True)
+def add_rows(X, classes, counts, means, squares):
+    """Add the rows of a dense table to the moments, in place; ``means`` and ``squares`` are (classes, columns)."""
+    n_rows, n_columns = X.shape
+    before = counts.copy()
+    for start in range(0, n_columns, _COLUMNS_AT_ONCE):
+        stop = min(start + _COLUMNS_AT_ONCE, n_columns)
+        copy_into(counts, before)
+        for row in range(n_rows):
+            code = classes[row]
+            counts[code] += 1
+            share = 1.0 / counts[code]
+            x, mean, square = X[row, start:stop], means[code, start:stop], squares[code, start:stop]
+            for column in range(stop - start):
+                value = np.float64(x[column])
+                apart = value - mean[column]
+                middle = mean[column] + apart * share
+                mean[column] = middle
+                square[column] += apart * (value - middle)
+
+
+@njit(cache=True, nogil=True)
+def add_rows_with_target(X, target, n_before, target_mean, means, squares, products):
+    """The same for a single class, with the sums of products of each column and a number for each row.
+
+    Returns the mean of the target over all rows so far.
+    """
+    n_rows, n_columns = X.shape
+    mean_after = target_mean
+    for start in range(0, n_columns, _COLUMNS_AT_ONCE):
+        stop = min(start + _COLUMNS_AT_ONCE, n_columns)
+        mean_after = target_mean
+        for row in range(n_rows):
+            share = 1.0 / (n_before + row + 1)
+            mean_after += (target[row] - mean_after) * share
+            pull = target[row] - mean_after
+            x, mean, square = X[row, start:stop], means[start:stop], squares[start:stop]
+            product = products[start:stop]
+            for column in range(stop - start):
+                value = np.float64(x[column])
+                apart = value - mean[column]
+                middle = mean[column] + apart * share
+                mean[column] = middle
+                square[column] += apart * (value - middle)
+                product[column] += apart * pull
+    return mean_after
+
+
+@njit(cache=True, nogil=True)
+def sparse_class_moments(data, indices, indptr, classes, counts):
+    """Means and sums of squares (classes, columns) of a sparse table by columns; ``counts`` are the rows of a class."""
+    n_classes, n_columns = counts.size, indptr.size - 1
+    means, squares = np.zeros((n_classes, n_columns)), np.zeros((n_classes, n_columns))
+    stored, mean, square = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    for column in range(n_columns):
+        stored[:] = 0
+        mean[:] = 0
+        square[:] = 0
+        for place in range(indptr[column], indptr[column + 1]):
+            code = classes[indices[place]]
+            value = np.float64(data[place])
+            stored[code] += 1
+            apart = value - mean[code]
+            mean[code] += apart / stored[code]
+            square[code] += apart * (value - mean[code])
+        for code in range(n_classes):
+            share = stored[code] / counts[code] if counts[code] > 0 else 0.0
+            means[code, column] = mean[code] * share
+            squares[code, column] = square[code] + mean[code] * mean[code] * share * (counts[code] - stored[code])
+    return means, squares
+
+
+@njit(cache=True, nogil=True)
+def sparse_products(data, indices, indptr, target):
+    """Sums of squares of each sparse column, and of its products with ``target``, whose mean is zero."""
+    n_rows, n_columns = target.size, indptr.size - 1
+    squares, products = np.zeros(n_columns), np.zeros(n_columns)
+    for column in range(n_columns):
+        stored, mean, square, target_mean, product = 0.0, 0.0, 0.0, 0.0, 0.0
+        for place in range(indptr[column], indptr[column + 1]):
+            value, wanted = np.float64(data[place]), target[indices[place]]
+            stored += 1
+            apart = value - mean
+            mean += apart / stored
+            square += apart * (value - mean)
+            target_mean += (wanted - target_mean) / stored
+            product += apart * (wanted - target_mean)
+        missing = n_rows - stored
+        if missing > 0:
+            # The target's mean over the rows not stored is -stored * target_mean / missing, its total being zero.
+            share = stored / n_rows
+            square += mean * mean * share * missing
+            product += mean * target_mean * stored
+        squares[column], products[column] = square, product
+    return squares, products

@@ -3,6 +3,8 @@
 ``score(X, y) -> scores`` gives one number for each column, higher for better; or one row of them for each class; or
 :class:`ColumnScores`, with p-values. ``@column_score(...)`` turns a function on clean arrays into one that takes
 whatever a user has (frames, sparse matrices, strings as labels), and puts it on the list of names that selectors know.
+
+:func:`single_column_score` is the score of any estimator that sees one column only.
 """
 
 import difflib
@@ -14,20 +16,17 @@ from inspect import signature
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.base import clone, is_classifier
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from fewer._estimators import checked_array, encoded_classes, warn_caller
 from fewer._lazy import module_of_name
+from fewer.select._target import few_rows_of_each, fixed_splits, holds_numbers
 
 Task = Literal["classification", "regression", "unsupervised"]
 
 CARD = "__fewer_score__"
-
-# Whole numbers name classes unless there are more kinds than this; beyond the smaller number, each needs some rows.
-_MOST_CLASSES = 100
-_MOST_SMALL_CLASSES = 20
-_ROWS_OF_A_CLASS = 5
 
 # What is nearest to the score functions of scikit-learn.
 _IN_SCIKIT_LEARN = {
@@ -122,25 +121,12 @@ class Score:
         return X
 
 
-def holds_numbers(y: np.ndarray) -> bool:
-    """Whether y holds numbers rather than names of classes: fractions, or whole numbers of very many kinds."""
-    if y.dtype.kind in "iuf":
-        n_kinds = len(np.unique(y))
-        if n_kinds > _MOST_CLASSES or _few_rows_of_each(n_kinds, len(y)):
-            return True
-    return type_of_target(y).startswith("continuous")
-
-
-def _few_rows_of_each(n_kinds: int, n_rows: int) -> bool:
-    return n_kinds > _MOST_SMALL_CLASSES and n_rows < _ROWS_OF_A_CLASS * n_kinds
-
-
 def _warn_of_counts(y: np.ndarray, name: str) -> None:
     """Say so where whole numbers of very many kinds are about to be taken for classes."""
     if y.dtype.kind not in "iuf" or type_of_target(y).startswith("continuous"):
         return
     n_kinds = len(np.unique(y))
-    if _few_rows_of_each(n_kinds, len(y)):
+    if few_rows_of_each(n_kinds, len(y)):
         warn_caller(
             f"y has {n_kinds:,} different numbers in {len(y):,} rows, and the score {name!r} takes each for a class. "
             f"If y is a quantity, take a score for numbers ({_for_numbers()})."
@@ -299,3 +285,48 @@ def score_card(function: Any) -> Score | None:
     while isinstance(function, partial):
         function = function.func
     return getattr(function, CARD, None)
+
+
+def single_column_score(
+    X: Any, y: Any, *, estimator: Any, cv: Any = 5, scoring: Any = None, random_state: Any = None
+) -> np.ndarray:
+    """Cross-validated score of an estimator that sees one column only, for each column.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Table.
+    y : ndarray of shape (n_samples,)
+        Target.
+    estimator : estimator
+        Classifier or regressor.
+    cv : int, "loo", splitter or iterable, default=5
+        Folds, the same for all columns.
+    scoring : str, callable or None, default=None
+        Score of the folds; the estimator's own score by default.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles the rows before they are split into folds, when ``cv`` is a number.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        Mean over the folds.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> from fewer.select import single_column_score
+    >>> X, y = load_iris(return_X_y=True)
+    >>> single_column_score(X, y, estimator=LinearDiscriminantAnalysis()).round(3)
+    array([0.733, 0.547, 0.953, 0.96 ])
+    """
+    from sklearn.model_selection import cross_val_score
+
+    splits = fixed_splits(cv, X, y, classifier=is_classifier(estimator), random_state=random_state)
+    return np.array(
+        [
+            cross_val_score(clone(estimator), X[:, [column]], y, cv=splits, scoring=scoring, error_score="raise").mean()
+            for column in range(X.shape[1])
+        ]
+    )

@@ -1,1 +1,1 @@
-"""How a search walks from subset to subset, whatever it maximises: each search one small module."""
+"""How a search goes from subset to subset, whatever it maximises."""

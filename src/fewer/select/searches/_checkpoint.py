@@ -161,7 +161,7 @@ def _header(line: bytes, path: Path) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
         raise ValueError(
-            f"checkpoint={str(path)!r} exists, and is no checkpoint of a search by this version of fewer; it is left "
-            "alone. Name another file, or delete it."
+            f"checkpoint={str(path)!r} exists, and is not a checkpoint of a search by this version of fewer; it is "
+            "left alone. Name another file, or delete it."
         )
     return found

@@ -1,18 +1,197 @@
-"""Sequential searches as a selector; how each of them walks is in a module of its own."""
+"""Sequential searches for subsets of columns: forward, backward, floating, stepwise, and in rounds.
 
+Forward, from the empty set Y:  ``Y + argmax_{x not in Y} J(Y + x)``. Backward, from the full set:  ``Y - argmax_{x in
+Y} J(Y - x)``.
+
+The floating searches (Pudil et al. 1994) go back after each step, as long as the way back leads to a subset strictly
+better than the best known one of its size. With the correction of Somol et al. (1999), a step that leads to a subset
+worse than the best known one of that size goes on from the latter, and never replaces it.
+
+Of columns with equal J, but for rounding, the one with the lowest index is taken.
+
+*Stepwise*: each step is the best addition or the best removal, whichever gains more. From the empty set (or the full
+one), ``Y <- argmax J`` over all subsets that are one column away, until none of them is better; a removal that costs
+nothing counts as better. J never falls, so the search ends, in a subset that no single column can improve.
+
+*Plus-l-minus-r*: rounds of l additions and r removals (Stearns 1976). With l > r the rounds start from the empty set
+and grow, with l < r they start from the full set and shrink. Columns that later ones make useless are dropped again,
+but how far to go back is fixed beforehand; the floating searches find that out by themselves.
+"""
+
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 
-from fewer._estimators import Interval, StrOptions
+from fewer._estimators import Interval, StrOptions, clearly_better
 from fewer.catalogue import method
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourObjective
 from fewer.select.objectives._objective import Objective, SubsetScorer
-from fewer.select.searches._path import SearchPath, column_ranking, column_scores
-from fewer.select.searches._plus_minus import plus_minus_path
-from fewer.select.searches._search import COMMON_CONSTRAINTS, OnStep, Search
-from fewer.select.searches._sequential import sequential_path
-from fewer.select.searches._stepwise import stepwise_path
+from fewer.select.searches._search import (
+    COMMON_CONSTRAINTS,
+    OnStep,
+    Search,
+    SearchPath,
+    Walker,
+    column_ranking,
+    column_scores,
+    reaches,
+)
+
+Direction = Literal["forward", "backward", "floating", "floating_backward"]
+
+
+def sequential_path(
+    scorer: SubsetScorer,
+    n_columns: int,
+    *,
+    direction: Direction,
+    size: int,
+    tol: float | None = None,
+    target_score: float | None = None,
+    on_step: Callable[[SearchPath], bool] = lambda path: False,
+) -> SearchPath:
+    """Search from the empty (or full) set until the subset has ``size`` columns.
+
+    Stops early when the objective gains less than ``tol`` by a step, when it reaches ``target_score`` (backward, before
+    it falls below), or when ``on_step`` returns True.
+    """
+    walker = Walker(scorer, n_columns)
+    path = walker.path
+    forward = direction in ("forward", "floating")
+    floating = direction in ("floating", "floating_backward")
+    best_step, take = (walker.best_addition, walker.add) if forward else (walker.best_removal, walker.remove)
+    best_return, take_back = (walker.best_removal, walker.remove) if forward else (walker.best_addition, walker.add)
+    # From these sizes there is no way back: of single columns, and of full sets, the best is known.
+    no_return = range(3) if forward else range(n_columns - 1, n_columns + 1)
+
+    current = -np.inf if forward else walker.start_full()
+    while walker.size != size and not (forward and reaches(current, target_score)):
+        column, score = best_step()
+        if tol is not None and score - current < tol:
+            break
+        if not forward and target_score is not None and not reaches(score, target_score):
+            break
+        take(column, score)
+        current = score
+        if on_step(path):
+            break
+        if not floating:
+            continue
+        here = walker.size
+        if clearly_better(path.scores[here], score):
+            # All ways back from the best known subset were tried when it was found, against no better rivals.
+            current = walker.restore(here)
+            continue
+        stopped = False
+        just_taken: int | None = column
+        while not stopped and walker.size not in no_return:
+            column, score = best_return(just_taken, main=False)
+            if not clearly_better(score, path.scores[walker.size + (-1 if forward else 1)]):
+                break
+            take_back(column, score)
+            current, just_taken = score, None
+            stopped = on_step(path)
+        if stopped:
+            break
+    return path
+
+
+def stepwise_path(
+    scorer: SubsetScorer,
+    n_columns: int,
+    *,
+    forward: bool,
+    max_size: int,
+    tol: float | None = None,
+    target_score: float | None = None,
+    on_step: Callable[[SearchPath], bool] = lambda path: False,
+) -> SearchPath:
+    """Search until neither an addition nor a removal improves J, by ``tol`` at least where that is given.
+
+    Subsets have at most ``max_size`` columns; from the full set, the least harmful ones are removed first until there
+    are no more.
+    """
+    walker = Walker(scorer, n_columns)
+    current = -np.inf if forward else walker.start_full()
+    just_added, just_removed = None, None
+    while not (forward and reaches(current, target_score)):
+        too_large = walker.size > max_size
+        addition = walker.best_addition(just_removed) if walker.size < max_size else (-1, -np.inf)
+        removal = walker.best_removal(just_added, main=not forward) if walker.size > 1 else (-1, -np.inf)
+        adding = clearly_better(addition[1], removal[1])  # of equals, fewer columns
+        column, score = addition if adding else removal
+        improved = clearly_better(score, current) if adding else not clearly_better(current, score)
+        improved = improved and (tol is None or score - current >= tol)
+        if column < 0 or not (improved or too_large):
+            break
+        if adding:
+            walker.add(column, score)
+        else:
+            walker.remove(column, score)
+        just_added, just_removed = (column, None) if adding else (None, column)
+        # Removals must not cost anything together either, so J to beat is the highest one.
+        current = score if too_large else max(current, score)
+        if on_step(walker.path):
+            break
+    return walker.path
+
+
+def plus_minus_path(
+    scorer: SubsetScorer,
+    n_columns: int,
+    *,
+    plus: int,
+    minus: int,
+    size: int,
+    tol: float | None = None,
+    target_score: float | None = None,
+    on_step: Callable[[SearchPath], bool] = lambda path: False,
+) -> SearchPath:
+    """Rounds until the subset has ``size`` columns; the last one steps back as often as it takes.
+
+    Stops early when a round gains less than ``tol``, when J reaches ``target_score`` (from the full set, when it falls
+    below), or when ``on_step`` returns True.
+    """
+    walker = Walker(scorer, n_columns)
+    forward = plus > minus
+    # A subset is never empty, and how far a round leads depends on what there is to add or to remove.
+    there, back = (plus, minus) if forward else (minus, plus)
+    away, home = (_addition, _removal) if forward else (_removal, _addition)
+    limit = n_columns if forward else 1
+    current = -np.inf if forward else walker.start_full()
+
+    while walker.size != size:
+        before = current
+        for _ in range(min(there, abs(limit - walker.size))):
+            current = away(walker, main=True)
+            if on_step(walker.path):
+                return walker.path
+        beyond = (walker.size - size) if forward else (size - walker.size)
+        # The last round ends at the size wanted, from the far side; there is no far side of the limit.
+        for _ in range(beyond if beyond >= back or walker.size == limit else back):
+            current = home(walker, main=False)
+            if on_step(walker.path):
+                return walker.path
+        if tol is not None and current - before < tol:
+            break
+        if target_score is not None and reaches(current, target_score) == forward:
+            break
+    return walker.path
+
+
+def _addition(walker: Walker, *, main: bool) -> float:
+    column, score = walker.best_addition(main=main)
+    walker.add(column, score)
+    return score
+
+
+def _removal(walker: Walker, *, main: bool) -> float:
+    column, score = walker.best_removal(main=main)
+    walker.remove(column, score)
+    return score
+
 
 STEPWISE = ("forward_stepwise", "backward_stepwise")
 DIRECTIONS = ("forward", "backward", "floating", "floating_backward", *STEPWISE, "plus_minus")
@@ -56,11 +235,11 @@ class SequentialSearch(Search):
     cv : int, "loo", splitter or iterable, default=5
         Folds, when ``objective`` is an estimator; an objective brings its own.
     scoring : str, callable or None, default=None
-        What the folds are scored by, when ``objective`` is an estimator; its own score by default.
+        Score of the folds, when ``objective`` is an estimator; its own score by default.
     tol : float or None, default=None
         Stop as soon as a step (or a round of "plus_minus") gains less than this in J. Backward, it may be negative: how
         much a removal may cost.
-    enough : float or None, default=None
+    target_score : float or None, default=None
         Stop as soon as J is this high (backward, before it no longer is), and keep the smallest subset that is.
     plus : int, default=2
         Columns that each round of "plus_minus" adds.
@@ -69,7 +248,7 @@ class SequentialSearch(Search):
     n_jobs : int or None, default=None
         How many candidates of a step are tried side by side. It never changes the result.
     random_state : int, RandomState instance or None, default=None
-        Shuffles the rows before they are dealt into folds, when ``cv`` is a number. None leaves them in their order.
+        Shuffles the rows before they are split into folds, when ``cv`` is a number. None leaves them in their order.
     checkpoint : str, path or None, default=None
         A file that keeps all scores as they come. A search that was interrupted goes on from there when it is fitted
         again with the same table, target and parameters; anything else is refused. The file stays when the search is
@@ -93,7 +272,7 @@ class SequentialSearch(Search):
     scores_ : ndarray of shape (n_features,)
         J of the smallest subset of the path that holds the column; where none does, of the last subset tried with it.
     ranking_ : ndarray of shape (n_features,)
-        Place of each column, 1 for the best: the order of entry, or of removal backwards. For searches that go back,
+        Rank of each column, 1 for the best: the order of entry, or of removal backwards. For searches that go back,
         the columns kept come first, then those that are in more subsets of the path. Columns that never entered (or
         never left) are ranked by their last trial.
     n_features_in_ : int
@@ -157,7 +336,7 @@ class SequentialSearch(Search):
         cv=5,
         scoring=None,
         tol=None,
-        enough=None,
+        target_score=None,
         plus=2,
         minus=1,
         n_jobs=None,
@@ -170,7 +349,7 @@ class SequentialSearch(Search):
         self.cv = cv
         self.scoring = scoring
         self.tol = tol
-        self.enough = enough
+        self.target_score = target_score
         self.plus = plus
         self.minus = minus
         self.n_jobs = n_jobs
@@ -182,12 +361,12 @@ class SequentialSearch(Search):
             self._number_to_keep(n_columns)
         if self.direction == "plus_minus" and self.plus == self.minus:
             raise ValueError(
-                f"plus={self.plus} and minus={self.minus} are equal, so that the rounds lead nowhere; add more columns "
-                "than are removed to start from none, or fewer to start from all."
+                f"plus={self.plus} and minus={self.minus} are equal, so the subset never changes in size; add more "
+                "columns than are removed to start from none, or fewer to start from all."
             )
         if self.direction in STEPWISE and self.tol is not None and self.tol < 0:
             raise ValueError(
-                f"tol={self.tol} is negative: a stepwise search that may lose could go on for ever. Use "
+                f"tol={self.tol} is negative: a stepwise search that may lose might never end. Use "
                 "direction='backward' to pay for removals."
             )
 
@@ -214,7 +393,7 @@ class SequentialSearch(Search):
         return 1 + sum(range(goal + 1, n_columns + 1))
 
     def _walk(self, scorer: SubsetScorer, n_columns: int, on_step: OnStep, seed: int | None) -> SearchPath:
-        goal, stops = self._goal(n_columns), {"tol": self.tol, "enough": self.enough, "on_step": on_step}
+        goal, stops = self._goal(n_columns), {"tol": self.tol, "target_score": self.target_score, "on_step": on_step}
         if self.direction in STEPWISE:
             return stepwise_path(scorer, n_columns, forward=self._forward, max_size=goal, **stops)
         if self.direction == "plus_minus":
@@ -222,7 +401,7 @@ class SequentialSearch(Search):
         return sequential_path(scorer, n_columns, direction=self.direction, size=goal, **stops)
 
     def _kept_size(self, path: SearchPath) -> int:
-        size, smallest = self.n_features_to_select, path.smallest_that(self.enough)
+        size, smallest = self.n_features_to_select, path.smallest_reaching(self.target_score)
         if smallest is not None and (size is None or smallest <= size):
             return smallest
         if self.direction in STEPWISE:

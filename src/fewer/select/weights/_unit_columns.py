@@ -3,20 +3,33 @@
 With columns ``m_j = (x_j - mean_j) / ||x_j - mean_j||`` the inner products ``m_i' m_j`` are the correlations. A dense
 table is copied once, a sparse one stays as it is: the means are taken off the products. A table with more rows than
 columns is replaced by a square one with the same inner products, for nothing here depends on more than these.
+
+*Leading eigenvector* of a symmetric matrix that is known by its products with vectors only: Lanczos steps with full
+orthogonalisation, restarted from the best vector when the basis is full. Unlike a call of ARPACK it can be stopped
+after any product and keeps what it has, and where the largest eigenvalue is shared by several eigenvectors it gives the
+projection of the start on them, so the answer does not depend on rounding errors.
+
+*Quadratic forms* ``x_j' K x_j`` of every column j of a sparse table go over its stored entries only. That takes ``sum_j
+nnz_j^2`` steps. Going through the dense product K X would take ``n nnz``, with room for K X.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numba import njit
 from scipy import linalg, sparse
+from scipy.linalg import eigh_tridiagonal
 from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from fewer._kernels._sparse_quadratic_forms import add_quadratic_forms
-
 _BLOCK = 2**21
 """Entries of a temporary array: 16 MB in double precision."""
+
+
+def is_small(X: Any) -> bool:
+    """Whether the table has so few entries that products with it are as fast on one thread as on several."""
+    return X.shape[0] * X.shape[1] <= 2**19
 
 
 class ColumnScale(NamedTuple):
@@ -200,3 +213,90 @@ def blocks(length: int, other_length: int) -> Iterator[slice]:
 def _like(scale: np.ndarray, values: np.ndarray) -> np.ndarray:
     """One number for each column, in the shape that divides a vector or a matrix over the columns."""
     return scale if values.ndim == 1 else scale[:, None]
+
+
+_BASIS = 40
+"""Vectors kept for orthogonalisation; with 100,000 columns they take 32 MB."""
+
+
+class Leading(NamedTuple):
+    """Unit eigenvector, eigenvalue, the eigenvalue as it was seen after each product, and whether it had settled."""
+
+    vector: np.ndarray
+    value: float
+    path: list[float]
+    converged: bool
+
+
+def leading_eigenvector(
+    product: Callable[[np.ndarray], np.ndarray],
+    start: np.ndarray,
+    *,
+    tol: float,
+    max_products: int = 1000,
+    on_step: Callable[[Callable[[], np.ndarray], float], bool] = lambda vector, value: False,
+) -> Leading:
+    """Eigenvector of the largest eigenvalue, from a start that is not orthogonal to it.
+
+    Settled means a residual below ``tol`` of the eigenvalue. ``on_step`` is called after each product with a function
+    that gives the vector so far, and the eigenvalue so far; it may return True to stop and keep them.
+    """
+    vector = start / np.linalg.norm(start)
+    path: list[float] = []
+    while True:
+        basis = np.empty((min(_BASIS, len(start)), len(start)))
+        diagonal, off_diagonal = np.empty(len(basis)), np.empty(len(basis))
+        basis[0] = vector
+        for step in range(len(basis)):
+            known = basis[: step + 1]
+            image = np.asarray(product(basis[step]), dtype=np.float64)
+            diagonal[step] = basis[step] @ image
+            for _ in range(2):  # once leaves rounding errors that bring back copies of eigenvalues
+                image -= (known @ image) @ known
+            off_diagonal[step] = np.linalg.norm(image)
+            value, mixture = _top_of_tridiagonal(diagonal[: step + 1], off_diagonal[:step])
+            path.append(value)
+            converged = bool(off_diagonal[step] * abs(mixture[-1]) <= tol * abs(value))
+            stopped = on_step(lambda mixture=mixture, known=known: _unit(mixture @ known), value)  # type: ignore[misc]
+            if converged or stopped or len(path) == max_products:
+                return Leading(_unit(mixture @ known), value, path, converged)
+            if step + 1 < len(basis):
+                basis[step + 1] = image / off_diagonal[step]
+        vector = _unit(mixture @ known)
+
+
+def _top_of_tridiagonal(diagonal: np.ndarray, off_diagonal: np.ndarray) -> tuple[float, np.ndarray]:
+    last = len(diagonal) - 1
+    values, vectors = eigh_tridiagonal(diagonal, off_diagonal, select="i", select_range=(last, last))
+    return float(values[0]), vectors[:, 0]
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    """At length one, and with the sign that makes the sum positive."""
+    return vector / (np.linalg.norm(vector) * (-1.0 if vector.sum() < 0 else 1.0))
+
+
+@njit(cache=True, nogil=True)
+def add_quadratic_forms(
+    part_indptr: np.ndarray,
+    part_indices: np.ndarray,
+    part_data: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    rows_of_k: np.ndarray,
+    forms: np.ndarray,
+) -> None:
+    """Add to ``forms`` what some rows of K contribute.
+
+    The table comes by columns (CSC) twice: only the rows at hand, counted from the first of them, and whole.
+    """
+    for column in range(len(indptr) - 1):
+        total = 0.0
+        for left in range(part_indptr[column], part_indptr[column + 1]):
+            row = rows_of_k[part_indices[left]]
+            inner = 0.0
+            for right in range(indptr[column], indptr[column + 1]):
+                inner += row[indices[right]] * data[right]
+            total += part_data[left] * inner
+        forms[column] += total

@@ -11,14 +11,29 @@ are improved in turn, and the sum never falls.
 """
 
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
-from fewer.select.weights._leading_eigenvector import leading_eigenvector
-from fewer.select.weights._unit_columns import ColumnScale, UnitColumns, correlations, unit_columns
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._kernels._one_thread import one_thread
+from fewer.catalogue import method
+from fewer.select.weights._unit_columns import (
+    ColumnScale,
+    UnitColumns,
+    correlations,
+    is_small,
+    leading_eigenvector,
+    unit_columns,
+    varying_part,
+)
+from fewer.select.weights._weight_selector import WeightSelector
 
 MATRIX_FREE = 2000
 """With more columns than this, and than there are rows, the matrix of squared correlations is not made."""
@@ -127,3 +142,235 @@ def weights_for(table: UnitColumns, directions: np.ndarray, weights: np.ndarray 
     if weights is not None:
         start += weights
     return leading_eigenvector(product, start, tol=eigenvector_tolerance(table.precision)).vector
+
+
+@method(
+    tasks=["unsupervised"],
+    when="Most columns are noise, those that matter move together, and the rows have no labels (or too few to trust): "
+    "before PCA, clustering or nearest neighbours. Not when columns that matter are unrelated to one another.",
+    cost="O(n p^2) up to 2,000 columns; beyond, O(n^2 p) a product without the p x p matrix, some 10 products. "
+    "Iterative: O(n p k) a product, some 100 products.",
+    paper="wolf-bileschi",
+    examples=lambda: [VarianceWeightSelector(), VarianceWeightSelector(method="iterative")],
+)
+class VarianceWeightSelector(CallbackSupportMixin, WeightSelector):
+    """Weight columns so that a few directions hold as much of the variance as possible.
+
+    Every column is centred and scaled to norm one, so that none has more variance than another. The weights, of length
+    one together, maximise the sum of the squared variances along the principal directions of the weighted table. They
+    are high for columns that move together with many others, and low for noise. No labels are used.
+
+    Parameters
+    ----------
+    method : {"direct", "iterative"}, default="direct"
+        "direct" looks at all directions: one eigenvector, the same in every run, with soft weights. "iterative"
+        (Q-alpha) looks at the first ``n_directions`` only, and gives sharper, nearly sparse weights.
+    n_directions : int, default=2
+        Directions that should hold the variance, when iterative; at most as many as the table has.
+    init : {"direct", "random", "pca"}, default="direct"
+        Where the iteration starts: from the direct weights, from random directions, or from the principal directions
+        of the unweighted table. It finds a local maximum, and every column alone is nearly one, so that a single random
+        start often ends in noise.
+    n_init : int, default=10
+        Random starts, of which the best is kept. The other starts are run once.
+    max_iter : int, default=100
+        Iterations of a start at most.
+    tol : float, default=1e-9
+        Stop when the objective rises by less than this share of it.
+    threshold : float or None, default=None
+        Keep only columns with at least this weight; if there is none, the best one, with a warning. Equal weights would
+        be ``1 / sqrt(n_features)``.
+    n_features_to_select : int or None, default=None
+        Keep only so many columns, those with the highest weights; all of them, with a warning, if the table has fewer.
+    with_mean : bool, default=True
+        Whether ``transform`` takes off the mean. Without it a sparse table stays sparse, and distances are the same.
+    random_state : int, RandomState instance or None, default=None
+        Draws random starts.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_features,)
+        Weight of each column; their squares sum to one. The direct ones are never negative; iterative ones may be
+        slightly so, and count as zero in ``transform``.
+    scores_ : ndarray of shape (n_features,)
+        The same as ``weights_``.
+    ranking_ : ndarray of shape (n_features,)
+        Place of each column, 1 for the highest weight.
+    n_features_to_select_ : int
+        Columns kept.
+    objective_ : float
+        Sum of the squared variances along the directions.
+    objective_path_ : ndarray of shape (n_iter,)
+        The objective after every iteration of the best start.
+    n_iter_ : int
+        Iterations of the best start; for "direct", products of the eigenvalue solver.
+    mean_ : ndarray of shape (n_features,)
+        Column means of the training table.
+    norm_ : ndarray of shape (n_features,)
+        Norms of its columns about the mean; 0 for constant ones, which are left out.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    FisherWeightSelector : Weights from labels, for tables with more columns than rows.
+    WeightedPCA : These weights, then principal components.
+
+    Notes
+    -----
+    The direct weights have little contrast when noise outweighs what is there: with g columns that correlate by r among
+    p, roughly when ``(g - 1) r^2 < (p - g - 1) / (n - 1)``. The ranking is often still right; the iterative weights
+    then tell the two apart.
+
+    The weights depend on the axes, by design: rotated columns get other weights. Columns that mean something, such as
+    wavelets of an image, profit more than pixels.
+
+    References
+    ----------
+    .. [1] Wolf, L. and Bileschi, S. (2005). Combining variable selection with dimensionality reduction. MIT CSAIL
+       technical report 2005-019.
+    .. [2] Wolf, L. and Shashua, A. (2003). Direct feature selection with implicit inference. Proceedings of ICCV.
+
+    Examples
+    --------
+    >>> from fewer.datasets import make_permuted_clusters
+    >>> from fewer.select import VarianceWeightSelector
+    >>> X, _, truth = make_permuted_clusters(random_state=0)
+    >>> selector = VarianceWeightSelector(method="iterative", n_features_to_select=3).fit(X)
+    >>> selector.get_support(indices=True)
+    array([0, 1, 2])
+    >>> selector.weights_[:6].round(2)
+    array([0.57, 0.57, 0.57, 0.  , 0.  , 0.01])
+    """
+
+    _takes_sparse = True
+    _parameter_constraints = {
+        "method": [StrOptions({"direct", "iterative"})],
+        "n_directions": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"direct", "random", "pca"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "threshold": [Interval(Real, 0, None, closed="left"), None],
+        "n_features_to_select": [Interval(Integral, 1, None, closed="left"), None],
+        "with_mean": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        method="direct",
+        *,
+        n_directions=2,
+        init="direct",
+        n_init=10,
+        max_iter=100,
+        tol=1e-9,
+        threshold=None,
+        n_features_to_select=None,
+        with_mean=True,
+        random_state=None,
+    ):
+        self.method = method
+        self.n_directions = n_directions
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.threshold = threshold
+        self.n_features_to_select = n_features_to_select
+        self.with_mean = with_mean
+        self.random_state = random_state
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Find the weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training table.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        X = self._validated(X, "no_validation", accept_sparse=("csr", "csc"))
+        scale = self._scale_of(X)
+        varying, varying_scale = varying_part(X, scale)
+        with fit_steps(self, X, n_steps=self.max_iter if self._runs_once() else None) as after_step:
+            stopped = Stop(
+                lambda weights, objective: after_step(f"{self.method}-step", lambda: self._attributes(weights(), scale))
+            )
+            with one_thread("blas", when=is_small(X)):
+                if self.method == "direct":
+                    found = direct_weights(varying, varying_scale, stopped)
+                else:
+                    found = self._iterated(varying, varying_scale, stopped)
+            self._keep(found.weights, scale)
+            self.objective_ = found.path[-1]
+            self.objective_path_ = np.array(found.path)
+            self.n_iter_ = len(found.path)
+        if not (found.converged or stopped.asked):
+            self._warn_of_moving(found)
+        return self
+
+    def _runs_once(self) -> bool:
+        return self.method == "iterative" and (self.init != "random" or self.n_init == 1)
+
+    def _iterated(self, X: Any, scale: ColumnScale, stopped: "Stop") -> Weighting:
+        """The best of the starts."""
+        table = unit_columns(X, scale)
+        # Taking off the means costs one direction of the rows.
+        k = min(self.n_directions, max(1, min(X.shape[0] - 1, X.shape[1])))
+        settings = {"max_iter": self.max_iter, "tol": self.tol, "on_step": stopped}
+        if self.init != "random":
+            start = direct_weights(X, scale).weights if self.init == "direct" else equal_weights(table)
+            _, directions = principal_directions(table, start, k)
+            return q_alpha_weights(table, directions, start, **settings)
+        rng = check_random_state(self.random_state)
+        best = None
+        for _ in range(self.n_init):
+            found = q_alpha_weights(table, random_directions(table, k, rng), **settings)
+            if best is None or found.path[-1] > best.path[-1]:
+                best = found
+            if stopped.asked:
+                break
+        assert best is not None
+        return best
+
+    def _warn_of_moving(self, found: Weighting) -> None:
+        rise = (found.path[-1] - found.path[-2]) / found.path[-1] if len(found.path) > 1 else 1.0
+        cure = "Raise max_iter, or tol" if self.method == "iterative" else "Two columns or groups may be equally good"
+        warn_caller(
+            f"The weights still moved after {len(found.path)} iterations: the objective, {found.path[-1]:.6g}, rose by "
+            f"{rise:.1g} of it in the last. {cure}.",
+            ConvergenceWarning,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
+
+class Stop:
+    """A step callback that remembers whether it said stop."""
+
+    def __init__(self, on_step: Callable[[Callable[[], np.ndarray], float], bool]):
+        self.on_step = on_step
+        self.asked = False
+
+    def __call__(self, weights: Callable[[], np.ndarray], objective: float) -> bool:
+        self.asked = bool(self.on_step(weights, objective))
+        return self.asked
+
+
+def equal_weights(table: UnitColumns) -> np.ndarray:
+    return np.full(table.n_columns, 1 / np.sqrt(table.n_columns))

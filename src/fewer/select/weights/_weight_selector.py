@@ -10,8 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from fewer._estimators import validated, warn_caller
-from fewer.select._ranking import places
-from fewer.select._selector import Selector
+from fewer.select._selector import Selector, ranks
 from fewer.select.weights._unit_columns import ColumnScale, column_scale
 
 
@@ -29,7 +28,7 @@ class WeightSelector(Selector):
     threshold: float | None = None
 
     def _scale_of(self, X: Any) -> ColumnScale:
-        """Means and norms of the columns; constant ones are told, and a table of nothing else is refused."""
+        """Means and norms of the columns; constant ones are reported, and a table of nothing else is refused."""
         scale = column_scale(X)
         constant = np.flatnonzero(~scale.varies)
         if len(constant) == X.shape[1]:
@@ -40,15 +39,15 @@ class WeightSelector(Selector):
         too_wide = np.flatnonzero(~np.isfinite(scale.norm))
         if len(too_wide):
             raise ValueError(
-                f"The values of {self._told(too_wide)} are too large to be squared. Divide them by a power of ten."
+                f"The values of {self._named(too_wide)} are too large to be squared. Divide them by a power of ten."
             )
         if len(constant):
             warn_caller(
-                f"{self._told(constant)} {'is' if len(constant) == 1 else 'are'} constant: left out, with weight 0."
+                f"{self._named(constant)} {'is' if len(constant) == 1 else 'are'} constant: left out, with weight 0."
             )
         return scale
 
-    def _told(self, columns: np.ndarray) -> str:
+    def _named(self, columns: np.ndarray) -> str:
         """Columns by name, or by number where they have none; the first few of many."""
         names = getattr(self, "feature_names_in_", None)
         shown = [str(names[column]) if names is not None else str(column) for column in columns[:5]]
@@ -68,7 +67,7 @@ class WeightSelector(Selector):
             )
 
     def _attributes(self, weights: np.ndarray, scale: ColumnScale) -> dict[str, Any]:
-        spread = spread_over(scale.varies, weights)
+        spread = expanded(scale.varies, weights)
         # Constant columns come last, even after columns with a weight that rounding made negative.
         worth = np.where(scale.varies, spread, -np.inf)
         n_kept = int((worth >= (-np.inf if self.threshold is None else self.threshold))[scale.varies].sum())
@@ -79,7 +78,7 @@ class WeightSelector(Selector):
             "norm_": scale.norm,
             "weights_": spread,
             "scores_": spread,
-            "ranking_": places(worth),
+            "ranking_": ranks(worth),
             "n_features_to_select_": max(n_kept, 1),
         }
 
@@ -148,8 +147,8 @@ class WeightSelector(Selector):
         return tags
 
 
-def spread_over(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Values at the marked places, zero elsewhere."""
+def expanded(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The values where the mask is True, zero elsewhere."""
     spread = np.zeros(len(mask))
     spread[mask] = values
     return spread

@@ -1,0 +1,309 @@
+"""Kernels for levels: cuts of dense and sparse columns, and sums over contingency tables.
+
+*Cuts* of a sorted column are bins of equal frequency, or the cuts that pay for themselves (MDL). They are given as the
+largest value below them, so that the interval of a value is the number of cuts less than it, with no rounding.
+
+Of sparse columns only stored cells are sorted, and the zeros are between the negative and the positive values.
+
+*Contingency tables* give sums of ``c log c`` over their cells. The entropy of a table of counts c with n rows is ``log
+n - sum(c log c) / n``. Counts are whole numbers up to n, so ``c log c`` is looked up and not computed.
+"""
+
+import numpy as np
+from numba import njit
+
+from fewer._kernels._copied import copy_into
+
+
+@njit(cache=True, nogil=True)
+def equal_frequency_cuts_of(values, n_bins, cuts):
+    """Write the cuts of one sorted column, and return how many there are. Equal values are never parted."""
+    n_rows = values.size
+    n_cuts = 0
+    for row in range(1, n_rows):
+        if values[row] != values[row - 1]:
+            if n_cuts == n_bins - 1:
+                n_cuts = -1
+                break
+            cuts[n_cuts] = values[row - 1]
+            n_cuts += 1
+    if n_cuts >= 0:  # so few values that each is an interval of its own
+        return n_cuts
+    n_cuts = 0
+    for b in range(1, n_bins):
+        # The same cuts from either end, so that a column and its negative get the same intervals in reverse.
+        lower_half = 2 * b <= n_bins
+        nearer_end = b if lower_half else n_bins - b
+        place = (2 * n_rows * nearer_end + n_bins - 1) // (2 * n_bins)
+        if not lower_half:
+            place = n_rows - place
+        if place == 0 or place == n_rows:
+            continue
+        before = np.searchsorted(values, values[place])
+        after = np.searchsorted(values, values[place], side="right")
+        # The end of the run of equal values that is nearer; the ends of the column are no cuts.
+        to_before, to_after = place - before, after - place
+        is_before = to_before < to_after or (to_before == to_after and lower_half)
+        cut = before if before > 0 and (is_before or after == n_rows) else after
+        if cut < n_rows and (n_cuts == 0 or values[cut - 1] > cuts[n_cuts - 1]):
+            cuts[n_cuts] = values[cut - 1]
+            n_cuts += 1
+    return n_cuts
+
+
+@njit(cache=True, nogil=True)
+def equal_frequency_cuts(sorted_columns, n_bins, cuts, n_cuts):
+    """Cuts of every sorted column (a row each)."""
+    for column in range(sorted_columns.shape[0]):
+        n_cuts[column] = equal_frequency_cuts_of(sorted_columns[column], n_bins, cuts[column])
+
+
+@njit(cache=True, nogil=True)
+def intervals(values, cuts, n_cuts, codes):
+    """Interval of each value of every column (a row each): how many cuts are less than it."""
+    for column in range(values.shape[0]):
+        own = cuts[column, : n_cuts[column]]
+        if own.size > 24:
+            for row in range(values.shape[1]):
+                codes[column, row] = np.searchsorted(own, values[column, row])
+            continue
+        codes[column, :] = 0
+        for cut in own:
+            for row in range(values.shape[1]):
+                codes[column, row] += values[column, row] > cut
+
+
+@njit(cache=True, nogil=True)
+def _best_cut(values, classes, start, stop, totals, left, xlogx):
+    """Where to part [start, stop) so that the class entropy of the parts is least, and that entropy times its rows.
+
+    ``xlogx[c]`` is c log2 c. Moving one row from the right part to the left changes two counts only.
+    """
+    left[:] = 0
+    right_sum = 0.0
+    for c in range(totals.size):
+        right_sum += xlogx[totals[c]]
+    left_sum = 0.0
+    best, best_cut = np.inf, -1
+    for row in range(start, stop - 1):
+        c = classes[row]
+        on_left, on_right = left[c], totals[c] - left[c]
+        left_sum += xlogx[on_left + 1] - xlogx[on_left]
+        right_sum += xlogx[on_right - 1] - xlogx[on_right]
+        left[c] = on_left + 1
+        if values[row] == values[row + 1]:
+            continue
+        n_left = row + 1 - start
+        spread = xlogx[n_left] - left_sum + xlogx[stop - start - n_left] - right_sum
+        if spread < best - 1e-9:
+            best, best_cut = spread, row + 1
+    return best_cut
+
+
+@njit(cache=True, nogil=True)
+def _entropy_and_classes(counts, xlogx):
+    """Entropy in bits of class counts, and how many classes there are."""
+    n_rows, total, n_present = 0, 0.0, 0
+    for count in counts:
+        n_rows += count
+        total += xlogx[count]
+        n_present += count > 0
+    return (xlogx[n_rows] - total) / n_rows, n_present
+
+
+@njit(cache=True, nogil=True)
+def _pays(totals, left, xlogx):
+    """Whether a cut shortens the description: Fayyad and Irani's criterion."""
+    n_rows = totals.sum()
+    entropy, k = _entropy_and_classes(totals, xlogx)
+    entropy_left, k_left = _entropy_and_classes(left, xlogx)
+    entropy_right, k_right = _entropy_and_classes(totals - left, xlogx)
+    n_left = left.sum()
+    gain = entropy - (n_left * entropy_left + (n_rows - n_left) * entropy_right) / n_rows
+    # log2(3^k - 2), which would overflow for many classes
+    arrangements = k * np.log2(3.0) + np.log2(1.0 - 2.0 * 3.0 ** (-k))
+    delta = arrangements - (k * entropy - k_left * entropy_left - k_right * entropy_right)
+    return gain > (np.log2(n_rows - 1.0) + delta) / n_rows
+
+
+@njit(cache=True, nogil=True)
+def mdl_cut_places(values, classes, n_classes, xlogx, is_cut, todo):
+    """Mark the rows of one sorted column that start a new interval, and return how many intervals there are."""
+    n_rows = values.size
+    is_cut[:] = False
+    totals = np.zeros(n_classes, dtype=np.int64)
+    left = np.zeros(n_classes, dtype=np.int64)
+    todo[0, 0], todo[0, 1] = 0, n_rows
+    n_todo, n_intervals = 1, 1
+    while n_todo:
+        n_todo -= 1
+        start, stop = todo[n_todo, 0], todo[n_todo, 1]
+        if stop - start < 2:
+            continue
+        totals[:] = 0
+        for row in range(start, stop):
+            totals[classes[row]] += 1
+        cut = _best_cut(values, classes, start, stop, totals, left, xlogx)
+        if cut < 0:
+            continue
+        left[:] = 0
+        for row in range(start, cut):
+            left[classes[row]] += 1
+        if _pays(totals, left, xlogx):
+            is_cut[cut] = True
+            n_intervals += 1
+            todo[n_todo, 0], todo[n_todo, 1] = start, cut
+            todo[n_todo + 1, 0], todo[n_todo + 1, 1] = cut, stop
+            n_todo += 2
+    return n_intervals
+
+
+@njit(cache=True, nogil=True)
+def mdl_intervals(columns, order, classes, n_classes, xlogx, codes, n_levels):
+    """Interval of each value of every column (a row each), by recursive cuts that pay for themselves.
+
+    ``order`` sorts each column, ``xlogx[c]`` is c log2 c for counts up to the number of rows.
+    """
+    n_rows = columns.shape[1]
+    values = np.empty(n_rows, dtype=columns.dtype)
+    sorted_classes = np.empty(n_rows, dtype=classes.dtype)
+    is_cut = np.empty(n_rows, dtype=np.bool_)
+    todo = np.empty((n_rows + 1, 2), dtype=np.int64)
+    for column in range(columns.shape[0]):
+        for place in range(n_rows):
+            row = order[column, place]
+            values[place] = columns[column, row]
+            sorted_classes[place] = classes[row]
+        n_levels[column] = mdl_cut_places(values, sorted_classes, n_classes, xlogx, is_cut, todo)
+        code = 0
+        for place in range(n_rows):
+            code += is_cut[place]
+            codes[column, order[column, place]] = code
+
+
+@njit(cache=True, nogil=True)
+def _fill_sorted(stored, n_zeros, values):
+    """Write the sorted column: negative values, zeros that are not stored, the others; and say where zeros start."""
+    n_negative = np.searchsorted(stored, 0)
+    copy_into(values, stored[:n_negative])
+    values[n_negative : n_negative + n_zeros] = 0
+    copy_into(values[n_negative + n_zeros :], stored[n_negative:])
+    return n_negative
+
+
+@njit(cache=True, nogil=True)
+def sparse_equal_frequency_cuts(indptr, data, n_rows, n_bins, cuts, n_cuts):
+    """Cuts of every column of a CSC matrix."""
+    values = np.empty(n_rows, dtype=data.dtype)
+    for column in range(indptr.size - 1):
+        stored = np.sort(data[indptr[column] : indptr[column + 1]])
+        _fill_sorted(stored, n_rows - stored.size, values)
+        n_cuts[column] = equal_frequency_cuts_of(values, n_bins, cuts[column])
+
+
+@njit(cache=True, nogil=True)
+def sparse_intervals(indptr, data, cuts, n_cuts, codes, zero_codes):
+    """Interval of each stored cell, and of zero: how many cuts are less."""
+    for column in range(indptr.size - 1):
+        own = cuts[column, : n_cuts[column]]
+        zero_codes[column] = np.searchsorted(own, 0)
+        for entry in range(indptr[column], indptr[column + 1]):
+            codes[entry] = np.searchsorted(own, data[entry])
+
+
+@njit(cache=True, nogil=True)
+def sparse_mdl_intervals(indptr, indices, data, classes, n_classes, xlogx, codes, zero_codes, n_levels):
+    """Interval of each stored cell, and of zero, by recursive cuts that pay for themselves."""
+    n_rows = classes.size
+    values = np.empty(n_rows, dtype=data.dtype)
+    sorted_classes = np.empty(n_rows, dtype=classes.dtype)
+    is_cut = np.empty(n_rows, dtype=np.bool_)
+    todo = np.empty((n_rows + 1, 2), dtype=np.int64)
+    all_counts = np.bincount(classes, minlength=n_classes)
+    for column in range(indptr.size - 1):
+        start, stop = indptr[column], indptr[column + 1]
+        order = np.argsort(data[start:stop]) + start
+        n_zeros = n_rows - order.size
+        first_zero = _fill_sorted(data[order], n_zeros, values)
+        zero_counts = all_counts.copy()
+        for place in range(order.size):
+            own_class = classes[indices[order[place]]]
+            zero_counts[own_class] -= 1
+            sorted_classes[place if place < first_zero else place + n_zeros] = own_class
+        # Among equal values the order of the classes does not matter.
+        at = first_zero
+        for c in range(n_classes):
+            sorted_classes[at : at + zero_counts[c]] = c
+            at += zero_counts[c]
+        n_levels[column] = mdl_cut_places(values, sorted_classes, n_classes, xlogx, is_cut, todo)
+        code = 0
+        for place in range(n_rows):
+            code += is_cut[place]
+            if place < first_zero:
+                codes[order[place]] = code
+            elif place >= first_zero + n_zeros:
+                codes[order[place - n_zeros]] = code
+            elif place == first_zero:
+                zero_codes[column] = code
+
+
+@njit(cache=True, nogil=True)
+def joint_sums(codes, n_levels, columns, target, n_target, xlogx):
+    """Sum of c log c over the table of each wanted column with the target. Columns are the rows of ``codes``."""
+    n_rows = target.size
+    table = np.zeros((2, n_levels.max() * n_target), dtype=np.int64)
+    sums = np.empty(columns.size)
+    for place in range(columns.size):
+        column = columns[place]
+        n_cells = n_levels[column] * n_target
+        own = codes[column]
+        # Two tables in turn: rows that fall into the same cell one after the other do not wait for each other.
+        for row in range(0, n_rows - 1, 2):
+            table[0, own[row] * n_target + target[row]] += 1
+            table[1, own[row + 1] * n_target + target[row + 1]] += 1
+        if n_rows % 2:
+            table[0, own[n_rows - 1] * n_target + target[n_rows - 1]] += 1
+        total = 0.0
+        for cell in range(n_cells):
+            total += xlogx[table[0, cell] + table[1, cell]]
+            table[0, cell] = 0
+            table[1, cell] = 0
+        sums[place] = total
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def sparse_joint_sums(indptr, indices, codes, zero_codes, n_levels, columns, target, n_target, target_counts, xlogx):
+    """The same for columns in compressed form: only what is not zero is counted, and zeros are what is left."""
+    table = np.zeros((n_levels.max(), n_target), dtype=np.int64)
+    sums = np.empty(columns.size)
+    for place in range(columns.size):
+        column = columns[place]
+        zero = zero_codes[column]
+        copy_into(table[zero], target_counts)
+        for entry in range(indptr[column], indptr[column + 1]):
+            t = target[indices[entry]]
+            table[zero, t] -= 1
+            table[codes[entry], t] += 1
+        total = 0.0
+        for level in range(n_levels[column]):
+            for t in range(n_target):
+                total += xlogx[table[level, t]]
+                table[level, t] = 0
+        sums[place] = total
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def joint_codes(first, second, n_first, n_second):
+    """Numbers 0, 1, ... for the pairs of values that occur, in order of appearance, and how many there are."""
+    seen = np.full(n_first * n_second, -1, dtype=np.int32)
+    codes = np.empty(first.size, dtype=np.int32)
+    n_seen = 0
+    for row in range(first.size):
+        cell = first[row] * n_second + second[row]
+        if seen[cell] < 0:
+            seen[cell] = n_seen
+            n_seen += 1
+        codes[row] = seen[cell]
+    return codes, n_seen

@@ -1,0 +1,347 @@
+"""Levels of columns, their entropies, and the information that two of them share.
+
+*Levels*: cuts by description length (Fayyad and Irani), equal frequency or equal width. The levels of a column are 0,
+1, ... in ascending order of its values. By description length, a cut into parts S1 and S2 of the n rows S is made where
+the class entropy of the parts is least, if it gains more than it costs to describe:
+
+    H(S) - (n1 H(S1) + n2 H(S2)) / n > [log2(n - 1) + log2(3^k - 2) - k H(S) + k1 H(S1) + k2 H(S2)] / n
+
+with k, k1, k2 the numbers of classes present, and then again in both parts. A column without information about the
+classes by itself is left in one piece, as a single level.
+
+Fayyad, U. and Irani, K. (1993). Multi-interval discretization of continuous-valued attributes for classification
+learning. IJCAI, 1022-1027.
+
+*Information*: with H the entropy (in nats) of the observed frequencies:
+
+    mutual information        I(a, b) = H(a) + H(b) - H(a, b)
+    symmetric uncertainty     2 I(a, b) / (H(a) + H(b)), from 0 for independent columns to 1 for the same
+    conditional information   I(a, b | c) = H(a, c) + H(b, c) - H(c) - H(a, b, c)
+
+These are estimates by counting: too high by about (levels of a - 1) (levels of b - 1) / 2n on average.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import min_max_axis
+
+from fewer._kernels._read_only import read_only
+from fewer.select.information._kernels import (
+    equal_frequency_cuts,
+    intervals,
+    joint_codes,
+    joint_sums,
+    mdl_intervals,
+    sparse_equal_frequency_cuts,
+    sparse_intervals,
+    sparse_joint_sums,
+    sparse_mdl_intervals,
+)
+
+Discretisation = Literal["mdl", "equal_frequency", "equal_width"]
+
+# Bins by default. The number must not follow from the number of rows: the lists that a method gives for all rows and
+# for the rows of a fold would differ by the cuts alone. Five leave some rows in the cells of small tables (50 rows and
+# two classes: five in each) and can tell a trend from a bulge.
+N_BINS = 5
+# Cells of a block of columns that is sorted at a time: the rest of the table is never copied.
+_BLOCK_CELLS = 2**22
+
+
+@dataclass(frozen=True)
+class LevelTable:
+    """A table of levels, a row for each column of the original one; only what is not zero, if that was sparse.
+
+    Attributes
+    ----------
+    n_levels : ndarray of shape (n_columns,)
+        How many levels each column has.
+    n_rows : int
+        Rows of the original table.
+    codes : ndarray
+        Levels, of shape (n_columns, n_rows); or those of the stored cells, column by column.
+    indptr, indices : ndarray or None
+        Where stored cells are, as in a CSC matrix.
+    zero_codes : ndarray of shape (n_columns,) or None
+        Level of zero in each column.
+    """
+
+    n_levels: np.ndarray
+    n_rows: int
+    codes: np.ndarray
+    indptr: np.ndarray | None = None
+    indices: np.ndarray | None = None
+    zero_codes: np.ndarray | None = None
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the original table."""
+        return len(self.n_levels)
+
+    def column(self, column: int) -> np.ndarray:
+        """Level of each row in a column."""
+        if self.indptr is None or self.indices is None or self.zero_codes is None:
+            return self.codes[column].astype(np.int32)
+        stored = slice(self.indptr[column], self.indptr[column + 1])
+        levels = np.full(self.n_rows, self.zero_codes[column], dtype=np.int32)
+        levels[self.indices[stored]] = self.codes[stored]
+        return levels
+
+    def dense(self) -> "LevelTable":
+        """The same with every cell stored."""
+        if self.indptr is None:
+            return self
+        codes = np.empty((self.n_columns, self.n_rows), dtype=self.codes.dtype)
+        for column in range(self.n_columns):
+            codes[column] = self.column(column)
+        return LevelTable(self.n_levels, self.n_rows, codes)
+
+
+def discretise(
+    X: Any,
+    classes: np.ndarray | None = None,
+    *,
+    method: Discretisation = "equal_frequency",
+    n_bins: int = N_BINS,
+) -> LevelTable:
+    """Levels of every column.
+
+    Parameters
+    ----------
+    X : ndarray or CSC matrix of shape (n_rows, n_columns)
+        Finite numbers.
+    classes : ndarray of shape (n_rows,) or None, default=None
+        Classes as 0, 1, ...; only ``method="mdl"`` looks at them.
+    method : {"mdl", "equal_frequency", "equal_width"}, default="equal_frequency"
+        Where to cut. By frequency, a column of at most ``n_bins`` values keeps them all, and equal values are never
+        parted.
+    n_bins : int, default=5
+        Levels at most, for equal frequency and width.
+
+    Returns
+    -------
+    table : LevelTable
+        With the levels in as few bytes as they need.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.1, 7.0], [0.2, 7.0], [0.8, 7.0], [0.9, 1.0]])
+    >>> discretise(X, n_bins=2).codes
+    array([[0, 0, 1, 1], [1, 1, 1, 0]], dtype=uint8)
+    """
+    if method == "mdl" and classes is None:
+        raise ValueError("Cuts by description length (method='mdl') need classes.")
+    return (_sparse_levels if sp.issparse(X) else _dense_levels)(X, classes, method, n_bins)
+
+
+def _dense_levels(X: np.ndarray, classes: np.ndarray | None, method: Discretisation, n_bins: int) -> LevelTable:
+    """Levels of a dense table, a block of columns at a time."""
+    n_rows, n_columns = X.shape
+    codes = np.empty((n_columns, n_rows), dtype=np.uint8)
+    n_levels = np.ones(n_columns, dtype=np.int64)
+    width = max(1, _BLOCK_CELLS // max(n_rows, 1))
+    for start in range(0, n_columns, width):
+        block = slice(start, min(start + width, n_columns))
+        columns = np.ascontiguousarray(X[:, block].T)
+        if method == "mdl":
+            block_codes, n_levels[block] = _mdl_levels(columns, classes)
+        else:
+            cuts, n_cuts = (_equal_frequency_cuts if method == "equal_frequency" else _equal_width_cuts)(
+                columns, n_bins
+            )
+            block_codes = np.empty(columns.shape, dtype=_code_type(n_bins))
+            intervals(columns, cuts, n_cuts, block_codes)
+            n_levels[block] = n_cuts + 1
+        if n_levels[block].max() > 256 and codes.dtype == np.uint8:
+            codes = codes.astype(np.int32)
+        codes[block] = block_codes
+    return LevelTable(n_levels, n_rows, codes)
+
+
+def _sparse_levels(X: Any, classes: np.ndarray | None, method: Discretisation, n_bins: int) -> LevelTable:
+    """Levels of the stored cells of a CSC matrix, and of zero in each column."""
+    n_rows, n_columns = X.shape
+    data = X.data.astype(np.float64, copy=False)  # one type, so that kernels are compiled once
+    n_levels, zero_codes = np.ones(n_columns, dtype=np.int64), np.zeros(n_columns, dtype=np.int64)
+    if method == "mdl":
+        codes = np.empty(X.nnz, dtype=np.int32)
+        sparse_mdl_intervals(X.indptr, X.indices, data, *_for_mdl(classes, n_rows), codes, zero_codes, n_levels)
+        if n_levels.max(initial=1) <= 256:
+            codes = codes.astype(np.uint8)
+    else:
+        if method == "equal_frequency":
+            cuts, n_cuts = np.empty((n_columns, n_bins - 1)), np.empty(n_columns, dtype=np.int64)
+            sparse_equal_frequency_cuts(X.indptr, data, n_rows, n_bins, cuts, n_cuts)
+        else:
+            low, high = min_max_axis(X, axis=0)
+            cuts, n_cuts = _cuts_of_ranges(low, high, n_bins)
+            cuts = cuts.astype(np.float64)
+        codes = np.empty(X.nnz, dtype=_code_type(n_bins))
+        sparse_intervals(X.indptr, data, cuts, n_cuts, codes, zero_codes)
+        n_levels = n_cuts + 1
+    return LevelTable(n_levels, n_rows, codes, X.indptr, X.indices, zero_codes)
+
+
+def _code_type(n_bins: int) -> type:
+    return np.uint8 if n_bins <= 256 else np.int32
+
+
+def _for_mdl(classes: Any, n_rows: int) -> tuple[np.ndarray, int, np.ndarray]:
+    """Classes, how many there are, and c log2 c for all counts."""
+    counts = np.arange(n_rows + 1, dtype=float)
+    return classes.astype(np.int32), int(classes.max()) + 1, counts * np.log2(np.maximum(counts, 1))
+
+
+def _mdl_levels(columns: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Levels of some columns (a row each), and the numbers of these."""
+    codes = np.empty(columns.shape, dtype=np.int32)
+    n_levels = np.empty(len(columns), dtype=np.int64)
+    order = np.argsort(columns, axis=1)
+    values = read_only(columns.astype(np.float64, copy=False))
+    mdl_intervals(values, order, *_for_mdl(classes, columns.shape[1]), codes, n_levels)
+    return codes, n_levels
+
+
+def _equal_frequency_cuts(columns: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cuts of some columns (a row each), and the numbers of these."""
+    cuts = np.empty((len(columns), n_bins - 1), dtype=columns.dtype)
+    n_cuts = np.empty(len(columns), dtype=np.int64)
+    equal_frequency_cuts(np.sort(columns, axis=1), n_bins, cuts, n_cuts)
+    return cuts, n_cuts
+
+
+def _equal_width_cuts(columns: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cuts of some columns (a row each), and the numbers of these."""
+    return _cuts_of_ranges(columns.min(axis=1), columns.max(axis=1), n_bins)
+
+
+def _cuts_of_ranges(low: np.ndarray, high: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    shares = (np.arange(1, n_bins) / n_bins).astype(low.dtype)
+    cuts = np.multiply.outer(low, 1 - shares) + np.multiply.outer(high, shares)
+    return cuts, np.where(high > low, n_bins - 1, 0)
+
+
+# Differences of entropies below this are rounding.
+ROUNDING = 1e-12
+
+
+def xlogx_table(n_rows: int) -> np.ndarray:
+    """c log c for all counts c from 0 to the number of rows."""
+    counts = np.arange(n_rows + 1, dtype=float)
+    return counts * np.log(np.maximum(counts, 1))
+
+
+def entropy(levels: np.ndarray) -> float:
+    """Entropy of one column of levels, in nats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(np.exp(entropy(np.array([0, 1, 2, 3]))).round(6))
+    4.0
+    """
+    counts = np.bincount(levels)
+    counts = counts[counts > 0]
+    return float(max(np.log(len(levels)) - (counts * np.log(counts)).sum() / len(levels), 0.0))
+
+
+class Information:
+    """Entropies and shared information of the columns of a table of levels.
+
+    The table is read once for each target that its columns are compared with, in O(n p), or in O(non-zeros) if it is
+    sparse.
+
+    Parameters
+    ----------
+    table : LevelTable
+        Columns of levels.
+
+    Attributes
+    ----------
+    entropies : ndarray of shape (n_columns,)
+        Entropy of each column, in nats.
+    """
+
+    def __init__(self, table: LevelTable):
+        self.table = table
+        self._xlogx = xlogx_table(table.n_rows)
+        self.entropies = self.joint_entropies(np.zeros(table.n_rows, dtype=np.int32))
+
+    def joint_entropies(self, target: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """Entropy of each of the columns (all by default) together with a target of levels 0, 1, ..."""
+        table = self.table
+        n_target = int(target.max()) + 1
+        columns = np.arange(table.n_columns) if columns is None else columns
+        target = target.astype(np.int32, copy=False)
+        if table.indptr is None:
+            sums = joint_sums(table.codes, table.n_levels, columns, target, n_target, self._xlogx)
+        else:
+            counts = np.bincount(target, minlength=n_target)
+            sums = sparse_joint_sums(
+                table.indptr,
+                table.indices,
+                table.codes,
+                table.zero_codes,
+                table.n_levels,
+                columns,
+                target,
+                n_target,
+                counts,
+                self._xlogx,
+            )
+        found = np.log(table.n_rows) - sums / table.n_rows
+        return np.where(found > ROUNDING, found, 0.0)
+
+    def with_target(self, target: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """Mutual information of the columns (all by default) with a target of levels 0, 1, ..."""
+        joint = self.joint_entropies(target, columns)
+        own = self.entropies if columns is None else self.entropies[columns]
+        shared = own + entropy(target) - joint
+        return np.where(shared > ROUNDING, shared, 0.0)
+
+    def with_column(self, column: int, columns: np.ndarray | None = None) -> np.ndarray:
+        """Mutual information of the columns (all by default) with one of them."""
+        return self.with_target(self.table.column(column), columns)
+
+    def symmetric_uncertainty_with_target(self, target: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """Symmetric uncertainty of the columns (all by default) with a target of levels; 0 with a constant."""
+        own = self.entropies if columns is None else self.entropies[columns]
+        total = own + entropy(target)
+        return 2 * self.with_target(target, columns) / np.where(total > 0, total, 1.0)
+
+    def symmetric_uncertainty_with_column(self, column: int, columns: np.ndarray | None = None) -> np.ndarray:
+        """Symmetric uncertainty of the columns (all by default) with one of them."""
+        return self.symmetric_uncertainty_with_target(self.table.column(column), columns)
+
+
+def joint_levels(columns: list[np.ndarray]) -> np.ndarray:
+    """Levels of several columns together: rows that agree in all of them share one."""
+    levels, n_levels = columns[0].astype(np.int32, copy=False), int(columns[0].max()) + 1
+    for column in columns[1:]:
+        levels, n_levels = joint_codes(levels, column.astype(np.int32, copy=False), n_levels, int(column.max()) + 1)
+    return levels
+
+
+def conditional_information(a: np.ndarray, b: np.ndarray, given: list[np.ndarray]) -> float:
+    """Mutual information of a and b among rows that agree in the given columns, in nats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> conditional_information(a, a ^ b, []), round(conditional_information(a, a ^ b, [b]), 6)
+    (0.0, 0.693147)
+    """
+    condition = joint_levels(given) if given else np.zeros(len(a), dtype=np.int32)
+    a_and_condition = joint_levels([condition, a])
+    found = (
+        entropy(a_and_condition)
+        + entropy(joint_levels([condition, b]))
+        - entropy(condition)
+        - entropy(joint_levels([a_and_condition, b]))
+    )
+    return found if found > ROUNDING else 0.0
