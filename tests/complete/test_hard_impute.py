@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer.complete import MMMF, HardImpute, SoftImpute, SpectralImpute
-from fewer.complete.soft_impute._thresholds import hard, mc_plus, soft, top
+from fewer.complete.soft_impute._spectral import hard, mc_plus, soft, top
 
 
 def low_rank_table(n_rows=50, n_columns=40, rank=3, noise=0.1, missing=0.4, seed=0):

@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fewer.complete import HardImpute, OptSpace, estimate_rank, oracle_rmse
 from fewer.complete._entries import observed_entries
 from fewer.complete._observed import Observed
-from fewer.complete.optspace._descent import Incoherence, _at, _slopes
-from fewer.complete.optspace._trimmed import trimmed
+from fewer.complete._optspace import Incoherence, _at, _slopes, trimmed
 
 
 def low_rank_table(n_rows=60, n_columns=45, rank=3, noise=0.1, missing=0.5, seed=0):

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from fewer.complete import PCAMissing
-from fewer.complete.pca_missing._plan import METHODS, guided_method, uses_gradient
+from fewer.complete.pca_missing._fits import METHODS, guided_method, uses_gradient
 from tolerances import rounding
 
 ALL = pytest.mark.parametrize("method", METHODS)

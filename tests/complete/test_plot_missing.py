@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse, stats
 
 from fewer.complete import missing_pattern, plot_missing
-from fewer.complete._hole_dependence import hole_dependence
+from fewer.complete._missing_pattern import hole_dependence
 from fewer.complete._plot_missing import cell_shares, pattern_order
 
 

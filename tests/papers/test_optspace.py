@@ -10,8 +10,7 @@ from scipy import sparse
 from fewer.complete import OptSpace, SoftImpute, estimate_rank, oracle_rmse
 from fewer.complete._entries import leading_triplets, observed_entries
 from fewer.complete._observed import Observed
-from fewer.complete.optspace._descent import Incoherence, descended
-from fewer.complete.optspace._trimmed import trimmed
+from fewer.complete._optspace import Incoherence, descended, trimmed
 
 N = 600
 

@@ -7,6 +7,7 @@ from fewer._lazy import lazy_names
 if TYPE_CHECKING:
     from fewer.complete._completion_score import CompletionScore, completion_score
     from fewer.complete._missing_pattern import MissingPattern, missing_pattern
+    from fewer.complete._optspace import OptSpace, estimate_rank, oracle_rmse
     from fewer.complete._plot_missing import plot_missing
     from fewer.complete.factorization import (
         MetricUpgrade,
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
         WeightedFactorization,
         metric_upgrade,
     )
-    from fewer.complete.optspace import OptSpace, estimate_rank, oracle_rmse
     from fewer.complete.pca_missing import PCAMissing
     from fewer.complete.soft_impute import (
         MMMF,

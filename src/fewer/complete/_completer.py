@@ -1,4 +1,6 @@
-"""What every completer is: a scikit-learn transformer that fills the holes of rows by a fitted low-rank model.
+"""Offsets and scales of a table with holes, taken from the observed entries before a low-rank model is fitted.
+
+What every completer is: a scikit-learn transformer that fills the holes of rows by a fitted low-rank model.
 
 All models of the room say ``table = scores @ loadings' + mean``. So that they can be exchanged for one another, names
 are the same in the whole room:
@@ -16,21 +18,96 @@ What scikit-learn's imputers share is here once: ``missing_values``, ``add_indic
 
 A model derives from ``Completer``, has these three among its parameters, gets its table from ``_training_table(X)`` in
 ``fit``, sets ``loadings_``, ``mean_`` and ``scores_``, and writes ``_scores_of(table)``.
+
+Completers whose model is ``U diag(d) V'``, with offsets of columns and rows around it.
 """
 
 import sys
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.impute import MissingIndicator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import MissingValues, check_feature_names_in, validated, warn_caller
+from fewer._estimators import MissingValues, StrOptions, check_feature_names_in, validated, warn_caller
+from fewer.complete._entries import observed_entries
 from fewer.complete._observed import Observed
+
+_SWEEPS = 100
+_SETTLED = 1e-10
+
+
+class Offsets(NamedTuple):
+    """An entry of row i and column j stands for ``(x - rows[i] - columns[j]) / scales[j]``."""
+
+    rows: np.ndarray | None
+    columns: np.ndarray
+    scales: np.ndarray
+
+
+def fitted_offsets(table: Observed, center: str | None, scale: bool) -> Offsets:
+    """Means of what is observed: of columns, or of rows and columns together; scales are standard deviations."""
+    columns = np.zeros(table.shape[1]) if center is None else table.column_means
+    rows = None
+    if center == "both":
+        rows, columns = _two_way_means(table, columns)
+    scales = np.ones(table.shape[1])
+    if scale:
+        stored = standardised(table, Offsets(rows, columns, scales)).by_rows
+        squares = np.bincount(stored.indices, weights=stored.data.astype(np.float64) ** 2, minlength=table.shape[1])
+        spread = np.sqrt(squares / np.maximum(table.column_counts, 1))
+        # What rounding leaves of a constant column is not worth scaling up.
+        scales = np.where(spread > 1e-6 * np.abs(columns), spread, 1.0)
+        scales[scales == 0] = 1.0
+    return Offsets(rows, columns, scales)
+
+
+def offsets_of_rows(table: Observed, fitted: Offsets) -> Offsets:
+    """The same for new rows: each row's own mean, from what is observed of it, where rows have offsets."""
+    if fitted.rows is None:
+        return fitted
+    stored = table.by_rows
+    return fitted._replace(rows=_row_means(stored, stored.data - fitted.columns[stored.indices]))
+
+
+def standardised(table: Observed, offsets: Offsets) -> Observed:
+    """The table without its offsets, in units of its scales."""
+    if offsets.rows is None and not offsets.columns.any() and (offsets.scales == 1).all():
+        return table
+    columns, scales = offsets.columns.astype(table.dtype), offsets.scales.astype(table.dtype)
+    rows = np.zeros(table.shape[0], table.dtype) if offsets.rows is None else offsets.rows.astype(table.dtype)
+    if table.dense is not None:
+        return Observed((table.dense - rows[:, None] - columns) / scales)
+    stored = table.by_rows
+    values = stored.data - np.repeat(rows, np.diff(stored.indptr)) - columns[stored.indices]
+    values /= scales[stored.indices]
+    return Observed(sparse.csr_array((values, stored.indices, stored.indptr), shape=stored.shape))
+
+
+def _two_way_means(table: Observed, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets of rows and of columns that leave no mean in either, by turns."""
+    stored = table.by_rows
+    counts = np.maximum(table.column_counts, 1)
+    size = max(float(np.abs(columns).max(initial=0)), np.finfo(float).tiny)
+    for _ in range(_SWEEPS):
+        rows = _row_means(stored, stored.data - columns[stored.indices])
+        left = stored.data - np.repeat(rows, np.diff(stored.indptr))
+        before, columns = columns, np.bincount(stored.indices, weights=left, minlength=len(counts)) / counts
+        if np.abs(columns - before).max(initial=0) <= _SETTLED * size:
+            break
+    return _row_means(stored, stored.data - columns[stored.indices]), columns
+
+
+def _row_means(stored: sparse.csr_array, values: np.ndarray) -> np.ndarray:
+    counts = np.diff(stored.indptr)
+    totals = np.bincount(np.repeat(np.arange(len(counts)), counts), weights=values, minlength=len(counts))
+    return totals / np.maximum(counts, 1)
+
 
 # Rows are filled in blocks of about this many entries, so that the model's values never need a second whole table.
 _ENTRIES_AT_ONCE = 1 << 22
@@ -312,3 +389,112 @@ def _positions(given: Any, n: int, what: str) -> np.ndarray:
     if positions.size and (positions.min() < 0 or positions.max() >= n):
         raise ValueError(f"{what} must lie between 0 and {n - 1}; {positions.min()} to {positions.max()} were given.")
     return positions
+
+
+_LEAST_PENALTY = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
+"""Of a row's scores: keeps them finite where a row observes fewer columns than there are dimensions."""
+_UNEQUAL = 100
+"""Of the largest column to the middle one: then the others hardly count."""
+
+
+class LowRankCompleter(Completer):
+    """Base class of completers with factors ``U_``, ``d_``, ``V_``.
+
+    A new row's scores minimise ``||x_o - V_o a||^2 + sum of penalties * a^2`` over its observed columns o. With the
+    penalties that belong to the model, a training row gets the scores that it has in the fit.
+    """
+
+    _parameter_constraints: dict = {
+        **Completer._parameter_constraints,
+        "center": [StrOptions({"columns", "both"}), None],
+        "scale": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    center: str | None
+    scale: bool
+    random_state: Any
+    U_: np.ndarray
+    d_: np.ndarray
+    V_: np.ndarray
+
+    def _training_entries(self, X: Any) -> Any:
+        """The observed entries to fit, with their offsets taken away."""
+        table = self._training_table(X)
+        empty = int((table.row_counts == 0).sum())
+        if empty:
+            filled = "the offsets alone" if self.center else "0, since center=None"
+            warn_caller(f"Nothing is observed of {empty} of {table.shape[0]} rows: they are filled with {filled}.")
+        offsets = fitted_offsets(table, self.center, self.scale)
+        # As plain arrays: a saved model must not hold classes that nobody trusts.
+        self._row_offsets, self._column_offsets, self._scales = offsets
+        entries = observed_entries(standardised(table, offsets))
+        self._warn_of_units(entries.column_squares() / np.maximum(table.column_counts, 1))
+        return entries
+
+    def _warn_of_units(self, squares: np.ndarray) -> None:
+        """Say so when a column outweighs the others by its unit alone; ``squares`` are the columns' mean squares."""
+        if self.scale or not (squares > 0).any():
+            return
+        largest, median = float(np.sqrt(squares.max())), float(np.sqrt(np.median(squares[squares > 0])))
+        if largest > _UNEQUAL * median:
+            name = getattr(self, "feature_names_in_", np.arange(len(squares))).tolist()[int(squares.argmax())]
+            means = "" if self.center else ", center='columns' takes away their means"
+            warn_caller(
+                f"Entries of column {name!r} are some {largest / median:,.0f} times as large as "
+                "those of most columns, so it decides nearly alone how holes are filled. If that is a matter of units, "
+                f"scale=True gives all columns the same weight{means}."
+            )
+
+    def _offsets(self) -> Offsets:
+        return Offsets(self._row_offsets, self._column_offsets, self._scales)
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _keep(
+        self, U: np.ndarray, d: np.ndarray, V: np.ndarray, penalties: np.ndarray, core: np.ndarray | None = None
+    ) -> None:
+        """Set the fitted model ``U diag(d) V'``, or ``U core V'`` where the weights were fitted anew.
+
+        ``penalties`` are those of a row's scores in the basis V before that.
+        """
+        V = V.copy()
+        self._basis, self._penalties, self._weights = V, penalties, None
+        if core is not None:
+            turn, weights, back = np.linalg.svd(core)
+            self._weights = turn * weights / d[:, None]
+            U, d, V = U @ turn, weights, V @ back.T
+        # Rounding leaves traces of columns that were never seen.
+        V[self.n_observed_ == 0] = 0
+        signs = _signs(V)
+        self.U_, self.d_, self.V_ = U * signs, d, V * signs
+        if self._weights is not None:
+            self._weights = self._weights * signs
+        else:
+            self._basis = self.V_
+        offsets = self._offsets()
+        scores, loadings = self.U_ * d, self.V_ * offsets.scales[:, None].astype(V.dtype)
+        self.mean_ = offsets.columns.astype(V.dtype)
+        if offsets.rows is not None:
+            scores = np.column_stack([scores, offsets.rows.astype(V.dtype)])
+            loadings = np.column_stack([loadings, np.ones_like(self.mean_)])
+        self.scores_, self.loadings_ = scores, loadings
+
+    def _scores_of(self, table: Observed) -> np.ndarray:
+        offsets = offsets_of_rows(table, self._offsets())
+        entries = observed_entries(standardised(table, offsets))
+        basis = self._basis.astype(entries.dtype)
+        scores = entries.ridge_rows(basis, np.maximum(self._penalties, _LEAST_PENALTY[basis.dtype]))
+        if self._weights is not None:
+            scores = scores @ self._weights.astype(scores.dtype)
+        if offsets.rows is not None:
+            scores = np.column_stack([scores, offsets.rows.astype(scores.dtype)])
+        return scores
+
+
+def _signs(V: np.ndarray) -> np.ndarray:
+    """Signs that make the largest entry of each column, in absolute value, positive."""
+    if not V.size:
+        return np.ones(V.shape[1], dtype=V.dtype)
+    return np.where(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])] < 0, -1, 1).astype(V.dtype)

@@ -3,6 +3,8 @@
 The model is fitted anew without the entries that judge it, so nothing of them reaches it. Errors are in units of each
 column's own standard deviation, so that no column counts more than another because of its units; column means then have
 an error of about one.
+
+The picture of how well each column is filled.
 """
 
 from dataclasses import dataclass
@@ -154,7 +156,6 @@ class CompletionScore(Result):
         figure : plotly.graph_objects.Figure
             The picture.
         """
-        from fewer.complete._completion_figure import column_errors_figure
 
         return column_errors_figure(self, n_columns)
 
@@ -353,3 +354,59 @@ def _summary(
         column_mean_errors=by_column(np.concatenate([trial.mean_squares for trial in trials])),
         coverage=float(np.mean(np.concatenate(covered))) if covered else None,
     )
+
+
+def column_errors_figure(score: "CompletionScore", n_columns: int) -> "go.Figure":
+    """Errors of the columns beside those of column means, the best filled on top."""
+    import plotly.graph_objects as go
+
+    from fewer import _figures
+
+    known = np.flatnonzero(np.isfinite(score.column_errors))
+    order = known[np.argsort(score.column_errors[known], kind="stable")]
+    if len(order) > n_columns:
+        order = order[np.linspace(0, len(order) - 1, n_columns).round().astype(int)]
+    left = f" ({n_columns} of {len(known):,} columns, evenly spread)" if len(known) > n_columns else ""
+    figure = _figures.new_figure(
+        title=f"Error {score.error:.2f}{told_interval(score.interval, '.2f')}, column means {score.mean_error:.2f}",
+        x=f"error at hidden entries, in standard deviations of the column{left}",
+        height=170 + 19 * len(order),
+    )
+    places = np.arange(len(order))
+    errors, by_means = score.column_errors[order], score.column_mean_errors[order]
+    names = [score.columns[column] for column in order]
+    worse = errors > by_means
+    for name, chosen, colour in (
+        (score.model.partition("(")[0], ~worse, _figures.BLUE),
+        ("worse than the column's mean", worse, _figures.RED),
+    ):
+        if chosen.any():
+            figure.add_trace(
+                go.Bar(
+                    x=errors[chosen],
+                    y=places[chosen],
+                    orientation="h",
+                    name=name,
+                    marker_color=colour,
+                    customdata=np.array(names, dtype=object)[chosen],
+                    hovertemplate="%{customdata}: %{x:.2f}<extra></extra>",
+                )
+            )
+    figure.add_trace(
+        go.Scatter(
+            x=by_means,
+            y=places,
+            name="column means",
+            mode="markers",
+            marker={"symbol": "line-ns-open", "size": 9, "color": _figures.GREY, "line": {"width": 2}},
+            hovertemplate="column mean: %{x:.2f}<extra></extra>",
+        )
+    )
+    figure.update_yaxes(range=[len(order) - 0.5, -0.5], tickvals=places, ticktext=names, showgrid=False)
+    figure.update_xaxes(rangemode="tozero")
+    figure.update_layout(
+        bargap=0.2,
+        legend={"y": 1.0, "yanchor": "bottom", "x": 1, "xanchor": "right"},
+        margin={"t": 75, "b": 60},
+    )
+    return figure

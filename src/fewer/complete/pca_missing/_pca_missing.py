@@ -1,4 +1,16 @@
-"""PCA of tables with holes: ``y_j = W x_j + m + noise``, fitted to what is observed.
+"""What a fitted model says about rows with holes, each from its own observed entries: scores, variances, likelihoods.
+
+The variance of entry i of row j around its expected value is
+
+    mtilde_i + w_i' Sigma_xj w_i + x_j' Sigma_wi x_j + tr(Sigma_xj Sigma_wi),
+
+and v more for the entry itself, noise and all.
+
+The attributes of a fitted ``PCAMissing``: the model in the units of the table, with all of its columns.
+
+The model itself is kept in scaled units; only ``loadings_`` and ``mean_`` are told in those of the table.
+
+PCA of tables with holes: ``y_j = W x_j + m + noise``, fitted to what is observed.
 
 ``_alternating.py``, ``_gradient.py`` and ``_imputation.py`` hold the mathematics, ``_plan.py`` chooses among them,
 ``_fits.py`` is the way from a table to a model, ``_predictive.py`` what a model says about new rows; here is the
@@ -6,6 +18,7 @@ estimator around them.
 """
 
 from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -17,12 +30,169 @@ from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn
 from fewer.catalogue import method
 from fewer.complete._completer import Completer
 from fewer.complete._observed import Observed
-from fewer.complete.pca_missing._alternating import Settings
-from fewer.complete.pca_missing._fits import Fitted, fit_table
-from fewer.complete.pca_missing._fitted_attributes import fitted_attributes, predictive
-from fewer.complete.pca_missing._packed import diagonals, unpacked
-from fewer.complete.pca_missing._plan import DIAGONAL, METHODS, Plan, family_of, planned
-from fewer.complete.pca_missing._predictive import Predictive
+from fewer.complete.pca_missing._alternating import GroupedTable, Parameters, Settings, scores_given
+from fewer.complete.pca_missing._fits import (
+    DIAGONAL,
+    METHODS,
+    Fitted,
+    Plan,
+    family_of,
+    fit_table,
+    packed_covariances,
+    planned,
+)
+from fewer.complete.pca_missing._packed import diagonals, for_inner_products, inverses, packed_of, products, unpacked
+
+
+class ScorePosterior(NamedTuple):
+    """Scores of rows; their packed covariances (None for point estimates) come one for each pattern of holes."""
+
+    means: np.ndarray
+    covariances: np.ndarray | None
+    covariance_of: np.ndarray
+
+
+class Predictive(NamedTuple):
+    """A fitted model in the units of the table; see ``Fitted``, of which it keeps what rows depend on."""
+
+    loadings: np.ndarray
+    loading_covariances: np.ndarray | None
+    covariance_of: np.ndarray
+    mean: np.ndarray
+    mean_variances: np.ndarray
+    noise: float
+    method: str
+    n_rounds: int
+
+    def scores(self, table: Observed) -> ScorePosterior:
+        """Scores of rows, by one step with the model fixed."""
+        grouped = self._grouped(table)
+        if self.method == "ls-imputation":
+            return ScorePosterior(self._refilled_scores(grouped), None, grouped.rows.labels)
+        found = scores_given(grouped, self._parameters(), family_of(self.method))
+        return ScorePosterior(found.means, found.covariances, grouped.rows.labels)
+
+    def _refilled_scores(self, grouped: GroupedTable) -> np.ndarray:
+        """Scores after filling in and projecting in turn, from column means on, as often as the fit took.
+
+        With orthonormal components V and ``G = V_o' V_o`` over the observed columns, k rounds come to
+        ``G^-1 (I - (I - G)^k) V_o' y_o``: least squares that leaves alone what is hardly determined.
+        """
+        lengths = np.sqrt(np.sum(self.loadings**2, axis=0))
+        lengths[lengths == 0] = 1.0
+        components = self.loadings / lengths
+        shares, axes = np.linalg.eigh(unpacked(grouped.over_columns(grouped.columns.second_moments(components, None))))
+        shares = np.clip(shares, 1e-15, 1.0)
+        # 1 - (1 - s)^k, without the loss of digits for small s.
+        gains = -np.expm1(self.n_rounds * np.log1p(-np.minimum(shares, 1 - 1e-15))) / shares
+        projections = packed_of((axes * gains[:, None, :]) @ axes.swapaxes(1, 2))
+        return products(grouped.rows.labels, projections, grouped.times(components)) / lengths
+
+    def variances(self, table: Observed, with_noise: bool) -> np.ndarray:
+        """Variance of every entry of the rows."""
+        scores = self.scores(table)
+        assert scores.covariances is not None
+        own = packed_of(self.loadings[:, :, None] * self.loadings[:, None, :])
+        covariances = self._packed_covariances()
+        if covariances is not None:
+            own += covariances
+        variances = (for_inner_products(scores.covariances) @ own.T)[scores.covariance_of]
+        if covariances is not None:
+            outer = packed_of(scores.means[:, :, None] * scores.means[:, None, :])
+            variances += for_inner_products(outer) @ covariances.T
+        return variances + self.mean_variances + (self.noise if with_noise else 0.0)
+
+    def log_likelihoods(self, table: Observed) -> np.ndarray:
+        """Log density of what is observed of each row, under a normal law with covariance ``W W' + v I``."""
+        grouped, size = self._grouped(table), self.loadings.shape[1]
+        labels, noise = grouped.rows.labels, self.noise
+        moments = grouped.over_columns(grouped.columns.second_moments(self.loadings, None))
+        inverse = inverses(moments, np.full(size, noise))
+        right = grouped.times(self.loadings)
+        means = products(labels, inverse.matrices, right)
+        distances = (grouped.row_squares() - np.sum(right * means, axis=1)) / noise
+        counts = table.row_counts
+        log_determinants = (counts - size) * np.log(noise) - inverse.log_determinants[labels]
+        return -(counts * np.log(2 * np.pi) + log_determinants + distances) / 2
+
+    def _grouped(self, table: Observed) -> GroupedTable:
+        # Centred by the model's own mean, so that no digits are lost to large means.
+        return GroupedTable(table, self.mean, 1.0, group_columns=False)
+
+    def _packed_covariances(self) -> np.ndarray | None:
+        return packed_covariances(self.loading_covariances, self.covariance_of, self.method)
+
+    def _parameters(self) -> Parameters:
+        size = self.loadings.shape[1]
+        zeros = np.zeros(len(self.mean))
+        return Parameters(
+            self.loadings, self._packed_covariances(), zeros, zeros, self.noise, np.full(size, np.inf), np.inf
+        )
+
+
+def fitted_attributes(found: Fitted, chosen: str, table: Observed, scales: np.ndarray) -> dict[str, Any]:
+    """The attributes of the fitted estimator; columns with nothing observed have zero loadings and mean."""
+    columns = np.flatnonzero(table.column_counts)
+    n_features = table.shape[1]
+    loadings = np.zeros((n_features, found.loadings.shape[1]))
+    mean, mean_variances = np.zeros(n_features), np.zeros(n_features)
+    loadings[columns], mean[columns], mean_variances[columns] = found.loadings, found.mean, found.mean_variances
+    which = np.zeros(n_features, dtype=np.intp)
+    which[columns] = found.covariance_of
+    covariances = found.loading_covariances
+    if covariances is not None and chosen in DIAGONAL:
+        covariances = np.zeros_like(loadings)
+        covariances[columns] = found.loading_covariances
+        which = np.arange(n_features)
+    variances = np.sum(loadings**2, axis=0)
+    lengths = np.sqrt(variances)
+    known_priors = family_of(chosen).prior_of_loadings
+    attributes = {
+        "method_": chosen,
+        "n_components_": loadings.shape[1],
+        "loadings_": loadings * scales[:, None],
+        "components_": (loadings / np.where(lengths > 0, lengths, 1.0)).T,
+        "mean_": mean * scales,
+        "scale_": scales,
+        "noise_variance_": found.noise,
+        "explained_variance_": variances,
+        "prior_variances_": found.loading_priors if known_priors else np.full(loadings.shape[1], np.inf),
+        "n_components_effective_": _n_effective(found, table.column_counts[columns]),
+        "lower_bound_": found.lower_bound,
+        "history_": found.history,
+        "n_iter_": len(found.history),
+        "_loading_covariances": covariances,
+        "_covariance_of": which,
+        "_mean_variances": mean_variances,
+    }
+    model = predictive(attributes)
+    posterior = model.scores(table.divided(scales))
+    attributes["scores_"] = posterior.means
+    if found.scores is not None:
+        attributes["scores_"][table.row_counts > 0] = found.scores
+    attributes["_score_covariances"] = posterior.covariances
+    attributes["_score_covariance_of"] = posterior.covariance_of
+    return attributes
+
+
+def predictive(attributes: dict[str, Any]) -> Predictive:
+    """The model, from the attributes of the estimator."""
+    return Predictive(
+        loadings=attributes["loadings_"] / attributes["scale_"][:, None],
+        loading_covariances=attributes["_loading_covariances"],
+        covariance_of=attributes["_covariance_of"],
+        mean=attributes["mean_"] / attributes["scale_"],
+        mean_variances=attributes["_mean_variances"],
+        noise=attributes["noise_variance_"],
+        method=attributes["method_"],
+        n_rounds=attributes["n_iter_"],
+    )
+
+
+def _n_effective(found: Fitted, column_counts: np.ndarray) -> int:
+    """Components that noise alone, spread over p columns with n entries each, would not show: above v sqrt(p / n)."""
+    variances = np.sum(found.loadings**2, axis=0)
+    return int(np.count_nonzero(variances > found.noise * np.sqrt(len(column_counts) / column_counts.mean())))
 
 
 @method(

@@ -13,10 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import Interval, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.complete._completer import usable_rank
+from fewer.complete._completer import LowRankCompleter, usable_rank
 from fewer.complete._entries import spectral_norm
-from fewer.complete._low_rank_completer import LowRankCompleter
-from fewer.complete.soft_impute._alternating import factorised, starting_factors
+from fewer.complete.soft_impute._path import factorised, starting_factors
 
 _SHARE = 0.1
 

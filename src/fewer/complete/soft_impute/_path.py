@@ -1,12 +1,33 @@
-"""The nuclear norm's solutions over a falling penalty, each started from the one before."""
+"""Undo the shrinkage of a low-rank fit: its singular vectors stay, their weights are fitted to the observed entries.
+
+    argmin over M of ||P_O(X - U M V')||_F^2,   M diagonal or any matrix.
+
+Least squares. The normal equations come from Gram matrices of V over each row's observed columns; the rank-one pieces
+are not orthogonal on the observed entries.
+
+Two factors, each in turn by a ridge regression for every row or column.
+
+    minimise ||P_O(X - A B')||_F^2 / 2 + lam / 2 (||A||_F^2 + ||B||_F^2)
+
+With factors at least as wide as the rank of the nuclear norm's solution Z, the minimum is the same matrix: ``||Z||_*``
+is the least of ``(||A||^2 + ||B||^2) / 2`` over ``A B' = Z``. Then the duality gap of the nuclear norm tells how far
+the factors are from that minimum; narrower factors are a baseline of their own, maximum-margin matrix factorisation
+[1]_.
+
+.. [1] Srebro, N., Rennie, J. and Jaakkola, T. (2005). Maximum-margin matrix factorization. Advances in Neural
+Information
+   Processing Systems 17, 1329-1336.
+
+The nuclear norm's solutions over a falling penalty, each started from the one before.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 
 from fewer.complete._entries import SparseEntries, leading_triplets
-from fewer.complete.soft_impute._alternating import factorised, starting_factors
 from fewer.complete.soft_impute._spectral import (
     Buffers,
     Completion,
@@ -15,11 +36,159 @@ from fewer.complete.soft_impute._spectral import (
     completed,
     continued,
     duality_gap,
+    inner,
+    soft,
     step,
     zero_completion,
 )
-from fewer.complete.soft_impute._thresholds import soft
-from fewer.complete.soft_impute._unshrink import best_core, best_weights
+
+_PAIRS_AT_ONCE = 64
+_LARGEST_SYSTEM = 12
+"""Up to this rank the system for a whole M, with rank^2 unknowns, is formed; beyond, it is solved by products alone."""
+_LARGEST_DIAGONAL = 40
+"""The same for a diagonal M, with as many unknowns as the rank."""
+_RIDGE = 1e-12
+"""Of the system's mean diagonal: keeps it solvable where vectors coincide on what is observed."""
+
+
+def best_weights(entries: Any, U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """The diagonal M, as a vector; weights may be negative."""
+    rank = U.shape[1]
+    if rank > _LARGEST_DIAGONAL:
+        return _weights_by_products(entries, U, V)
+    normal = np.zeros((rank, rank))
+    for first, second in _blocks_of_pairs(rank):
+        grams = entries.times(entries.ones, V[:, first] * V[:, second])
+        totals = np.einsum("ij,ij->j", U[:, first] * U[:, second], grams, dtype=np.float64)
+        normal[first, second] = totals
+        normal[second, first] = totals
+    right = np.einsum("ij,ij->j", U, entries.times(entries.values, V), dtype=np.float64)
+    return _solved(normal, right).astype(U.dtype)
+
+
+def best_core(entries: Any, U: np.ndarray, V: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
+    """The whole M, of shape (rank, rank)."""
+    rank = U.shape[1]
+    right = U.T @ entries.times(entries.values, V)
+    if rank > _LARGEST_SYSTEM:
+        return _core_by_products(entries, U, V, right, start)
+    normal = np.zeros((rank, rank, rank, rank))
+    upper, lower = np.triu_indices(rank)
+    left_pairs = U[:, upper] * U[:, lower]
+    for first, second in _blocks_of_pairs(rank):
+        sums = left_pairs.T @ entries.times(entries.ones, V[:, first] * V[:, second])
+        for a, b in ((upper, lower), (lower, upper)):
+            for c, d in ((first, second), (second, first)):
+                normal[a[:, None], c, b[:, None], d] = sums
+    return _solved(normal.reshape(rank**2, rank**2), right.ravel()).reshape(rank, rank).astype(U.dtype)
+
+
+def _weights_by_products(entries: Any, U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    def projected(values: np.ndarray) -> np.ndarray:
+        return np.einsum("ij,ij->j", U, entries.times(values, V), dtype=np.float64)
+
+    def applied(weights: np.ndarray) -> np.ndarray:
+        return projected(entries.low_rank_values(U * weights.ravel().astype(U.dtype), V))
+
+    operator = LinearOperator((U.shape[1], U.shape[1]), matvec=applied, dtype=np.float64)
+    return cg(operator, projected(entries.values), rtol=1e-8, maxiter=200)[0].astype(U.dtype)
+
+
+def _core_by_products(
+    entries: Any, U: np.ndarray, V: np.ndarray, right: np.ndarray, start: np.ndarray | None
+) -> np.ndarray:
+    rank = U.shape[1]
+
+    def applied(core: np.ndarray) -> np.ndarray:
+        fitted = entries.low_rank_values(U @ core.reshape(rank, rank).astype(U.dtype), V)
+        return (U.T @ entries.times(fitted, V)).ravel()
+
+    operator = LinearOperator((rank**2, rank**2), matvec=applied, dtype=np.float64)
+    first = None if start is None else start.astype(np.float64).ravel()
+    core, _ = cg(operator, right.astype(np.float64).ravel(), x0=first, rtol=1e-8, maxiter=200)
+    return core.reshape(rank, rank).astype(U.dtype)
+
+
+def _blocks_of_pairs(rank: int):
+    """Pairs of columns ``(k, l)`` with ``k <= l``, some at a time."""
+    upper, lower = np.triu_indices(rank)
+    for start in range(0, len(upper), _PAIRS_AT_ONCE):
+        yield upper[start : start + _PAIRS_AT_ONCE], lower[start : start + _PAIRS_AT_ONCE]
+
+
+def _solved(normal: np.ndarray, right: np.ndarray) -> np.ndarray:
+    if not len(right):
+        return right.copy()
+    ridge = _RIDGE * max(float(np.trace(normal)) / len(right), np.finfo(float).tiny)
+    return np.linalg.solve(normal + ridge * np.eye(len(right)), right)
+
+
+_GAP_EVERY = 5
+
+
+def starting_factors(entries: Any, rank: int, lam: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Leading directions of the observed entries; no column is zero, for ridge regression never leaves zero."""
+    U, d, V = leading_triplets(entries, entries.values, rank, seed=seed, tol=1e-2)
+    sizes = np.sqrt(np.maximum(d - lam, 1e-3 * max(float(d[0]), np.finfo(d.dtype).tiny))).astype(d.dtype)
+    return U * sizes, V * sizes
+
+
+def factorised(
+    entries: Any,
+    lam: float,
+    left: np.ndarray,
+    right: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    seed: int = 0,
+    certified: bool = True,
+    on_step: Callable[[Completion], bool] = lambda state: False,
+) -> Completion:
+    """Alternate until a sweep lowers the objective by ``tol`` of it at most or, if certified, the gap is no more."""
+    penalties = np.full(left.shape[1], lam)
+    state = Completion(balanced(left, right), entries.residual(left, right), basis=None, by_columns=False)
+    state.objective = _objective(state.residual, left, right, lam)
+    while state.n_iter < max_iter:
+        right = entries.ridge_columns(left, penalties)
+        left = entries.ridge_rows(right, penalties)
+        residual = entries.residual(left, right)
+        objective = _objective(residual, left, right, lam)
+        Z = balanced(left, right)
+        # The evenly split factors of the same matrix cost less, and the next sweep starts from them.
+        left, right = Z.U * np.sqrt(Z.d), Z.V * np.sqrt(Z.d)
+        found = Completion(Z, residual, None, False, n_iter=state.n_iter + 1)
+        found.objective = _objective(residual, left, right, lam)
+        found.objectives = [*state.objectives, found.objective]
+        fallen = state.objective - found.objective
+        state = found
+        state.converged = fallen <= tol * objective
+        if certified and not state.converged and state.n_iter % _GAP_EVERY == 0:
+            state.gap = duality_gap(entries, state, lam, seed, tol)[0]
+            state.converged = state.gap <= tol * state.objective
+        if on_step(state):
+            state.stopped = True
+            break
+        if state.converged:
+            break
+    return state
+
+
+def balanced(left: np.ndarray, right: np.ndarray) -> LowRank:
+    """SVD of ``left @ right'``, as wide as the factors."""
+    left_basis, left_core = np.linalg.qr(left)
+    right_basis, right_core = np.linalg.qr(right)
+    U, d, Vt = np.linalg.svd(left_core @ right_core.T)
+    return LowRank(left_basis @ U, d, right_basis @ Vt.T, d)
+
+
+def _objective(residual: np.ndarray, left: np.ndarray, right: np.ndarray, lam: float) -> float:
+    return _squares(residual) / 2 + lam * (_squares(left) + _squares(right)) / 2
+
+
+def _squares(values: np.ndarray) -> float:
+    return inner(values, values)
+
 
 _FIRST_RANK = 8
 _NEGLIGIBLE = 1e-6

@@ -4,19 +4,24 @@
 
 The nuclear norm ``||Z||_*`` is the sum of singular values; ``P_O`` keeps the observed entries. For every penalty from
 ``lam_0 = ||P_O(X)||_2``, where Z is 0, downwards [1]_.
+
+Soft-Impute with its penalty chosen by observed entries that were held out.
 """
 
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.complete._entries import spectral_norm
-from fewer.complete._low_rank_completer import LowRankCompleter
+from fewer.complete._completer import LowRankCompleter, Offsets, fitted_offsets, standardised
+from fewer.complete._entries import SparseEntries, observed_entries, spectral_norm
+from fewer.complete._observed import Observed
 from fewer.complete.soft_impute._path import PathOptions, grid, refitted_core, solutions
 from fewer.complete.soft_impute._spectral import Completion, LowRank, inner
 
@@ -266,3 +271,280 @@ def _point(lam: float, solution: Completion, total: float) -> dict[str, Any]:
         "objective": float(solution.objective),
         "gap": float(solution.gap / max(solution.objective, np.finfo(float).tiny)),
     }
+
+
+_PATIENCE = 2
+_WORSE = 1.001
+_MUCH_WORSE = 1.03
+"""The path ends when so many errors in a row exceed the best by the first factor, or one by the second: then it only
+overfits further, at growing cost."""
+_NEAR_ENOUGH = 1e-3
+"""Duality gap to which the path is solved: what is chosen does not depend on more."""
+_SINGLE_SUFFICES = 1e-3
+"""As long as no penalty is a smaller share of the largest, 32 bits resolve all that can change a solution of the
+path."""
+
+
+class HeldOut(NamedTuple):
+    """Errors along the path (infinite where it was not followed), for each ``post``; the solution with the least."""
+
+    errors: np.ndarray
+    best: LowRank | None
+
+
+@method(
+    tasks=["unsupervised"],
+    when="A table with holes to be filled with no penalty or rank to be guessed: entries held out choose.",
+    cost="O(m k + (n + p) k^2) for each of some hundred steps, m observed entries, rank k; O(m + (n + p) k) memory",
+    paper="soft-impute",
+    depends_on_shift="center=None fits the table as it is, and center='columns' takes away the means",
+)
+class SoftImputeCV(SoftImpute):
+    """Fill holes by Soft-Impute, with the penalty that fills held-out entries best.
+
+    Parameters
+    ----------
+    n_lambdas : int, default=30
+        Penalties on the path, in equal ratios from ``lambda_max_``, the smallest with nothing but zeros.
+    lambda_min_ratio : float, default=0.01
+        The last penalty of the path, as a share of ``lambda_max_``. The path ends earlier when errors only rise.
+    fraction : float, default=0.2
+        Share of the observed entries that is held out.
+    n_repeats : int, default=1
+        How often entries are held out; errors are averaged.
+    rank_max : int, default=None
+        Rank at most.
+    tol : float, default=1e-4
+        Stop when the objective is proven (by its duality gap) to be within this share of its minimum.
+    max_iter : int, default=1000
+        Steps at most for one penalty.
+    svd : {"auto", "dense", "als"}, default="auto"
+        How the minimum is found, as in ``SoftImpute``.
+    momentum : bool, default=True
+        Take steps from a point ahead, as in ``SoftImpute``.
+    post : {"auto", "none", "unshrink", "full"}, default="auto"
+        What becomes of the shrunken singular values, as in ``SoftImpute``; the penalty is chosen for what results.
+        "auto" takes "unshrink" or "none", whichever fills held-out entries better.
+    center : {"columns", "both"}, default=None
+        Take away means of the observed entries first: of columns, or of rows and columns.
+    scale : bool, default=False
+        Divide columns by the standard deviation of what is observed; errors are in these units then.
+    missing_values : int, float, np.nan, None or pandas.NA, default=np.nan
+        What stands for a missing value; None and ``pandas.NA`` mean the same as NaN. In a sparse table, entries that
+        are not stored are missing, too.
+    add_indicator : bool, default=False
+        Whether ``transform`` appends, for each column with missing values in ``fit``, a column of 1 where the entry was
+        missing and 0 elsewhere.
+    keep_empty_features : bool, default=False
+        Keep columns of which nothing is observed, filled with 0, in what ``transform`` gives.
+    random_state : int, RandomState instance or None, default=None
+        Draws the entries that are held out.
+
+    Attributes
+    ----------
+    lambdas_ : ndarray of shape (n_lambdas,)
+        The penalties tried.
+    errors_ : ndarray of shape (n_repeats, n_lambdas)
+        Squared error at the held-out entries as a share of their sum of squares (offsets taken away); infinite where
+        the path had ended.
+    lambda_ : float
+        The penalty chosen.
+    post_ : {"none", "unshrink", "full"}
+        What became of the shrunken singular values.
+    lambda_max_ : float
+        Smallest penalty whose solution is zero.
+    U_ : ndarray of shape (n_samples, rank)
+        Left singular vectors of the fitted table (without offsets, scaled).
+    d_ : ndarray of shape (rank,)
+        Its singular values, in decreasing order.
+    V_ : ndarray of shape (n_features, rank)
+        Right singular vectors; the largest entry of each, in absolute value, is positive.
+    rank_ : int
+        Number of singular values above 0.
+    path_ : list of dict
+        The fit of all entries at the chosen penalty, as in ``SoftImpute``.
+    objective_history_ : list of ndarray
+        The objective after each step of it.
+    n_iter_ : int
+        Steps of it.
+    loadings_ : ndarray of shape (n_features, n_components)
+        ``V_`` in the units of the columns; the model is ``scores_ @ loadings_.T + mean_``.
+    scores_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the training rows.
+    mean_ : ndarray of shape (n_features,)
+        Offsets of columns; zero without ``center``.
+    n_observed_ : ndarray of int of shape (n_features,)
+        Observed entries of each column.
+    indicator_ : MissingIndicator or None
+        The columns that ``add_indicator`` appends an indicator of; None without it.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    SoftImpute : With a given penalty; tells how new rows are filled.
+    completion_score : Honest error of any completer.
+
+    Notes
+    -----
+    The least of ``errors_`` chose the penalty, so it is a little too good as an estimate of the error;
+    ``completion_score`` holds out entries that nobody chose by.
+
+    References
+    ----------
+    .. [1] Mazumder, R., Hastie, T. and Tibshirani, R. (2010). Spectral regularization algorithms for learning large
+       incomplete matrices. Journal of Machine Learning Research 11, 2287-2322.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.complete import SoftImputeCV
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.normal(size=(80, 3)) @ rng.normal(size=(3, 40))
+    >>> table = np.where(rng.random(truth.shape) < 0.3, np.nan, truth + 0.5 * rng.normal(size=truth.shape))
+    >>> filled = SoftImputeCV(random_state=0).fit_transform(table)
+    >>> float(np.std((filled - truth)[np.isnan(table)]).round(2)) < 0.4
+    True
+    """
+
+    _parameter_constraints = {
+        **{name: rule for name, rule in SoftImpute._parameter_constraints.items() if name not in ("lam", "warm_start")},
+        "post": [StrOptions({"auto", "none", "unshrink", "full"})],
+        "fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_repeats": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    warm_start = True
+
+    def __init__(
+        self,
+        n_lambdas=30,
+        lambda_min_ratio=0.01,
+        fraction=0.2,
+        n_repeats=1,
+        rank_max=None,
+        tol=1e-4,
+        max_iter=1000,
+        svd="auto",
+        momentum=True,
+        post="auto",
+        center=None,
+        scale=False,
+        missing_values=np.nan,
+        add_indicator=False,
+        keep_empty_features=False,
+        random_state=None,
+    ):
+        super().__init__(
+            missing_values=missing_values, add_indicator=add_indicator, keep_empty_features=keep_empty_features
+        )
+        self.n_lambdas = n_lambdas
+        self.lambda_min_ratio = lambda_min_ratio
+        self.fraction = fraction
+        self.n_repeats = n_repeats
+        self.rank_max = rank_max
+        self.tol = tol
+        self.max_iter = max_iter
+        self.svd = svd
+        self.momentum = momentum
+        self.post = post
+        self.center = center
+        self.scale = scale
+        self.random_state = random_state
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Choose the penalty, and find the low-rank table with it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with holes: NaN; in a sparse one, what is not stored.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        entries = self._training_entries(X)
+        table = self._table
+        del self._table
+        self.lambda_max_ = spectral_norm(entries, entries.values)
+        self.lambdas_ = grid(self.lambda_max_, self.lambda_min_ratio, self.n_lambdas)
+        rng = np.random.default_rng(self._seed())
+        n_held_out = min(max(1, round(self.fraction * table.n_observed)), table.n_observed - 1)
+        with fit_steps(self, X) as after_step:
+            stopped = False
+            errors, start = [], None
+
+            def on_step(state: Completion) -> bool:
+                nonlocal stopped
+                stopped = stopped or after_step("step")
+                return stopped
+
+            for _ in range(self.n_repeats):
+                chosen = np.sort(rng.choice(table.n_observed, n_held_out, replace=False))
+                held_out = self._held_out(table, chosen, on_step)
+                errors.append(held_out.errors)
+                start = held_out.best if start is None else start
+                if stopped:
+                    break
+            means = np.mean(errors, axis=0)
+            post, best = np.unravel_index(means.argmin(), means.shape)
+            self.post_ = self._posts()[post]
+            self.errors_ = np.array(errors)[:, post]
+            self._follow(entries, self.lambdas_[best : best + 1], on_step, self.post_, start)
+        return self
+
+    def _held_out(self, table: Observed, chosen: np.ndarray, on_step: Callable[[Completion], bool]) -> HeldOut:
+        """Errors at the chosen entries along a path that is fitted without them."""
+        others = table.hidden(chosen)
+        offsets = fitted_offsets(others, self.center, self.scale)
+        # In a unit in which no penalty is beyond single precision; powers of 2 cost no digits.
+        unit = 2.0 ** np.floor(np.log2(self.lambda_max_)) if self.lambda_max_ > 0 else 1.0
+        offsets = offsets._replace(scales=unit * offsets.scales)
+        others = standardised(others, offsets)
+        if self.lambda_min_ratio >= _SINGLE_SUFFICES:
+            others = others.astype(np.float32)
+        entries = observed_entries(others)
+        unseen = _entries_at(table, chosen, offsets)
+        total = max(inner(unseen.values, unseen.values), np.finfo(float).tiny)
+        posts = self._posts()
+        errors = np.full((len(posts), len(self.lambdas_)), np.inf)
+        best, rising = None, 0
+        options = self._options(table.shape)
+        options = options._replace(tol=max(options.tol, _NEAR_ENOUGH))
+        for at, solution in enumerate(solutions(entries, self.lambdas_ / unit, options, on_step)):
+            Z = solution.Z
+            for post, name in enumerate(posts):
+                core = refitted_core(entries, Z, name)
+                wrong = unseen.residual(Z.U * Z.d if core is None else Z.U @ core, Z.V)
+                errors[post, at] = inner(wrong, wrong) / total
+            least, reached = errors.min(), errors[:, at].min()
+            if reached <= least:
+                best = Z._replace(d=unit * Z.d.astype(np.float64), filled=unit * Z.filled.astype(np.float64))
+            rising = rising + 1 if reached > _WORSE * least else 0
+            if rising == _PATIENCE or reached > _MUCH_WORSE * least:
+                break
+        return HeldOut(errors, best)
+
+    def _posts(self) -> tuple[str, ...]:
+        return ("unshrink", "none") if self.post == "auto" else (self.post,)
+
+    def _training_table(self, X: Any) -> Observed:
+        self._table = super()._training_table(X)
+        return self._table
+
+
+def _entries_at(table: Observed, chosen: np.ndarray, offsets: Offsets) -> SparseEntries:
+    """Some of the observed entries, with the offsets that the others give."""
+    stored = table.by_rows
+    indptr = np.searchsorted(chosen, stored.indptr).astype(stored.indptr.dtype)
+    some = sparse.csr_array((stored.data[chosen], stored.indices[chosen], indptr), shape=stored.shape)
+    shifted = standardised(Observed(some), offsets).by_rows
+    return SparseEntries(shifted.data, shifted.indices, shifted.indptr, table.shape)
