@@ -7,7 +7,7 @@ optimistic twice over: the scores guided the search, and the largest of many noi
 
 *Cross-indexing* corrects this without fitting anything more: the size is chosen on some folds, and its score is read
 on others. :func:`~fewer.evaluate.selection_curve` makes the scores, :func:`~fewer.evaluate.cross_index` reads them,
-and :func:`~fewer.evaluate.selection_bias_experiment` measures on a table of your own how far each estimate is off.
+and :func:`~fewer.theory.selection_bias_experiment` measures on a table of your own how far each estimate is off.
 """
 
 # %%

@@ -18,7 +18,8 @@ import numpy as np
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from fewer.evaluate import interaction_test, permutation_test, permutation_verdict, power_test1, randomize
+from fewer.evaluate import interaction_test, permutation_test, permutation_verdict, randomize
+from fewer.theory import power_test1
 
 rng = np.random.default_rng(0)
 y = np.repeat(["healthy", "ill"], 75)

@@ -20,8 +20,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from fewer.evaluate import PermutationResult, interaction_test, permutation_test, permutation_verdict
-from fewer.evaluate._permutation_experiment import _label
-from fewer.evaluate._permutation_result import p_values_of
+from fewer.evaluate.permutation._permutation_test import _label
+from fewer.evaluate.permutation._result import p_values_of
 
 NULLS = ["labels", "features_within_class", "columns"]
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from fewer.evaluate import NestedEvaluation, ProtocolAudit, ProtocolBias, protocol_audit
-from fewer.evaluate._protocol_audit_result import paired_bias
+from fewer.evaluate.nested._protocol_audit import paired_bias
 from fewer.learn import KernelRidgeClassifierLOO
 
 X, y = load_iris(return_X_y=True)

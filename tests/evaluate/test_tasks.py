@@ -9,20 +9,16 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from fewer.engine import Engine
-from fewer.evaluate import (
-    NestedEvaluation,
+from fewer.evaluate import NestedEvaluation, permutation_test, protocol_audit, selection_curve, sustainable_error_curve
+from fewer.evaluate.protocol._tasks import engine_for, values_of
+from fewer.learn import KernelRidgeClassifierLOO
+from fewer.theory import (
     PermutationBattery,
     peaking_curve,
-    permutation_test,
     plan_n_features,
-    protocol_audit,
     selection_bias_experiment,
-    selection_curve,
     selection_overfit_curve,
-    sustainable_error_curve,
 )
-from fewer.evaluate._tasks import engine_for, values_of
-from fewer.learn import KernelRidgeClassifierLOO
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(40, 6)), np.arange(40) % 2

@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC, LinearSVC
 
 from fewer.datasets import make_two_gaussians
-from fewer.evaluate import expected_error, linear_rule_error, optimal_n_features, peaking_curve, plan_n_features
+from fewer.theory import expected_error, linear_rule_error, optimal_n_features, peaking_curve, plan_n_features
 
 
 def strengths(law, n_features):

@@ -18,7 +18,8 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fewer.evaluate import permutation_test, power_test1, power_test2, randomize
+from fewer.evaluate import permutation_test, randomize
+from fewer.theory import power_test1, power_test2
 from tolerances import rounding
 
 CLASSIFIERS = {

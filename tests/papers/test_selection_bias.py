@@ -11,8 +11,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fewer.datasets import make_four_gaussians, make_twonorm
-from fewer.evaluate import NestedEvaluation, RepeatedSplitCriterion, protocol_audit, selection_overfit_curve
+from fewer.evaluate import NestedEvaluation, protocol_audit
 from fewer.learn import KernelRidgeClassifierLOO
+from fewer.theory import RepeatedSplitCriterion, selection_overfit_curve
 
 
 def error(model, X, y):

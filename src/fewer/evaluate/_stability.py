@@ -1,4 +1,6 @@
-"""How well repeated selections of columns agree.
+"""Selections of columns in any form, as one boolean matrix with a row for each selection.
+
+How well repeated selections of columns agree.
 
 For M selections of p columns, with ``h_j`` the share of selections that have column j, k the mean number of columns
 chosen, and ``q = k / p``, Nogueira's index is
@@ -14,6 +16,8 @@ The variance is the jackknife's, from the index without each selection in turn:
     phi_i = M Phi - (M - 1) Phi_without_i,    var Phi = sum_i (phi_i - mean phi)^2 / (M (M - 1)).
 
 For many selections it is the paper's; for few, the paper's is far too small.
+
+The picture of a stability: how often each column was chosen, against what chance would do.
 """
 
 from collections.abc import Sequence
@@ -25,10 +29,89 @@ from scipy.special import stdtr, stdtrit
 
 from fewer._figures import Result, plain
 from fewer.catalogue import method
-from fewer.evaluate._supports import support_matrix
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+
+def support_matrix(supports: Any, n_features: int | None, feature_names: Sequence[Any] | None) -> np.ndarray:
+    """Boolean matrix (selections x columns) from masks, or from sets of column numbers or names."""
+    names = None if feature_names is None else list(feature_names)
+    if names is not None and n_features is not None and len(names) != n_features:
+        raise ValueError(f"feature_names has {len(names)} names and n_features is {n_features}; give one of them.")
+    if names is not None and len(set(names)) != len(names):
+        raise ValueError("feature_names has a name twice, so that a selection by name is not clear.")
+    width = n_features if names is None else len(names)
+    masks = _masks(supports)
+    if masks is None:
+        if width is None:
+            raise ValueError(
+                "Sets of columns do not tell how many there were to choose from; give n_features or feature_names."
+            )
+        masks = _masks_from_sets(list(supports), width, names)
+    elif width is not None and masks.shape[1] != width:
+        raise ValueError(f"supports has {masks.shape[1]} columns, not the {width} that were given.")
+    if masks.shape[0] < 2:
+        raise ValueError(
+            f"There is {masks.shape[0]} selection; stability is about how selections agree, so give two or more, for "
+            "example from bootstrap samples of the rows."
+        )
+    if masks.shape[1] < 1:
+        raise ValueError("supports has no columns.")
+    return masks
+
+
+def _masks(supports: Any) -> np.ndarray | None:
+    """The boolean matrix, when masks were given; None for sets of columns."""
+    if hasattr(supports, "toarray"):
+        supports = supports.toarray()
+    if isinstance(supports, np.ndarray) and supports.ndim == 3:
+        supports = supports.reshape(-1, supports.shape[2])
+    is_table = hasattr(supports, "to_numpy") or (isinstance(supports, np.ndarray) and supports.ndim == 2)
+    if not is_table:
+        supports = list(supports)
+        if not supports or not all(_is_mask(one) for one in supports):
+            return None
+        widths = {len(one) for one in supports}
+        if len(widths) > 1:
+            raise ValueError(f"The masks have different lengths ({', '.join(map(str, sorted(widths)))}).")
+    matrix = np.asarray(supports)
+    if matrix.ndim != 2 or (matrix.dtype != bool and not np.isin(matrix, (0, 1)).all()):
+        raise ValueError(
+            "A matrix of selections must have a row for each selection, with True or 1 for a column chosen."
+        )
+    return matrix.astype(bool)
+
+
+def _is_mask(one: Any) -> bool:
+    if hasattr(one, "dtype"):
+        return one.dtype == bool
+    return isinstance(one, (list, tuple)) and len(one) > 0 and all(isinstance(entry, bool) for entry in one)
+
+
+def _masks_from_sets(sets: list[Any], width: int, names: list[Any] | None) -> np.ndarray:
+    position = None if names is None else {name: number for number, name in enumerate(names)}
+    masks = np.zeros((len(sets), width), dtype=bool)
+    for row, chosen in enumerate(sets):
+        if isinstance(chosen, str) or not hasattr(chosen, "__iter__"):
+            raise ValueError(f"Selection {row} is {chosen!r}; each selection must be a mask or a set of columns.")
+        if isinstance(chosen, list | tuple) and len(set(chosen)) < len(chosen):
+            raise ValueError(
+                f"Selection {row} names a column twice. If it is a mask of zeros and ones, pass all masks as one array."
+            )
+        for column in chosen:
+            masks[row, _column_number(column, width, position, row)] = True
+    return masks
+
+
+def _column_number(column: Any, width: int, position: dict[Any, int] | None, row: int) -> int:
+    if position is not None and column in position:
+        return position[column]
+    if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < width:
+        return int(column)
+    known = "feature_names" if position is not None else f"the columns 0 to {width - 1}"
+    raise ValueError(f"Selection {row} has the column {column!r}, which is not among {known}.")
+
 
 Index = Literal["nogueira", "jaccard", "kuncheva"]
 
@@ -168,7 +251,6 @@ class Stability(Result):
         figure : plotly.graph_objects.Figure
             The picture.
         """
-        from fewer.evaluate._stability_figure import frequency_figure
 
         return frequency_figure(self, n_features)
 
@@ -380,3 +462,69 @@ def _welch_freedom(first: Stability, second: Stability) -> float:
     parts = [one.variance**2 / (one.n_selections - 1) for one in (first, second)]
     smallest = min(first.n_selections, second.n_selections) - 1.0
     return (first.variance + second.variance) ** 2 / sum(parts) if sum(parts) > 0 else smallest
+
+
+def frequency_figure(stability: "Stability", n_features: int) -> "go.Figure":
+    """Bars of the selection frequencies, most often first."""
+    import plotly.graph_objects as go
+
+    from fewer import _figures
+
+    frequencies = stability.frequencies
+    ever = int((frequencies > 0).sum())
+    shown = np.argsort(-frequencies, kind="stable")[: max(1, min(n_features, ever))]
+    rest = ever - len(shown)
+    told = f" ({rest:,} more not shown)" if rest > 0 else ""
+    never = f"; {len(frequencies) - ever:,} never chosen" if 0 < ever < len(frequencies) else ""
+    names = [str(stability.feature_names[column]) for column in shown]
+    positions = np.arange(len(shown))
+    share = float(frequencies.mean())
+    limit = chance_limit(stability)
+    figure = _figures.new_figure(
+        title=f"Stability {stability.value:.2f}"
+        + ("" if np.isnan(stability.interval[0]) else " ({:.2f} to {:.2f})".format(*stability.interval)),
+        x=f"columns, most often chosen first{told}{never}",
+        y="share of selections",
+    )
+    figure.add_trace(
+        go.Bar(
+            x=positions,
+            y=frequencies[shown],
+            marker_color=[
+                _figures.BLUE if f > limit else _figures.translucent(_figures.BLUE, 0.4) for f in frequencies[shown]
+            ],
+            customdata=names,
+            hovertemplate="%{customdata}: %{y:.0%}<extra></extra>",
+            showlegend=False,
+        )
+    )
+    ends = [-0.5, len(shown) - 0.5]
+    figure.add_trace(
+        _figures.line(f"chance, on average {share:.0%}", ends, [share] * 2, _figures.GREY, line_dash="dot")
+    )
+    figure.add_trace(
+        _figures.line(
+            f"one random column in 20 at most passes {limit:.0%}", ends, [limit] * 2, _figures.RED, line_dash="dash"
+        )
+    )
+    named = len(shown) <= 40
+    figure.update_xaxes(
+        range=ends,
+        tickvals=positions if named else [],
+        ticktext=names,
+        tickangle=-45 if len(shown) > 8 else 0,
+    )
+    figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
+    figure.update_layout(bargap=0.15)
+    if named:  # the names stand between the axis and the legend
+        long = max(map(len, names)) > 3
+        figure.update_layout(legend={"y": -0.6 if long else -0.32}, height=520 if long else 400)
+    return figure
+
+
+def chance_limit(stability: "Stability") -> float:
+    """Share of selections that a column chosen at random passes with a probability of at most 5%."""
+    from scipy.stats import binom
+
+    n_selections = stability.n_selections
+    return float(binom.ppf(0.95, n_selections, stability.frequencies.mean()) / n_selections)
