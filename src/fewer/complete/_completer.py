@@ -1,25 +1,21 @@
-"""Offsets and scales of a table with holes, taken from the observed entries before a low-rank model is fitted.
+"""What every completer is: a scikit-learn transformer that imputes missing entries of rows by a fitted low-rank model.
 
-What every completer is: a scikit-learn transformer that fills the holes of rows by a fitted low-rank model.
+All models of the room have the form ``table = scores @ loadings' + mean``. So that they can be exchanged for one
+another, methods have the same names in the whole room:
 
-All models of the room say ``table = scores @ loadings' + mean``. So that they can be exchanged for one another, names
-are the same in the whole room:
-
-- ``transform(X)`` fills the holes, as scikit-learn's imputers do; what is observed stays as it is,
-- ``impute(X)`` is the same as plain arrays, and where a model knows how sure it is, with a standard deviation,
+- ``transform(X)`` imputes missing entries, as scikit-learn's imputers do; observed entries stay as they are,
+- ``impute(X)`` does the same for plain arrays, and returns a standard deviation where the model has one,
 - ``project(X)`` gives the scores: the coordinates of rows in the model's few dimensions,
 - ``reconstruct(scores)`` gives rows back from scores,
-- ``predict_entries(rows, columns)`` gives single entries of the training table, for tables too large to be filled.
+- ``predict_entries(rows, columns)`` gives single entries of the training table, for tables too large to be completed.
 
-The scores of a row come from the fitted model and from what is observed of that row, and nothing else: other rows that
-are transformed with it make no difference.
+The scores of a row depend on the fitted model and on the observed entries of that row only: other rows that are
+transformed with it make no difference.
 
-What scikit-learn's imputers share is here once: ``missing_values``, ``add_indicator`` and ``keep_empty_features``.
-
-A model derives from ``Completer``, has these three among its parameters, gets its table from ``_training_table(X)`` in
-``fit``, sets ``loadings_``, ``mean_`` and ``scores_``, and writes ``_scores_of(table)``.
-
-Completers whose model is ``U diag(d) V'``, with offsets of columns and rows around it.
+A model derives from ``Completer``, has ``missing_values``, ``add_indicator`` and ``keep_empty_features`` among its
+parameters, gets its table from ``_training_table(X)`` in ``fit``, sets ``loadings_``, ``mean_`` and ``scores_``, and
+implements ``_scores_of(table)``. ``LowRankCompleter`` is the base of those whose model is ``U diag(d) V'``, with
+offsets and scales of columns and rows that are taken from the observed entries first (``Offsets``).
 """
 
 import sys

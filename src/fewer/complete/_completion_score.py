@@ -1,10 +1,8 @@
-"""How well the holes of a table are filled, by entries that are known: hide some, fit to the rest, compare.
+"""How well missing entries are imputed, judged by known entries: hide some, fit to the rest, compare.
 
 The model is fitted anew without the entries that judge it, so nothing of them reaches it. Errors are in units of each
 column's own standard deviation, so that no column counts more than another because of its units; column means then have
 an error of about one.
-
-The picture of how well each column is filled.
 """
 
 from dataclasses import dataclass

@@ -1,19 +1,13 @@
-"""Sums over the stored entries of each row of a sparse table (CSR), with no copy of what is summed.
-
-They work on the range of rows from ``start`` to ``stop``, so that threads can share the table; a table by columns (CSC)
-serves as the rows of its transpose.
-
-Arithmetic at the observed entries of a table: low-rank values, products with thin matrices, a ridge for each row.
-
-Entries lie row by row (``indptr``, ``indices``, as in CSR). Every kernel works on the rows from ``start`` to ``stop``,
-so that threads can share the table.
-
-Linear algebra at the observed entries of a table, on dense and on sparse ones alike.
+"""Linear algebra at the observed entries of a table, on dense and on sparse ones alike.
 
 A completion method needs few things of its table: values of a low-rank model at the observed entries, and products of
-the residual there (a matrix that is zero in the holes) with thin matrices. Both classes keep numbers at the observed
-entries as an array, ``values`` for those of the table itself: the whole table with zeros in its holes, or one number
-for each stored entry. Sums of such arrays, scaled, are plain numpy either way.
+the residual there (a matrix that is zero where entries are missing) with thin matrices. Both classes keep numbers at
+the observed entries as an array, ``values`` for those of the table itself: the whole table with zeros for missing
+entries, or one number for each stored entry. Sums of such arrays, scaled, are plain numpy either way.
+
+Kernels walk over entries that lie row by row (``indptr``, ``indices``, as in CSR; the columns of CSC serve as the rows
+of the transpose), with no copy of what is summed. Each works on the rows from ``start`` to ``stop``, so that threads
+can share the table.
 """
 
 from functools import cached_property

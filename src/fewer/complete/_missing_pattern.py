@@ -1,11 +1,10 @@
-"""Do the holes of a column depend on what other columns say?
+"""Where entries of a table are missing, which go missing together, and whether that depends on other columns.
 
-For column k with holes and a numeric column l, the observed values of l, as ranks between 0 and 1, are compared between
-the rows where k is missing and those where it is not, by Welch's t statistic. Half plus the difference of the two means
-is the probability that l is larger where k is missing. The smallest p-value of column k over all l is multiplied by
-their number (Bonferroni), and across columns the share of false alarms is controlled (Benjamini and Hochberg).
-
-Where the holes of a table are, which go together, and whether they depend on what the other columns say.
+For column k with missing entries and a numeric column l, the observed values of l, as ranks between 0 and 1, are
+compared between the rows where k is missing and those where it is not, by Welch's t statistic. Half plus the difference
+of the two means is the probability that l is larger where k is missing. The smallest p-value of column k over all l is
+multiplied by their number (Bonferroni), and across columns the false discovery rate is controlled (Benjamini and
+Hochberg).
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""What is observed of a table: the one home of the question which entries count.
+"""What is observed of a table: the one place that decides which entries count.
 
-In a dense table (an array, a frame) NaN is a hole. In a sparse one *stored means observed*: an entry that is not stored
-is a hole, a stored zero is an observation, and a stored NaN is a hole again. Either way there is one structure for all
-methods of the room, and whatever costs time is made only when it is asked for.
+In a dense table (an array, a frame) NaN is a missing entry. In a sparse one *stored means observed*: an entry that is
+not stored is missing, a stored zero is an observation, and a stored NaN is missing again. Either way there is one
+structure for all methods of the room, and whatever costs time is computed only when it is asked for.
 """
 
 from functools import cached_property

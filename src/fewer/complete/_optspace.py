@@ -1,30 +1,22 @@
-"""The trimmed table, its leading singular vectors as a first estimate, and the rank that its singular values suggest.
+"""OptSpace: a table of given rank from few noisy entries.
 
-Rows and columns with far more observed entries than most dominate the spectrum of the zero-filled table and tell
-nothing about the whole. Setting them to zero makes its leading singular vectors those of the complete table, up to
-noise [1]_.
+First estimate. Rows and columns with far more observed entries than most dominate the spectrum of the table with zeros
+for missing entries. Setting them to zero ("trimming") makes its leading singular vectors those of the complete table,
+up to noise [1]_. The gaps between its singular values suggest the rank.
 
-.. [1] Keshavan, R., Montanari, A. and Oh, S. (2010). Matrix completion from noisy entries. Journal of Machine Learning
-   Research 11, 2057-2078.
-
-Descent over pairs of subspaces: the row and column space that leave the least squared error.
+Descent over pairs of subspaces, the row and the column space that leave the least squared error:
 
     F(U, V) = min over S of ||P_O(X - U S V')||_F^2 / 2,   U and V with orthonormal columns.
 
 F depends on the spaces alone [1]_. Its gradient is that of the factors with what lies in the space itself taken away; a
 step goes along it, weighted by ``(S S')^-1`` and ``(S' S)^-1`` so that weak directions move as fast as strong ones, and
-ends by a QR decomposition back at orthonormal columns. S is solved anew wherever F is looked at.
+ends by a QR decomposition back at orthonormal columns. S is solved anew wherever F is evaluated.
 
 An optional penalty keeps rows of U and V from growing far above the others: ``rho * sum of g(n |U_i|^2 / (3 mu r))``
 and the same for V, where ``g(z) = exp((z - 1)^2) - 1`` above 1, and else 0.
 
 .. [1] Keshavan, R., Montanari, A. and Oh, S. (2010). Matrix completion from noisy entries. Journal of Machine Learning
    Research 11, 2057-2078.
-
-OptSpace: a table of given rank from few noisy entries.
-
-A first estimate from the singular vectors of the trimmed table, then descent over pairs of subspaces [1]_; see
-``_trimmed.py`` and ``_descent.py``.
 """
 
 from collections.abc import Callable

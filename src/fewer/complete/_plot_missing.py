@@ -1,4 +1,4 @@
-"""The picture of the holes of a table: rows by columns, those with the same pattern side by side."""
+"""The figure of the missing entries of a table: rows by columns, those with the same pattern side by side."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -8,12 +8,8 @@ statistic is
 divided by ``1 - sum (t^3 - t) / (N k (k^2 - 1))`` for ties of t methods. That of Iman and Davenport, less conservative,
 is ``(N - 1) chi2 / (N (k - 1) - chi2)``, F-distributed with k - 1 and (k - 1)(N - 1) degrees of freedom. If it rejects,
 two methods differ by Nemenyi's test when their mean ranks are further apart than ``CD = q sqrt(k (k + 1) / (6 N))``;
-q is the upper quantile of the studentised range over sqrt(2).
-
-The critical-difference picture of a comparison (Demšar 2006, figure 1).
-
-The better half of the methods is written on the left, the other on the right, one on a line, so that labels never meet.
-Bars join methods that do not differ.
+q is the upper quantile of the studentised range over sqrt(2). The critical-difference figure is that of Demšar (2006),
+figure 1.
 """
 
 from collections.abc import Mapping, Sequence

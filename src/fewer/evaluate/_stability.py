@@ -1,6 +1,4 @@
-"""Selections of columns in any form, as one boolean matrix with a row for each selection.
-
-How well repeated selections of columns agree.
+"""How well repeated selections of columns agree.
 
 For M selections of p columns, with ``h_j`` the share of selections that have column j, k the mean number of columns
 chosen, and ``q = k / p``, Nogueira's index is
@@ -15,9 +13,8 @@ The variance is the jackknife's, from the index without each selection in turn:
 
     phi_i = M Phi - (M - 1) Phi_without_i,    var Phi = sum_i (phi_i - mean phi)^2 / (M (M - 1)).
 
-For many selections it is the paper's; for few, the paper's is far too small.
-
-The picture of a stability: how often each column was chosen, against what chance would do.
+For many selections it is the paper's; for few, the paper's is far too small. Selections come in any form and become one
+boolean matrix with a row for each.
 """
 
 from collections.abc import Sequence

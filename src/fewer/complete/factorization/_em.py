@@ -1,8 +1,10 @@
-"""Where rows lie in the model's few dimensions, given its columns: means, covariances, and the likelihood.
+"""A low-rank factorisation with missing entries and unequal, correlated noise, by EM [1]_.
 
-Frame t of the table: ``y(t) = A x(t) + e(t)``, with A made of the columns' vectors ``s_p`` once for each coordinate,
-x(t) the c vectors of its rows, and noise of the inverse covariance D_t (zero for what is missing). Everything follows
-from
+    y_tp = x(t)' s_p + e_tp
+
+E-step. Frame t of the table: ``y(t) = A x(t) + e(t)``, with A made of the columns' vectors ``s_p`` once for each
+coordinate, x(t) the c vectors of its rows, and noise of the inverse covariance D_t (zero for what is missing).
+Everything follows from
 
     J_t = A' D_t A,   h_t = A' D_t y(t),   y' D y,   log |D|,
 
@@ -10,19 +12,13 @@ whatever the number of columns. Rows are independent (``x ~ N(0, v I)``), or fol
 and acceleration with small random changes, found by a Kalman filter and a Rauch-Tung-Striebel smoother in information
 form.
 
-Columns to start EM from: leading directions of the table with its holes filled plainly.
-
-A low-rank factorisation with missing entries and unequal, correlated noise, by EM [1]_.
-
-    y_tp = x(t)' s_p + e_tp
-
-The E-step gives the moments of x(t) (``_expectation.py``), the M-step solves for every column
+M-step. For every column
 
     C_p = sum over t of D_tp <x x'>,   B_p = sum over t of D_tp y_tp <x>,   s_p = C_p^-1 B_p,
 
 with a ridge towards given columns where these are known in advance. In an affine model the last entry of s_p is 1 for
 every column: its part moves to the right-hand side, with the cross moments ``<d m>``, not products of means, or else
-the likelihood could fall.
+the likelihood could fall. EM starts from leading directions of the table with missing entries imputed by means.
 
 .. [1] Gruber, A. and Weiss, Y. (2006). Incorporating constraints and prior knowledge into factorization algorithms: an
    application to 3D recovery. Subspace, Latent Structure and Feature Selection, LNCS 3940, 151-162.

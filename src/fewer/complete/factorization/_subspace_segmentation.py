@@ -1,6 +1,6 @@
-"""Columns that belong to different things in motion: EM with one block of the latent space for each.
+"""Columns of a table in one of several subspaces: EM with one block of the latent space for each group of columns.
 
-Latent vectors stack K blocks of r dimensions; column p has entries in the block of its own thing only. The M-step
+Latent vectors stack K blocks of r dimensions; column p has entries in the block of its own group only. The M-step
 solves for the column's vector in every block k and keeps the one with the least expected energy [1]_,
 
     E_p(k) = sum over t of D_tp <(y_tp - x_k(t)' s_p^k)^2>.
@@ -10,8 +10,6 @@ energy.
 
 .. [1] Gruber, A. and Weiss, Y. (2006). Incorporating constraints and prior knowledge into factorization algorithms: an
    application to 3D recovery. Subspace, Latent Structure and Feature Selection, LNCS 3940, 151-162.
-
-Columns of a table told apart by the subspaces they lie in; see ``_segmentation.py``.
 """
 
 from collections.abc import Callable

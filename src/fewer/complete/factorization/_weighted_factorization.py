@@ -1,16 +1,13 @@
-"""How much each entry of a table counts: inverse noise variances, zero in the holes, correlated within groups of rows.
+"""Factorisation with missing entries, unequal noise, smooth rows and known columns; see ``_em.py``.
 
-A table of ``c * F`` rows holds c coordinates of F frames: first all frames of the first coordinate, then all of the
-second. The noise of one frame's c coordinates in a column may be correlated; its inverse covariance is a c x c block.
-Where some of them are missing, the block becomes that of the others, as if the missing had never been measured.
+Weights of entries are inverse noise variances, zero for missing entries. A table of ``c * F`` rows holds c coordinates
+of F frames: first all frames of the first coordinate, then all of the second. The noise of one frame's c coordinates in
+a column may be correlated; its inverse covariance is a c x c block. Where some of them are missing, the block becomes
+that of the others, as if the missing had never been measured.
 
-Factorisation with missing entries, unequal noise, smooth rows and known columns; see ``_em.py``.
-
-From a factorisation of image coordinates to shape and motion: the map that makes the camera's axes orthonormal.
-
-A factorisation ``W = M S`` of points seen from many sides is found up to an invertible map Q. Rows of M are a camera's
-axes if ``m_t' Q Q' m_t = n_t' Q Q' n_t = 1`` and ``m_t' Q Q' n_t = 0`` in every frame t: linear equations for ``Q Q'``
-[1]_.
+From image coordinates to shape and motion: a factorisation ``W = M S`` of points seen from many sides is found up to an
+invertible map Q. Rows of M are a camera's axes if ``m_t' Q Q' m_t = n_t' Q Q' n_t = 1`` and ``m_t' Q Q' n_t = 0`` in
+every frame t: linear equations for ``Q Q'`` [1]_.
 
 .. [1] Tomasi, C. and Kanade, T. (1992). Shape and motion from image streams under orthography: a factorization method.
    International Journal of Computer Vision 9, 137-154.

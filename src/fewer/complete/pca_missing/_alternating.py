@@ -1,11 +1,4 @@
-"""A table with equal patterns of holes put together, and the four sums over its entries that updates are made of.
-
-With ``O_j`` what is observed of row j, an update of the scores needs ``sum_{i in O_j} S_i`` for matrices ``S_i`` of the
-columns. Rows with the same ``O_j`` share that sum, and columns that are observed in the same rows enter it together; so
-it is a product of the mask, with one row for each pattern of rows and one column for each pattern of columns, and of
-totals over groups. A dense table leaves these products to BLAS; a sparse one walks over what is stored, in threads.
-
-PCA of a table with holes by closed-form updates in turn: least squares, MAP, probabilistic and variational Bayes.
+"""PCA with missing entries by closed-form updates in turn: least squares, MAP, probabilistic and variational Bayes.
 
 With ``y_ij`` the entry of row j in column i, ``O_j`` the columns observed in row j, ``O_i`` the rows that observe
 column i, the model is ``y_ij = w_i' x_j + m_i + noise`` with noise of variance v, and priors ``x_j ~ N(0, I)``,
@@ -17,6 +10,11 @@ column i, the model is ``y_ij = w_i' x_j + m_i + noise`` with noise of variance 
 with ``m_i`` between them, and after them v, v_k, v_m and a rotation to the basis of PCA. The other three leave parts of
 it out: probabilistic PCA has no priors on w and m, so that Sigma_w = 0; MAP has all priors and no Sigma at all; least
 squares has neither.
+
+An update of the scores needs ``sum_{i in O_j} S_i`` for matrices ``S_i`` of the columns. Rows with the same ``O_j``
+share that sum, and columns that are observed in the same rows enter it together (``GroupedTable``); so it is a product
+of the mask, with one row for each pattern of rows and one column for each pattern of columns, and of totals over
+groups. A dense table leaves these products to BLAS; a sparse one walks over what is stored, in threads.
 """
 
 from collections.abc import Callable

@@ -1,16 +1,14 @@
-"""Which method fits a table, how it is solved, and when it has settled.
-
-PCA of a table with holes by filling them in: decompose the filled table, fill anew, and so on.
-
-    repeat: m = column means of the filled table; W X' = its best approximation of rank c; holes <- W x_j + m.
-
-It is the EM algorithm with the holes as what is hidden, and each round lowers the least-squares cost over what is
-observed. A round takes O(n p min(n, p)), so it is for tables that are not large.
-
-From a table with holes to a fitted model, by any of the methods: the pure function behind ``PCAMissing``.
+"""From a table with missing entries to a fitted model, by any of the methods: the pure function behind ``PCAMissing``.
 
 The table is centred by its observed column means and divided by its overall standard deviation first, so that nothing
-depends on the units that it comes in: priors, tolerances and starting values are in units of that deviation.
+depends on the units that it comes in: priors, tolerances and starting values are in units of that deviation. A ``Plan``
+says which method fits a table, how it is solved, and when it has converged. ``_alternating.py`` and ``_gradient.py``
+hold the mathematics of most methods; imputation by SVD is here:
+
+    repeat: m = column means of the completed table; W X' = its best approximation of rank c; missing <- W x_j + m.
+
+It is the EM algorithm with the missing entries as what is hidden, and each round lowers the least-squares cost over the
+observed ones. A round takes O(n p min(n, p)), so it is for tables that are not large.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Many small symmetric matrices, each packed as its upper triangle row by row: a stack has shape (n, c(c + 1)/2).
 
-They work on the range of places from ``start`` to ``stop``, so that threads can share the stack.
-
-Stacks of small symmetric matrices, packed as their upper triangles (see ``_kernels/_packed_symmetric.py``).
+Kernels work on the range of places from ``start`` to ``stop``, so that threads can share the stack.
 """
 
 from functools import cache

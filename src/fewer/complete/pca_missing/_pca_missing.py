@@ -1,20 +1,13 @@
-"""What a fitted model says about rows with holes, each from its own observed entries: scores, variances, likelihoods.
+"""PCA of tables with missing entries: ``y_j = W x_j + m + noise``, fitted to what is observed.
 
-The variance of entry i of row j around its expected value is
+``_alternating.py`` and ``_gradient.py`` hold the mathematics, ``_fits.py`` is the way from a table to a model. Here is
+the estimator, with what a fitted model predicts for new rows, each from its own observed entries: scores, variances,
+likelihoods. The variance of entry i of row j around its expected value is
 
     mtilde_i + w_i' Sigma_xj w_i + x_j' Sigma_wi x_j + tr(Sigma_xj Sigma_wi),
 
-and v more for the entry itself, noise and all.
-
-The attributes of a fitted ``PCAMissing``: the model in the units of the table, with all of its columns.
-
-The model itself is kept in scaled units; only ``loadings_`` and ``mean_`` are told in those of the table.
-
-PCA of tables with holes: ``y_j = W x_j + m + noise``, fitted to what is observed.
-
-``_alternating.py``, ``_gradient.py`` and ``_imputation.py`` hold the mathematics, ``_plan.py`` chooses among them,
-``_fits.py`` is the way from a table to a model, ``_predictive.py`` what a model says about new rows; here is the
-estimator around them.
+and v more for the entry itself, with its noise. The model is kept in scaled units; only ``loadings_`` and ``mean_`` are
+in those of the table.
 """
 
 from numbers import Integral, Real

@@ -1,8 +1,8 @@
 """Maximum-margin matrix factorisation: two ridge-penalised factors of a given width.
 
-    minimise ||P_O(X - A B')||_F^2 / 2 + lam / 2 (||A||_F^2 + ||B||_F^2),   A and B with ``rank`` columns.
+    minimise ||P_O(X - A B')||_F^2 / 2 + alpha / 2 (||A||_F^2 + ||B||_F^2),   A and B with ``rank`` columns.
 
-See ``_alternating.py`` for how it meets the nuclear norm.
+See ``_path.py`` for how it is related to the nuclear norm.
 """
 
 from numbers import Integral, Real

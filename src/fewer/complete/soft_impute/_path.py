@@ -1,24 +1,25 @@
-"""Undo the shrinkage of a low-rank fit: its singular vectors stay, their weights are fitted to the observed entries.
+"""The nuclear norm's solutions over a falling penalty, each started from the one before.
+
+Either by thresholds of singular values (``_spectral.py``), or by two factors, each in turn by a ridge regression for
+every row or column:
+
+    minimise ||P_O(X - A B')||_F^2 / 2 + alpha / 2 (||A||_F^2 + ||B||_F^2)
+
+With factors at least as wide as the rank of the nuclear norm's solution Z, the minimum is the same matrix: ``||Z||_*``
+is the least of ``(||A||^2 + ||B||^2) / 2`` over ``A B' = Z``. Then the duality gap of the nuclear norm bounds how far
+the factors are from that minimum; narrower factors are a method of their own, maximum-margin matrix factorisation
+[1]_.
+
+The shrinkage of a solution can be undone: its singular vectors stay, and their weights are fitted to the observed
+entries by least squares,
 
     argmin over M of ||P_O(X - U M V')||_F^2,   M diagonal or any matrix.
 
-Least squares. The normal equations come from Gram matrices of V over each row's observed columns; the rank-one pieces
-are not orthogonal on the observed entries.
-
-Two factors, each in turn by a ridge regression for every row or column.
-
-    minimise ||P_O(X - A B')||_F^2 / 2 + lam / 2 (||A||_F^2 + ||B||_F^2)
-
-With factors at least as wide as the rank of the nuclear norm's solution Z, the minimum is the same matrix: ``||Z||_*``
-is the least of ``(||A||^2 + ||B||^2) / 2`` over ``A B' = Z``. Then the duality gap of the nuclear norm tells how far
-the factors are from that minimum; narrower factors are a baseline of their own, maximum-margin matrix factorisation
-[1]_.
+The normal equations come from Gram matrices of V over each row's observed columns; the rank-one pieces are not
+orthogonal on the observed entries.
 
 .. [1] Srebro, N., Rennie, J. and Jaakkola, T. (2005). Maximum-margin matrix factorization. Advances in Neural
-Information
-   Processing Systems 17, 1329-1336.
-
-The nuclear norm's solutions over a falling penalty, each started from the one before.
+   Information Processing Systems 17, 1329-1336.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,11 +1,13 @@
 """Soft-Impute: the table of least nuclear norm that is near what is observed.
 
-    minimise ||P_O(X - Z)||_F^2 / 2 + lam * ||Z||_*
+    minimise ||P_O(X - Z)||_F^2 / 2 + alpha * ||Z||_*
 
 The nuclear norm ``||Z||_*`` is the sum of singular values; ``P_O`` keeps the observed entries. For every penalty from
-``lam_0 = ||P_O(X)||_2``, where Z is 0, downwards [1]_.
+``alpha_0 = ||P_O(X)||_2``, where Z is 0, downwards [1]_. ``SoftImputeCV`` chooses the penalty by observed entries that
+are held out.
 
-Soft-Impute with its penalty chosen by observed entries that were held out.
+.. [1] Mazumder, R., Hastie, T. and Tibshirani, R. (2010). Spectral regularization algorithms for learning large
+   incomplete matrices. Journal of Machine Learning Research 11, 2287-2322.
 """
 
 from collections.abc import Callable

@@ -1,29 +1,22 @@
-"""What becomes of singular values: the scalar problems behind penalties of a matrix's spectrum.
-
-Each threshold solves ``argmin over d >= 0 of (s - d)^2 / 2 + penalty(d)`` for every singular value s of a complete
-matrix; with the singular vectors kept, that is the matrix nearest to the given one under the penalty
-``sum of penalty(d_i)`` [1]_.
-
-.. [1] Mazumder, R., Hastie, T. and Tibshirani, R. (2010). Spectral regularization algorithms for learning large
-   incomplete matrices. Journal of Machine Learning Research 11, 2287-2322.
-
-Completion under a penalty on singular values, never holding more than a few of them.
+"""Completion under a penalty on singular values, never holding more than a few of them.
 
     minimise ||P_O(X - Z)||_F^2 / 2 + sum of penalty(d_i(Z)),
 
-where ``P_O`` keeps the observed entries. A step fills the holes with the present Z and shrinks the singular values of
-what results [1]_: ``Z <- S(P_O(X) + P_O^perp(Z))``. The filled matrix is the sum of a sparse one and a low-rank one,
+where ``P_O`` keeps the observed entries. For a complete matrix each singular value s is replaced by its threshold
+``argmin over d >= 0 of (s - d)^2 / 2 + penalty(d)``. A step imputes missing entries by the present Z and applies the
+threshold to what results [1]_: ``Z <- S(P_O(X) + P_O^perp(Z))``. The completed matrix is the sum of a sparse one and a
+low-rank one,
 
     W = P_O(X - Z) + Z,
 
 so a product with it costs as much as there are observed entries. The SVD is not computed from the beginning in each
 step: one step keeps Z's column space (with some more directions) and takes the best Z within it, the next step does so
 with its row space. Both contain the present Z, so the objective never rises; the spaces turn to the leading singular
-ones while Z settles. Steps may be taken from a point ahead of Z (momentum), and are taken again without if the
+ones while Z converges. Steps may be taken from a point ahead of Z (momentum), and are taken again without if the
 objective rose.
 
-For the nuclear norm how far from the minimum one is can be told: ``G = P_O(X - Z)``, scaled until its largest singular
-value is at most lam, is feasible in the dual problem, and the gap between both objectives bounds the error.
+For the nuclear norm the distance from the minimum has a bound: ``G = P_O(X - Z)``, scaled until its largest singular
+value is at most alpha, is feasible in the dual problem, and the gap between both objectives bounds the error.
 
 .. [1] Mazumder, R., Hastie, T. and Tibshirani, R. (2010). Spectral regularization algorithms for learning large
    incomplete matrices. Journal of Machine Learning Research 11, 2287-2322.

@@ -1,16 +1,14 @@
-"""Hard-Impute: the table of low rank that is near what is observed.
+"""Completion by other thresholds of the singular values: rank constraints (Hard-Impute) and concave penalties.
 
-    minimise ||P_O(X - Z)||_F^2 / 2   over Z with rank(Z) <= q,   or with ``lam * rank(Z)`` added.
+    minimise ||P_O(X - Z)||_F^2 / 2   over Z with rank(Z) <= q,   or with ``alpha * rank(Z)`` added,
+    minimise ||P_O(X - Z)||_F^2 / 2 + sum of penalty(d_i(Z)).
 
-Not convex: where it starts decides where it ends. It starts from Soft-Impute of the same rank with its shrinkage
-undone, which is better and far quicker than from zero [1]_.
+With a concave penalty, large singular values shrink less than small ones, or not at all [1]_. Neither is convex: where
+it starts decides where it ends. Hard-Impute starts from Soft-Impute of the same rank with its shrinkage undone, which
+is better and far quicker than from zero; a concave penalty starts from the nuclear norm's solution.
 
-Completion with any threshold of the singular values.
-
-    minimise ||P_O(X - Z)||_F^2 / 2 + sum of penalty(d_i(Z)),
-
-with a penalty that may be concave: large singular values then shrink less than small ones, or not at all [1]_. Not
-convex in general; it starts from the nuclear norm's solution.
+.. [1] Mazumder, R., Hastie, T. and Tibshirani, R. (2010). Spectral regularization algorithms for learning large
+   incomplete matrices. Journal of Machine Learning Research 11, 2287-2322.
 """
 
 import warnings

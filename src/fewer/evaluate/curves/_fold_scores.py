@@ -1,6 +1,6 @@
-"""One outer fold of a selection curve: select on the rows held in, learn on them, score the rows held out.
+"""One outer fold of a curve: select or extract on the training rows, learn on them, score the test rows.
 
-One outer fold of a curve over the number of new columns: extract on the rows held in, score the rows held out.
+``score_sizes`` does so for the number of columns kept, ``score_components`` for the number of new columns.
 """
 
 import time

@@ -1,12 +1,11 @@
-"""The subset of every size that a fitted selector found, read off one fit.
+"""The subset of every size that a fitted selector found, read off one fit, and a learner's predictions for all of them.
 
 A search leaves ``subset_path_`` (size -> columns, nested or not), a ranking leaves ``ranking_`` (1 is best), a filter
 leaves ``scores_`` (higher is better), and a model inside a selector leaves coefficients or importances.
 
-Predictions of a learner for every subset on a path, without a fit for each where the learner allows it.
-
-k-NN, ridge, linear discriminant analysis and Gaussian naive Bayes share most of their work between nested subsets.
-Scalers that treat each column by itself, without the target, commute with taking columns, so they are fitted once.
+k-NN, ridge, linear discriminant analysis and Gaussian naive Bayes share most of their work between nested subsets
+(``fewer.evaluate.fast``), so that they need no fit for each. Scalers that treat each column by itself, without the
+target, commute with taking columns, so they are fitted once.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,16 +1,9 @@
-"""What a curve of errors over the number of columns per class says, with its pictures.
+"""Errors over the number of columns per class, and the smallest one that its neighbours share.
 
-One fold of a curve over the number of columns per class: rank once, learn with every number, test.
-
-The sets of all sizes are read off one ranking of the rows held in. They are nested, so learners that can share their
-work over them.
-
-Errors over the number of columns per class, and the smallest one that its neighbours share.
-
-In every fold the selector ranks the columns once, on the rows held in; the sets of all sizes are read off that ranking.
-The curve of errors is averaged over ``window`` consecutive sizes, and its minimum is the *sustainable error*. As a
-minimum over sizes it is optimistic: in :func:`nested_sustainable_error` the size is chosen without the rows that the
-error is measured on.
+In every fold the selector ranks the columns once, on the training rows; the sets of all sizes are read off that
+ranking, and as they are nested, learners that can share their work over them. The curve of errors is averaged over
+``window`` consecutive sizes, and its minimum is the *sustainable error*. As a minimum over sizes it is optimistic: in
+:func:`nested_sustainable_error` the size is chosen without the rows that the error is measured on.
 
 Yu, G. et al. (2010). Matched gene selection and committee classifier for molecular classification of heterogeneous
 diseases. Journal of Machine Learning Research 11, 2141-2167.

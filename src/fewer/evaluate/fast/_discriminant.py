@@ -1,8 +1,18 @@
-"""Label permutations of linear discriminant analysis with more columns than rows.
+"""Closed forms of linear discriminant analysis, with the rules of scikit-learn's solver "svd".
 
-The scatter within classes is then singular, and scikit-learn's solution by SVD inverts it where it is not, after each
-column was divided by its standard deviation within classes. Let C centre training rows inside their classes, and
-``G = C X diag(w) X' C`` with ``w_j = 1 / var_j`` within classes. The discriminant functions are
+**Label permutations.** The total scatter does not depend on labels. Let T be the total scatter of the rows that stay, S
+the sums of the centred rows of each class (columns), n_k the class sizes, ``D = diag(n_k)``, ``A = S'T^{-1}S`` and
+``u(x) = S'T^{-1}(x - mean)``. The scatter within classes is ``W = T - S D^{-1} S'``, so by Woodbury's identity the
+discriminant functions are
+
+    delta_k(x) = n [ ((D - A)^{-1} u(x))_k - ((D - A)^{-1} A)_kk / (2 n_k) ] + log prior_k,
+
+and u and A come from the least-squares fit of the class indicators: u(x) is what it predicts less ``n_k / n``, and A is
+what it explains.
+
+With more columns than rows the scatter within classes is singular, and the solution by SVD inverts it where it is not,
+after each column was divided by its standard deviation within classes. Let C centre training rows inside their classes,
+and ``G = C X diag(w) X' C`` with ``w_j = 1 / var_j`` within classes. The discriminant functions are
 
     delta_k(x) = n [ (x - mean)'b_k - (mean_k - mean)'b_k / 2 ] + log prior_k,
     b_k = w * X'c_k,    G^2 c_k = C X (w * (mean_k - mean)).
@@ -11,25 +21,12 @@ The weights w depend on the labels, so nothing can be factorised once for all. B
 conjugate gradients, preconditioned by the inverse of ``X diag(1 / total var) X'``, need about ten steps, and a step
 for all labellings and folds together is two large matrix products. A fold is a mask on the rows.
 
-Label permutations of linear discriminant analysis: the total scatter knows nothing of labels.
-
-Let T be the total scatter of the rows that stay, S the sums of the centred rows of each class (columns), n_k the class
-sizes, ``D = diag(n_k)``, ``A = S'T^{-1}S`` and ``u(x) = S'T^{-1}(x - mean)``. The scatter within classes is ``W = T -
-S D^{-1} S'``, so by Woodbury's identity the discriminant functions are
-
-    delta_k(x) = n [ ((D - A)^{-1} u(x))_k - ((D - A)^{-1} A)_kk / (2 n_k) ] + log prior_k,
-
-and u and A come from the least-squares fit of the class indicators: u(x) is what it predicts less ``n_k / n``, and A is
-what it explains.
-
-Predictions of linear discriminant analysis for every leading set of columns from one Cholesky factor.
-
-With the columns scaled to unit variance within the classes and ``R = L L'`` their correlations within classes, class
-means and test rows are whitened by forward substitution, ``W = L^-1 M'`` and ``T = L^-1 X_test'``. Whitened vectors
-of a smaller set are the leading entries, so ``T'W`` and ``W'W`` of all sizes are running sums. From there on the
-rules are those of scikit-learn's solver "svd": directions between the means that are too short are left out, and
-where columns are collinear within classes, so are directions with too little variance, found from the inner products
-of columns or, with more columns than rows, of rows.
+**Paths of nested subsets.** With the columns scaled to unit variance within the classes and ``R = L L'`` their
+correlations within classes, class means and test rows are whitened by forward substitution, ``W = L^-1 M'`` and
+``T = L^-1 X_test'``. Whitened vectors of a smaller set are the leading entries, so ``T'W`` and ``W'W`` of all sizes are
+running sums. Directions between the means that are too short are left out, and where columns are collinear within
+classes, so are directions with too little variance, found from the inner products of columns or, with more columns than
+rows, of rows.
 """
 
 from collections.abc import Iterator

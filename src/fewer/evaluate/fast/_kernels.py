@@ -1,17 +1,16 @@
-"""Least-squares fits without the rows of one fold, for many targets with folds of their own.
+"""Kernels of the closed forms.
 
-With ``M = I - H`` (H the hat matrix of all rows), the residuals of the rows F under the fit without them are
-``M_FF^{-1} (M Y)_F``, and the fit without them has the residual products ``Y'MY - (MY)_F' M_FF^{-1} (MY)_F``. With
-few columns the normal equations ``(G - G_F) B = Z'Y - Z_F'Y_F`` are smaller than M_FF.
+Least-squares fits without the rows of one fold, for many targets with folds of their own. With ``M = I - H`` (H the hat
+matrix of all rows), the residuals of the rows F under the fit without them are ``M_FF^{-1} (M Y)_F``, and the fit
+without them has the residual products ``Y'MY - (MY)_F' M_FF^{-1} (MY)_F``. With few columns the normal equations
+``(G - G_F) B = Z'Y - Z_F'Y_F`` are smaller than M_FF.
 
-Votes of the nearest neighbours outside a row's own fold, for many labellings at once.
+Votes of the nearest neighbours outside a row's own fold, for many labellings at once. Neighbours do not depend on
+labels. They are sorted once; for each labelling and its folds a walk along the sorted list skips the row's own fold and
+collects the first k labels.
 
-Neighbours do not depend on labels. They are sorted once; for each labelling and its folds a walk along the sorted list
-skips the row's own fold and collects the first k labels.
-
-Nearest neighbours for a path of column sets: each set is the one before and some columns more, or starts afresh.
-
-The squared distances of one query to all rows stay in the cache while the columns come in one by one.
+Nearest neighbours for a path of column sets: each set is the one before and some columns more, or starts afresh. The
+squared distances of one query to all rows stay in the cache while the columns come in one by one.
 """
 
 import numpy as np

@@ -1,16 +1,13 @@
-"""Label permutations of Gaussian naive Bayes: class moments of all labellings by matrix products.
+"""Closed forms of Gaussian naive Bayes: moments of all labellings, and running sums of log densities.
 
-With indicators E of "labelling l, fold f, class k, and stays", the sums ``E'X`` and ``E'X^2`` give every mean and
-variance at once, and the log likelihoods of left-out rows are three more products: with ``x^2``, with ``x``, and a
-constant.
+**Label permutations.** With indicators E of "labelling l, fold f, class k, and stays", the sums ``E'X`` and ``E'X^2``
+give every mean and variance at once, and the log likelihoods of left-out rows are three more products: with ``x^2``,
+with ``x``, and a constant. Columns that a StandardScaler has divided by their standard deviation in the training rows
+have class moments that are divided likewise, which changes no comparison of classes; only the smoothing of variances
+then follows each column's own.
 
-Columns that a StandardScaler has divided by their spread in the training rows have class moments that are divided
-likewise, which changes no comparison of classes; only the smoothing of variances then follows each column's own spread.
-
-Predictions of Gaussian naive Bayes for every leading set of columns: log densities are sums over columns.
-
-``log p(c | x) = log p(c) + sum_j log N(x_j; m_cj, v_cj + e) + const`` with ``e`` a small share of the largest
-variance of a column in the set. Sets with the same largest variance share one running sum.
+**Paths of nested subsets.** ``log p(c | x) = log p(c) + sum_j log N(x_j; m_cj, v_cj + e) + const`` with ``e`` a small
+share of the largest variance of a column in the set. Sets with the same largest variance share one running sum.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""Label permutations of k nearest neighbours: distances know nothing of labels.
+"""Closed forms of k nearest neighbours: distances do not depend on labels, and are sums over columns.
 
-Predictions of k-NN for every subset on a path: distances are sums over columns, so each column is added once.
+For label permutations neighbours are found once. On a path of subsets each column is added to the distances once.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,14 @@
-"""Label permutations of a ridge classifier: every labelling is one more right-hand side.
+"""Closed forms of ridge: every labelling is one more right-hand side, and one Cholesky factor serves all leading sets.
 
-With centred columns and penalty a, ``M = a (K + a I)^{-1} - 11'/n`` maps targets to residuals (K: inner products of
-the rows). M knows nothing of labels; the fit without a fold follows from it (see ``fewer.evaluate.fast._kernels``).
+**Label permutations.** With centred columns and penalty a, ``M = a (K + a I)^{-1} - 11'/n`` maps targets to residuals
+(K: inner products of the rows). M does not depend on labels; the fit without a fold follows from it (see
+``_kernels.py``).
 
-Predictions of ridge regression for every leading set of columns from one Cholesky factor.
-
-With centred columns in their order, ``G = X'X + alpha I = L L'``. The leading blocks of L are the factors of the
-smaller sets, and forward substitution only looks back, so with ``u = L^-1 X'y`` and ``V = L^-1 X_test'`` the
-prediction of the first s columns is ``sum_{j <= s} V[j] u[j]``: all sizes cost as much as the largest. Sets with more
-columns than rows use the inner products of rows, ``K_s = sum_{j <= s} x_j x_j'``, which grow column by column.
+**Paths of nested subsets.** With centred columns in their order, ``G = X'X + alpha I = L L'``. The leading blocks of L
+are the factors of the smaller sets, and forward substitution only looks back, so with ``u = L^-1 X'y`` and
+``V = L^-1 X_test'`` the prediction of the first s columns is ``sum_{j <= s} V[j] u[j]``: all sizes cost as much as the
+largest. Sets with more columns than rows use the inner products of rows, ``K_s = sum_{j <= s} x_j x_j'``, which grow
+column by column.
 """
 
 from collections.abc import Iterator

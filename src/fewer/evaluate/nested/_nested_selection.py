@@ -1,4 +1,4 @@
-"""Selection, its honest evaluation and the final model in one estimator; the estimates are in ``_cross_index.py``."""
+"""Selection, its unbiased evaluation and the final model in one estimator. For the estimates see ``cross_index``."""
 
 from collections.abc import Callable
 from copy import deepcopy

@@ -1,10 +1,8 @@
-"""What an audit of shortcuts found: paired scores, the bias of each shortcut, and a verdict in plain words.
-
-The audit of shortcuts: how much too good a score looks when the selection is not repeated in every fold.
+"""The audit of shortcuts: how much too good a score looks when the selection is not repeated in every fold.
 
 On the same realisations (training rows, test rows), four ways to evaluate one search:
 
-    internal            the whole search on each training set: honest
+    internal            the whole search on each training set: unbiased
     external            the search once on all rows; then its choice is frozen, and only refitted
     median              the search on the first five training sets; then the median of their choices is frozen
     external_selection  the columns chosen once on all rows; everything else on each training set

@@ -1,12 +1,10 @@
-"""The statistics of one permutation test: on the data as they are, and on each randomised version of them.
-
-Every data set is known by its number, and drawn from a seed of its own, so that it is the same whoever computes it. A
-sequential test stops at its h-th hit, in the order of the numbers.
-
-Permutation tests for the performance of a classifier, or of a whole procedure around one (Ojala and Garriga 2010).
+"""Permutation tests for the performance of a classifier, or of a whole procedure around one (Ojala and Garriga 2010).
 
 The statistic ``e(f, D)`` is a cross-validated error. Its null distribution comes from randomised versions D' of the
 data, on each of which the whole procedure runs again: ``p = (#{D' : e(D') <= e(D)} + 1) / (k + 1)``.
+
+Every randomised data set has a number and a seed of its own, so that it is the same whoever computes it. A sequential
+test stops at its h-th hit, in the order of the numbers.
 """
 
 import warnings

@@ -1,14 +1,12 @@
-"""What a permutation test found: p-values, the null distribution behind them, and how to read them.
+"""What a permutation test found: p-values, the null distribution behind them, how to read them; many tests at once.
 
 Of k randomised data sets, c have an error no larger than the observed one, so ``p = (c + 1) / (k + 1)``: the data
 themselves count as one of the draws, and p is never 0. A test that stops at its h-th hit, after l draws (Besag and
 Clifford 1991), has ``p = h / l`` instead.
 
-Many tests at once: the false discovery rate of Benjamini and Hochberg.
-
-Of m p-values, sorted ``p_(1) <= ... <= p_(m)``, reject the l smallest, where l is the largest with
-``p_(l) <= l alpha / m``. Among the rejected, the expected share of true nulls is then at most alpha (for independent
-or positively dependent tests).
+The false discovery rate of Benjamini and Hochberg: of m p-values, sorted ``p_(1) <= ... <= p_(m)``, reject the l
+smallest, where l is the largest with ``p_(l) <= l q / m``. Among the rejected, the expected share of true nulls is then
+at most q (for independent or positively dependent tests).
 """
 
 from dataclasses import dataclass

@@ -5,11 +5,10 @@ each (a stratified splitter follows the randomised labels), a fresh clone is fit
 is the mean over the folds. What is random in it, folds that are shuffled without a seed and estimators without a
 ``random_state``, gets a seed of its own for each data set, so that results do not depend on who computes what.
 
-Cross-validated errors under permuted labels, with what labels do not change computed once.
-
-Distances, scatter matrices and steps that ignore labels are the same for every permutation. A route computes them once
-and then predicts all labellings together. Where its answer hangs on rounding or on the order of tied rows, it says so,
-and that fold is fitted the plain way, so that results are those of the plain route.
+Under permuted labels, what does not depend on labels is computed once: distances, scatter matrices and steps that
+ignore labels. A closed form (``fewer.evaluate.fast``) then predicts all labellings together. Where its answer depends
+on rounding or on the order of tied rows, it reports that, and that fold is fitted the plain way, so that results are
+those of plain fits.
 """
 
 import copy

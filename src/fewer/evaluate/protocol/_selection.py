@@ -1,13 +1,8 @@
-"""Refusal of selectors that have seen the rows that shall judge them.
+"""Selection belongs inside of the evaluation: what chooses outside of it is refused; what a fitted search chose.
 
-Refusal of learners whose selection would sit outside of the evaluation.
-
-A score is honest only for the learner *together with* everything that was chosen by looking at the rows: features,
-hyper-parameters, thresholds. All of it has to be one estimator, so that each outer training set can choose afresh.
-
-What a fitted search chose, and the same learner with that choice frozen.
-
-Which score is used, and what it is called.
+A score is unbiased only for the estimator *together with* everything that was chosen by looking at the rows: features,
+hyper-parameters, thresholds. All of it has to be one estimator, so that each outer training set can choose afresh. A
+selector that has been fitted already may have seen the rows that shall judge it.
 """
 
 from collections import Counter

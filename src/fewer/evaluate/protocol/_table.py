@@ -1,6 +1,6 @@
-"""A table and its target, as every evaluation takes them, and parts of it; what does not fit together is refused.
+"""A table and its target, as every evaluation takes them, parts of it, and its outer folds.
 
-The outer folds of a study: repeats of a split, the same for everything that is compared.
+What does not fit together is refused. The outer folds are repeats of a split, the same for everything that is compared.
 """
 
 from collections.abc import Iterable

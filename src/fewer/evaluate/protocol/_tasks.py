@@ -1,6 +1,6 @@
 """Pieces of work, one after the other in this process or on an engine; what is done before Ctrl-C is kept.
 
-Many fits of one learner, each on its own rows and scored on the rows held out.
+The usual piece is a fit of one estimator on rows of its own, scored on the test rows.
 """
 
 import warnings

@@ -1,16 +1,14 @@
-"""Errors of decision values, which change smoothly where the error rate jumps.
+"""A selection criterion whose variance can be set: the mean squared error over repeated random splits.
+
+    g(theta) = (1/R) sum_r MSE(theta; train_r, test_r),    each split 9:1 at random
+
+Its expectation does not depend on R, its variance falls with R; so it shows what the variance of a criterion does to
+the choice that is made by it. Errors of decision values change smoothly where the error rate jumps:
 
     mean squared error     (1/n) sum_i (y_i - f_i)^2
     smoothed error rate    (1/2n) sum_i (1 - y_i tanh(gamma f_i))
 
 for y = +-1 and values f whose sign is the class.
-
-A selection criterion whose variance can be set: the mean squared error over repeated random splits.
-
-    g(theta) = (1/R) sum_r MSE(theta; train_r, test_r),    each split 9:1 at random
-
-Its expectation does not depend on R, its variance falls with R; so it shows what the variance of a criterion does to
-the choice that is made by it.
 
 Cawley, G. C. & Talbot, N. L. C. (2010). On over-fitting in model selection and subsequent selection bias in
 performance evaluation. Journal of Machine Learning Research 11, 2079-2107, Section 5.2.2.

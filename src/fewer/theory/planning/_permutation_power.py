@@ -1,18 +1,17 @@
-"""How likely a permutation test is to find what is there, in two settings that can be worked out by hand.
+"""How likely a permutation test is to find what is there: two settings in closed form, and batteries of tests.
 
 Labels permuted, two balanced classes, a classifier that errs with probability t on new rows: its number of errors is
-Binomial(n, t), and about Binomial(n, 1/2) after the permutation, so that with normal approximations
+Binomial(n, t), and about Binomial(n, 1/2) after the permutation, so that with normal approximations and significance
+level a
 
-    power = Phi( ((1 - 2t) sqrt(n) + Phi^-1(alpha)) / (2 sqrt(t (1 - t))) ).
+    power = Phi( ((1 - 2t) sqrt(n) + Phi^-1(a)) / (2 sqrt(t (1 - t))) ).
 
 Features permuted within classes, pairs of standard normal columns with correlation +rho in one class and -rho in
 the other: the best rule is sign(x1 x2), right with probability 1/2 + asin(rho) / pi, and a coin once the correlation is
 destroyed, so that t above is 1/2 - asin(rho) / pi.
 
-Permutation tests of several classifiers on several data sets, with the false discovery rate controlled.
-
-The tests with one null hypothesis make a family, and Benjamini and Hochberg's rule decides in each (Ojala and Garriga
-2010, Section 5).
+A battery runs permutation tests of several classifiers on several data sets. The tests with one null hypothesis make a
+family, and Benjamini and Hochberg's rule controls the false discovery rate in each (Ojala and Garriga 2010, Section 5).
 """
 
 import inspect

@@ -1,20 +1,16 @@
-"""What one split of a table tells about the number of columns worth using.
-
-One part of the rows ranks the columns; the other estimates how much they tell. There, let ``b_j`` be half the
-difference of the class means divided by the standard deviation within the classes (nu degrees of freedom), and ``v``
-its variance. For normal columns ``((nu - 2) / nu) b_j^2 - v`` is an unbiased estimate of ``mu_j^2``; its sums over the
-n columns ranked first estimate ``s_n``. They are summed as they are, below zero too: setting each to 0 at least would
-add about ``0.48 v`` for every column that tells nothing, and use them all.
-
-When the rows that rank also train the rule, the columns ranked first have the largest weights by chance as well. Then
-``sum_j a_j b_j / sqrt(sum_j a_j^2)``, with ``a`` the differences in the rows that rank, estimates f for that very rule.
-
-How many ranked columns of a table are worth using: the two-Gaussian formula with what the table tells of its means.
+"""How many ranked columns of a table are worth using: the two-Gaussian formula with means estimated from the table.
 
     error(n)  =  Phi(-f),    f = s_n / sqrt(n / m + s_n),    m = 4 m_1 m_2 / (m_1 + m_2)
 
-for classes of m_1 and m_2 rows. ``s_n`` is the mean over many splits, in which one half of the rows ranks the columns
-and the other one estimates how much those ranked first tell. The band comes from bootstrap samples, split alike.
+for classes of m_1 and m_2 rows. ``s_n`` is the mean over many splits. One part of the rows ranks the columns; in the
+other, let ``b_j`` be half the difference of the class means divided by the standard deviation within the classes (nu
+degrees of freedom), and ``v`` its variance. For normal columns ``((nu - 2) / nu) b_j^2 - v`` is an unbiased estimate of
+``mu_j^2``; its sums over the n columns ranked first estimate ``s_n``. They are summed as they are, below zero too:
+setting each to 0 at least would add about ``0.48 v`` for every uninformative column, and use them all.
+
+When the rows that rank also train the rule, the columns ranked first have the largest weights by chance as well. Then
+``sum_j a_j b_j / sqrt(sum_j a_j^2)``, with ``a`` the differences in the rows that rank, estimates f for that very rule.
+The band comes from bootstrap samples, split alike.
 """
 
 from collections.abc import Callable

@@ -1,22 +1,19 @@
-"""Error of the mean-difference rule on two spherical normal classes, in closed form.
+"""Error of the mean-difference rule on two spherical normal classes, and the number of columns that minimises it.
 
 Rows are ``x | y ~ N(y mu, I)``, y = -1 or +1. From m of them comes ``mu_hat = mean(y_i x_i) ~ N(mu, I / m)``, and the
 rule is ``sign(mu_hat . x)`` on the n columns of largest ``|mu_j|``. Given ``mu_hat`` it errs with probability
-``Phi(-mu_hat . mu / ||mu_hat||)``. On average over training sets, with ``s = mu_1^2 + ... + mu_n^2``, this is about
+``Phi(-mu_hat . mu / ||mu_hat||)``. On average over training sets, with ``s_n = mu_1^2 + ... + mu_n^2``, this is about
 
-    Phi(-f),    f = s / sqrt(n / m + s)
+    Phi(-f),    f = s_n / sqrt(n / m + s_n)
 
 when expectations are moved inside, and exactly
 
-    1/2 - (1 / pi) int_0^{pi/2} cos^n(t) exp(-(m + 1) s sin^2(t) / 2) g(t) dt,
-    g(t) = sin(sqrt(m) s sin(t) cos(t)) / (sin(t) cos(t)),
+    1/2 - (1 / pi) int_0^{pi/2} cos^n(t) exp(-(m + 1) s_n sin^2(t) / 2) g(t) dt,
+    g(t) = sin(sqrt(m) s_n sin(t) cos(t)) / (sin(t) cos(t)),
 
 because ``2 sqrt(m) mu_hat . x`` is the difference of two independent noncentral chi-squares with n degrees of freedom,
-whose characteristic function is inverted.
-
-How many columns a training set can carry: the n that minimises the error of the mean-difference rule.
-
-n_opt(m) = argmax_n  s_n / sqrt(n / m + s_n),    s_n = mu_1^2 + ... + mu_n^2,    |mu_1| >= |mu_2| >= ...
+whose characteristic function is inverted. The best number of columns is ``argmax_n f`` with
+``|mu_1| >= |mu_2| >= ...``.
 """
 
 from dataclasses import dataclass
