@@ -66,7 +66,7 @@ def filling_with_a_rank(n_rows: int, n_columns: int, rank: int, missing: float, 
         "fewer (HardImpute)": partial(fewer, "HardImpute"),
         "fewer (OptSpace)": partial(fewer, "OptSpace"),
         # Its penalty is the variance of the noise, which a user does not know.
-        "fewer (MMMF, told the noise)": partial(fewer, "MMMF", lam=4.0),
+        "fewer (MMMF, told the noise)": partial(fewer, "MMMF", alpha=4.0),
     }
     peers = {"fancyimpute (IterativeSVD)": partial(_fancyimpute, "IterativeSVD", X, rank=rank)}
     return Contest(ours=ours, peers=peers, objective=_error(truth, X), tolerance=0.1)
@@ -121,12 +121,12 @@ def linear_in_entries(n_observed: int, folder: Path) -> Contest:
 def large(folder: Path) -> Contest:
     """20,000 x 20,000 with a million entries, at two thirds of the largest penalty."""
     X = sparse_table(20_000, 20_000, 1_000_000, 5)
-    lam = float(sparse.linalg.svds(X, k=1, return_singular_vectors=False)[0]) / 1.5
+    alpha = float(sparse.linalg.svds(X, k=1, return_singular_vectors=False)[0]) / 1.5
 
     def fewer() -> float:
         from fewer.complete import SoftImpute
 
-        return float(SoftImpute(lam=lam, random_state=0).fit(X).d_[0])
+        return float(SoftImpute(alpha=alpha, random_state=0).fit(X).d_[0])
 
     return Contest(ours={"fewer": fewer}, peers=_nobody(X), objective=lambda first: 0.0, tolerance=0)
 

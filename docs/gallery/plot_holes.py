@@ -41,7 +41,7 @@ print(pattern.reading)
 # %%
 # That is not idle. The mean of what is observed is far off for these columns, the model's mean is not, because it
 # takes from the other columns what kind of rows the holes are in.
-model = PCAMissing(6, scale=True, random_state=0).fit(table)
+model = PCAMissing(6, with_std=True, random_state=0).fit(table)
 for name in ("worst area", "worst radius", "worst texture"):
     fitted = model.mean_[table.columns.get_loc(name)]
     print(f"{name}: truth {whole[name].mean():.1f}, observed {table[name].mean():.1f}, PCAMissing {fitted:.1f}")
@@ -51,12 +51,12 @@ for name in ("worst area", "worst radius", "worst texture"):
 # ---------------------------------
 # Hide a tenth of what is known, fit to the rest, compare, five times over. Errors are in standard deviations of each
 # column, so that column means have an error of about one.
-for imputer in (SimpleImputer(), KNNImputer(), PCAMissing(6, scale=True, random_state=0)):
+for imputer in (SimpleImputer(), KNNImputer(), PCAMissing(6, with_std=True, random_state=0)):
     print(completion_score(imputer, table, random_state=0))
 
 # %%
 # Not all columns can be filled equally well: what nothing else goes together with remains a guess.
-completion_score(PCAMissing(6, scale=True, random_state=0), table, random_state=0).plot()
+completion_score(PCAMissing(6, with_std=True, random_state=0), table, random_state=0).plot()
 
 
 # %%
@@ -66,7 +66,7 @@ completion_score(PCAMissing(6, scale=True, random_state=0), table, random_state=
 def error_by_size(sizes):
     """Error at hidden entries over the number of components."""
     scores = [
-        completion_score(PCAMissing(size, scale=True, random_state=0), table, n_repeats=4, random_state=0)
+        completion_score(PCAMissing(size, with_std=True, random_state=0), table, n_repeats=4, random_state=0)
         for size in sizes
     ]
     figure = _figures.new_figure(x="components", y="error at hidden entries")
@@ -81,6 +81,6 @@ error_by_size(np.array([1, 2, 4, 6, 8, 12, 16]))
 # ---------------------------------------
 # All completers take ``missing_values`` (a number such as -999 that stands for a missing value), ``add_indicator`` and
 # ``keep_empty_features``. Where an entry is missing for a reason, the indicator is a feature of its own.
-imputer = PCAMissing(6, scale=True, missing_values=-999, add_indicator=True, random_state=0)
+imputer = PCAMissing(6, with_std=True, missing_values=-999, add_indicator=True, random_state=0)
 filled = imputer.set_output(transform="pandas").fit_transform(table.fillna(-999))
 print(filled.filter(like="missingindicator_worst").mean().round(2))

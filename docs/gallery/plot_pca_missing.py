@@ -14,7 +14,7 @@ large values are missing because they are large, nothing here corrects for that.
 # %%
 # Half of every digit
 # -------------------
-# Scanned digits, 64 pixels each; half of the pixels are lost. ``scale=True`` gives each pixel the same weight: some
+# Scanned digits, 64 pixels each; half of the pixels are lost. ``with_std=True`` gives each pixel the same weight: some
 # vary much more than others, and the model takes noise to be alike in all.
 import warnings
 
@@ -30,7 +30,7 @@ rng = np.random.default_rng(0)
 lost = rng.random(digits.shape) < 0.5
 table = np.where(lost, np.nan, digits)
 
-model = PCAMissing(n_components=15, scale=True, random_state=0).fit(table)
+model = PCAMissing(n_components=15, with_std=True, random_state=0).fit(table)
 filled, std = model.impute(table, return_std=True)
 means = SimpleImputer().fit_transform(table)
 
@@ -98,7 +98,7 @@ for share in shares:
             imputer = (
                 SimpleImputer(keep_empty_features=True)
                 if name == "column means"
-                else PCAMissing(12, method=name, scale=True, max_iter=500, keep_empty_features=True, random_state=0)
+                else PCAMissing(12, method=name, with_std=True, max_iter=500, keep_empty_features=True, random_state=0)
             )
             guess = imputer.fit_transform(holes)
         values.append(np.sqrt(np.mean((guess - few)[hidden] ** 2)))

@@ -37,22 +37,24 @@ def error(truth, table, model):
 
 truth, table = noisy_table(rank=6, snr=1, observed=0.5)
 chosen = {
-    post: SoftImputeCV(post=post, n_lambdas=25, n_repeats=2, random_state=0).fit(table) for post in ("none", "unshrink")
+    post: SoftImputeCV(post=post, n_alphas=25, n_repeats=2, random_state=0).fit(table) for post in ("none", "unshrink")
 }
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
 for panel, (post, model) in zip(panels, chosen.items(), strict=True):
-    shares = model.lambdas_ / model.lambda_max_
+    shares = model.alphas_ / model.alpha_max_
     seen = np.isfinite(model.errors_).all(axis=0)
-    truths = [error(truth, table, SoftImpute(lam=lam, post=post, tol=1e-3).fit(table)) for lam in model.lambdas_[seen]]
+    truths = [
+        error(truth, table, SoftImpute(alpha=alpha, post=post, tol=1e-3).fit(table)) for alpha in model.alphas_[seen]
+    ]
     noise = 0.5  # half of a hidden entry's variance is noise, which nobody can predict
     hidden = (model.errors_[:, seen].mean(axis=0) - noise) / noise
     panel.plot(shares[seen], hidden, color="#2f7fb5", label="hidden entries")
     panel.plot(shares[seen], truths, color="#cf5f47", label="holes (the truth)")
-    panel.axvline(model.lambda_ / model.lambda_max_, color="grey", linewidth=0.8, linestyle=":")
+    panel.axvline(model.alpha_ / model.alpha_max_, color="grey", linewidth=0.8, linestyle=":")
     panel.annotate(
         f"chosen: rank {model.rank_}",
-        (model.lambda_ / model.lambda_max_, 0.97),
+        (model.alpha_ / model.alpha_max_, 0.97),
         textcoords="offset points",
         xytext=(5, 0),
         fontsize=8,
@@ -81,8 +83,8 @@ for panel, (setting, ((truth, table), rank)) in zip(panels, contest.items(), str
     models = {
         "SoftImpute": soft,
         "unshrunk": SoftImputeCV(post="unshrink", random_state=0, tol=1e-3).fit(table),
-        "MC+": SpectralImpute(lam=1.5 * soft.lambda_, max_iter=5000).fit(table),
-        "MMMF": MMMF(rank=rank, lam=soft.lambda_).fit(table),
+        "MC+": SpectralImpute(alpha=1.5 * soft.alpha_, max_iter=5000).fit(table),
+        "MMMF": MMMF(rank=rank, alpha=soft.alpha_).fit(table),
         "HardImpute": HardImpute(rank=rank).fit(table),
         "OptSpace": OptSpace(rank=rank, max_iter=500, random_state=0).fit(table),
     }
@@ -99,5 +101,5 @@ figure.tight_layout()
 # %%
 # As a step of a pipeline it fills rows that were not there in ``fit``, each from its own observed entries. Ordinary
 # tables have columns in different units and with different means: say so.
-model = SoftImputeCV(center="columns", scale=True, random_state=0).fit(table[:80])
+model = SoftImputeCV(with_mean=True, with_std=True, random_state=0).fit(table[:80])
 print("new rows, filled:", model.transform(table[80:]).shape, "rank", model.rank_)

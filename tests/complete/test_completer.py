@@ -122,7 +122,7 @@ EVERY_COMPLETER = [
     HardImpute(rank=1),
     OptSpace(rank=1),
     PCAMissing(1, random_state=0),
-    SoftImpute(lam=1.0),
+    SoftImpute(alpha=1.0),
     SoftImputeCV(random_state=0),
     SpectralImpute(random_state=0),
     SubspaceSegmentation(1, 1, random_state=0),
@@ -237,7 +237,7 @@ def test_a_stored_zero_is_an_observation_and_nan_a_hole(table):
     assert table.n_observed == 6
     np.testing.assert_array_equal(table.row_counts, [2, 0, 2, 2])
     np.testing.assert_array_equal(table.column_counts, [3, 1, 2])
-    np.testing.assert_array_equal(table.with_holes(), HOLES)
+    np.testing.assert_array_equal(table.with_nan(), HOLES)
     np.testing.assert_array_equal(table.by_rows.data, [1, 0, 4, 5, 7, 9])
     np.testing.assert_array_equal(table.by_columns.data, [1, 4, 7, 5, 0, 9])
     np.testing.assert_array_equal(table.column_means, [4, 5, 4.5])
@@ -253,19 +253,19 @@ def test_rows_with_holes_in_the_same_places_share_a_pattern(table):
 
 
 def test_rows_and_hidden_entries_are_tables_again(table):
-    np.testing.assert_array_equal(table.rows(np.array([2, 0])).with_holes(), HOLES[[2, 0]])
+    np.testing.assert_array_equal(table.rows(np.array([2, 0])).with_nan(), HOLES[[2, 0]])
     hidden = HOLES.copy()
     hidden[2, 1] = np.nan
-    np.testing.assert_array_equal(table.hidden(np.array([3])).with_holes(), hidden)
+    np.testing.assert_array_equal(table.hidden(np.array([3])).with_nan(), hidden)
     emptied = HOLES.copy()
     emptied[:, 0] = np.nan
-    np.testing.assert_array_equal(table.without(np.array([True, False, False])).with_holes(), emptied)
-    np.testing.assert_array_equal(table.with_holes(), HOLES)
+    np.testing.assert_array_equal(table.without(np.array([True, False, False])).with_nan(), emptied)
+    np.testing.assert_array_equal(table.with_nan(), HOLES)
 
 
 def test_columns_are_divided_chosen_and_described(table):
-    np.testing.assert_allclose(table.divided(np.array([2.0, 1.0, 3.0])).with_holes(), HOLES / [2, 1, 3])
-    np.testing.assert_array_equal(table.columns(np.array([2, 0])).with_holes(), HOLES[:, [2, 0]])
+    np.testing.assert_allclose(table.divided(np.array([2.0, 1.0, 3.0])).with_nan(), HOLES / [2, 1, 3])
+    np.testing.assert_array_equal(table.columns(np.array([2, 0])).with_nan(), HOLES[:, [2, 0]])
     np.testing.assert_allclose(table.column_deviations, [np.sqrt(6), 0, 4.5])
 
 

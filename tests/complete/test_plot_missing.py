@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse, stats
 
 from fewer.complete import missing_pattern, plot_missing
-from fewer.complete._missing_pattern import hole_dependence
+from fewer.complete._missing_pattern import missingness_dependence
 from fewer.complete._plot_missing import cell_shares, pattern_order
 
 
@@ -58,7 +58,7 @@ def test_the_test_is_welchs_on_ranks():
     holes[:, 0] = rng.random(60) < 0.3
     values = rng.normal(size=(60, 1)) + 0.6 * holes[:, :1]
     values[:5] = np.nan
-    found = hole_dependence(holes, values, np.array([1]))
+    found = missingness_dependence(holes, values, np.array([1]))
     ranks = stats.rankdata(values[5:, 0])
     inside = holes[5:, 0]
     expected = stats.ttest_ind(ranks[inside], ranks[~inside], equal_var=False)
@@ -106,7 +106,7 @@ def test_rows_with_the_same_holes_are_drawn_together_and_the_most_missing_column
     assert pattern.columns[columns[0]] == "income"
     labels = pattern.table.row_patterns.labels[rows]
     assert np.count_nonzero(np.diff(labels)) == pattern.n_patterns - 1
-    assert np.isnan(pattern.table.with_holes()[rows[0]][columns[:2]]).all()
+    assert np.isnan(pattern.table.with_nan()[rows[0]][columns[:2]]).all()
 
 
 def test_cells_of_a_large_table_hold_the_share_missing_in_both_forms():
@@ -125,12 +125,12 @@ def test_cells_of_a_large_table_hold_the_share_missing_in_both_forms():
 
 def test_the_picture_warns_where_holes_have_a_cause():
     figure = plot_missing(table_with_cause())
-    signs = [trace for trace in figure.data if trace.name == "holes depend on other columns"]
+    signs = [trace for trace in figure.data if trace.name == "depends on other columns"]
     assert len(signs) == 1
     assert "age" in signs[0].customdata[0]
     assert figure.layout.xaxis.ticktext[0] == "income"
     calm = plot_missing(np.where(np.eye(6), np.nan, 1.0))
-    assert not [trace for trace in calm.data if trace.name == "holes depend on other columns"]
+    assert not [trace for trace in calm.data if trace.name == "depends on other columns"]
 
 
 def test_a_complete_table_is_drawn_too():

@@ -61,25 +61,25 @@ def test_the_objective_never_rises_and_the_start_saves_steps():
 
 def test_a_price_of_rank_keeps_what_is_worth_it():
     _, table = low_rank_table()
-    assert HardImpute(lam=20.0).fit(table).rank_ == 3
-    assert HardImpute(lam=1e6).fit(table).rank_ == 0
+    assert HardImpute(alpha=20.0).fit(table).rank_ == 3
+    assert HardImpute(alpha=1e6).fit(table).rank_ == 0
 
 
 def test_spectral_thresholds_meet_their_special_cases():
     _, table = low_rank_table(noise=0.5)
-    same = SoftImpute(lam=5.0, tol=1e-9, max_iter=5000).fit(table)
-    for threshold in ("soft", lambda s, lam: np.maximum(s - lam, 0)):
-        np.testing.assert_allclose(model_of(SpectralImpute(threshold, lam=5.0).fit(table)), model_of(same), atol=0.01)
-    nearly_soft = SpectralImpute("mc+", lam=5.0, mu=1e6).fit(table)
+    same = SoftImpute(alpha=5.0, tol=1e-9, max_iter=5000).fit(table)
+    for threshold in ("soft", lambda s, alpha: np.maximum(s - alpha, 0)):
+        np.testing.assert_allclose(model_of(SpectralImpute(threshold, alpha=5.0).fit(table)), model_of(same), atol=0.01)
+    nearly_soft = SpectralImpute("mc+", alpha=5.0, mu=1e6).fit(table)
     np.testing.assert_allclose(model_of(nearly_soft), model_of(same), atol=0.01)
     rank = HardImpute(rank=3, tol=1e-12).fit(table)
-    as_hard = SpectralImpute("mc+", lam=12.0, mu=1.01, tol=1e-12).fit(table)
+    as_hard = SpectralImpute("mc+", alpha=12.0, mu=1.01, tol=1e-12).fit(table)
     np.testing.assert_allclose(model_of(as_hard), model_of(rank), atol=0.01)
 
 
 def test_mc_plus_shrinks_strong_directions_less_than_soft():
     _, table = low_rank_table(noise=0.5)
-    bridge, convex = SpectralImpute(lam=8.0).fit(table), SoftImpute(lam=8.0).fit(table)
+    bridge, convex = SpectralImpute(alpha=8.0).fit(table), SoftImpute(alpha=8.0).fit(table)
     assert (bridge.d_[:3] > convex.d_[:3] + 4).all()
 
 
@@ -92,16 +92,16 @@ def test_without_a_penalty_given_noise_is_not_taken_for_structure():
     assert model.rank_ <= 5
     assert wrong < 0.6 * np.mean(truth[holes] ** 2)
     as_hard = SpectralImpute("hard", random_state=0).fit(table)
-    assert as_hard.lambda_ == pytest.approx(model.lambda_**2 / 2)
+    assert as_hard.alpha_ == pytest.approx(model.alpha_**2 / 2)
 
 
 def test_narrow_factors_fit_worse_than_wide_ones():
     _, table = low_rank_table(noise=0.5)
-    objectives = [MMMF(rank=rank, lam=3.0, tol=1e-9).fit(table).objective_history_[-1] for rank in (1, 2, 3, 20)]
+    objectives = [MMMF(rank=rank, alpha=3.0, tol=1e-9).fit(table).objective_history_[-1] for rank in (1, 2, 3, 20)]
     assert (np.diff(objectives) < 0).all()
-    wide = MMMF(rank=20, lam=3.0, tol=1e-9).fit(table)
+    wide = MMMF(rank=20, alpha=3.0, tol=1e-9).fit(table)
     assert wide.objective_history_[-1] == pytest.approx(
-        SoftImpute(lam=3.0, tol=1e-8).fit(table).path_[0]["objective"], rel=1e-6
+        SoftImpute(alpha=3.0, tol=1e-8).fit(table).path_[0]["objective"], rel=1e-6
     )
 
 

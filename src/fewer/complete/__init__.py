@@ -1,4 +1,4 @@
-"""Tables with holes: low-rank completion, PCA with missing values."""
+"""Missing values: low-rank completion, PCA with missing values."""
 
 from typing import TYPE_CHECKING
 

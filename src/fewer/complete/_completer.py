@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.impute import MissingIndicator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import MissingValues, StrOptions, check_feature_names_in, validated, warn_caller
+from fewer._estimators import MissingValues, StrOptions, check_feature_names_in, fit_context, validated, warn_caller
 from fewer.complete._entries import observed_entries
 from fewer.complete._observed import Observed
 
@@ -46,14 +46,14 @@ class Offsets(NamedTuple):
     scales: np.ndarray
 
 
-def fitted_offsets(table: Observed, center: str | None, scale: bool) -> Offsets:
+def fitted_offsets(table: Observed, with_mean: bool | str, with_std: bool) -> Offsets:
     """Means of what is observed: of columns, or of rows and columns together; scales are standard deviations."""
-    columns = np.zeros(table.shape[1]) if center is None else table.column_means
+    columns = np.zeros(table.shape[1]) if not with_mean else table.column_means
     rows = None
-    if center == "both":
+    if with_mean == "both":
         rows, columns = _two_way_means(table, columns)
     scales = np.ones(table.shape[1])
-    if scale:
+    if with_std:
         stored = standardised(table, Offsets(rows, columns, scales)).by_rows
         squares = np.bincount(stored.indices, weights=stored.data.astype(np.float64) ** 2, minlength=table.shape[1])
         spread = np.sqrt(squares / np.maximum(table.column_counts, 1))
@@ -105,9 +105,9 @@ def _row_means(stored: sparse.csr_array, values: np.ndarray) -> np.ndarray:
     return totals / np.maximum(counts, 1)
 
 
-# Rows are filled in blocks of about this many entries, so that the model's values never need a second whole table.
+# Rows are imputed in blocks of about this many entries, so that the model's values never need a second whole table.
 _ENTRIES_AT_ONCE = 1 << 22
-# A sparse table with more entries than this, holes counted, is not filled in one piece: 2 GB in float64.
+# A sparse table with more entries than this, missing ones counted, is not completed in one piece: 2 GB in float64.
 _ENTRIES_TO_FILL = 1 << 28
 
 
@@ -131,6 +131,30 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.add_indicator = add_indicator
         self.keep_empty_features = keep_empty_features
 
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Fit the low-rank model to the observed entries of a table.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with missing values (NaN); in a sparse one, what is not stored is missing.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._fit(X)
+        return self
+
+    def _fit(self, X: Any) -> None:
+        """Set the fitted attributes."""
+        raise NotImplementedError
+
     def transform(self, X):
         """Impute the missing values of rows, each from what is observed of it.
 
@@ -148,7 +172,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         filled = self.impute(X)
         if self.indicator_ is None:
             return filled
-        missing = np.isnan(self._new_table(X).columns(self.indicator_.features_).with_holes())
+        missing = np.isnan(self._new_table(X).columns(self.indicator_.features_).with_nan())
         return np.hstack([filled, missing.astype(filled.dtype)])
 
     def impute(self, X):
@@ -166,10 +190,10 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         table = self._new_table(X)
         self._refuse_to_fill(table)
-        filled = table.with_holes()
-        for rows in self._rows_with_holes(table):
-            holes = np.isnan(filled[rows])
-            filled[rows] = np.where(holes, self._rows_from(self._scores_seen(table.rows(rows))), filled[rows])
+        filled = table.with_nan()
+        for rows in self._incomplete_rows(table):
+            missing = np.isnan(filled[rows])
+            filled[rows] = np.where(missing, self._rows_from(self._scores_seen(table.rows(rows))), filled[rows])
         return filled[:, self._columns_out()]
 
     def project(self, X):
@@ -245,7 +269,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return np.concatenate([names[self._columns_out()], added])
 
     def _training_table(self, X: Any) -> Observed:
-        """The table to fit, checked; says which columns have nothing to learn from."""
+        """The table to fit, checked; warns of columns with no observed entry."""
         table = Observed(self._validated(X, reset=True))
         if table.n_observed == 0:
             raise ValueError("X has no observed entry: every entry is NaN, or (in a sparse table) none is stored.")
@@ -259,7 +283,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             fate = "filled with 0" if self.keep_empty_features else "dropped by transform"
             warn_caller(
                 f"Nothing is observed of {len(empty)} of {table.shape[1]} columns ({shown}): they are {fate}; "
-                "keep_empty_features says which."
+                "set keep_empty_features to choose."
             )
         return table
 
@@ -315,8 +339,8 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def _rows_from(self, scores: np.ndarray) -> np.ndarray:
         return scores @ self.loadings_.T + self.mean_
 
-    def _rows_with_holes(self, table: Observed) -> list[np.ndarray]:
-        """Numbers of the rows that have holes, in blocks."""
+    def _incomplete_rows(self, table: Observed) -> list[np.ndarray]:
+        """Numbers of the rows with missing entries, in blocks."""
         chosen = np.flatnonzero(table.row_counts < table.shape[1])
         block = max(1, _ENTRIES_AT_ONCE // table.shape[1])
         return [chosen[start : start + block] for start in range(0, len(chosen), block)]
@@ -326,7 +350,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         size = n_rows * n_columns
         if table.dense is None and size > _ENTRIES_TO_FILL:
             raise ValueError(
-                f"Filled in, this sparse table of {n_rows:,} x {n_columns:,} would take {size * 8e-9:,.0f} GB. "
+                f"Completed, this sparse table of {n_rows:,} x {n_columns:,} would take {size * 8e-9:,.0f} GB. "
                 "Transform it in blocks of rows, X[:1000] and so on, or ask for the entries that you need by "
                 "predict_entries(rows, columns)."
             )
@@ -402,13 +426,13 @@ class LowRankCompleter(Completer):
 
     _parameter_constraints: dict = {
         **Completer._parameter_constraints,
-        "center": [StrOptions({"columns", "both"}), None],
-        "scale": ["boolean"],
+        "with_mean": ["boolean", StrOptions({"both"})],
+        "with_std": ["boolean"],
         "random_state": ["random_state"],
     }
 
-    center: str | None
-    scale: bool
+    with_mean: bool | str
+    with_std: bool
     random_state: Any
     U_: np.ndarray
     d_: np.ndarray
@@ -419,9 +443,9 @@ class LowRankCompleter(Completer):
         table = self._training_table(X)
         empty = int((table.row_counts == 0).sum())
         if empty:
-            filled = "the offsets alone" if self.center else "0, since center=None"
+            filled = "the offsets alone" if self.with_mean else "0, since with_mean=False"
             warn_caller(f"Nothing is observed of {empty} of {table.shape[0]} rows: they are filled with {filled}.")
-        offsets = fitted_offsets(table, self.center, self.scale)
+        offsets = fitted_offsets(table, self.with_mean, self.with_std)
         # As plain arrays: a saved model must not hold classes that nobody trusts.
         self._row_offsets, self._column_offsets, self._scales = offsets
         entries = observed_entries(standardised(table, offsets))
@@ -430,16 +454,16 @@ class LowRankCompleter(Completer):
 
     def _warn_of_units(self, squares: np.ndarray) -> None:
         """Say so when a column outweighs the others by its unit alone; ``squares`` are the columns' mean squares."""
-        if self.scale or not (squares > 0).any():
+        if self.with_std or not (squares > 0).any():
             return
         largest, median = float(np.sqrt(squares.max())), float(np.sqrt(np.median(squares[squares > 0])))
         if largest > _UNEQUAL * median:
             name = getattr(self, "feature_names_in_", np.arange(len(squares))).tolist()[int(squares.argmax())]
-            means = "" if self.center else ", center='columns' takes away their means"
+            means = "" if self.with_mean else ", with_mean=True takes away their means"
             warn_caller(
                 f"Entries of column {name!r} are some {largest / median:,.0f} times as large as "
-                "those of most columns, so it decides nearly alone how holes are filled. If that is a matter of units, "
-                f"scale=True gives all columns the same weight{means}."
+                "those of most columns, so it dominates how missing entries are imputed. If that is a matter of units, "
+                f"with_std=True gives all columns the same weight{means}."
             )
 
     def _offsets(self) -> Offsets:

@@ -214,7 +214,7 @@ def observed_entries(table: Observed) -> Any:
     n_rows, n_columns = table.shape
     crowded = table.n_observed > _DENSE_SHARE * n_rows * n_columns
     if crowded and (table.dense is not None or n_rows * n_columns <= _DENSE_ENTRIES):
-        dense = table.dense if table.dense is not None else table.with_holes()
+        dense = table.dense if table.dense is not None else table.with_nan()
         mask = ~np.isnan(dense)
         return DenseEntries(np.where(mask, dense, dense.dtype.type(0)), mask)
     stored = table.by_rows
@@ -222,7 +222,7 @@ def observed_entries(table: Observed) -> Any:
 
 
 class DenseEntries:
-    """The observed entries as a whole table with zeros in the holes."""
+    """The observed entries as a whole table with zeros for missing entries."""
 
     def __init__(self, values: np.ndarray, mask: np.ndarray) -> None:
         self.values = values

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 # Fewer rows than this on either side of a comparison say nothing.
 _MIN_ROWS = 5
-# Columns are compared with at most this many others, evenly spread over the table.
+# Columns are compared with at most this many others, every k-th of a wider table.
 MAX_WITNESSES = 1000
 _ENTRIES_AT_ONCE = 1 << 22
 
 
-class HoleDependence(NamedTuple):
-    """For each column: adjusted p-value, the column its holes depend on most (-1: none), how much larger that is.
+class MissingnessDependence(NamedTuple):
+    """For each column: adjusted p-value, the column that it depends on most (-1: none), how much larger that is.
 
     ``larger`` is the probability that the other column is larger where this one is missing; 0.5 is no difference.
     """
@@ -40,26 +40,26 @@ class HoleDependence(NamedTuple):
     larger: np.ndarray
 
 
-def hole_dependence(holes: np.ndarray, values: np.ndarray, witnesses: np.ndarray) -> HoleDependence:
-    """Test every column with holes against the witnesses.
+def missingness_dependence(missing: np.ndarray, values: np.ndarray, witnesses: np.ndarray) -> MissingnessDependence:
+    """Test every column with missing entries against the witnesses.
 
-    ``holes`` is the mask over all columns, ``values`` the witnesses' values with NaN, ``witnesses`` which columns these
-    are.
+    ``missing`` is the mask over all columns, ``values`` the witnesses' values with NaN, ``witnesses`` which columns
+    these are.
     """
-    n_columns = holes.shape[1]
-    found = HoleDependence(np.ones(n_columns), np.full(n_columns, -1), np.full(n_columns, 0.5))
-    counts = holes.sum(axis=0)
-    tested = np.flatnonzero((counts >= _MIN_ROWS) & (counts <= len(holes) - _MIN_ROWS))
+    n_columns = missing.shape[1]
+    found = MissingnessDependence(np.ones(n_columns), np.full(n_columns, -1), np.full(n_columns, 0.5))
+    counts = missing.sum(axis=0)
+    tested = np.flatnonzero((counts >= _MIN_ROWS) & (counts <= len(missing) - _MIN_ROWS))
     if len(tested) == 0 or len(witnesses) == 0:
         return found
     # Columns that are missing in the same rows share one test.
-    which, examples = equal_rows(holes[:, tested].T)
+    which, examples = equal_rows(missing[:, tested].T)
     firsts = tested[examples]
-    block = max(1, _ENTRIES_AT_ONCE // max(len(holes), len(witnesses)))
+    block = max(1, _ENTRIES_AT_ONCE // max(len(missing), len(witnesses)))
     ranks, observed = _ranks(values)
     for start in range(0, len(firsts), block):
         part = firsts[start : start + block]
-        t, freedom, larger = _compared(holes[:, part].astype(np.float32), ranks, observed)
+        t, freedom, larger = _compared(missing[:, part].astype(np.float32), ranks, observed)
         t[part[:, None] == witnesses] = 0.0
         best, rows = np.abs(t).argmax(axis=1), np.arange(len(part))
         single = 2 * stats.t.sf(np.abs(t[rows, best]), freedom[rows, best])
@@ -73,9 +73,9 @@ def hole_dependence(holes: np.ndarray, values: np.ndarray, witnesses: np.ndarray
 
 
 def _ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ranks of the observed entries of each column, from -0.5 to 0.5 and zero in holes; and where it is observed."""
+    """Ranks of the observed entries of each column, from -0.5 to 0.5 zero where missing; and where it is observed."""
     observed = ~np.isnan(values)
-    # Holes come last; a value that is infinite is only very large.
+    # Missing entries come last; a value that is infinite is only very large.
     largest = np.finfo(np.float64).max
     ranks = stats.rankdata(np.where(observed, np.clip(values, -largest, largest), np.inf), axis=0)
     ranks = np.where(observed, (ranks - 0.5) / np.maximum(observed.sum(axis=0), 1) - 0.5, 0.0)
@@ -85,7 +85,7 @@ def _ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _compared(missing: np.ndarray, ranks: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray, ...]:
     """T statistics (zero: no test), degrees of freedom and probabilities of being larger.
 
-    Each has a row for each column of holes, and a column for each witness.
+    Each has a row for each column with missing entries, and a column for each witness.
     """
     squares = ranks**2
     n_in, sum_in, squares_in = ((missing.T @ part).astype(np.float64) for part in (observed, ranks, squares))
@@ -96,7 +96,7 @@ def _compared(missing: np.ndarray, ranks: np.ndarray, observed: np.ndarray) -> t
     enough = (n_in >= _MIN_ROWS) & (n_out >= _MIN_ROWS)
     n_in, n_out = np.where(enough, n_in, _MIN_ROWS), np.where(enough, n_out, _MIN_ROWS)
     mean_in, mean_out = sum_in / n_in, sum_out / n_out
-    # Ties make for less spread; rounding must not make it negative.
+    # Ties lower the variance; rounding must not make it negative.
     error_in = np.maximum(squares_in / n_in - mean_in**2, 0) / (n_in - 1)
     error_out = np.maximum(squares_out / n_out - mean_out**2, 0) / (n_out - 1)
     total = error_in + error_out
@@ -108,20 +108,20 @@ def _compared(missing: np.ndarray, ranks: np.ndarray, observed: np.ndarray) -> t
 
 
 _ALPHA = 0.01
-# A larger sparse table is shown, and its holes are counted, but they are not compared with its values.
+# A larger sparse table is shown, and its missing entries are counted, but not compared with its values.
 _ENTRIES_TO_TEST = 1 << 26
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MissingPattern(Result):
-    """The holes of a table; made by :func:`missing_pattern`.
+    """The missing entries of a table; made by :func:`missing_pattern`.
 
     Attributes
     ----------
     n_rows, n_columns : int
         Size of the table.
     n_missing : int
-        Number of holes.
+        Number of missing entries.
     columns : tuple of str
         Names of the columns, or their positions.
     column_shares : ndarray of shape (n_columns,)
@@ -131,14 +131,14 @@ class MissingPattern(Result):
     n_patterns : int
         How many different sets of columns are observed in some row.
     p_values : ndarray of shape (n_columns,)
-        For each column, how surprising it would be if its holes had nothing to do with the values of other columns;
-        adjusted for the number of comparisons. One where there is nothing to test.
+        p-value, for each column, of the test that its missing entries do not depend on the values of other columns;
+        adjusted for the number of comparisons. 1 where there is nothing to test.
     witnesses : ndarray of int of shape (n_columns,)
-        The column that tells most about the holes of each one; -1 for none.
+        The column that is most associated with the missing entries of each one; -1 for none.
     larger : ndarray of shape (n_columns,)
         Probability that the witness is larger in rows where the column is missing; 0.5 is no difference.
     tested : bool
-        Whether holes were compared with values at all; a very large sparse table is not.
+        Whether missing entries were compared with values at all; those of a very large sparse table are not.
     table : Observed
         What is observed.
     """
@@ -178,12 +178,12 @@ class MissingPattern(Result):
 
     @property
     def n_complete_rows(self) -> int:
-        """Rows without holes."""
+        """Rows without missing entries."""
         return int(np.count_nonzero(self.row_shares == 0))
 
     @property
     def dependent(self) -> np.ndarray:
-        """Positions of the columns whose holes depend on another column, the surest first."""
+        """Positions of the columns whose missing entries depend on another column, smallest p-value first."""
         found = np.flatnonzero(self.p_values < _ALPHA)
         return found[np.argsort(self.p_values[found], kind="stable")]
 
@@ -199,13 +199,13 @@ class MissingPattern(Result):
             shares = ", ".join(f"{self.columns[column]} {self.column_shares[column]:.0%}" for column in most)
             lines.append(f"  most in {shares}")
         for column in self.dependent[:5]:
-            lines.append(f"  warning: {self.told_of(column)} (p = {self.p_values[column]:.2g})")
+            lines.append(f"  warning: {self.dependence_text(column)} (p = {self.p_values[column]:.2g})")
         if len(self.dependent) > 5:
             lines.append(f"  and {len(self.dependent) - 5:,} more columns of that kind")
         return "\n".join(lines)
 
-    def told_of(self, column: int) -> str:
-        """What the holes of a column depend on, in words."""
+    def dependence_text(self, column: int) -> str:
+        """What the missing entries of a column depend on, as a sentence."""
         larger = self.larger[column]
         side, chance = ("larger", larger) if larger >= 0.5 else ("smaller", 1 - larger)
         return (
@@ -215,53 +215,55 @@ class MissingPattern(Result):
 
     @property
     def reading(self) -> str:
-        """What it means, in plain words."""
+        """How to read it, in words."""
         if self.n_missing == 0:
             return "Nothing is missing."
         if not self.tested:
-            return "The table is too large for its holes to be compared with its values; try a part of it."
+            return "The table is too large to compare its missing entries with its values; try a part of it."
         if len(self.dependent) == 0:
             return (
-                "No column's holes depend on the values of another, as far as these rows can tell. Whether they depend "
-                "on the hidden values themselves, no table can tell."
+                "In these rows, missing entries do not depend on the values of other columns (no test is significant). "
+                "Whether they depend on the missing values themselves cannot be tested from the table."
             )
         return (
-            f"The holes of {len(self.dependent):,} columns depend on the values of others. Rows without holes are then "
-            "no fair sample, and means over what is observed are biased; methods that use the other columns, such as "
-            "PCAMissing, allow for that. Whether holes depend on the hidden values themselves, no table can tell."
+            f"Missing entries of {len(self.dependent):,} columns depend on the values of other columns. Complete rows "
+            "are then not a random sample, and means of the observed entries are biased; methods that use the other "
+            "columns, such as PCAMissing, allow for that. Whether missing entries depend on the missing values "
+            "themselves cannot be tested from the table."
         )
 
     def plot(self) -> "go.Figure":
-        """The picture of the holes; see :func:`plot_missing`.
+        """Figure of the missing entries; see :func:`plot_missing`.
 
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
-        from fewer.complete._plot_missing import holes_figure
+        from fewer.complete._plot_missing import missing_figure
 
-        return holes_figure(self)
+        return missing_figure(self)
 
 
 @method(
     tasks=["evaluation"],
-    when="Before holes are filled in or rows dropped: how many there are, where, which go together, and whether they "
-    "depend on what the other columns say.",
-    cost="O(n p) time, and O(n q min(p, 1000)) for the test of q columns with holes",
+    when="Before missing values are imputed or rows dropped: how many there are, where, which go together, and whether "
+    "they depend on the values of other columns.",
+    cost="O(n p) time, and O(n q min(p, 1000)) for the test of q columns with missing values",
     handles=["missing", "sparse", "categorical"],
 )
 def missing_pattern(X: Any) -> MissingPattern:
-    """Where the holes of a table are, which go together, and whether they depend on other columns.
+    """Where entries of a table are missing, which go missing together, and whether that depends on other columns.
 
-    The holes of a column are compared with the values of every numeric column (of at most 1,000, evenly spread over a
-    wider table): are these larger, or smaller, in the rows where the column is missing? The p-values are adjusted for
-    the number of comparisons; a warning stands where they are below 0.01.
+    The missing entries of a column are compared with the values of every numeric column (every k-th of a table with
+    more than 1,000): are these larger, or smaller, in the rows where the column is missing? The p-values are adjusted
+    for the number of comparisons; those below 0.01 are shown as warnings.
 
     Parameters
     ----------
     X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
-        Table: NaN or null is a hole; in a sparse one, what is not stored. Columns of a frame may hold anything.
+        Table with missing values (NaN or null); in a sparse one, what is not stored is missing. Columns of a frame may
+        hold anything.
 
     Returns
     -------
@@ -288,8 +290,8 @@ def missing_pattern(X: Any) -> MissingPattern:
     p_values, witnesses, larger = np.ones(n_columns), np.full(n_columns, -1), np.full(n_columns, 0.5)
     if tested and not table.is_complete:
         chosen = numeric[:: -(-len(numeric) // MAX_WITNESSES)] if len(numeric) else numeric
-        shown = values if values is not None else table.with_holes()
-        p_values, witnesses, larger = hole_dependence(np.isnan(table.with_holes()), shown[:, chosen], chosen)
+        shown = values if values is not None else table.with_nan()
+        p_values, witnesses, larger = missingness_dependence(np.isnan(table.with_nan()), shown[:, chosen], chosen)
     return MissingPattern(
         n_rows=n_rows,
         n_columns=n_columns,
@@ -331,16 +333,16 @@ def _of_frame(data: Dataset) -> _Parts:
     if isinstance(data.X, np.ndarray):
         return _Parts(Observed(data.X), columns, data.X, np.arange(len(columns)))
     frame = data.to_polars()
-    holes = np.column_stack([frame[name].is_null().to_numpy() for name in frame.columns])
-    values = np.full(holes.shape, np.nan)
+    missing = np.column_stack([frame[name].is_null().to_numpy() for name in frame.columns])
+    values = np.full(missing.shape, np.nan)
     numeric = []
     for place, name in enumerate(frame.columns):
         column = frame[name]
         if column.dtype.is_numeric() or str(column.dtype) == "Boolean":
             values[:, place] = column.cast(float).fill_null(np.nan).to_numpy()
-            holes[:, place] |= np.isnan(values[:, place])
+            missing[:, place] |= np.isnan(values[:, place])
             numeric.append(place)
-    return _Parts(Observed(np.where(holes, np.nan, 1.0)), columns, values, np.array(numeric, dtype=int))
+    return _Parts(Observed(np.where(missing, np.nan, 1.0)), columns, values, np.array(numeric, dtype=int))
 
 
 def _positions(n_columns: int) -> tuple[str, ...]:

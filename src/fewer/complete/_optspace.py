@@ -24,10 +24,9 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from fewer._estimators import Interval, StrOptions, checked_array, fit_context, fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, checked_array, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.complete._completer import LowRankCompleter, usable_rank
 from fewer.complete._entries import leading_triplets, observed_entries
@@ -35,7 +34,7 @@ from fewer.complete._observed import Observed
 from fewer.complete.soft_impute._path import best_core
 
 _OVERFULL = 2
-"""A row or column is too full with more than so many times the mean number of entries."""
+"""A row or column is too full with more than this multiple of the mean number of entries."""
 
 
 class Trimmed(NamedTuple):
@@ -90,14 +89,14 @@ def suggested_rank(entries: Any, values: np.ndarray, n_values: int, seed: int) -
 
 
 def estimate_rank(X: Any, n_sv: int = 100, *, trim: str = "zero") -> int:
-    """Rank of a table with holes, as its singular values suggest.
+    """Rank of a table with missing values, as its singular values suggest.
 
-    A heuristic: right where the rank is small and every direction strong; with weak directions it says too little.
+    A heuristic: right where the rank is small and every direction strong; with weak directions it is too small.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Table with holes: NaN; in a sparse one, what is not stored.
+        Table with missing values (NaN); in a sparse one, what is not stored is missing.
     n_sv : int, default=100
         Leading singular values to look at.
     trim : {"zero", "random", "none"}, default="zero"
@@ -316,15 +315,15 @@ _ENOUGH_ENTRIES = 1.2
     when="A table of known low rank from few entries with little noise, or with rows observed far more than others.",
     cost="O(m k^2 + (n + p) k^2 + n k^4) time for a step, with m entries observed and rank k; O(m + (n + p) k) memory",
     paper="optspace",
-    depends_on_shift="center=None fits the table as it is, and center='columns' takes away the means",
+    depends_on_shift="with_mean=False fits the table as it is, and with_mean=True takes away the means",
 )
 class OptSpace(LowRankCompleter):
-    """Fill holes by the table of a given rank whose row and column spaces fit what is observed.
+    """Impute missing entries by the table of a given rank whose row and column spaces fit what is observed.
 
     Parameters
     ----------
     rank : int, default=None
-        The rank. By default ``estimate_rank`` tells, which is a heuristic.
+        The rank. By default that of ``estimate_rank``, a heuristic.
     method : {"descent", "svd"}, default="descent"
         "svd" stays with the first estimate, leading singular vectors of the trimmed table.
     trim : {"zero", "random", "none"}, default="zero"
@@ -339,9 +338,9 @@ class OptSpace(LowRankCompleter):
         entries is a sensible one. It rarely makes a difference.
     mu0 : float, default=None
         How large they may be, as a multiple of the mean; by default as large as in the first estimate.
-    center : {"columns", "both"}, default=None
+    with_mean : bool or "both", default=False
         Take away means of the observed entries first: of columns, or of rows and columns.
-    scale : bool, default=False
+    with_std : bool, default=False
         Divide columns by the standard deviation of what is observed.
     missing_values : int, float, np.nan, None or pandas.NA, default=np.nan
         What stands for a missing value; None and ``pandas.NA`` mean the same as NaN. In a sparse table, entries that
@@ -385,7 +384,7 @@ class OptSpace(LowRankCompleter):
     scores_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training rows.
     mean_ : ndarray of shape (n_features,)
-        Offsets of columns; zero without ``center``.
+        Offsets of columns; zero without ``with_mean``.
     n_observed_ : ndarray of int of shape (n_features,)
         Observed entries of each column.
     indicator_ : MissingIndicator or None
@@ -447,8 +446,8 @@ class OptSpace(LowRankCompleter):
         max_iter=50,
         rho=0.0,
         mu0=None,
-        center=None,
-        scale=False,
+        with_mean=False,
+        with_std=False,
         missing_values=np.nan,
         add_indicator=False,
         keep_empty_features=False,
@@ -464,27 +463,11 @@ class OptSpace(LowRankCompleter):
         self.max_iter = max_iter
         self.rho = rho
         self.mu0 = mu0
-        self.center = center
-        self.scale = scale
+        self.with_mean = with_mean
+        self.with_std = with_std
         self.random_state = random_state
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find the row and the column space.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with holes: NaN; in a sparse one, what is not stored.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
+    def _fit(self, X: Any) -> None:
         entries = self._training_entries(X)
         seed = self._seed()
         start = trimmed(entries, self.trim, seed)
@@ -504,7 +487,6 @@ class OptSpace(LowRankCompleter):
                 self._keep_estimate(entries, U, d, V)
             else:
                 self._keep_descent(entries, self._descended(entries, U, V, after_step))
-        return self
 
     def _descended(self, entries: Any, U: np.ndarray, V: np.ndarray, after_step: Any) -> Descent:
         return descended(
@@ -544,7 +526,7 @@ class OptSpace(LowRankCompleter):
         if entries.n_observed < min(_ENOUGH_ENTRIES * free, n_rows * n_columns):
             warn_caller(
                 f"{entries.n_observed:,} entries are observed, and a table of rank {rank} has {free:,} free numbers: "
-                "too few to tell it. Lower the rank, or use SoftImpute, which shrinks what it cannot tell."
+                "too few entries. Lower the rank, or use SoftImpute, which shrinks what is not determined."
             )
             return
         rows, columns = (np.bincount(at, minlength=n) for at, n in zip(entries.positions(), entries.shape, strict=True))

@@ -11,28 +11,28 @@ if TYPE_CHECKING:
 
 # A larger table is drawn in cells of several rows and columns, with the share of each that is missing.
 _ROWS_SHOWN, _COLUMNS_SHOWN = 200, 240
-# So many columns can be named below the picture.
+# Up to this many columns are named below the figure.
 _COLUMNS_NAMED = 40
-# Rows are put in the order of their patterns by the columns with most holes, up to this many.
+# Rows are put in the order of their patterns by the columns with most missing entries, up to this many.
 _COLUMNS_SORTED_BY = 4096
 
 
 def plot_missing(X: Any) -> "go.Figure":
-    """Draw the holes of a table, ordered by pattern, with a warning sign where they depend on other columns.
+    """Draw the missing entries of a table, ordered by pattern, with a warning sign where they depend on other columns.
 
-    Below, the table: columns from the most to the least missing, rows with the same holes together; a large table is
-    drawn in cells that show the share missing. Above, the share of each column, red with a warning sign where the holes
-    depend on the values of another column; point at it to see which.
+    Below, the table: columns from the most to the least missing, rows with the same pattern together; a large table
+    is drawn in cells that show the share missing. Above, the share of each column, red with a warning sign where it
+    depends on the values of another column; hover over the sign to see which.
 
     Parameters
     ----------
     X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
-        Table: NaN or null is a hole; in a sparse one, what is not stored.
+        Table with missing values (NaN or null); in a sparse one, what is not stored is missing.
 
     Returns
     -------
     figure : plotly.graph_objects.Figure
-        The picture.
+        The figure.
 
     See Also
     --------
@@ -46,18 +46,18 @@ def plot_missing(X: Any) -> "go.Figure":
     >>> figure.layout.title.text
     '33.3% of 3 x 2 missing (blue)'
     """
-    return holes_figure(missing_pattern(X))
+    return missing_figure(missing_pattern(X))
 
 
 def pattern_order(pattern: MissingPattern) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns in the order of the picture."""
+    """Rows and columns in the order of the figure."""
     columns = np.argsort(-pattern.column_shares, kind="stable")
     table = pattern.table
     ranked = columns[:_COLUMNS_SORTED_BY]
     labels, examples = table.row_patterns
     # One row of each pattern is enough to sort by.
-    holes = np.isnan(table.rows(examples).columns(ranked).with_holes())
-    packed = np.packbits(holes, axis=1)
+    missing = np.isnan(table.rows(examples).columns(ranked).with_nan())
+    packed = np.packbits(missing, axis=1)
     keys = np.ascontiguousarray(packed).view(f"S{packed.shape[1]}")[:, 0]
     places = np.empty(len(examples), dtype=np.intp)
     places[np.argsort(keys, kind="stable")[::-1]] = np.arange(len(examples))
@@ -70,8 +70,8 @@ def cell_shares(pattern: MissingPattern, rows: np.ndarray, columns: np.ndarray) 
     n_rows, n_columns = table.shape
     if table.dense is not None:
         starts = [_starts(_cells(n, shown)) for n, shown in ((n_rows, _ROWS_SHOWN), (n_columns, _COLUMNS_SHOWN))]
-        holes = ~table.mask[rows][:, columns]
-        totals = np.add.reduceat(np.add.reduceat(holes, starts[1], axis=1, dtype=np.int32), starts[0], axis=0)
+        missing = ~table.mask[rows][:, columns]
+        totals = np.add.reduceat(np.add.reduceat(missing, starts[1], axis=1, dtype=np.int32), starts[0], axis=0)
         return totals / np.outer(*(np.diff([*start, n]) for start, n in zip(starts, table.shape, strict=True)))
     row_cell, column_cell = np.empty(n_rows, dtype=np.intp), np.empty(n_columns, dtype=np.intp)
     row_cell[rows] = _cells(n_rows, _ROWS_SHOWN)
@@ -96,7 +96,7 @@ def _columns_of_cells(columns: np.ndarray) -> list[np.ndarray]:
     return np.split(columns, _starts(_cells(len(columns), _COLUMNS_SHOWN))[1:])
 
 
-def holes_figure(pattern: MissingPattern) -> "go.Figure":
+def missing_figure(pattern: MissingPattern) -> "go.Figure":
     """The picture of a pattern that was worked out already."""
     import plotly.graph_objects as go
 
@@ -156,7 +156,7 @@ def _names_of_cells(pattern: MissingPattern, columns: np.ndarray) -> list[str]:
 
 
 def _add_shares(figure: "go.Figure", pattern: MissingPattern, columns: np.ndarray, centres: np.ndarray) -> None:
-    """Share missing of each column above it, red with a sign where the holes depend on other columns."""
+    """Share missing of each column above it, red with a sign where it depends on other columns."""
     import plotly.graph_objects as go
 
     from fewer import _figures
@@ -178,8 +178,8 @@ def _add_shares(figure: "go.Figure", pattern: MissingPattern, columns: np.ndarra
         )
     )
     if warned.any():
-        told = [
-            "<br>".join(pattern.told_of(column) for column in part[suspect[part]][:5])
+        texts = [
+            "<br>".join(pattern.dependence_text(column) for column in part[suspect[part]][:5])
             for part, is_warned in zip(parts, warned, strict=True)
             if is_warned
         ]
@@ -194,8 +194,8 @@ def _add_shares(figure: "go.Figure", pattern: MissingPattern, columns: np.ndarra
                     "size": 9 if len(parts) == pattern.n_columns else 5,
                     "color": _figures.RED,
                 },
-                name="holes depend on other columns",
-                customdata=told,
+                name="depends on other columns",
+                customdata=texts,
                 hovertemplate="%{customdata}<extra></extra>",
             )
         )

@@ -170,7 +170,7 @@ def random_columns(X: np.ndarray, rank: int, latent_var: float, affine: bool, rn
 
 
 def filled_plainly(X: np.ndarray) -> np.ndarray:
-    """Holes get what the means of their row and column say together."""
+    """Missing entries get the sum of the effects of their row and column."""
     seen = ~np.isnan(X)
     values = np.where(seen, X, 0.0)
     total = values.sum() / max(seen.sum(), 1)
@@ -209,7 +209,7 @@ class Fit(NamedTuple):
 
 
 def frames(X: np.ndarray, n_coordinates: int) -> np.ndarray:
-    """The table as (n_frames, n_columns, n_coordinates), with 0 in the holes."""
+    """The table as (n_frames, n_columns, n_coordinates), with 0 for missing entries."""
     n_rows, n_columns = X.shape
     split = np.nan_to_num(X).reshape(n_coordinates, n_rows // n_coordinates, n_columns)
     return np.ascontiguousarray(split.transpose(1, 2, 0))

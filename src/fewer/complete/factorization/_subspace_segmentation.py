@@ -14,15 +14,14 @@ energy.
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.complete._completer import Completer
 from fewer.complete.factorization._em import (
@@ -136,7 +135,7 @@ def _placed(found: np.ndarray, labels: np.ndarray, n_groups: int) -> np.ndarray:
 
 @method(
     tasks=["unsupervised"],
-    when="Columns are points (or sensors) that belong to a few things which each move in their own way; holes allowed.",
+    when="Columns are points (or sensors) on a few objects that move independently; missing entries allowed.",
     cost="O(n p q^2 + n q^3) time for a step, with q the dimensions of all things together; O(n p) memory",
     paper="sfm-factorization",
     examples=lambda: [SubspaceSegmentation(subspace_dim=2, max_iter=10, n_init=2)],
@@ -190,7 +189,7 @@ class SubspaceSegmentation(FactorizationBase):
     energy_ : float
         Expected squared error of the observed entries.
     energies_ : ndarray of shape (n_init,)
-        That of every start: a wide spread says that many more starts may be worth it.
+        That of every start: if they differ widely, more starts may be worth it.
     noise_var_ : float
         Variance of the noise.
     scores_ : ndarray of shape (n_samples, n_clusters * subspace_dim)
@@ -283,23 +282,7 @@ class SubspaceSegmentation(FactorizationBase):
         self.n_init = n_init
         self.random_state = random_state
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find the groups of columns, and the subspace of each.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with holes: NaN; in a sparse one, what is not stored.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
+    def _fit(self, X: Any) -> None:
         table = self._training_array(X)
         if table.shape[0] % self.n_coordinates:
             raise ValueError(f"{table.shape[0]} rows cannot hold {self.n_coordinates} coordinates of each frame.")
@@ -331,7 +314,6 @@ class SubspaceSegmentation(FactorizationBase):
                 if tried[-1].stopped:
                     break
             self._keep(tried, table.shape[0])
-        return self
 
     def _starting_labels(self, table: np.ndarray, start: int, rng: np.random.RandomState) -> np.ndarray:
         n_columns = table.shape[1]

@@ -14,14 +14,13 @@ every frame t: linear equations for ``Q Q'`` [1]_.
 """
 
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.complete._completer import Completer, usable_rank
 from fewer.complete._observed import Observed
@@ -79,7 +78,7 @@ def weights_complaint(weights: np.ndarray, shape: tuple[int, int], n_coordinates
             f"{blocks}: frames, columns, and inverse covariances of the {n_coordinates} coordinates."
         )
     if not np.isfinite(weights).all():
-        return "weights hold NaN or infinity; a weight of 0 says that an entry tells nothing."
+        return "weights hold NaN or infinity; give weight 0 to entries that must not count."
     if weights.ndim == 2 and (weights < 0).any():
         return "weights hold negative numbers; they are inverse variances of the noise."
     if weights.ndim == 4 and (
@@ -108,16 +107,18 @@ class FactorizationBase(Completer):
             )
         empty = int((table.row_counts == 0).sum())
         if empty:
-            warn_caller(f"Nothing is observed of {empty} of {table.shape[0]} rows: they get what the prior says.")
+            warn_caller(
+                f"Nothing is observed of {empty} of {table.shape[0]} rows: their scores are those of the prior."
+            )
         self._dtype = table.dtype.name
-        return table.with_holes().astype(np.float64)
+        return table.with_nan().astype(np.float64)
 
     def _scores_of(self, table: Observed) -> np.ndarray:
         return self._latent_of(table).means.astype(table.dtype)
 
     def _latent_of(self, table: Observed):
         """Each row alone, whatever ties the rows of the fit had."""
-        X = table.with_holes().astype(np.float64)
+        X = table.with_nan().astype(np.float64)
         weights = (~np.isnan(X)).astype(np.float64)[..., None, None]
         columns = self.loadings_.astype(np.float64)
         return expected(frames(X, 1), weights, columns, self.noise_var_, Model(self.latent_var))
@@ -128,7 +129,7 @@ class FactorizationBase(Completer):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table: NaN is a hole; in a sparse one, what is not stored.
+            Table with missing values (NaN); in a sparse one, what is not stored is missing.
         y : Ignored
             Not used.
 
@@ -143,14 +144,14 @@ class FactorizationBase(Completer):
 
 @method(
     tasks=["unsupervised"],
-    when="A table with holes whose entries differ in how far they can be trusted, or whose rows follow in time.",
+    when="A table with missing values and unequal noise, known for each entry, or with rows that follow in time.",
     cost="O(n p k^2 + (n + p) k^3) time for a step; O(n p) memory",
     paper="sfm-factorization",
     depends_on_scale="with a number for noise_var or with affine=True, variances have the squared unit of the table",
     depends_on_shift="it fits the table as it is, with a prior that has mean zero",
 )
 class WeightedFactorization(FactorizationBase):
-    """Fill holes by factors that weigh every entry by its noise, and rows by their neighbours in time.
+    """Impute missing entries by factors that weigh every entry by its noise, and rows by their neighbours in time.
 
     Parameters
     ----------
@@ -159,7 +160,7 @@ class WeightedFactorization(FactorizationBase):
     weights : array-like, default=None
         Inverse variances of the noise: one for each entry, of the shape of the table; or inverse covariances of the
         coordinates, of shape (n_frames, n_features, n_coordinates, n_coordinates). They are brought to a mean of 1.
-        What stands in holes makes no difference.
+        Weights of missing entries are ignored.
     n_coordinates : int, default=1
         Rows that are measured together: the table holds all frames of the first coordinate, then all of the second ...,
         so that it has n_frames times n_coordinates rows. Noise may be correlated among them, and they share a time.
@@ -173,7 +174,7 @@ class WeightedFactorization(FactorizationBase):
     col_prior : array-like of shape (n_components, n_features), default=None
         What the components are expected to be.
     col_prior_weight : float, default=1.0
-        How firmly, lam in ``exp(-lam * ||S - S0||_F^2)``; only with ``col_prior``.
+        How firmly: the weight w in ``exp(-w * ||S - S0||_F^2)``; only with ``col_prior``.
     latent_var : float, default=10.0
         Prior variance of rows' coordinates. A finite one is needed: with more and more, components shrink towards zero.
     noise_var : float or array-like of shape (n_samples, n_features), default=None
@@ -311,23 +312,7 @@ class WeightedFactorization(FactorizationBase):
         self.n_init = n_init
         self.random_state = random_state
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find the components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with holes: NaN; in a sparse one, what is not stored.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
+    def _fit(self, X: Any) -> None:
         table = self._training_array(X)
         rank = usable_rank(self.n_components, (table.shape[0], table.shape[1] + self.affine))
         weights, noise_var = self._noise(table)
@@ -366,7 +351,6 @@ class WeightedFactorization(FactorizationBase):
                 "Raise max_iter, or tol if that is near enough.",
                 ConvergenceWarning,
             )
-        return self
 
     def _noise(self, table: np.ndarray) -> tuple[np.ndarray | None, float | None]:
         """Weights of entries, and the noise at a weight of 1 where it is given."""
@@ -381,7 +365,7 @@ class WeightedFactorization(FactorizationBase):
             return weights, float(1 / weights[~np.isnan(table)].mean())
         if weights is not None:
             if weights.shape == table.shape:
-                weights = np.where(np.isnan(table), 1.0, weights)  # what stands in holes makes no difference
+                weights = np.where(np.isnan(table), 1.0, weights)  # weights of missing entries are ignored
             complaint = weights_complaint(weights, table.shape, self.n_coordinates)
             if complaint:
                 raise ValueError(complaint)
@@ -446,7 +430,7 @@ def metric_upgrade(motion: np.ndarray, shape: np.ndarray) -> MetricUpgrade:
     -------
     upgrade : MetricUpgrade
         ``motion @ Q``, ``Q^-1 @ shape``, ``Q``, and whether it is metric: where noise leaves no such map, Q is the
-        identity and a warning says so. What is left open is a rotation, and whether the points are seen in a mirror.
+        identity, with a warning. What is left open is a rotation, and whether the points are seen in a mirror.
 
     References
     ----------
@@ -473,7 +457,7 @@ def metric_upgrade(motion: np.ndarray, shape: np.ndarray) -> MetricUpgrade:
             f"{shape.shape}. An affine factorisation has a fourth, the offsets: leave it out."
         )
     if not (np.isfinite(motion).all() and np.isfinite(shape).all()):
-        raise ValueError("motion and shape must be complete and finite; fit a completer to the table with holes first.")
+        raise ValueError("motion and shape must be complete and finite; fit a completer to the table first.")
     across, up = np.split(motion, 2)
     equations = np.vstack([_products(across, across), _products(up, up), _products(across, up)])
     wanted = np.concatenate([np.ones(len(motion)), np.zeros(len(across))])

@@ -68,7 +68,7 @@ class Side(NamedTuple):
 
 
 class GroupedTable:
-    """Entries ``(x - centre) / scale`` of a table, zero in its holes."""
+    """Entries ``(x - centre) / scale`` of a table, zero where missing."""
 
     def __init__(self, table: Observed, centre: np.ndarray, scale: float, *, group_columns: bool = True) -> None:
         self.shape = table.shape

@@ -168,10 +168,10 @@ def impute_by_svd(
     settled: Callable[[list[float], list[float]], bool],
     on_round: Callable[[np.ndarray, np.ndarray], bool],
 ) -> Imputation:
-    """Rounds of filling in; X has NaN in its holes and column means of about zero."""
-    holes = np.isnan(X)
-    filled = np.where(holes, 0.0, X)
-    n_observed = X.size - np.count_nonzero(holes)
+    """Rounds of imputation; X has NaN for missing entries and column means of about zero."""
+    missing = np.isnan(X)
+    filled = np.where(missing, 0.0, X)
+    n_observed = X.size - np.count_nonzero(missing)
     mean = np.zeros(X.shape[1])
     costs: list[float] = []
     errors: list[float] = []
@@ -181,12 +181,12 @@ def impute_by_svd(
             mean = filled.mean(axis=0)
         projected, axes = truncated_svd(filled - mean, rank)
         model = projected @ axes.T + mean
-        residuals = np.where(holes, 0.0, filled - model)
+        residuals = np.where(missing, 0.0, filled - model)
         costs.append(float(np.sum(residuals**2)))
         errors.append(np.sqrt(costs[-1] / n_observed))
-        filled = np.where(holes, model, filled)
+        filled = np.where(missing, model, filled)
         loadings = axes * np.sqrt(np.mean(projected**2, axis=0))
-        converged = settled(errors, costs) or not holes.any()  # without holes, one round is the whole answer
+        converged = settled(errors, costs) or not missing.any()  # in a complete table, one round is the whole answer
         if on_round(loadings, mean) or converged:
             break
     return Imputation(loadings[:, ::-1], mean, np.array(costs), converged)

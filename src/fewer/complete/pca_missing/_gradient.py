@@ -1,4 +1,4 @@
-"""PCA of a table with holes by speeded-up gradient steps, at a cost of O(N c) a step for N observed entries.
+"""PCA of a table with missing values by accelerated gradient steps, at a cost of O(N c) a step for N observed entries.
 
 Each step moves all loadings and scores at once against the gradient, every coordinate scaled by its own curvature:
 

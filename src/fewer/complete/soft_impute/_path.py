@@ -127,16 +127,16 @@ def _solved(normal: np.ndarray, right: np.ndarray) -> np.ndarray:
 _GAP_EVERY = 5
 
 
-def starting_factors(entries: Any, rank: int, lam: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def starting_factors(entries: Any, rank: int, alpha: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Leading directions of the observed entries; no column is zero, for ridge regression never leaves zero."""
     U, d, V = leading_triplets(entries, entries.values, rank, seed=seed, tol=1e-2)
-    sizes = np.sqrt(np.maximum(d - lam, 1e-3 * max(float(d[0]), np.finfo(d.dtype).tiny))).astype(d.dtype)
+    sizes = np.sqrt(np.maximum(d - alpha, 1e-3 * max(float(d[0]), np.finfo(d.dtype).tiny))).astype(d.dtype)
     return U * sizes, V * sizes
 
 
 def factorised(
     entries: Any,
-    lam: float,
+    alpha: float,
     left: np.ndarray,
     right: np.ndarray,
     *,
@@ -147,25 +147,25 @@ def factorised(
     on_step: Callable[[Completion], bool] = lambda state: False,
 ) -> Completion:
     """Alternate until a sweep lowers the objective by ``tol`` of it at most or, if certified, the gap is no more."""
-    penalties = np.full(left.shape[1], lam)
+    penalties = np.full(left.shape[1], alpha)
     state = Completion(balanced(left, right), entries.residual(left, right), basis=None, by_columns=False)
-    state.objective = _objective(state.residual, left, right, lam)
+    state.objective = _objective(state.residual, left, right, alpha)
     while state.n_iter < max_iter:
         right = entries.ridge_columns(left, penalties)
         left = entries.ridge_rows(right, penalties)
         residual = entries.residual(left, right)
-        objective = _objective(residual, left, right, lam)
+        objective = _objective(residual, left, right, alpha)
         Z = balanced(left, right)
         # The evenly split factors of the same matrix cost less, and the next sweep starts from them.
         left, right = Z.U * np.sqrt(Z.d), Z.V * np.sqrt(Z.d)
         found = Completion(Z, residual, None, False, n_iter=state.n_iter + 1)
-        found.objective = _objective(residual, left, right, lam)
+        found.objective = _objective(residual, left, right, alpha)
         found.objectives = [*state.objectives, found.objective]
         fallen = state.objective - found.objective
         state = found
         state.converged = fallen <= tol * objective
         if certified and not state.converged and state.n_iter % _GAP_EVERY == 0:
-            state.gap = duality_gap(entries, state, lam, seed, tol)[0]
+            state.gap = duality_gap(entries, state, alpha, seed, tol)[0]
             state.converged = state.gap <= tol * state.objective
         if on_step(state):
             state.stopped = True
@@ -183,8 +183,8 @@ def balanced(left: np.ndarray, right: np.ndarray) -> LowRank:
     return LowRank(left_basis @ U, d, right_basis @ Vt.T, d)
 
 
-def _objective(residual: np.ndarray, left: np.ndarray, right: np.ndarray, lam: float) -> float:
-    return _squares(residual) / 2 + lam * (_squares(left) + _squares(right)) / 2
+def _objective(residual: np.ndarray, left: np.ndarray, right: np.ndarray, alpha: float) -> float:
+    return _squares(residual) / 2 + alpha * (_squares(left) + _squares(right)) / 2
 
 
 def _squares(values: np.ndarray) -> float:
@@ -193,7 +193,7 @@ def _squares(values: np.ndarray) -> float:
 
 _FIRST_RANK = 8
 _NEGLIGIBLE = 1e-6
-"""Of lam: singular values of alternating factors up to this are fading away, and no more directions are wanted."""
+"""Of alpha: singular values of alternating factors up to this are fading away, and no more directions are wanted."""
 _FINEST = 1e-15
 
 
@@ -202,21 +202,21 @@ class PathOptions(NamedTuple):
 
     tol: float
     max_iter: int
-    rank_max: int
+    max_rank: int
     warm_start: bool = True
-    svd: str = "auto"
+    solver: str = "auto"
     momentum: bool = True
     seed: int = 0
 
 
-def grid(lam_0: float, ratio: float, n: int) -> np.ndarray:
+def grid(alpha_0: float, ratio: float, n: int) -> np.ndarray:
     """From the smallest penalty with the solution 0 down to a share of it, in equal ratios."""
-    return np.geomspace(lam_0, ratio * lam_0, n) if lam_0 > 0 else np.zeros(1)
+    return np.geomspace(alpha_0, ratio * alpha_0, n) if alpha_0 > 0 else np.zeros(1)
 
 
 def solutions(
     entries: Any,
-    lambdas: np.ndarray,
+    alphas: np.ndarray,
     options: PathOptions,
     on_step: Callable[[Completion], bool] = lambda state: False,
     start: LowRank | None = None,
@@ -225,24 +225,24 @@ def solutions(
     rules = Rules(
         options.tol,
         options.max_iter,
-        options.rank_max,
-        lam=float(lambdas[0]),
+        options.max_rank,
+        alpha=float(alphas[0]),
         momentum=options.momentum,
-        whole=options.svd == "dense",
+        whole=options.solver == "dense",
         seed=options.seed,
     )
     state = None if start is None else continued(entries, start, rules)
     zero, buffers = None, Buffers(entries)
     # With few entries observed, a step of shrinking moves little; a ridge regression takes each row where it belongs.
-    by_alternating = options.svd == "als" or (options.svd == "auto" and isinstance(entries, SparseEntries))
-    for lam in lambdas.tolist():
+    by_alternating = options.solver == "als" or (options.solver == "auto" and isinstance(entries, SparseEntries))
+    for alpha in alphas.tolist():
         if by_alternating:
-            state = _by_alternating(entries, lam, state if options.warm_start else None, rules, on_step)
+            state = _by_alternating(entries, alpha, state if options.warm_start else None, rules, on_step)
         else:
             first = state if options.warm_start else None
             if first is None:
                 first = zero = zero or zero_completion(entries, rules)
-            state = completed(entries, soft(lam), first, rules._replace(lam=lam), on_step, buffers)
+            state = completed(entries, soft(alpha), first, rules._replace(alpha=alpha), on_step, buffers)
         yield state
         if state.stopped:
             return
@@ -258,26 +258,26 @@ def refitted_core(entries: Any, Z: LowRank, post: str) -> np.ndarray | None:
 
 
 def _by_alternating(
-    entries: Any, lam: float, start: Completion | None, rules: Rules, on_step: Callable[[Completion], bool]
+    entries: Any, alpha: float, start: Completion | None, rules: Rules, on_step: Callable[[Completion], bool]
 ) -> Completion:
     """Alternating ridge regressions, with wider factors until the duality gap closes."""
-    widest = min(rules.rank_max, *entries.shape)
+    widest = min(rules.max_rank, *entries.shape)
     if start is None or not start.Z.rank:
-        left, right = starting_factors(entries, min(_FIRST_RANK, widest), lam, rules.seed)
+        left, right = starting_factors(entries, min(_FIRST_RANK, widest), alpha, rules.seed)
     else:
         left, right = start.Z.U * np.sqrt(start.Z.d), start.Z.V * np.sqrt(start.Z.d)
     n_iter, objectives = 0, []
     tol = rules.tol
     while True:
         state = factorised(
-            entries, lam, left, right, tol=tol, max_iter=rules.max_iter - n_iter, seed=rules.seed, on_step=on_step
+            entries, alpha, left, right, tol=tol, max_iter=rules.max_iter - n_iter, seed=rules.seed, on_step=on_step
         )
         n_iter += state.n_iter
         objectives += state.objectives
-        state.gap, _, norms, _ = duality_gap(entries, state, lam, rules.seed, rules.tol)
-        full = norms[0] > lam * (1 + rules.tol) and state.Z.d[-1] > _NEGLIGIBLE * lam
+        state.gap, _, norms, _ = duality_gap(entries, state, alpha, rules.seed, rules.tol)
+        full = norms[0] > alpha * (1 + rules.tol) and state.Z.d[-1] > _NEGLIGIBLE * alpha
         # Where the rank is held down, no gap closes: then it has settled when sweeps no longer lower the objective.
-        if state.gap <= rules.tol * state.objective or (full and left.shape[1] == rules.rank_max):
+        if state.gap <= rules.tol * state.objective or (full and left.shape[1] == rules.max_rank):
             state.converged = state.converged or state.gap <= rules.tol * state.objective
             break
         if state.stopped or n_iter >= rules.max_iter or tol < _FINEST:
@@ -285,26 +285,26 @@ def _by_alternating(
             break
         left, right = state.Z.U * np.sqrt(state.Z.d), state.Z.V * np.sqrt(state.Z.d)
         if full and left.shape[1] < widest:
-            left, right = _wider(entries, state, left, right, widest, lam, rules.seed)
+            left, right = _wider(entries, state, left, right, widest, alpha, rules.seed)
         else:
             tol /= 10
-    found = _without_dead_directions(entries, lam, state, rules)
+    found = _without_dead_directions(entries, alpha, state, rules)
     found.gap, found.converged, found.stopped = state.gap, state.converged, state.stopped
     found.n_iter, found.objectives = n_iter, [*objectives, found.objective]
     return found
 
 
-def _without_dead_directions(entries: Any, lam: float, state: Completion, rules: Rules) -> Completion:
+def _without_dead_directions(entries: Any, alpha: float, state: Completion, rules: Rules) -> Completion:
     """One shrinking step: directions that ridge regressions only let fade away become zero, and the objective falls."""
     state.basis, state.by_columns = state.Z.V, False
-    return step(entries, soft(lam), state, state, 0.0, rules.rank_max, Buffers(entries))
+    return step(entries, soft(alpha), state, state, 0.0, rules.max_rank, Buffers(entries))
 
 
 def _wider(
-    entries: Any, state: Completion, left: np.ndarray, right: np.ndarray, widest: int, lam: float, seed: int
+    entries: Any, state: Completion, left: np.ndarray, right: np.ndarray, widest: int, alpha: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The factors with the residual's leading directions added, in the size of a step along them."""
     more = min(max(4, left.shape[1] // 2), widest - left.shape[1])
     U, d, V = leading_triplets(entries, state.residual, more, seed=seed, tol=1e-2)
-    sizes = np.sqrt(np.maximum(d - lam, _NEGLIGIBLE * lam)).astype(d.dtype)
+    sizes = np.sqrt(np.maximum(d - alpha, _NEGLIGIBLE * alpha)).astype(d.dtype)
     return np.hstack([left, U * sizes]), np.hstack([right, V * sizes])

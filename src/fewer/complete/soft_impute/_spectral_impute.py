@@ -17,10 +17,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.complete._completer import LowRankCompleter, usable_rank
 from fewer.complete._entries import spectral_norm
@@ -42,37 +41,37 @@ from fewer.complete.soft_impute._spectral import (
 
 _PATH = 20
 _LEAST_RATIO = 1e-3
-_START = PathOptions(tol=1e-3, max_iter=100, rank_max=0)
+_START = PathOptions(tol=1e-3, max_iter=100, max_rank=0)
 
 
 @method(
     tasks=["unsupervised"],
-    when="A table with holes of known low rank and little noise; with much noise, SoftImpute fills better.",
+    when="A table with missing values of known low rank and little noise; with much noise, SoftImpute is better.",
     cost="O(m k + (n + p) k^2) time for a step, with m entries observed and rank k; O(m + (n + p) k) memory",
     paper="soft-impute",
     examples=lambda: [HardImpute(max_iter=200)],
-    depends_on_scale="with a number for lam it is in the unit of the table",
-    depends_on_shift="center=None fits the table as it is, and center='columns' takes away the means",
+    depends_on_scale="with a number for alpha it is in the unit of the table",
+    depends_on_shift="with_mean=False fits the table as it is, and with_mean=True takes away the means",
 )
 class HardImpute(LowRankCompleter):
-    """Fill holes by the table of a given rank that fits what is observed best.
+    """Impute missing entries by the table of a given rank that fits what is observed best.
 
     Parameters
     ----------
     rank : int, default=2
         Rank at most.
-    lam : float, default=None
-        In place of a rank: price of one more. Singular values d of the filled table are kept if ``d**2 / 2 > lam``.
+    alpha : float, default=None
+        In place of a rank: price of one more. Singular values d of the filled table are kept if ``d**2 / 2 > alpha``.
     init : {"soft+", "zero"}, default="soft+"
-        Where to start: Soft-Impute of the same rank with its shrinkage undone, or zeros in the holes.
+        Where to start: Soft-Impute of the same rank with its shrinkage undone, or zeros for missing entries.
     tol : float, default=1e-9
         Stop when a step changes the table by no more than this share, squared. Much larger values end far from the
         minimum.
     max_iter : int, default=5000
         Steps at most.
-    center : {"columns", "both"}, default=None
+    with_mean : bool or "both", default=False
         Take away means of the observed entries first: of columns, or of rows and columns.
-    scale : bool, default=False
+    with_std : bool, default=False
         Divide columns by the standard deviation of what is observed.
     missing_values : int, float, np.nan, None or pandas.NA, default=np.nan
         What stands for a missing value; None and ``pandas.NA`` mean the same as NaN. In a sparse table, entries that
@@ -104,7 +103,7 @@ class HardImpute(LowRankCompleter):
     scores_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training rows.
     mean_ : ndarray of shape (n_features,)
-        Offsets of columns; zero without ``center``.
+        Offsets of columns; zero without ``with_mean``.
     n_observed_ : ndarray of int of shape (n_features,)
         Observed entries of each column.
     indicator_ : MissingIndicator or None
@@ -142,7 +141,7 @@ class HardImpute(LowRankCompleter):
     _parameter_constraints = {
         **LowRankCompleter._parameter_constraints,
         "rank": [Interval(Integral, 1, None, closed="left")],
-        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "alpha": [Interval(Real, 0, None, closed="neither"), None],
         "init": [StrOptions({"soft+", "zero"})],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -151,12 +150,12 @@ class HardImpute(LowRankCompleter):
     def __init__(
         self,
         rank=2,
-        lam=None,
+        alpha=None,
         init="soft+",
         tol=1e-9,
         max_iter=5000,
-        center=None,
-        scale=False,
+        with_mean=False,
+        with_std=False,
         missing_values=np.nan,
         add_indicator=False,
         keep_empty_features=False,
@@ -166,35 +165,19 @@ class HardImpute(LowRankCompleter):
             missing_values=missing_values, add_indicator=add_indicator, keep_empty_features=keep_empty_features
         )
         self.rank = rank
-        self.lam = lam
+        self.alpha = alpha
         self.init = init
         self.tol = tol
         self.max_iter = max_iter
-        self.center = center
-        self.scale = scale
+        self.with_mean = with_mean
+        self.with_std = with_std
         self.random_state = random_state
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find the low-rank table.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with holes: NaN; in a sparse one, what is not stored.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
+    def _fit(self, X: Any) -> None:
         entries = self._training_entries(X)
-        rank = min(entries.shape) if self.lam is not None else usable_rank(self.rank, entries.shape, "rank")
+        rank = min(entries.shape) if self.alpha is not None else usable_rank(self.rank, entries.shape, "rank")
         rules = Rules(self.tol, self.max_iter, rank, seed=self._seed())
-        threshold = top(rank) if self.lam is None else hard(self.lam)
+        threshold = top(rank) if self.alpha is None else hard(self.alpha)
         with fit_steps(self, X) as after_step:
             found = self._start(entries, rules, threshold.floor)
             found.stopped = after_step("start")
@@ -206,25 +189,24 @@ class HardImpute(LowRankCompleter):
         self.n_iter_ = found.n_iter
         self.objective_history_ = np.array(found.objectives)
         self._keep(Z.U, Z.d, Z.V, np.zeros_like(Z.d))
-        return self
 
     def _start(self, entries: Any, rules: Rules, floor: float) -> Completion:
         if self.init == "zero":
             return zero_completion(entries, rules)
-        return continued(entries, unshrunk_start(entries, rules.rank_max, floor, rules.seed), rules)
+        return continued(entries, unshrunk_start(entries, rules.max_rank, floor, rules.seed), rules)
 
 
 def unshrunk_start(entries: Any, rank: int, floor: float, seed: int) -> LowRank:
     """Soft-Impute down to this rank, or to a penalty of ``floor``, with its shrinkage undone."""
-    lam_0 = spectral_norm(entries, entries.values)
-    lambdas = grid(lam_0, _LEAST_RATIO, _PATH)[1:]
+    alpha_0 = spectral_norm(entries, entries.values)
+    alphas = grid(alpha_0, _LEAST_RATIO, _PATH)[1:]
     if floor > 0:
-        lambdas = np.append(lambdas[lambdas > floor], floor)
-    options = _START._replace(rank_max=min(entries.shape), seed=seed)
+        alphas = np.append(alphas[alphas > floor], floor)
+    options = _START._replace(max_rank=min(entries.shape), seed=seed)
     Z = zero_completion(entries, Rules(0.0, 0, 1, whole=True)).Z
-    if lam_0 == 0:
+    if alpha_0 == 0:
         return Z
-    for solution in solutions(entries, lambdas, options):
+    for solution in solutions(entries, alphas, options):
         Z = solution.Z
         if floor == 0 and Z.rank >= rank:
             break
@@ -249,7 +231,7 @@ def warn_if_unsettled(found: Completion, tol: float, max_iter: int) -> None:
 
 
 _SHARE = 0.1
-"""Of the largest penalty: where the search starts for a function that does not tell what it sets to zero."""
+"""Of the largest penalty: where the search starts for a function whose zeros are not known in advance."""
 
 
 @method(
@@ -257,32 +239,32 @@ _SHARE = 0.1
     when="SoftImpute shrinks the strong directions of a table too much, and HardImpute keeps too many weak ones.",
     cost="O(m k + (n + p) k^2) time for a step, with m entries observed and rank k; O(m + (n + p) k) memory",
     paper="soft-impute",
-    depends_on_scale="with a number for lam it is in the unit of the table",
-    depends_on_shift="center=None fits the table as it is, and center='columns' takes away the means",
+    depends_on_scale="with a number for alpha it is in the unit of the table",
+    depends_on_shift="with_mean=False fits the table as it is, and with_mean=True takes away the means",
 )
 class SpectralImpute(LowRankCompleter):
-    """Fill holes by a low-rank table whose singular values pass a threshold of your choice.
+    """Impute missing entries by a low-rank table whose singular values pass a threshold of your choice.
 
     Parameters
     ----------
     threshold : {"mc+", "soft", "hard"} or callable, default="mc+"
-        What becomes of singular values. "mc+" bridges the others: values up to ``lam`` become 0, those above ``mu *
-        lam`` stay as they are. A function gets the singular values in decreasing order and ``lam``, and gives the new
-        ones.
-    lam : float, default=None
+        What becomes of singular values. "mc+" bridges the others: values up to ``alpha`` become 0, those above ``mu *
+        alpha`` stay as they are. A function gets the singular values in decreasing order and ``alpha``, and gives the
+        new ones.
+    alpha : float, default=None
         The penalty. By default that which ``SoftImputeCV`` chooses by held-out entries, with the shrinkage undone
         ("hard": the price whose cut-off lies there).
     mu : float, default=3.0
         Of "mc+": near 1 is like "hard", large is like "soft".
-    rank_max : int, default=None
+    max_rank : int, default=None
         Rank at most.
     tol : float, default=1e-9
         Stop when a step changes the table by no more than this share, squared.
     max_iter : int, default=2000
         Steps at most.
-    center : {"columns", "both"}, default=None
+    with_mean : bool or "both", default=False
         Take away means of the observed entries first: of columns, or of rows and columns.
-    scale : bool, default=False
+    with_std : bool, default=False
         Divide columns by the standard deviation of what is observed.
     missing_values : int, float, np.nan, None or pandas.NA, default=np.nan
         What stands for a missing value; None and ``pandas.NA`` mean the same as NaN. In a sparse table, entries that
@@ -293,7 +275,7 @@ class SpectralImpute(LowRankCompleter):
     keep_empty_features : bool, default=False
         Keep columns of which nothing is observed, filled with 0, in what ``transform`` gives.
     random_state : int, RandomState instance or None, default=None
-        Draws directions in which to search first, and entries to hold out where ``lam`` is None.
+        Draws directions in which to search first, and entries to hold out where ``alpha`` is None.
 
     Attributes
     ----------
@@ -305,9 +287,9 @@ class SpectralImpute(LowRankCompleter):
         Right singular vectors; the largest entry of each, in absolute value, is positive.
     rank_ : int
         Number of singular values above 0.
-    lambda_ : float
+    alpha_ : float
         Penalty of the fit.
-    lambda_max_ : float
+    alpha_max_ : float
         Largest singular value of the observed entries: with "soft" and "mc+" the smallest penalty whose solution is
         zero.
     objective_history_ : ndarray of shape (n_iter,)
@@ -319,7 +301,7 @@ class SpectralImpute(LowRankCompleter):
     scores_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training rows.
     mean_ : ndarray of shape (n_features,)
-        Offsets of columns; zero without ``center``.
+        Offsets of columns; zero without ``with_mean``.
     n_observed_ : ndarray of int of shape (n_features,)
         Observed entries of each column.
     indicator_ : MissingIndicator or None
@@ -358,9 +340,9 @@ class SpectralImpute(LowRankCompleter):
     _parameter_constraints = {
         **LowRankCompleter._parameter_constraints,
         "threshold": [StrOptions({"mc+", "soft", "hard"}), callable],
-        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "alpha": [Interval(Real, 0, None, closed="neither"), None],
         "mu": [Interval(Real, 1, None, closed="neither")],
-        "rank_max": [Interval(Integral, 1, None, closed="left"), None],
+        "max_rank": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
@@ -368,13 +350,13 @@ class SpectralImpute(LowRankCompleter):
     def __init__(
         self,
         threshold="mc+",
-        lam=None,
+        alpha=None,
         mu=3.0,
-        rank_max=None,
+        max_rank=None,
         tol=1e-9,
         max_iter=2000,
-        center=None,
-        scale=False,
+        with_mean=False,
+        with_std=False,
         missing_values=np.nan,
         add_indicator=False,
         keep_empty_features=False,
@@ -384,42 +366,26 @@ class SpectralImpute(LowRankCompleter):
             missing_values=missing_values, add_indicator=add_indicator, keep_empty_features=keep_empty_features
         )
         self.threshold = threshold
-        self.lam = lam
+        self.alpha = alpha
         self.mu = mu
-        self.rank_max = rank_max
+        self.max_rank = max_rank
         self.tol = tol
         self.max_iter = max_iter
-        self.center = center
-        self.scale = scale
+        self.with_mean = with_mean
+        self.with_std = with_std
         self.random_state = random_state
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find the low-rank table.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with holes: NaN; in a sparse one, what is not stored.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
+    def _fit(self, X: Any) -> None:
         entries = self._training_entries(X)
-        self.lambda_max_ = spectral_norm(entries, entries.values)
-        default = self._held_out_penalty(X) if self.lam is None else _SHARE * self.lambda_max_
-        self.lambda_ = self.lam or (default**2 / 2 if self.threshold == "hard" else default) or 1.0
-        threshold = _threshold(self.threshold, self.lambda_, self.mu)
-        rank_max = min(entries.shape) if self.rank_max is None else min(self.rank_max, *entries.shape)
-        rules = Rules(self.tol, self.max_iter, rank_max, seed=self._seed())
+        self.alpha_max_ = spectral_norm(entries, entries.values)
+        default = self._held_out_penalty(X) if self.alpha is None else _SHARE * self.alpha_max_
+        self.alpha_ = self.alpha or (default**2 / 2 if self.threshold == "hard" else default) or 1.0
+        threshold = _threshold(self.threshold, self.alpha_, self.mu)
+        max_rank = min(entries.shape) if self.max_rank is None else min(self.max_rank, *entries.shape)
+        rules = Rules(self.tol, self.max_iter, max_rank, seed=self._seed())
         floor = threshold.floor or default or 1.0
         with fit_steps(self, X) as after_step:
-            convex = rules._replace(tol=1e-3, max_iter=100, lam=floor)
+            convex = rules._replace(tol=1e-3, max_iter=100, alpha=floor)
             start = completed(entries, soft(floor), zero_completion(entries, convex), convex)
             found = completed(entries, threshold, start, rules, lambda state: after_step("step"))
         warn_if_unsettled(found, self.tol, self.max_iter)
@@ -428,23 +394,22 @@ class SpectralImpute(LowRankCompleter):
         self.n_iter_ = found.n_iter
         self.objective_history_ = np.array(found.objectives)
         self._keep(Z.U, Z.d, Z.V, Z.filled / Z.d - 1)
-        return self
 
     def _held_out_penalty(self, X: Any) -> float:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # all that can be told of the table has been told
+            warnings.simplefilter("ignore")  # about the table the user has been warned already
             chosen = SoftImputeCV(
                 post="unshrink",
-                rank_max=self.rank_max,
-                center=self.center,
-                scale=self.scale,
+                max_rank=self.max_rank,
+                with_mean=self.with_mean,
+                with_std=self.with_std,
                 missing_values=self.missing_values,
                 random_state=self.random_state,
             )
-            return chosen.fit(X).lambda_
+            return chosen.fit(X).alpha_
 
 
-def _threshold(kind: str | Callable, lam: float, mu: float) -> Threshold:
+def _threshold(kind: str | Callable, alpha: float, mu: float) -> Threshold:
     if callable(kind):
-        return Threshold(lambda s: np.asarray(kind(s, lam), dtype=s.dtype), cost=None)
-    return {"soft": lambda: soft(lam), "hard": lambda: hard(lam), "mc+": lambda: mc_plus(lam, mu)}[kind]()
+        return Threshold(lambda s: np.asarray(kind(s, alpha), dtype=s.dtype), cost=None)
+    return {"soft": lambda: soft(alpha), "hard": lambda: hard(alpha), "mc+": lambda: mc_plus(alpha, mu)}[kind]()
