@@ -19,7 +19,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from fewer.evaluate import interaction_test, permutation_test, permutation_verdict, randomize
-from fewer.theory import power_test1
+from fewer.theory import label_permutation_power
 
 rng = np.random.default_rng(0)
 y = np.repeat(["healthy", "ill"], 75)
@@ -81,4 +81,4 @@ test.plot()
 # %%
 # Before collecting data: how likely would the first test find a classifier with 40% errors, at level 0.01?
 for n in (50, 100, 200, 400):
-    print(f"{n} rows: power {power_test1(n, 0.4, alpha=0.01):.2f}")
+    print(f"{n} rows: power {label_permutation_power(n, 0.4, significance_level=0.01):.2f}")

@@ -140,7 +140,7 @@ def test_it_tells_itself_in_words_json_and_a_picture():
         (np.ones((3, 4)), {"method": "C"}, "method='C'"),
         (np.ones((3, 4)), {"sizes": [1, 2]}, "4 numbers"),
         (np.ones((3, 4)), {"full": 4}, "no column"),
-        (np.ones((3, 4)), {"confidence": 95}, "between 0 and 1"),
+        (np.ones((3, 4)), {"confidence_level": 95}, "between 0 and 1"),
         (np.ones((3, 4)), {"tie": "first"}, "tie='first'"),
         (np.ones((3, 4)), {"reduce": "mode"}, "reduce='mode'"),
     ],
@@ -180,7 +180,7 @@ def covered(selector, learner, *, n_rows, n_columns, n_repeats, sizes=None, cv=5
         X, y = rng.normal(size=(n_rows, n_columns)), rng.permutation(np.arange(n_rows) % 2)
         curve = selection_curve(selector, learner, X, y, sizes=sizes, cv=cv, n_repeats=n_repeats, random_state=seed)
         for method, level in hits:
-            low, high = curve.cross_index(method, confidence=level).interval
+            low, high = curve.cross_index(method, confidence_level=level).interval
             hits[method, level] += low <= rounding(n_rows) and high >= -rounding(n_rows)
         for method, found in benefits.items():
             found.append(curve.cross_index(method).benefit)

@@ -72,7 +72,7 @@ TABLES = {
 
 
 def both_routes(estimator, X, y, **options):
-    options = {"n_permutations": 3, "n_repeats": 1, "random_state": 0, "alpha": 0.3} | options
+    options = {"n_permutations": 3, "n_repeats": 1, "random_state": 0, "significance_level": 0.3} | options
     return (permutation_test(estimator, X, y, share_work=share, **options) for share in (True, False))
 
 
@@ -129,7 +129,7 @@ def test_smoothing_follows_the_scales_of_the_folds():
 @pytest.mark.parametrize("scaler", [MinMaxScaler(clip=True), PCA(2)])
 def test_steps_that_do_more_than_scaling_are_fitted_with_stratified_folds(scaler):
     X, y = TABLES["tall"]()
-    options = {"n_permutations": 3, "n_repeats": 1, "alpha": 0.3}
+    options = {"n_permutations": 3, "n_repeats": 1, "significance_level": 0.3}
     test = permutation_test(make_pipeline(scaler, LinearDiscriminantAnalysis()), X, y, **options)
     assert test.route == "plain"
 
@@ -158,7 +158,9 @@ def test_folds_are_hardly_ever_fitted_again(learner, table, monkeypatch):
 
     monkeypatch.setattr(Protocol, "fold_scores", counting)
     X, y = TABLES[table]()
-    permutation_test(LEARNERS[learner], X, y, cv=StratifiedKFold(5), n_permutations=20, alpha=0.3, random_state=0)
+    permutation_test(
+        LEARNERS[learner], X, y, cv=StratifiedKFold(5), n_permutations=20, significance_level=0.3, random_state=0
+    )
     assert len(fitted_again) <= 1
 
 
@@ -190,7 +192,10 @@ def test_steps_that_ignore_labels_are_shared_when_folds_do(learner):
     assert shared.route.startswith("shared")
     np.testing.assert_array_equal(shared.null_errors, plain.null_errors)
     # Folds that follow the labels change what the steps see.
-    assert permutation_test(steps, frame, y, n_permutations=2, n_repeats=1, alpha=0.4, random_state=0).route == "plain"
+    assert (
+        permutation_test(steps, frame, y, n_permutations=2, n_repeats=1, significance_level=0.4, random_state=0).route
+        == "plain"
+    )
 
 
 def test_an_extractor_without_a_target_is_fitted_once_for_each_fold(monkeypatch):
@@ -207,7 +212,7 @@ def test_an_extractor_without_a_target_is_fitted_once_for_each_fold(monkeypatch)
     numbers, results = [], []
     for share in (True, False):
         fits.clear()
-        options = {"n_permutations": 9, "n_repeats": 1, "random_state": 0, "alpha": 0.3}
+        options = {"n_permutations": 9, "n_repeats": 1, "random_state": 0, "significance_level": 0.3}
         results.append(permutation_test(model, X, y, cv=KFold(4), share_work=share, **options))
         numbers.append(len(fits))
     shared, plain = results
@@ -217,7 +222,10 @@ def test_an_extractor_without_a_target_is_fitted_once_for_each_fold(monkeypatch)
     # Once for the labels as they are, and once for all permutations of them.
     assert numbers == [2 * 4, 10 * 4]
     seedless = make_pipeline(VariationalInfoMax(2, n_init=1), GaussianNB())
-    assert permutation_test(seedless, X, y, cv=KFold(4), n_permutations=3, alpha=0.3, n_repeats=1).route == "plain"
+    assert (
+        permutation_test(seedless, X, y, cv=KFold(4), n_permutations=3, significance_level=0.3, n_repeats=1).route
+        == "plain"
+    )
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "f1_macro", "matthews_corrcoef"])
@@ -243,13 +251,17 @@ def test_scores_of_predicted_labels_are_shared_too(scoring, folds):
 def test_what_cannot_be_shared_goes_the_plain_way(estimator):
     X, y = synthetic(40, 5, 2)
     for cv in (StratifiedKFold(4), KFold(4)):
-        tested = permutation_test(estimator, X, y, cv=cv, n_permutations=3, alpha=0.3, n_repeats=1, random_state=0)
+        tested = permutation_test(
+            estimator, X, y, cv=cv, n_permutations=3, significance_level=0.3, n_repeats=1, random_state=0
+        )
         assert tested.route == "plain"
 
 
 def test_scores_that_need_probabilities_go_the_plain_way():
     X, y = synthetic(40, 5, 2)
-    tested = permutation_test(GaussianNB(), X, y, scoring="roc_auc", n_permutations=3, n_repeats=1, alpha=0.3)
+    tested = permutation_test(
+        GaussianNB(), X, y, scoring="roc_auc", n_permutations=3, n_repeats=1, significance_level=0.3
+    )
     assert tested.route == "plain"
 
 
@@ -401,7 +413,7 @@ def test_a_nested_selection_says_which_way_it_took():
 def test_permutation_tests_say_why_they_fit(learner, options, reason):
     table = euclidean_distances(TABLE) if getattr(learner, "metric", None) == "precomputed" else TABLE
     y = VALUES if isinstance(learner, Ridge) else CLASSES
-    options = {"n_permutations": 3, "n_repeats": 1, "alpha": 0.3, "cv": 2, "random_state": 0, **options}
+    options = {"n_permutations": 3, "n_repeats": 1, "significance_level": 0.3, "cv": 2, "random_state": 0, **options}
     found = permutation_test(learner, table, y, **options).fast_route
     assert not found
     assert reason in found.reason
@@ -419,7 +431,9 @@ def test_what_will_take_long_is_announced_once(caplog, monkeypatch):
     with caplog.at_level(logging.WARNING, logger="fewer"):
         selection_curve(SelectKBest(k=2), LogisticRegression(), TABLE, CLASSES, cv=3)
         selection_curve(SelectKBest(k=2), GaussianNB(), TABLE, CLASSES, cv=3)
-        permutation_test(LogisticRegression(), TABLE, CLASSES, n_permutations=2, n_repeats=1, alpha=0.5, cv=2)
+        permutation_test(
+            LogisticRegression(), TABLE, CLASSES, n_permutations=2, n_repeats=1, significance_level=0.5, cv=2
+        )
     curve, test = caplog.messages
     assert curve.startswith("The curve of 4 sizes on 3 folds will take about")
     assert test.startswith("The permutation test (2 permutations) will take about")

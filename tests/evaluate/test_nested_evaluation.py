@@ -156,7 +156,7 @@ def test_the_interval_is_that_of_one_repeat_however_many_there_are():
     assert result.interval()[0] < low
     assert f"95% interval {result.interval()[0]:.4f} to {result.interval()[1]:.4f}" in repr(result)
     for outside in (0, 1, 95):
-        with pytest.raises(ValueError, match=f"confidence={outside} must lie between 0 and 1"):
+        with pytest.raises(ValueError, match=f"confidence_level={outside} must lie between 0 and 1"):
             result.interval(outside)
 
 

@@ -48,7 +48,7 @@ def test_false_discoveries_stay_below_the_rate():
     shares = []
     for _ in range(400):
         z = rng.normal(size=50) + np.repeat([3.0, 0.0], [15, 35])
-        rejected = benjamini_hochberg(stats.norm.sf(z), alpha=0.2).rejected
+        rejected = benjamini_hochberg(stats.norm.sf(z), false_discovery_rate=0.2).rejected
         shares.append(rejected[15:].sum() / max(rejected.sum(), 1))
     # The expected share is exactly 0.2 * 35 / 50 for independent tests.
     assert np.mean(shares) == pytest.approx(0.14, abs=4 * np.std(shares) / 20)

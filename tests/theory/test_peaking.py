@@ -30,8 +30,8 @@ class MeanDifference:
 
 
 def test_the_fast_rule_gives_what_fits_one_by_one_give():
-    for prescale in (False, True):
-        options = {"n_repeats": 5, "prescale": prescale, "random_state": 0}
+    for with_std in (False, True):
+        options = {"n_repeats": 5, "with_std": with_std, "random_state": 0}
         fast = peaking_curve("mean_difference", MU, 20, **options)
         plain = peaking_curve(MeanDifference(), MU, 20, **options)
         # Sums over the rows, then over the columns; the error is a function of mu . w / |w| with slopes below 1.
@@ -46,13 +46,13 @@ def test_the_mean_difference_rule_errs_as_expected():
 
 
 @pytest.mark.parametrize("estimator", [SVC(kernel="linear", C=0.01), LogisticRegression(), RidgeClassifier()])
-@pytest.mark.parametrize("prescale", [False, True])
-def test_exact_errors_agree_with_predictions_on_fresh_rows(estimator, prescale):
+@pytest.mark.parametrize("with_std", [False, True])
+def test_exact_errors_agree_with_predictions_on_fresh_rows(estimator, with_std):
     mu = np.array([1.0, 0.6, 0.3])
-    curve = peaking_curve(estimator, mu, 12, [3], n_repeats=1, prescale=prescale, random_state=5)
+    curve = peaking_curve(estimator, mu, 12, [3], n_repeats=1, with_std=with_std, random_state=5)
     seed = np.random.RandomState(5).randint(2**31 - 1, size=1)[0]
     X, y, _ = make_two_gaussians(12, mu, random_state=seed)
-    scales = X.std(axis=0, ddof=1) if prescale else 1.0
+    scales = X.std(axis=0, ddof=1) if with_std else 1.0
     fitted = estimator.fit(X / scales, y)
     fresh, truth, _ = make_two_gaussians(200_000, mu, random_state=99)
     assert curve.errors[0, 0] == pytest.approx(np.mean(fitted.predict(fresh / scales) != truth), abs=0.005)

@@ -8,7 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from fewer.evaluate import benjamini_hochberg
-from fewer.theory import PermutationBattery, power_test1, power_test2
+from fewer.theory import PermutationBattery, feature_permutation_power, label_permutation_power
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,9 @@ def battery():
         "noise": (X, rng.permutation(np.repeat([0, 1], 60))),
     }
     estimators = {"tree": DecisionTreeClassifier(max_depth=4), "naive Bayes": GaussianNB()}
-    return PermutationBattery(estimators, datasets, cv=2, n_permutations=40, n_repeats=1, alpha=0.2, random_state=0)
+    return PermutationBattery(
+        estimators, datasets, cv=2, n_permutations=40, n_repeats=1, significance_level=0.2, random_state=0
+    )
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +75,7 @@ def test_classifiers_meet_the_same_randomised_data(found):
 
 def test_too_few_permutations_for_many_tests_are_warned_of():
     sets = [load_iris(return_X_y=True)] * 3
-    with pytest.warns(UserWarning, match="single discovery among 3 tests cannot be made"):
+    with pytest.warns(UserWarning, match=r"discovery among 3 tests needs p below .* set n_permutations"):
         PermutationBattery([GaussianNB()], sets, cv=2, n_permutations=20, n_repeats=1, random_state=0).run()
 
 
@@ -95,17 +97,17 @@ def test_power_of_the_first_test_is_that_of_simulated_counts():
     rng = np.random.default_rng(0)
     threshold = n / 2 + stats.norm.ppf(alpha) * np.sqrt(n) / 2
     simulated = np.mean(rng.binomial(n, t, size=20_000) <= threshold)
-    assert power_test1(n, t, alpha) == pytest.approx(simulated, abs=0.03)
+    assert label_permutation_power(n, t, alpha) == pytest.approx(simulated, abs=0.03)
 
 
 def test_power_grows_with_rows_and_correlation():
-    powers = [power_test2(n, 0.2) for n in (50, 100, 400)]
+    powers = [feature_permutation_power(n, 0.2) for n in (50, 100, 400)]
     assert powers == sorted(powers)
-    assert power_test2(100, 0.5) == power_test2(100, -0.5)
-    assert power_test1(100, 0.0) == 1.0
+    assert feature_permutation_power(100, 0.5) == feature_permutation_power(100, -0.5)
+    assert label_permutation_power(100, 0.0) == 1.0
 
 
-@pytest.mark.parametrize("bad", [{"n": 0, "t": 0.2}, {"n": 9, "t": 1.2}, {"n": 9, "t": 0.2, "alpha": 0}])
+@pytest.mark.parametrize("bad", [{"n": 0, "t": 0.2}, {"n": 9, "t": 1.2}, {"n": 9, "t": 0.2, "significance_level": 0}])
 def test_impossible_settings_are_refused(bad):
     with pytest.raises(ValueError, match=r"must|error rate"):
-        power_test1(**bad)
+        label_permutation_power(**bad)

@@ -39,7 +39,7 @@ def test_the_exact_error_agrees_with_the_noncentral_t(n, m, s):
 
 def test_simulation_agrees_with_the_exact_error():
     mu = 1 / np.arange(1, 61)
-    simulated = expected_error(mu, 16, method="mc", n_mc=20_000, random_state=0)
+    simulated = expected_error(mu, 16, method="mc", n_draws=20_000, random_state=0)
     np.testing.assert_allclose(simulated, expected_error(mu, 16, method="exact"), atol=0.002)
 
 
@@ -63,12 +63,12 @@ def test_with_endless_rows_the_error_is_the_best_possible(method):
 
 @pytest.mark.parametrize("method", ["approx", "exact", "mc"])
 def test_columns_without_signal_leave_pure_guessing(method):
-    np.testing.assert_allclose(expected_error(np.zeros(4), 20, method=method, n_mc=10), 0.5, rtol=rounding(10))
+    np.testing.assert_allclose(expected_error(np.zeros(4), 20, method=method, n_draws=10), 0.5, rtol=rounding(10))
 
 
 @pytest.mark.parametrize("method", ["approx", "exact", "mc"])
 def test_order_and_sign_of_the_means_make_no_difference(method):
-    options = {"method": method, "random_state": 0, "n_mc": 100}
+    options = {"method": method, "random_state": 0, "n_draws": 100}
     np.testing.assert_array_equal(
         expected_error([0.2, -1.0, 0.5], 9, **options), expected_error([1.0, 0.5, 0.2], 9, **options)
     )
@@ -76,7 +76,7 @@ def test_order_and_sign_of_the_means_make_no_difference(method):
 
 @pytest.mark.parametrize("method", ["approx", "exact", "mc"])
 def test_single_sizes_are_read_off_the_whole_curve(method):
-    mu, options = 1 / np.arange(1, 21), {"method": method, "random_state": 0, "n_mc": 50}
+    mu, options = 1 / np.arange(1, 21), {"method": method, "random_state": 0, "n_draws": 50}
     whole = expected_error(mu, 9, **options)
     one = expected_error(mu, 9, n=20, **options)
     assert isinstance(one, float)
@@ -87,7 +87,7 @@ def test_single_sizes_are_read_off_the_whole_curve(method):
 
 def test_many_simulated_columns_are_drawn_a_part_at_a_time():
     mu = np.r_[1.0, np.zeros(30_000)]
-    error = expected_error(mu, 16, n=1, method="mc", n_mc=300, random_state=0)
+    error = expected_error(mu, 16, n=1, method="mc", n_draws=300, random_state=0)
     assert error == pytest.approx(stats.norm.cdf(-1), abs=0.01)
 
 

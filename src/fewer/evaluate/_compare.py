@@ -43,11 +43,13 @@ def friedman_statistic(ranks: np.ndarray) -> float:
     return float((k - 1) * n_sets**2 * np.sum((ranks.mean(axis=0) - (k + 1) / 2) ** 2) / spread)
 
 
-def critical_difference(k: int, n_sets: int, alpha: float) -> float:
+def critical_difference(k: int, n_sets: int, significance_level: float) -> float:
     """Nemenyi's critical difference of mean ranks."""
     from scipy.stats import studentized_range
 
-    return float(studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n_sets)))
+    return float(
+        studentized_range.ppf(1 - significance_level, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n_sets))
+    )
 
 
 def wilcoxon_p_values(scores: np.ndarray) -> np.ndarray:
@@ -139,7 +141,7 @@ class MethodComparison(Result):
         Which pairs differ.
     cliques : tuple of tuples of str
         Largest groups within which no two methods differ, best first.
-    alpha : float
+    significance_level : float
         Level of the tests.
     """
 
@@ -156,14 +158,14 @@ class MethodComparison(Result):
     wilcoxon_p: np.ndarray
     differs: np.ndarray
     cliques: tuple[tuple[str, ...], ...]
-    alpha: float
+    significance_level: float
 
     @property
     def reading(self) -> str:
         """What the comparison says, in plain words."""
         n_sets = len(self.ranks)
         best = self.methods[int(np.argmin(self.mean_ranks))]
-        if self.p_value >= self.alpha:
+        if self.p_value >= self.significance_level:
             return (
                 f"Over {n_sets} data sets no method is shown to be better than another (p = {self.p_value:.3g}). That "
                 "is no proof that they are equal: more data sets may part them."
@@ -217,7 +219,7 @@ class MethodComparison(Result):
 def compare_methods(
     results: Any,
     *,
-    alpha: float = 0.05,
+    significance_level: float = 0.05,
     test: Literal["friedman", "wilcoxon"] = "friedman",
     higher_is_better: bool = True,
     methods: Sequence[str] | None = None,
@@ -229,7 +231,7 @@ def compare_methods(
     results : array-like, frame or dict
         Scores, a row for each data set and a column for each method, one honest score in each cell. A dict holds
         a list of scores for each method, or a dict of scores by data set.
-    alpha : float, default=0.05
+    significance_level : float, default=0.05
         Level of the tests.
     test : {"friedman", "wilcoxon"}, default="friedman"
         What decides which pairs differ: the distance of their mean ranks (Nemenyi), which depends on the other methods
@@ -275,8 +277,8 @@ def compare_methods(
     """
     if test not in ("friedman", "wilcoxon"):
         raise ValueError(f"test={test!r} is not known; choose 'friedman' or 'wilcoxon'.")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha={alpha} must lie between 0 and 1.")
+    if not 0 < significance_level < 1:
+        raise ValueError(f"significance_level={significance_level} must lie between 0 and 1.")
     scores, names = _score_matrix(results, methods)
     scores = scores if higher_is_better else -scores
     ranks = ranks_of(scores)
@@ -288,11 +290,11 @@ def compare_methods(
         test, p_value = "wilcoxon", float(single[0, 1])
     else:
         friedman, friedman_p, iman, iman_p = _rank_tests(ranks)
-        p_value, difference = iman_p, critical_difference(k, n_sets, alpha)
+        p_value, difference = iman_p, critical_difference(k, n_sets, significance_level)
     if test == "wilcoxon":
-        differs = adjusted < alpha
+        differs = adjusted < significance_level
     else:
-        differs = (np.abs(mean_ranks[:, None] - mean_ranks) > difference) & (p_value < alpha)
+        differs = (np.abs(mean_ranks[:, None] - mean_ranks) > difference) & (p_value < significance_level)
     return MethodComparison(
         methods=names,
         mean_ranks=mean_ranks,
@@ -307,7 +309,7 @@ def compare_methods(
         wilcoxon_p=adjusted,
         differs=differs,
         cliques=tuple(tuple(names[column] for column in clique) for clique in maximal_cliques(mean_ranks, differs)),
-        alpha=alpha,
+        significance_level=significance_level,
     )
 
 

@@ -166,9 +166,9 @@ class Stability(Result):
     variance : float
         Its estimated variance over draws of the selections; NaN with two selections, which do not tell.
     interval : tuple of float
-        Confidence interval at level ``1 - alpha``, within the bounds of the index; NaN with two selections.
-    alpha : float
-        One minus the confidence.
+        Confidence interval at ``confidence_level``, within the bounds of the index; NaN with two selections.
+    confidence_level : float
+        Confidence level of the interval.
     index : str
         Which index it is.
     frequencies : ndarray of shape (n_features,)
@@ -184,7 +184,7 @@ class Stability(Result):
     value: float
     variance: float
     interval: tuple[float, float]
-    alpha: float
+    confidence_level: float
     index: str
     frequencies: np.ndarray
     sizes: np.ndarray
@@ -192,7 +192,7 @@ class Stability(Result):
     feature_names: tuple[Any, ...]
     contributions: np.ndarray
 
-    _data = ("index", "value", "variance", "interval", "alpha", "chance", "n_selections", "sizes", "reading")
+    _data = ("index", "value", "variance", "interval", "confidence_level", "chance", "n_selections", "sizes", "reading")
 
     @property
     def n_selections(self) -> int:
@@ -227,7 +227,8 @@ class Stability(Result):
     def __repr__(self) -> str:
         low, high = self.interval
         return (
-            f"Stability: {self.value:.3f} ({low:.3f} to {high:.3f} at {1 - self.alpha:.0%}), {self.index} index\n"
+            f"Stability: {self.value:.3f} ({low:.3f} to {high:.3f} at {self.confidence_level:.0%}), "
+            f"{self.index} index\n"
             f"  {self.n_selections} selections, on average {self.sizes.mean():.3g} of {len(self.frequencies):,} columns"
         )
 
@@ -263,7 +264,7 @@ def selection_stability(
     supports: Any,
     *,
     index: Index = "nogueira",
-    alpha: float = 0.05,
+    confidence_level: float = 0.95,
     n_features: int | None = None,
     feature_names: Sequence[Any] | None = None,
 ) -> Stability:
@@ -279,8 +280,8 @@ def selection_stability(
         Nogueira's index is corrected for chance and takes selections of any size. Kuncheva's is the same for
         selections of one size, and refuses others. Jaccard's is the share of columns that two selections have in
         common, which chance raises.
-    alpha : float, default=0.05
-        One minus the confidence of the interval.
+    confidence_level : float, default=0.95
+        Confidence level of the interval.
     n_features : int, default=None
         Columns that there were to choose from; needed for sets of column numbers.
     feature_names : sequence, default=None
@@ -320,8 +321,8 @@ def selection_stability(
     >>> stability.frequencies[:3]
     array([1.  , 0.75, 0.5 ])
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha={alpha} must lie between 0 and 1.")
+    if not 0 < confidence_level < 1:
+        raise ValueError(f"confidence_level={confidence_level} must lie between 0 and 1.")
     if feature_names is None and hasattr(supports, "to_numpy") and all(isinstance(n, str) for n in supports.columns):
         feature_names = list(supports.columns)
     chosen = support_matrix(supports, n_features, feature_names)
@@ -342,12 +343,12 @@ def selection_stability(
         raise ValueError(f"index={index!r} is not known; choose 'nogueira', 'jaccard' or 'kuncheva'.")
     contributions = n_selections * value - (n_selections - 1) * without
     variance = _variance_of_mean(contributions)
-    width = stdtrit(n_selections - 1, 1 - alpha / 2) * np.sqrt(variance)
+    width = stdtrit(n_selections - 1, (1 + confidence_level) / 2) * np.sqrt(variance)
     return Stability(
         value=value,
         variance=variance,
         interval=(float(np.maximum(value - width, lowest)), float(np.minimum(value + width, 1.0))),
-        alpha=alpha,
+        confidence_level=confidence_level,
         index=index,
         frequencies=chosen.mean(axis=0),
         sizes=sizes,
@@ -384,7 +385,7 @@ class StabilityDifference(Result):
 
 
 def stability_difference(
-    first: Stability, second: Stability, *, paired: bool = False, alpha: float = 0.05
+    first: Stability, second: Stability, *, paired: bool = False, confidence_level: float = 0.95
 ) -> StabilityDifference:
     """Test whether one method selects more stably than another.
 
@@ -394,8 +395,8 @@ def stability_difference(
         By the same index, Nogueira's or Kuncheva's.
     paired : bool, default=False
         Whether the i-th selections of both come from the same rows; the difference is then known more exactly.
-    alpha : float, default=0.05
-        One minus the confidence of the interval.
+    confidence_level : float, default=0.95
+        Confidence level of the interval.
 
     Returns
     -------
@@ -441,7 +442,7 @@ def stability_difference(
         statistic = float(difference / error)
     else:  # neither varies: they differ for sure, or not at all
         statistic = float(np.sign(difference) * np.inf) if difference else 0.0
-    width = stdtrit(freedom, 1 - alpha / 2) * error
+    width = stdtrit(freedom, (1 + confidence_level) / 2) * error
     return StabilityDifference(
         difference=difference,
         interval=(float(difference - width), float(difference + width)),

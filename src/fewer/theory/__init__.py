@@ -9,7 +9,11 @@ if TYPE_CHECKING:
     from fewer.theory.experiments._overfit_curve import selection_overfit_curve
     from fewer.theory.experiments._split_criterion import RepeatedSplitCriterion, smoothed_error_rate
     from fewer.theory.planning._peaking import peaking_curve
-    from fewer.theory.planning._permutation_power import PermutationBattery, power_test1, power_test2
+    from fewer.theory.planning._permutation_power import (
+        PermutationBattery,
+        feature_permutation_power,
+        label_permutation_power,
+    )
     from fewer.theory.planning._size_plan import plan_n_features
     from fewer.theory.planning._two_gaussians import expected_error, linear_rule_error, optimal_n_features
 
@@ -26,12 +30,12 @@ __all__ = [
     "PermutationBattery",
     "RepeatedSplitCriterion",
     "expected_error",
+    "feature_permutation_power",
+    "label_permutation_power",
     "linear_rule_error",
     "optimal_n_features",
     "peaking_curve",
     "plan_n_features",
-    "power_test1",
-    "power_test2",
     "selection_bias_experiment",
     "selection_overfit_curve",
     "smoothed_error_rate",

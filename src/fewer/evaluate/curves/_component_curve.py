@@ -20,14 +20,14 @@ from fewer._figures import Result, mark_point
 from fewer.catalogue import method as card
 from fewer.evaluate.curves._cross_index import CrossIndex, Indexing, cross_index
 from fewer.evaluate.protocol._table import Fold, checked_table, disjoint, outer_folds, rows_of
-from fewer.evaluate.protocol._tasks import values_of
+from fewer.evaluate.protocol._tasks import values_of, workers
 from fewer.extract import with_components
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy.random import RandomState
 
-    from fewer.evaluate.protocol._tasks import Where
+    from fewer.engine import Engine
 
 Metric = Callable[[np.ndarray, np.ndarray], float]
 
@@ -66,14 +66,14 @@ class ComponentCurve(Result):
         """The number with the largest mean: what to fit all rows with. That mean itself is a little too good."""
         return int(self.sizes[np.argmax(self.mean.round(10))])
 
-    def cross_index(self, method: Indexing = "A", *, confidence: float = 0.95) -> CrossIndex:
+    def cross_index(self, method: Indexing = "A", *, confidence_level: float = 0.95) -> CrossIndex:
         """Best number, its score, and what it gains over the largest number, without the optimism of the maximum.
 
         Parameters
         ----------
         method : {"A", "B", "outer"}, default="A"
             See :func:`cross_index`.
-        confidence : float, default=0.95
+        confidence_level : float, default=0.95
             Level of the interval of the benefit.
 
         Returns
@@ -86,7 +86,9 @@ class ComponentCurve(Result):
                 "the folds of a repeat hold out the same rows more than once, so rows that choose the number would "
                 "also score it. Use folds that do not overlap (cv=10, KFold) and n_repeats for more of them."
             )
-        return cross_index(self.scores, method, sizes=self.sizes, confidence=confidence, test_ratio=self.test_ratio)
+        return cross_index(
+            self.scores, method, sizes=self.sizes, confidence_level=confidence_level, test_ratio=self.test_ratio
+        )
 
     def __repr__(self) -> str:
         n_repeats, n_folds, n_sizes = self.scores.shape
@@ -146,7 +148,8 @@ def component_curve(
     n_repeats: int = 1,
     scoring: str | Metric | None = None,
     groups: Any = None,
-    engine: "Where" = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
     random_state: "int | RandomState | None" = None,
 ) -> ComponentCurve:
     """Held-out score for every number of components, for one fit in each fold.
@@ -171,8 +174,10 @@ def component_curve(
         default, for a classifier the accuracy.
     groups : array-like of shape (n_samples,), default=None
         Rows of one group stay together.
-    engine : Engine, int or None, default=None
-        Where the folds run: an engine, a number of processes on this machine, or None for this process.
+    engine : Engine or None, default=None
+        Where the folds run; by default in this process.
+    n_jobs : int or None, default=None
+        In place of an engine: number of processes on this machine, -1 for all cores.
     random_state : int, RandomState instance or None, default=None
         Draws the folds.
 
@@ -224,7 +229,7 @@ def component_curve(
         )
     job = _Job(X, y, _sized(estimator, int(n_components)), metric)
     tasks = [fold for folds in repeats for fold in folds]
-    done = values_of(_scored, tasks, job, engine=engine, description="Component curve", only_all=True)
+    done = values_of(_scored, tasks, job, engine=workers(engine, n_jobs), description="Component curve", only_all=True)
     n_sizes = min(len(scores) for scores in done.values())
     if not n_sizes:
         raise ValueError("in some fold there is no component that goes with the target; check y, or use fewer folds.")

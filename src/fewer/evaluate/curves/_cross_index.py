@@ -55,7 +55,7 @@ class CrossIndex(Result):
     interval : tuple of two floats or None
         Confidence interval of the benefit; None for "outer", whose estimate is biased, and for medians. Without width
         when all folds agree, which says nothing about other rows.
-    confidence : float
+    confidence_level : float
         Its level.
     sizes : ndarray of shape (n_sizes,)
         The sizes there were to choose from.
@@ -73,7 +73,7 @@ class CrossIndex(Result):
     full_score: float
     benefit: float
     interval: tuple[float, float] | None
-    confidence: float
+    confidence_level: float
     sizes: np.ndarray
     fold_sizes: np.ndarray
     fold_scores: np.ndarray
@@ -94,7 +94,7 @@ class CrossIndex(Result):
         low, high = self.interval
         if low == high:
             return f"{benefit} on every fold, which does not tell how far off it would be on other rows"
-        return f"{benefit}, {self.confidence:.0%} interval {low:+.4f} to {high:+.4f}"
+        return f"{benefit}, {self.confidence_level:.0%} interval {low:+.4f} to {high:+.4f}"
 
     def __repr__(self) -> str:
         title = {"A": "cross-indexing A", "B": "cross-indexing B", "outer": "largest outer mean (optimistic)"}
@@ -122,7 +122,7 @@ class CrossIndex(Result):
         ends = [self.sizes.min(), self.sizes.max()]
         if self.interval is not None:
             low, high = self.interval
-            figure.add_trace(_figures.band(f"{self.confidence:.0%} interval", ends, [low, low], [high, high]))
+            figure.add_trace(_figures.band(f"{self.confidence_level:.0%} interval", ends, [low, low], [high, high]))
         figure.add_trace(_figures.line("benefit", ends, [self.benefit] * 2))
         figure.add_trace(_figures.line("no benefit", ends, [0, 0], _figures.GREY, line_dash="dot"))
         figure.add_trace(
@@ -153,7 +153,7 @@ def cross_index(
     sizes: "ArrayLike | None" = None,
     full: int = -1,
     choose_full: bool = True,
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     test_ratio: float | None = None,
 ) -> CrossIndex:
     """Best size, its score and its benefit, without the optimism of the maximum.
@@ -175,7 +175,7 @@ def cross_index(
     choose_full : bool, default=True
         Whether that model may be chosen itself. False where it is no size of the method: the columns of a table as they
         are, beside numbers of new columns that were made of them.
-    confidence : float, default=0.95
+    confidence_level : float, default=0.95
         Level of the interval of the benefit.
     test_ratio : float, default=None
         Rows in a fold over rows trained on, for the interval; ``1 / (n_folds - 1)`` by default.
@@ -229,8 +229,8 @@ def cross_index(
     _check_choice("method", method, get_args(Indexing))
     _check_choice("reduce", reduce, get_args(Reduce))
     _check_choice("tie", tie, get_args(Tie))
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence} must be between 0 and 1, 0.95 for example.")
+    if not 0 < confidence_level < 1:
+        raise ValueError(f"confidence_level={confidence_level} must be between 0 and 1, 0.95 for example.")
     table, flat = checked_scores(scores)
     _, n_folds, n_sizes = table.shape
     candidates = _checked_sizes(sizes, n_sizes)
@@ -246,7 +246,7 @@ def cross_index(
     full_score = float(np.mean(summary(found.full, axis=1)))
     interval = None
     if method != "outer" and reduce == "mean":
-        interval = corrected_interval(found.benefits, confidence, test_ratio or 1 / (n_folds - 1))
+        interval = corrected_interval(found.benefits, confidence_level, test_ratio or 1 / (n_folds - 1))
     shown = (lambda values: values[0]) if flat else (lambda values: values)
     return CrossIndex(
         method=method,
@@ -255,7 +255,7 @@ def cross_index(
         full_score=full_score,
         benefit=score - full_score,
         interval=interval,
-        confidence=confidence,
+        confidence_level=confidence_level,
         sizes=candidates,
         fold_sizes=shown(candidates[found.chosen]),
         fold_scores=shown(found.recorded),
@@ -300,14 +300,14 @@ def indexed(
     return Indexed(chosen, recorded, full_elsewhere, on_fold - everything)
 
 
-def corrected_interval(benefits: np.ndarray, confidence: float, test_ratio: float) -> tuple[float, float]:
+def corrected_interval(benefits: np.ndarray, confidence_level: float, test_ratio: float) -> tuple[float, float]:
     """Interval of the mean benefit over folds whose training sets overlap (Nadeau and Bengio).
 
     Parameters
     ----------
     benefits : ndarray of shape (n_folds,) or (n_repeats, n_folds)
         Benefit measured on each fold.
-    confidence : float
+    confidence_level : float
         Level of the interval.
     test_ratio : float
         Rows in a fold over rows trained on.
@@ -329,7 +329,7 @@ def corrected_interval(benefits: np.ndarray, confidence: float, test_ratio: floa
 
     spread = benefits.std(ddof=1) * np.sqrt(1 / benefits.size + test_ratio)
     # Repeats deal the same rows again: they steady the mean, and tell nothing new of how other rows would vary.
-    reach = float(stdtrit(benefits.shape[-1] - 1, (1 + confidence) / 2) * spread)
+    reach = float(stdtrit(benefits.shape[-1] - 1, (1 + confidence_level) / 2) * spread)
     middle = float(benefits.mean())
     return middle - reach, middle + reach
 

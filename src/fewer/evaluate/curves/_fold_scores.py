@@ -76,7 +76,7 @@ class Selected(NamedTuple):
 def score_fold(fold: Fold, job: Job) -> FoldScores:
     """Scores of all sizes on one fold. Nothing that is fitted sees the rows held out."""
     first = job.first is not None and np.array_equal(fold.test, job.first.test)
-    return score_sizes(
+    return _scored_sizes(
         job.selector,
         job.learner,
         rows_of(job.X, fold.train),
@@ -101,7 +101,6 @@ def score_sizes(
     sizes: Iterable[int] | None = None,
     scoring: Any = None,
     share_work: bool = True,
-    n_folds: int = 0,
 ) -> FoldScores:
     """Select on some rows, learn on them with every number of columns, and score on others.
 
@@ -121,8 +120,6 @@ def score_sizes(
         A score of scikit-learn, higher is better; None for the estimator's own.
     share_work : bool, default=True
         Let sizes share their work where the estimator allows it; the result is the same.
-    n_folds : int, default=0
-        How many folds like this one there will be, for the warning that is logged where fits take more than a minute.
 
     Returns
     -------
@@ -144,6 +141,15 @@ def score_sizes(
     >>> found.sizes, found.scores.round(3)
     ([1, 5, 30], array([0.899, 0.953, 0.964]))
     """
+    return _scored_sizes(
+        selector, estimator, X_train, y_train, X_test, y_test, sizes=sizes, scoring=scoring, share_work=share_work
+    )
+
+
+def _scored_sizes(
+    selector, estimator, X_train, y_train, X_test, y_test, *, sizes, scoring, share_work, n_folds: int = 0
+) -> FoldScores:
+    """The same; ``n_folds`` folds like this one, for the warning that is logged where fits take more than a minute."""
     started = time.perf_counter()
     selected, X_train = fit_selector(selector, X_train, y_train)
     selector_seconds = time.perf_counter() - started

@@ -18,12 +18,13 @@ from fewer.evaluate.curves._fold_scores import FoldScores, Job, score_fold
 from fewer.evaluate.curves._subset_path import SubsetPath
 from fewer.evaluate.protocol._selection import check_selector, scoring_name
 from fewer.evaluate.protocol._table import Fold, checked_table, disjoint, outer_folds
-from fewer.evaluate.protocol._tasks import values_of
+from fewer.evaluate.protocol._tasks import values_of, workers
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy.random import RandomState
 
+    from fewer.engine import Engine
     from fewer.evaluate.protocol._tasks import Where
 
 
@@ -83,7 +84,7 @@ class SelectionCurve(Result):
         return self.scores.mean(axis=(0, 1))
 
     def cross_index(
-        self, method: Indexing = "A", *, reduce: Reduce = "mean", tie: Tie = "smallest", confidence: float = 0.95
+        self, method: Indexing = "A", *, reduce: Reduce = "mean", tie: Tie = "smallest", confidence_level: float = 0.95
     ) -> CrossIndex:
         """Best size, its score and its benefit, without the optimism of the maximum.
 
@@ -95,7 +96,7 @@ class SelectionCurve(Result):
             How folds are summarised.
         tie : {"smallest", "largest"}, default="smallest"
             Which size wins when scores are equal.
-        confidence : float, default=0.95
+        confidence_level : float, default=0.95
             Level of the interval of the benefit.
 
         Returns
@@ -114,7 +115,7 @@ class SelectionCurve(Result):
             reduce=reduce,
             tie=tie,
             sizes=self.sizes,
-            confidence=confidence,
+            confidence_level=confidence_level,
             test_ratio=self.test_ratio,
         )
 
@@ -217,7 +218,8 @@ def selection_curve(
     n_repeats: int = 1,
     scoring: Any = None,
     groups: Any = None,
-    engine: "Where" = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
     random_state: "int | RandomState | None" = None,
     progress: bool = False,
 ) -> SelectionCurve:
@@ -246,8 +248,10 @@ def selection_curve(
         A score of scikit-learn, higher is better; None for the estimator's own.
     groups : array-like of shape (n_samples,), default=None
         Rows of one group stay together.
-    engine : Engine, int or None, default=None
-        Where the folds run: an engine, a number of processes on this machine, or None for this process.
+    engine : Engine or None, default=None
+        Where the folds run; by default in this process.
+    n_jobs : int or None, default=None
+        In place of an engine: number of processes on this machine, -1 for all cores.
     random_state : int, RandomState instance or None, default=None
         Draws the folds.
     progress : bool, default=False
@@ -294,7 +298,7 @@ def selection_curve(
     X, y, groups = checked_table(X, y, groups, learner=estimator)
     repeats = folds_for(estimator, X, y, cv=cv, n_repeats=n_repeats, groups=groups, random_state=random_state)
     job = Job(X, y, selector, estimator, checked_sizes(sizes), scoring)
-    found = scored_folds(repeats, job, engine=engine, progress=progress)
+    found = scored_folds(repeats, job, engine=workers(engine, n_jobs), progress=progress)
     return curve_of(found, repeats, learner=estimator, scoring=scoring)
 
 

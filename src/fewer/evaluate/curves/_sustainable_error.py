@@ -21,7 +21,7 @@ from fewer.evaluate.curves._fold_scores import fit_selector, fitted_learner
 from fewer.evaluate.curves._subset_path import SubsetPath, path_predictions
 from fewer.evaluate.protocol._selection import check_selector
 from fewer.evaluate.protocol._table import Fold, checked_table, columns_of, outer_folds, rows_of
-from fewer.evaluate.protocol._tasks import values_of
+from fewer.evaluate.protocol._tasks import values_of, workers
 from fewer.learn import OVRLinearSVMCommittee
 from fewer.select.per_class import checked_grid, sustained_best, sustained_errors
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy.random import RandomState
 
+    from fewer.engine import Engine
     from fewer.evaluate.protocol._tasks import Where
 
 
@@ -338,7 +339,8 @@ def sustainable_error_curve(
     grid: Iterable[int] = range(2, 101),
     window: int = 5,
     cv: Any = "loo",
-    engine: "Where" = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
     random_state: "int | RandomState | None" = None,
     progress: bool = False,
 ) -> SustainableErrorCurve:
@@ -359,8 +361,10 @@ def sustainable_error_curve(
         Consecutive sizes that an error is averaged over.
     cv : int, "loo", splitter or iterable of (train, test), default="loo"
         The folds; "loo" leaves out one row at a time. A number makes shuffled, stratified folds.
-    engine : Engine, int or None, default=None
-        Where the folds run: an engine, a number of processes on this machine, or None for this process.
+    engine : Engine or None, default=None
+        Where the folds run; by default in this process.
+    n_jobs : int or None, default=None
+        In place of an engine: number of processes on this machine, -1 for all cores.
     random_state : int, RandomState instance or None, default=None
         Draws the folds.
     progress : bool, default=False
@@ -394,7 +398,7 @@ def sustainable_error_curve(
     """
     task = new_task(estimator, X, y, grid=grid, window=window)
     folds = folds_of(cv, task.X, task.y, random_state)
-    found = run_folds(folds, task, engine=engine, progress=progress)
+    found = run_folds(folds, task, engine=workers(engine, n_jobs), progress=progress)
     return curve_of_folds(found, folds, task)
 
 
@@ -415,7 +419,8 @@ def nested_sustainable_error(
     window: int = 5,
     cv: Any = "loo",
     inner_cv: Any = 5,
-    engine: "Where" = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
     random_state: "int | RandomState | None" = None,
     progress: bool = False,
 ) -> NestedSustainableError:
@@ -440,8 +445,10 @@ def nested_sustainable_error(
         The outer folds.
     inner_cv : int, "loo" or splitter, default=5
         The folds of the rows held in, which choose the number.
-    engine : Engine, int or None, default=None
-        Where the outer folds run: an engine, a number of processes on this machine, or None for this process.
+    engine : Engine or None, default=None
+        Where the outer folds run; by default in this process.
+    n_jobs : int or None, default=None
+        In place of an engine: number of processes on this machine, -1 for all cores.
     random_state : int, RandomState instance or None, default=None
         Draws the folds; the inner ones are the same for the same number of rows.
     progress : bool, default=False
@@ -477,7 +484,7 @@ def nested_sustainable_error(
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     task = new_task(estimator, X, y, grid=grid, window=window)._replace(inner_cv=(inner_cv, seed))
     folds = folds_of(cv, task.X, task.y, seed)
-    found = run_folds(folds, task, engine=engine, progress=progress)
+    found = run_folds(folds, task, engine=workers(engine, n_jobs), progress=progress)
     chosen = [fold.chosen for fold in found if fold.chosen is not None]
     wrong = np.concatenate([fold.wrong[place] for fold, place in zip(found, chosen, strict=True)])
     curve = curve_of_folds(found, folds, task)

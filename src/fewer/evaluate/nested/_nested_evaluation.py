@@ -27,12 +27,12 @@ from fewer.evaluate.protocol._selection import (
     selected_columns,
 )
 from fewer.evaluate.protocol._table import Fold, checked_table, outer_folds
-from fewer.evaluate.protocol._tasks import Table, all_folds, fitted_on, score_on, values_of
+from fewer.evaluate.protocol._tasks import Table, all_folds, fitted_on, score_on, values_of, workers
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from fewer.evaluate.protocol._tasks import Where
+    from fewer.engine import Engine
 
 # With fewer realisations, the mean says little about the procedure.
 _FEW = 20
@@ -109,7 +109,7 @@ class NestedResult(Result):
         shared = np.mean([realisation.n_test / realisation.n_train for realisation in self.realisations])
         return float(self.scores.std(ddof=1) * np.sqrt(1 / len(self.scores) + shared))
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Confidence interval of the score that the whole procedure reaches with so many rows.
 
         The corrected resampled t interval: the mean and ``corrected_se``, with as many degrees of freedom as one repeat
@@ -119,7 +119,7 @@ class NestedResult(Result):
 
         Parameters
         ----------
-        confidence : float, default=0.95
+        confidence_level : float, default=0.95
             Its level.
 
         Returns
@@ -130,12 +130,12 @@ class NestedResult(Result):
         """
         from scipy.special import stdtrit
 
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence={confidence} must lie between 0 and 1.")
+        if not 0 < confidence_level < 1:
+            raise ValueError(f"confidence_level={confidence_level} must lie between 0 and 1.")
         if np.ptp(self.scores) == 0:
             return np.nan, np.nan
         n_folds = max(realisation.fold for realisation in self.realisations) + 1
-        reach = float(stdtrit(min(n_folds, len(self.realisations)) - 1, (1 + confidence) / 2)) * self.corrected_se
+        reach = float(stdtrit(min(n_folds, len(self.realisations)) - 1, (1 + confidence_level) / 2)) * self.corrected_se
         return self.mean - reach, self.mean + reach
 
     @property
@@ -300,7 +300,14 @@ class NestedEvaluation:
     random_state: Any = None
 
     def run(
-        self, X: Any, y: Any, *, groups: Any = None, engine: "Where" = None, progress: bool = False
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        engine: "Engine | None" = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
     ) -> NestedResult:
         """Run the whole search on every outer training set, and score what it gives on the rows held out.
 
@@ -312,8 +319,10 @@ class NestedEvaluation:
             Target.
         groups : array-like of shape (n_samples,), default=None
             Rows that belong together, for the outer folds and those of the search.
-        engine : Engine, int or None, default=None
-            Where to run: an engine, a number of processes on this machine, or None for this process.
+        engine : Engine or None, default=None
+            Where to run; by default in this process.
+        n_jobs : int or None, default=None
+            In place of an engine: number of processes on this machine, -1 for all cores.
         progress : bool, default=False
             Whether to show a progress bar.
 
@@ -344,7 +353,7 @@ class NestedEvaluation:
             realised,
             [(*fold, int(seed)) for fold, seed in zip(folds, seeds, strict=True)],
             (self.search, table, comparable_criterion(self.search, table.scoring)),
-            engine=engine,
+            engine=workers(engine, n_jobs),
             progress=progress,
             description="Nested evaluation",
             labels=[f"repeat {repeat}, fold {number}" for repeat, number, _ in folds],

@@ -33,12 +33,12 @@ from fewer.evaluate.protocol._selection import (
     without_selection,
 )
 from fewer.evaluate.protocol._table import Fold, checked_table, columns_of, outer_folds
-from fewer.evaluate.protocol._tasks import Table, all_folds, fitted_on, score_on, values_of
+from fewer.evaluate.protocol._tasks import Table, all_folds, fitted_on, score_on, values_of, workers
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from fewer.evaluate.protocol._tasks import Where
+    from fewer.engine import Engine
 
 _WORDS = {
     "external": "choosing hyper-parameters once on all rows",
@@ -249,7 +249,8 @@ def protocol_audit(
     n_repeats: int = 10,
     scoring: Any = None,
     groups: Any = None,
-    engine: "Where" = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
     random_state: Any = None,
     progress: bool = False,
 ) -> ProtocolAudit:
@@ -275,8 +276,10 @@ def protocol_audit(
         Score on the rows held out, higher being better. By default that of the search.
     groups : array-like of shape (n_samples,), default=None
         Rows that belong together, for the outer folds and those of the search.
-    engine : Engine, int or None, default=None
-        Where to run: an engine, a number of processes on this machine, or None for this process.
+    engine : Engine or None, default=None
+        Where to run; by default in this process.
+    n_jobs : int or None, default=None
+        In place of an engine: number of processes on this machine, -1 for all cores.
     random_state : int, RandomState instance or None, default=None
         Draws the folds, and seeds everything inside the search that draws and has no seed of its own.
     progress : bool, default=False
@@ -343,7 +346,12 @@ def protocol_audit(
 
     def run(function, tasks, shared, description, labels):
         # Ctrl-C is an interrupt here: the pairs would be incomplete.
-        options = {"engine": engine, "progress": progress, "description": description, "labels": labels}
+        options = {
+            "engine": workers(engine, n_jobs),
+            "progress": progress,
+            "description": description,
+            "labels": labels,
+        }
         done = values_of(function, tasks, shared, only_all=True, **options)
         return [done[place] for place in range(len(tasks))]
 

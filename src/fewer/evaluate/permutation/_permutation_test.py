@@ -30,9 +30,10 @@ from fewer.evaluate.permutation._statistic import (
 )
 from fewer.evaluate.protocol._selection import scoring_name
 from fewer.evaluate.protocol._table import checked_table, is_quantity
-from fewer.evaluate.protocol._tasks import engine_for
+from fewer.evaluate.protocol._tasks import engine_for, workers
 
 if TYPE_CHECKING:
+    from fewer.engine import Engine
     from fewer.evaluate.protocol._tasks import Where
 
 
@@ -179,11 +180,12 @@ def permutation_test(
     n_permutations: int = 1000,
     n_repeats: int = 10,
     sequential: "bool | int" = False,
-    alpha: float = 0.05,
+    significance_level: float = 0.05,
     groups: Any = None,
     permutations: Any = None,
     share_work: bool = True,
-    engine: "Where" = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
     progress: Any = False,
     random_state: Any = None,
 ) -> PermutationResult:
@@ -211,15 +213,15 @@ def permutation_test(
     scoring : str or callable, default="error"
         ``"error"`` is the share of wrong labels. Otherwise a scikit-learn score, where higher is better.
     n_permutations : int, default=1000
-        Randomised data sets, k. The smallest p is 1 / (k + 1), so take at least 10 / alpha; and 1,000 or more when
-        many tests are made.
+        Randomised data sets, k. The smallest p is 1 / (k + 1), so take at least 10 / significance_level; and 1,000 or
+        more when many tests are made.
     n_repeats : int, default=10
         How often the error on the data as they are is estimated, each time with new folds; the p-values are averaged.
         Counts as 1 when nothing in the procedure is random.
     sequential : bool or int, default=False
         Stop after so many randomised data sets as good as the data (True for 10), since p is clearly large then:
         ``p = hits / draws``. Small p-values need all permutations and stay what they are.
-    alpha : float, default=0.05
+    significance_level : float, default=0.05
         Level at which ``decision()`` rejects.
     groups : array-like of shape (n_samples,), default=None
         Rows are exchanged only inside their group, and a splitter that keeps groups together (GroupKFold) gets them.
@@ -233,9 +235,10 @@ def permutation_test(
         default, change with the labels, and with them the rows that a step learns from; there only discriminants
         behind scalers and naive Bayes behind a StandardScaler share. The results are the same; False is for
         comparison.
-    engine : Engine, int or None, default=None
-        Where the randomised data sets are computed: an engine, a number of processes on this machine, or None for this
-        process.
+    engine : Engine or None, default=None
+        Where the randomised data sets are computed; by default in this process.
+    n_jobs : int or None, default=None
+        In place of an engine: number of processes on this machine, -1 for all cores.
     progress : bool, "auto" or callable, default=False
         As in ``Engine.run``. Ctrl-C keeps what is done, and the p-value of that many permutations.
     random_state : int, Generator, RandomState or None, default=None
@@ -249,8 +252,8 @@ def permutation_test(
     Warns
     -----
     UserWarning
-        When so few permutations cannot give a p-value as small as ``alpha``, and when columns are permuted inside
-        classes of less than 5 rows.
+        When so few permutations cannot give a p-value as small as ``significance_level``, and when columns are permuted
+        inside classes of less than 5 rows.
 
     Notes
     -----
@@ -278,8 +281,8 @@ def permutation_test(
     """
     return _tested(
         estimator, X, y, null=null, cv=cv, scoring=scoring, n_permutations=n_permutations, n_repeats=n_repeats,
-        sequential=sequential, alpha=alpha, groups=groups, permutations=permutations, share_work=share_work,
-        engine=engine, progress=progress, random_state=random_state,
+        sequential=sequential, significance_level=significance_level, groups=groups, permutations=permutations,
+        share_work=share_work, engine=engine, n_jobs=n_jobs, progress=progress, random_state=random_state,
     )  # fmt: skip
 
 
@@ -358,11 +361,12 @@ def _tested(
     n_permutations: int = 1000,
     n_repeats: int = 10,
     sequential: "bool | int" = False,
-    alpha: float = 0.05,
+    significance_level: float = 0.05,
     groups: Any = None,
     permutations: Any = None,
     share_work: bool = True,
-    engine: "Where" = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
     progress: Any = False,
     random_state: Any = None,
     columns: Any = None,
@@ -373,9 +377,9 @@ def _tested(
         columns = column_positions(X, columns)
     orders = _checked_permutations(permutations, null, len(y))
     n_permutations = n_permutations if orders is None else len(orders)
-    _check_numbers(null, n_permutations, n_repeats, sequential, alpha)
+    _check_numbers(null, n_permutations, n_repeats, sequential, significance_level)
     _check_exchangeable(null, y, groups)
-    notes = _resolution_notes(n_permutations, alpha)
+    notes = _resolution_notes(n_permutations, significance_level)
     protocol = protocol_for(estimator, y, cv, scoring, groups)
     shared, fast_route = None, FastRoute(False, "share_work=False asks for fits")
     if null != "labels":
@@ -393,7 +397,7 @@ def _tested(
         n_repeats if protocol.is_random else 1,
         stop_after,
         higher_is_better,
-        engine,
+        workers(engine, n_jobs),
         progress,
     )
     if interrupted:
@@ -405,7 +409,7 @@ def _tested(
         null_errors=null_values,
         p_values=p_values_of(null_values, observed, higher_is_better, stop_after),
         n_permutations=n_permutations,
-        alpha=alpha,
+        significance_level=significance_level,
         higher_is_better=higher_is_better,
         stop_after=stop_after,
         route="plain" if shared is None else shared.name,
@@ -428,7 +432,7 @@ def _checked_permutations(permutations: Any, null: Null, n_rows: int) -> np.ndar
     return orders.astype(np.intp)
 
 
-def _check_numbers(null: Null, n_permutations: int, n_repeats: int, sequential: Any, alpha: float) -> None:
+def _check_numbers(null: Null, n_permutations: int, n_repeats: int, sequential: Any, significance_level: float) -> None:
     if null not in NULLS:
         raise ValueError(f"null must be one of {', '.join(map(repr, NULLS))}, not {null!r}.")
     for name, value in (("n_permutations", n_permutations), ("n_repeats", n_repeats)):
@@ -436,8 +440,8 @@ def _check_numbers(null: Null, n_permutations: int, n_repeats: int, sequential: 
             raise ValueError(f"{name} must be at least 1, not {value}.")
     if sequential < 0:
         raise ValueError(f"sequential is a number of hits, True or False, not {sequential}.")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie between 0 and 1, not {alpha}.")
+    if not 0 < significance_level < 1:
+        raise ValueError(f"significance_level must lie between 0 and 1, not {significance_level}.")
 
 
 def _check_exchangeable(null: Null, y: np.ndarray, groups: np.ndarray | None) -> None:
@@ -464,16 +468,17 @@ def _check_exchangeable(null: Null, y: np.ndarray, groups: np.ndarray | None) ->
         )
 
 
-def _resolution_notes(n_permutations: int, alpha: float) -> list[str]:
+def _resolution_notes(n_permutations: int, significance_level: float) -> list[str]:
     """What the number of permutations means for the p-value; a warning when no p-value can be small enough."""
-    smallest = 1 / (n_permutations + 1)
-    if smallest > alpha:
+    smallest, several = 1 / (n_permutations + 1), round(10 / significance_level)
+    if smallest > significance_level:
         warnings.warn(
-            f"With {n_permutations} permutations p is at least {smallest:.3g}, so a test at level {alpha:g} never "
-            f"rejects; take n_permutations >= {int(np.ceil(1 / alpha)) - 1}, better {int(np.ceil(10 / alpha))}.",
+            f"With {n_permutations} permutations p is at least {smallest:.3g}, so a test at significance level "
+            f"{significance_level:g} never rejects; set n_permutations >= {int(np.ceil(1 / significance_level)) - 1}, "
+            f"better {several}.",
             UserWarning,
             stacklevel=4,
         )
-    if n_permutations < round(10 / alpha):
-        return [f"p comes in steps of {smallest:.2g}; {round(10 / alpha):,} permutations decide better at {alpha:g}"]
+    if n_permutations < several:
+        return [f"p has steps of {smallest:.2g}; {several:,} permutations decide better at {significance_level:g}"]
     return []

@@ -82,7 +82,7 @@ class PermutationResult(Result):
         p-value of each repeat against the same randomised data sets.
     n_permutations : int
         How many were asked for.
-    alpha : float
+    significance_level : float
         Level of the test.
     higher_is_better : bool
         False for errors, True for scores.
@@ -102,7 +102,7 @@ class PermutationResult(Result):
     null_errors: np.ndarray
     p_values: np.ndarray
     n_permutations: int
-    alpha: float
+    significance_level: float
     higher_is_better: bool = False
     stop_after: int | None = None
     route: str = "plain"
@@ -121,7 +121,7 @@ class PermutationResult(Result):
         "null_errors",
         "n_permutations",
         "n_permutations_used",
-        "alpha",
+        "significance_level",
         "notes",
     )
 
@@ -160,20 +160,20 @@ class PermutationResult(Result):
         """Standard deviation of the error on the randomised data sets."""
         return float(self.null_errors.std())
 
-    def decision(self, alpha: float | None = None) -> bool:
+    def decision(self, significance_level: float | None = None) -> bool:
         """Whether the null hypothesis is rejected.
 
         Parameters
         ----------
-        alpha : float, default=None
+        significance_level : float, default=None
             Level; that of the test by default.
 
         Returns
         -------
         rejected : bool
-            True when ``p_value <= alpha``.
+            True when ``p_value <= significance_level``.
         """
-        return self.p_value <= (self.alpha if alpha is None else alpha)
+        return self.p_value <= (self.significance_level if significance_level is None else significance_level)
 
     @property
     def reading(self) -> str:
@@ -193,7 +193,7 @@ class PermutationResult(Result):
             f"  observed {self.observed.mean():.4g}{spread}, under the null {self.null_mean:.4g} +- "
             f"{self.null_std:.2g} over {self.n_permutations_used:,}{early} permutations",
             f"  p = {self.p_value:.4g} +- {self.p_se:.2g}: {'rejected' if self.decision() else 'not rejected'} at "
-            f"{self.alpha:g}",
+            f"{self.significance_level:g}",
         ]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
@@ -258,7 +258,10 @@ def _histogram(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def permutation_verdict(
-    test1: PermutationResult, test2: PermutationResult | None = None, *, alpha: float | None = None
+    label_test: PermutationResult,
+    feature_test: PermutationResult | None = None,
+    *,
+    significance_level: float | None = None,
 ) -> str:
     """What two tests of the same classifier say together, in a sentence.
 
@@ -267,11 +270,11 @@ def permutation_verdict(
 
     Parameters
     ----------
-    test1 : PermutationResult
+    label_test : PermutationResult
         Result with ``null="labels"``.
-    test2 : PermutationResult or None, default=None
+    feature_test : PermutationResult or None, default=None
         Result with ``null="features_within_class"``; not needed when the first test does not reject.
-    alpha : float, default=None
+    significance_level : float, default=None
         Level for both; by default each test's own.
 
     Returns
@@ -292,16 +295,16 @@ def permutation_verdict(
     >>> print(permutation_verdict(*tests))
     no evidence of interactions: consider a simpler model (labels p = 0.01, features within class p = 1).
     """
-    for given, wanted in ((test1, "labels"), (test2, "features_within_class")):
+    for given, wanted in ((label_test, "labels"), (feature_test, "features_within_class")):
         if given is not None and given.null != wanted:
             raise ValueError(f"the verdict needs a test with null={wanted!r} here, not {given.null!r}.")
-    first = f"labels p = {test1.p_value:.2g}"
-    if not test1.decision(alpha):
+    first = f"labels p = {label_test.p_value:.2g}"
+    if not label_test.decision(significance_level):
         return f"no class signal: nothing to explain by interactions ({first})."
-    if test2 is None:
+    if feature_test is None:
         return f'class signal found ({first}): run null="features_within_class" to see whether interactions matter.'
-    both = f"{first}, features within class p = {test2.p_value:.2g}"
-    if test2.decision(alpha):
+    both = f"{first}, features within class p = {feature_test.p_value:.2g}"
+    if feature_test.decision(significance_level):
         return f"exploits interactions: the classifier gains from dependence between features ({both})."
     return f"no evidence of interactions: consider a simpler model ({both})."
 
@@ -318,14 +321,14 @@ class Discoveries(Result):
         Smallest false discovery rate at which it would be.
     threshold : float
         Largest p-value that is rejected; 0 when none is.
-    alpha : float
+    false_discovery_rate : float
         The false discovery rate that was asked for.
     """
 
     rejected: np.ndarray
     adjusted: np.ndarray
     threshold: float
-    alpha: float
+    false_discovery_rate: float
 
     @property
     def n_rejected(self) -> int:
@@ -335,18 +338,19 @@ class Discoveries(Result):
     def __repr__(self) -> str:
         return (
             f"Discoveries: {self.n_rejected} of {self.rejected.size} rejected at a false discovery rate of "
-            f"{self.alpha:g} (p <= {self.threshold:.4g})"
+            f"{self.false_discovery_rate:g} (p <= {self.threshold:.4g})"
         )
 
 
-def benjamini_hochberg(p_values: "ArrayLike", alpha: float = 0.05) -> Discoveries:
-    """Reject null hypotheses so that at most a share ``alpha`` of the rejections is false, on average.
+def benjamini_hochberg(p_values: "ArrayLike", false_discovery_rate: float = 0.05) -> Discoveries:
+    """Reject null hypotheses so that at most a share ``false_discovery_rate`` of the rejections is
+    false, on average.
 
     Parameters
     ----------
     p_values : array-like
         p-values of one family of tests, of any shape.
-    alpha : float, default=0.05
+    false_discovery_rate : float, default=0.05
         False discovery rate.
 
     Returns
@@ -366,17 +370,13 @@ def benjamini_hochberg(p_values: "ArrayLike", alpha: float = 0.05) -> Discoverie
     p_values = np.asarray(p_values, dtype=float)
     if p_values.size and not (np.min(p_values) >= 0 and np.max(p_values) <= 1):  # also false for NaN
         raise ValueError("p-values must lie between 0 and 1, and none may be missing.")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie between 0 and 1, not {alpha}.")
-    flat = p_values.ravel()
-    order = np.argsort(flat, kind="stable")
-    m = flat.size
-    # Of each p-value, the rate at which it or a larger one becomes the last to be rejected.
-    rates = np.minimum.accumulate((flat[order] * m / np.arange(1, m + 1))[::-1])[::-1]
-    adjusted = np.empty(m)
-    adjusted[order] = np.minimum(rates, 1.0)
-    below = np.flatnonzero(flat[order] <= np.arange(1, m + 1) * alpha / m)
-    rejected = np.zeros(m, dtype=bool)
-    rejected[order[: below[-1] + 1 if below.size else 0]] = True
-    threshold = float(flat[rejected].max(initial=0.0))
-    return Discoveries(rejected.reshape(p_values.shape), adjusted.reshape(p_values.shape), threshold, alpha)
+    if not 0 < false_discovery_rate < 1:
+        raise ValueError(f"false_discovery_rate must lie between 0 and 1, not {false_discovery_rate}.")
+    from scipy.stats import false_discovery_control
+
+    flat = np.sort(p_values, axis=None)
+    below = flat[flat <= np.arange(1, flat.size + 1) * false_discovery_rate / max(flat.size, 1)]
+    threshold = float(below[-1]) if below.size else 0.0
+    rejected = (p_values <= threshold) & bool(below.size)
+    adjusted = false_discovery_control(p_values.ravel()).reshape(p_values.shape) if p_values.size else p_values
+    return Discoveries(rejected, adjusted, threshold, false_discovery_rate)

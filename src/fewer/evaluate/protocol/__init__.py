@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         outer_folds,
         rows_of,
     )
-    from fewer.evaluate.protocol._tasks import Table, seeded, values_of
+    from fewer.evaluate.protocol._tasks import Table, seeded, values_of, workers
 
 if TYPE_CHECKING:  # a type, which does not exist at run time
     from fewer.evaluate.protocol._tasks import Where as Where
@@ -46,6 +46,7 @@ __all__ = [
     "seeded",
     "tunes_itself",
     "values_of",
+    "workers",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -30,9 +30,24 @@ def engine_for(where: "Where") -> Iterator["Engine"]:
         yield where
         return
     if isinstance(where, bool) or not isinstance(where, Integral | None):
-        raise TypeError(f"engine={where!r} is neither an engine nor a number of processes; pass Engine.local(4), or 4.")
+        raise TypeError(f"{where!r} is neither an engine nor a number of processes.")
     with Engine.local(1 if where is None else int(where)) as own:
         yield own
+
+
+def workers(engine: "Engine | None", n_jobs: int | None) -> "Where":
+    """Where to run: on the engine given, else in ``n_jobs`` processes of this machine; one is this process."""
+    if engine is None:
+        if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral | None):
+            raise TypeError(f"n_jobs={n_jobs!r} must be a whole number of processes, or None.")
+        return None if n_jobs in (None, 1) else int(n_jobs)
+    from fewer.engine import Engine
+
+    if not isinstance(engine, Engine):
+        raise TypeError(f"engine={engine!r} is not an Engine; pass Engine.local(4), or n_jobs=4 for local processes.")
+    if n_jobs is not None:
+        raise ValueError("engine and n_jobs are both given; pass one of them.")
+    return engine
 
 
 def values_of(

@@ -26,13 +26,13 @@ from fewer.evaluate.curves import (
     score_fold,
     size_scores,
 )
-from fewer.evaluate.protocol import Fold, check_selector, checked_table, rows_of, scoring_name, values_of
+from fewer.evaluate.protocol import Fold, check_selector, checked_table, rows_of, scoring_name, values_of, workers
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy.random import RandomState
 
-    from fewer.evaluate.protocol import Where
+    from fewer.engine import Engine
 
 ESTIMATES = ("naive", "outer", "A", "B")
 
@@ -153,7 +153,8 @@ def selection_bias_experiment(
     sizes: Iterable[int] | None = None,
     cv: Any = 5,
     scoring: Any = None,
-    engine: "Where" = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
     random_state: "int | RandomState | None" = None,
     progress: bool = False,
 ) -> BiasExperiment:
@@ -179,8 +180,10 @@ def selection_bias_experiment(
         The outer folds, inside the rows to search on.
     scoring : str, callable or None, default=None
         A score of scikit-learn, higher is better; None for the estimator's own.
-    engine : Engine, int or None, default=None
-        Where the splits run: an engine, a number of processes on this machine, or None for this process.
+    engine : Engine or None, default=None
+        Where the splits run; by default in this process.
+    n_jobs : int or None, default=None
+        In place of an engine: number of processes on this machine, -1 for all cores.
     random_state : int, RandomState instance or None, default=None
         Draws the splits and the folds.
     progress : bool, default=False
@@ -224,7 +227,13 @@ def selection_bias_experiment(
     tasks = [(int(seed), train_size, cv) for seed in seeds]
     labels = [f"split {number}" for number in range(len(tasks))]
     done = values_of(
-        split_trial, tasks, job, engine=engine, progress=progress, description="Bias experiment", labels=labels
+        split_trial,
+        tasks,
+        job,
+        engine=workers(engine, n_jobs),
+        progress=progress,
+        description="Bias experiment",
+        labels=labels,
     )
     trials = list(done.values())
     return BiasExperiment(

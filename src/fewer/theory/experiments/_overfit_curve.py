@@ -25,13 +25,14 @@ from fewer.evaluate.protocol import (
     seeded,
     tunes_itself,
     values_of,
+    workers,
 )
 from fewer.theory.experiments._split_criterion import squared_errors
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from fewer.evaluate.protocol import Where
+    from fewer.engine import Engine
 
 # With so many realisations, they are the units; with fewer, so many parts of the test rows.
 _UNITS = 10
@@ -175,7 +176,8 @@ def selection_overfit_curve(
     n_test: int = 4096,
     test_size: float = 0.5,
     scoring: Any = None,
-    engine: "Where" = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
     random_state: Any = None,
     progress: bool = False,
 ) -> OverfitCurve:
@@ -203,8 +205,10 @@ def selection_overfit_curve(
         Share of the rows to hold out when there is no generator.
     scoring : str or callable, default=None
         Score for a search; by default its own.
-    engine : Engine, int or None, default=None
-        Where to run: an engine, a number of processes on this machine, or None for this process.
+    engine : Engine or None, default=None
+        Where to run; by default in this process.
+    n_jobs : int or None, default=None
+        In place of an engine: number of processes on this machine, -1 for all cores.
     random_state : int, RandomState instance or None, default=None
         Draws everything.
     progress : bool, default=False
@@ -245,7 +249,7 @@ def selection_overfit_curve(
         _curves,
         [(number, int(seed)) for number, seed in enumerate(seeds)],
         (estimator, table, generator, n_test, test_size),
-        engine=engine,
+        engine=workers(engine, n_jobs),
         progress=progress,
         description="Searches",
         labels=[f"repeat {number}" for number in range(n_repeats)],

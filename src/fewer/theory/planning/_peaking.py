@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from fewer._figures import Result
 from fewer.catalogue import method
 from fewer.datasets import make_two_gaussians
-from fewer.evaluate.protocol import seeded, values_of
+from fewer.evaluate.protocol import seeded, values_of, workers
 from fewer.theory.planning._two_gaussians import expected_error, linear_rule_error, sorted_strengths
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.random import RandomState
     from numpy.typing import ArrayLike
 
-    from fewer.evaluate.protocol import Where
+    from fewer.engine import Engine
 
 
 class Setting(NamedTuple):
@@ -34,7 +34,7 @@ class Setting(NamedTuple):
     mu: np.ndarray
     n_rows: int
     sizes: np.ndarray
-    prescale: bool
+    with_std: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,9 +119,10 @@ def peaking_curve(
     sizes: "Sequence[int] | np.ndarray | None" = None,
     *,
     n_repeats: int = 200,
-    prescale: bool = False,
+    with_std: bool = False,
     random_state: "int | RandomState | None" = None,
-    engine: "Where" = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
 ) -> PeakingCurve:
     """Error of a linear learner on the first n features of two normal classes, for growing n.
 
@@ -138,14 +139,15 @@ def peaking_curve(
         Numbers of features, increasing. By default about 20 from 1 to all, evenly on a log scale.
     n_repeats : int, default=200
         Training sets drawn. Each serves all sizes.
-    prescale : bool, default=False
+    with_std : bool, default=False
         Whether every feature is divided by its standard deviation in the training set. The features that tell most
         have the largest one, so that here this does harm.
     random_state : int, RandomState instance or None, default=None
         Draws the training sets, and serves learners whose own random state is None.
-    engine : Engine, int or None, default=None
-        Where the repeats run: an engine, a number of processes on this machine, or None for this process. The result
-        does not depend on it.
+    engine : Engine or None, default=None
+        Where the repeats run; by default in this process. The result does not depend on it.
+    n_jobs : int or None, default=None
+        In place of an engine: number of processes on this machine, -1 for all cores.
 
     Returns
     -------
@@ -187,10 +189,12 @@ def peaking_curve(
         name = "mean difference"
     else:
         estimator, name = clone(estimator), type(estimator).__name__
-    setting = Setting(estimator, strengths, m, grid, prescale)
+    setting = Setting(estimator, strengths, m, grid, with_std)
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_repeats).tolist()
     labels = [f"repeat with the seed {seed}" for seed in seeds]
-    done = values_of(exact_errors, seeds, setting, engine=engine, description="Peaking curve", labels=labels)
+    done = values_of(
+        exact_errors, seeds, setting, engine=workers(engine, n_jobs), description="Peaking curve", labels=labels
+    )
     errors = np.array(list(done.values()))
     spread = errors.std(axis=0, ddof=1) if len(errors) > 1 else np.full(len(grid), np.nan)
     return PeakingCurve(
@@ -207,7 +211,7 @@ def peaking_curve(
 def exact_errors(seed: int, setting: Setting) -> np.ndarray:
     """Exact error for every size, of rules trained on one drawn training set."""
     X, y, _ = make_two_gaussians(setting.n_rows, setting.mu, random_state=seed)
-    scales = X.std(axis=0, ddof=1) if setting.prescale else np.ones(X.shape[1])
+    scales = X.std(axis=0, ddof=1) if setting.with_std else np.ones(X.shape[1])
     X = X / scales
     if isinstance(setting.estimator, str):
         coef = (y @ X) / scales

@@ -34,10 +34,10 @@ from fewer.evaluate.permutation import (
 )
 
 if TYPE_CHECKING:
-    from fewer.evaluate.protocol import Where
+    from fewer.engine import Engine
 
 
-def power_test1(n: int, t: float, alpha: float = 0.05) -> float:
+def label_permutation_power(n: int, t: float, significance_level: float = 0.05) -> float:
     """Power of the test with permuted labels for a classifier of known error.
 
     Parameters
@@ -46,7 +46,7 @@ def power_test1(n: int, t: float, alpha: float = 0.05) -> float:
         Rows, in two classes of equal size.
     t : float
         Error of the classifier on new rows, between 0 and 1.
-    alpha : float, default=0.05
+    significance_level : float, default=0.05
         Level of the test.
 
     Returns
@@ -56,8 +56,8 @@ def power_test1(n: int, t: float, alpha: float = 0.05) -> float:
 
     Examples
     --------
-    >>> from fewer.theory import power_test1
-    >>> round(power_test1(200, 0.4, alpha=0.01), 4)
+    >>> from fewer.theory import label_permutation_power
+    >>> round(label_permutation_power(200, 0.4, significance_level=0.01), 4)
     0.6958
     """
     from scipy.special import ndtr, ndtri
@@ -66,14 +66,14 @@ def power_test1(n: int, t: float, alpha: float = 0.05) -> float:
         raise ValueError(f"n must be at least 1, not {n}.")
     if not 0 <= t <= 1:
         raise ValueError(f"t is an error rate between 0 and 1, not {t}.")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie between 0 and 1, not {alpha}.")
-    gain = (1 - 2 * t) * np.sqrt(n) + ndtri(alpha)
+    if not 0 < significance_level < 1:
+        raise ValueError(f"significance_level must lie between 0 and 1, not {significance_level}.")
+    gain = (1 - 2 * t) * np.sqrt(n) + ndtri(significance_level)
     spread = 2 * np.sqrt(t * (1 - t))
     return float(ndtr(gain / spread)) if spread > 0 else float(gain > 0)
 
 
-def power_test2(n: int, rho: float, alpha: float = 0.05) -> float:
+def feature_permutation_power(n: int, rho: float, significance_level: float = 0.05) -> float:
     """Power of the test with features permuted within classes for a correlation that changes sign with the class.
 
     Parameters
@@ -82,7 +82,7 @@ def power_test2(n: int, rho: float, alpha: float = 0.05) -> float:
         Rows, in two classes of equal size.
     rho : float
         Correlation of the two columns in one class; in the other it is ``-rho``.
-    alpha : float, default=0.05
+    significance_level : float, default=0.05
         Level of the test.
 
     Returns
@@ -92,13 +92,13 @@ def power_test2(n: int, rho: float, alpha: float = 0.05) -> float:
 
     Examples
     --------
-    >>> from fewer.theory import power_test2
-    >>> round(power_test2(200, 0.4, alpha=0.01), 4)
+    >>> from fewer.theory import feature_permutation_power
+    >>> round(feature_permutation_power(200, 0.4, significance_level=0.01), 4)
     0.9234
     """
     if not -1 <= rho <= 1:
         raise ValueError(f"rho is a correlation between -1 and 1, not {rho}.")
-    return power_test1(n, 0.5 - float(np.arcsin(abs(rho))) / np.pi, alpha)
+    return label_permutation_power(n, 0.5 - float(np.arcsin(abs(rho))) / np.pi, significance_level)
 
 
 _SHORT = {"labels": "labels", "features_within_class": "features", "columns": "columns"}
@@ -208,8 +208,8 @@ class BatteryResult(Result):
                 spread = f"{row[f'{short}_mean']:.3f} ({row[f'{short}_std']:.3f})"
                 line += f"  {spread:>20} {row[f'{short}_p']:>7.4f}{'*' if row[f'{short}_rejected'] else ' '}"
             lines.append(line.rstrip())
-        alpha = self.families[self.nulls[0]].alpha
-        return "\n".join([*lines, f"* rejected, false discovery rate {alpha:g} in each column of p-values"])
+        rate = self.families[self.nulls[0]].false_discovery_rate
+        return "\n".join([*lines, f"* rejected, false discovery rate {rate:g} in each column of p-values"])
 
 
 @method(
@@ -231,7 +231,7 @@ class PermutationBattery:
         The data sets; those of a list are called ``data 1`` and so on.
     nulls : sequence of str, default=("labels", "features_within_class")
         The null hypotheses, each of which makes a family of tests.
-    alpha : float, default=0.05
+    significance_level : float, default=0.05
         False discovery rate in each family.
     random_state : int, Generator, RandomState or None, default=None
         Draws everything.
@@ -262,13 +262,13 @@ class PermutationBattery:
         datasets: "Mapping[str, tuple[Any, Any]] | Iterable[tuple[Any, Any]]",
         *,
         nulls: Sequence[Null] = ("labels", "features_within_class"),
-        alpha: float = 0.05,
+        significance_level: float = 0.05,
         random_state: Any = None,
         **options: Any,
     ) -> None:
         known = inspect.signature(permutation_test).parameters
         for name in options:
-            if name not in known or name in ("estimator", "X", "y", "null", "engine"):
+            if name not in known or name in ("estimator", "X", "y", "null", "engine", "n_jobs"):
                 raise TypeError(f"{name!r} is no option of permutation_test that a battery could hand on.")
         self.estimators = _named(estimators, lambda number, value: type(value).__name__)
         self.datasets = _named(datasets, lambda number, value: f"data {number}")
@@ -276,18 +276,19 @@ class PermutationBattery:
             if not isinstance(data, tuple | list) or len(data) != 2:
                 raise TypeError(f"{name} is a {type(data).__name__}; every data set must be a pair (X, y).")
         self.nulls = tuple(nulls)
-        self.alpha = alpha
+        self.significance_level = significance_level
         self.random_state = random_state
         self.options = options
 
-    def run(self, engine: "Where" = None) -> BatteryResult:
+    def run(self, engine: "Engine | None" = None, n_jobs: int | None = None) -> BatteryResult:
         """Run all tests.
 
         Parameters
         ----------
-        engine : Engine, int or None, default=None
-            Where the randomised data sets are computed: an engine, a number of processes on this machine, or None for
-            this process.
+        engine : Engine or None, default=None
+            Where the randomised data sets are computed; by default in this process.
+        n_jobs : int or None, default=None
+            In place of an engine: number of processes on this machine, -1 for all cores.
 
         Returns
         -------
@@ -306,14 +307,15 @@ class PermutationBattery:
                 X,
                 y,
                 null=null,
-                alpha=self.alpha,
+                significance_level=self.significance_level,
                 engine=engine,
+                n_jobs=n_jobs,
                 random_state=np.random.default_rng(roots[dataset]),
                 **self.options,
             )
         families = {
             null: benjamini_hochberg(
-                [[tests[d, e, null].p_value for e in self.estimators] for d in self.datasets], self.alpha
+                [[tests[d, e, null].p_value for e in self.estimators] for d in self.datasets], self.significance_level
             )
             for null in self.nulls
         }
@@ -322,11 +324,11 @@ class PermutationBattery:
     def _warn_if_too_coarse(self) -> None:
         n_permutations = self.options.get("n_permutations", 1000)
         m = len(self.estimators) * len(self.datasets)
-        if 1 / (n_permutations + 1) > self.alpha / m:
+        if 1 / (n_permutations + 1) > self.significance_level / m:
             warnings.warn(
-                f"With {n_permutations} permutations a single discovery among {m} tests cannot be made: p is at least "
-                f"{1 / (n_permutations + 1):.2g}, and the smallest of {m} has to be below {self.alpha / m:.2g}. Take "
-                f"n_permutations >= {int(np.ceil(m / self.alpha)) - 1}.",
+                f"With {n_permutations} permutations p is at least {1 / (n_permutations + 1):.2g}. A single discovery "
+                f"among {m} tests needs p below {self.significance_level / m:.2g}: set n_permutations >= "
+                f"{int(np.ceil(m / self.significance_level)) - 1}.",
                 UserWarning,
                 stacklevel=3,
             )

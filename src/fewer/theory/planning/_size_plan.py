@@ -22,7 +22,7 @@ from scipy.special import ndtr, ndtri
 
 from fewer._figures import Result, mark_point
 from fewer.catalogue import method
-from fewer.evaluate.protocol import values_of
+from fewer.evaluate.protocol import values_of, workers
 from fewer.theory.planning._two_gaussians import separation
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.random import RandomState
     from numpy.typing import ArrayLike
 
-    from fewer.evaluate.protocol import Where
+    from fewer.engine import Engine
 
     Order = Literal["abs_mean"] | Callable[[Any, np.ndarray], ArrayLike]
 
@@ -167,7 +167,7 @@ class SizePlan(Result):
         Columns ranked on all rows, best first; use ``order[:n_features]``.
     m : float
         Rows of a training set with equal classes that is worth as much as this table.
-    confidence : float
+    confidence_level : float
         Level of the band and the interval.
     rank_on : {"other", "same"}
         Whether the rule is to be trained on other rows than the ranking, or on the same.
@@ -185,7 +185,7 @@ class SizePlan(Result):
     upper: np.ndarray
     order: np.ndarray
     m: float
-    confidence: float
+    confidence_level: float
     rank_on: str
     correlation: float = 0.0
 
@@ -199,7 +199,7 @@ class SizePlan(Result):
         "upper",
         "order",
         "m",
-        "confidence",
+        "confidence_level",
         "rank_on",
         "correlation",
         "reading",
@@ -230,7 +230,7 @@ class SizePlan(Result):
         low, high = self.n_features_interval
         return (
             f"SizePlan: {self.n_features:,} of {len(self.errors):,} columns "
-            f"({low:,} to {high:,} at {self.confidence:.0%})\n"
+            f"({low:,} to {high:,} at {self.confidence_level:.0%})\n"
             f"  estimated error {self.error:.3f}; with all columns {self.error_all:.3f}"
         )
 
@@ -246,7 +246,7 @@ class SizePlan(Result):
 
         sizes = np.arange(1, len(self.errors) + 1)
         figure = _figures.new_figure(title="How many columns are worth using", x="columns, best first", y="error")
-        figure.add_trace(_figures.band(f"{self.confidence:.0%} band", sizes, self.lower, self.upper))
+        figure.add_trace(_figures.band(f"{self.confidence_level:.0%} band", sizes, self.lower, self.upper))
         figure.add_trace(_figures.line("estimated error", sizes, self.errors))
         if self.n_features:
             mark_point(figure, self.n_features, self.error, f"{self.n_features:,}", name="best")
@@ -270,9 +270,10 @@ def plan_n_features(
     rank_on: Literal["other", "same"] = "other",
     n_splits: int = 20,
     n_boot: int = 100,
-    confidence: float = 0.9,
+    confidence_level: float = 0.9,
     random_state: "int | RandomState | None" = None,
-    engine: "Where" = None,
+    engine: "Engine | None" = None,
+    n_jobs: int | None = None,
 ) -> SizePlan:
     """Number of columns that the rows of a table can carry, with the error to expect for each number.
 
@@ -293,13 +294,14 @@ def plan_n_features(
         Random splits that the curve is averaged over.
     n_boot : int, default=100
         Bootstrap samples for the band; at least 2.
-    confidence : float, default=0.9
+    confidence_level : float, default=0.9
         Level of the band.
     random_state : int, RandomState instance or None, default=None
         Draws the splits and the bootstrap samples.
-    engine : Engine, int or None, default=None
-        Where the splits run: an engine, a number of processes on this machine, or None for this process. The result
-        does not depend on it.
+    engine : Engine or None, default=None
+        Where the splits run; by default in this process. The result does not depend on it.
+    n_jobs : int or None, default=None
+        In place of an engine: number of processes on this machine, -1 for all cores.
 
     Returns
     -------
@@ -338,15 +340,18 @@ def plan_n_features(
         raise ValueError(f"rank_on={rank_on!r} is not known; choose 'other' or 'same'.")
     if order != "abs_mean" and not callable(order):
         raise ValueError(f"order={order!r} is not known; give 'abs_mean' or a function of X and y.")
-    if n_splits < 1 or n_boot < 2 or not 0 < confidence < 1:
+    if n_splits < 1 or n_boot < 2 or not 0 < confidence_level < 1:
         raise ValueError(
-            f"n_splits={n_splits}, n_boot={n_boot}, confidence={confidence}: at least 1, at least 2, between 0 and 1."
+            f"n_splits={n_splits} must be at least 1, n_boot={n_boot} at least 2, and "
+            f"confidence_level={confidence_level} between 0 and 1."
         )
     table = _checked_table(X, y, order, rank_on)
     random = check_random_state(random_state)
     seeds = random.randint(2**31 - 1, size=n_splits + n_boot).tolist()
     tasks = [(seed, number >= n_splits) for number, seed in enumerate(seeds)]
-    curves = values_of(curve_of_task, tasks, table, engine=engine, description="Splitting", only_all=True)
+    curves = values_of(
+        curve_of_task, tasks, table, engine=workers(engine, n_jobs), description="Splitting", only_all=True
+    )
     every = np.ones(len(table.y), dtype=int)
     best_first = ranked_columns(table, every, standardised_differences(table, every), random)
     n_positive = int(table.positive.sum())
@@ -356,7 +361,7 @@ def plan_n_features(
     if rank_on == "other":
         sizes = np.arange(1, means.size + 1)
         means, resampled = (separation(sizes, m, np.maximum(sums, 0)) for sums in (means, resampled))
-    plan = _plan(means, resampled, best_first, m, confidence, rank_on)
+    plan = _plan(means, resampled, best_first, m, confidence_level, rank_on)
     return replace(plan, correlation=_correlation_within(table, best_first[: plan.n_features]))
 
 
@@ -380,13 +385,13 @@ def _correlation_within(table: Table, columns: np.ndarray) -> float:
 
 
 def _plan(
-    f: np.ndarray, resampled: np.ndarray, order: np.ndarray, m: float, confidence: float, rank_on: str
+    f: np.ndarray, resampled: np.ndarray, order: np.ndarray, m: float, confidence_level: float, rank_on: str
 ) -> SizePlan:
     """The plan from the curve of f and those of the bootstrap samples."""
     best = int(np.argmax(f))
-    width = ndtri((1 + confidence) / 2) * resampled.std(axis=0, ddof=1)
+    width = ndtri((1 + confidence_level) / 2) * resampled.std(axis=0, ddof=1)
     chosen = np.where(resampled.max(axis=1) > 0, resampled.argmax(axis=1) + 1, 0)
-    low, high = np.quantile(chosen, [(1 - confidence) / 2, (1 + confidence) / 2], method="nearest")
+    low, high = np.quantile(chosen, [(1 - confidence_level) / 2, (1 + confidence_level) / 2], method="nearest")
     found = best + 1 if f[best] > 0 else 0
     return SizePlan(
         n_features=found,
@@ -398,7 +403,7 @@ def _plan(
         upper=ndtr(-(f - width)),
         order=order,
         m=m,
-        confidence=confidence,
+        confidence_level=confidence_level,
         rank_on=rank_on,
     )
 

@@ -59,14 +59,14 @@ def exact_error(n: np.ndarray, m: float, s: np.ndarray) -> np.ndarray:
     return np.clip(errors, 0.0, 0.5)
 
 
-def simulated_error(strengths: np.ndarray, m: float, n_mc: int, random: "RandomState") -> np.ndarray:
+def simulated_error(strengths: np.ndarray, m: float, n_draws: int, random: "RandomState") -> np.ndarray:
     """Mean error over drawn training sets, for every n at once by cumulative sums."""
     total = np.zeros(len(strengths))
     at_once = max(1, _DRAWS_AT_ONCE // len(strengths))
-    for start in range(0, n_mc, at_once):
-        drawn = random.normal(strengths, 1 / np.sqrt(m), size=(min(at_once, n_mc - start), len(strengths)))
+    for start in range(0, n_draws, at_once):
+        drawn = random.normal(strengths, 1 / np.sqrt(m), size=(min(at_once, n_draws - start), len(strengths)))
         total += ndtr(-np.cumsum(drawn * strengths, axis=1) / np.sqrt(np.cumsum(drawn**2, axis=1))).sum(axis=0)
-    return total / n_mc
+    return total / n_draws
 
 
 @overload
@@ -75,7 +75,7 @@ def expected_error(mu: "ArrayLike", m: float, n: int, method: ErrorMethod = ...,
 def expected_error(
     mu: "ArrayLike", m: float, n: "ArrayLike | None" = ..., method: ErrorMethod = ..., **rest: Any
 ) -> np.ndarray: ...
-def expected_error(mu, m, n=None, method="approx", *, n_mc=20_000, random_state=None):
+def expected_error(mu, m, n=None, method="approx", *, n_draws=20_000, random_state=None):
     """Mean error of the rule that is trained on m rows of two normal classes and uses the n best columns.
 
     Parameters
@@ -90,7 +90,7 @@ def expected_error(mu, m, n=None, method="approx", *, n_mc=20_000, random_state=
     method : {"approx", "exact", "mc"}, default="approx"
         The formula of the paper, which moves the expectation inside and is off most at n = 1; the exact integral; or a
         simulation of training sets.
-    n_mc : int, default=20000
+    n_draws : int, default=20000
         Training sets drawn for ``"mc"``.
     random_state : int, RandomState instance or None, default=None
         Draws them.
@@ -126,10 +126,10 @@ def expected_error(mu, m, n=None, method="approx", *, n_mc=20_000, random_state=
     elif method == "mc":
         from sklearn.utils import check_random_state
 
-        if n_mc < 1:
-            raise ValueError(f"n_mc={n_mc} training sets give no mean; draw at least one.")
+        if n_draws < 1:
+            raise ValueError(f"n_draws={n_draws} training sets give no mean; draw at least one.")
         random = check_random_state(random_state)
-        errors = simulated_error(strengths[: sizes.max()], m, n_mc, random)[sizes - 1]
+        errors = simulated_error(strengths[: sizes.max()], m, n_draws, random)[sizes - 1]
     else:
         raise ValueError(f"method={method!r} is not known; choose 'approx', 'exact' or 'mc'.")
     return float(errors[0]) if isinstance(n, Integral) else errors
