@@ -249,7 +249,9 @@ def _predict(form: ClosedForm) -> Callable[..., np.ndarray | None]:
     from fewer.evaluate.fast import routes_of
 
     routes = routes_of(form)
-    return routes.class_path if is_classifier(form.model) else routes.value_path
+    predict = routes.class_path if is_classifier(form.model) else routes.value_path
+    assert predict is not None  # closed_form gives learners of classes alone no other task
+    return predict
 
 
 def _scaled(scalers: list[Any], train: Any, test: Any) -> tuple[np.ndarray, np.ndarray]:
