@@ -165,7 +165,7 @@ def test_scores_that_all_agree_give_no_interval():
     result = NestedEvaluation(make_pipeline(SelectKBest(k=1), GaussianNB()), cv=2).run(table, labels)
     assert (result.mean, result.corrected_se) == (1.0, 0.0)
     assert np.isnan(result.interval()).all()
-    assert "no interval: all realisations agree" in repr(result)
+    assert "no interval: all realisations have the same score" in repr(result)
     assert {trace.name for trace in result.plot().data} == {"realisations", "mean"}
 
 

@@ -226,7 +226,7 @@ def test_the_audit_of_real_data_gives_a_bias_table(figure):
     assert set(table) == {"internal", "external", "median", "external_selection"}
     for protocol, row in table.items():
         assert 0.85 < row["score"] < 1
-        assert row["honest"] == (protocol == "internal")
+        assert row["unbiased"] == (protocol == "internal")
         assert np.isfinite([row["bias"], row["bias_se"], row["p_value"]]).all()
     assert any(row["bias_se"] > 0 for row in table.values())
     figure(

@@ -142,7 +142,7 @@ class MethodComparison(Result):
     cliques : tuple of tuples of str
         Largest groups within which no two methods differ, best first.
     significance_level : float
-        Level of the tests.
+        Significance level of the tests.
     """
 
     methods: tuple[str, ...]
@@ -162,7 +162,7 @@ class MethodComparison(Result):
 
     @property
     def reading(self) -> str:
-        """What the comparison says, in plain words."""
+        """How to read the comparison, in words."""
         n_sets = len(self.ranks)
         best = self.methods[int(np.argmin(self.mean_ranks))]
         if self.p_value >= self.significance_level:
@@ -200,12 +200,12 @@ class MethodComparison(Result):
         return super().to_dict() | {"mean_ranks": ranks, "n_data_sets": len(self.ranks), "reading": self.reading}
 
     def plot(self) -> "go.Figure":
-        """The critical-difference picture: mean ranks on a line, methods that do not differ joined by a bar.
+        """The critical-difference figure: mean ranks on a line, methods that do not differ joined by a bar.
 
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
 
         return critical_difference_figure(self)
@@ -213,7 +213,7 @@ class MethodComparison(Result):
 
 @method(
     tasks=["evaluation"],
-    when="Several methods were scored on the same several data sets, and you want to say which are better.",
+    when="Several methods were scored on the same several data sets, and you want to know which are better.",
     cost="O(N k log k + k^2 N log N) for k methods on N data sets",
 )
 def compare_methods(
@@ -229,10 +229,10 @@ def compare_methods(
     Parameters
     ----------
     results : array-like, frame or dict
-        Scores, a row for each data set and a column for each method, one honest score in each cell. A dict holds
+        Scores, a row for each data set and a column for each method, one unbiased score in each cell. A dict holds
         a list of scores for each method, or a dict of scores by data set.
     significance_level : float, default=0.05
-        Level of the tests.
+        Significance level of the tests.
     test : {"friedman", "wilcoxon"}, default="friedman"
         What decides which pairs differ: the distance of their mean ranks (Nemenyi), which depends on the other methods
         in the comparison too, or Wilcoxon's signed-rank test for each pair, adjusted by Holm. Two methods are always
@@ -245,8 +245,8 @@ def compare_methods(
     Returns
     -------
     comparison : MethodComparison
-        Mean ranks, tests, the groups that do not differ, and a reading in plain words. It plots the
-        critical-difference picture.
+        Mean ranks, tests, the groups that do not differ, and a reading in words. It plots the
+        critical-difference figure.
 
     Notes
     -----
@@ -328,7 +328,7 @@ def _rank_tests(ranks: np.ndarray) -> tuple[float, float, float, float]:
 
 
 def _score_matrix(results: Any, methods: Sequence[str] | None) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Scores (data sets x methods) and the names of the methods, or an error that says what is wrong."""
+    """Scores (data sets x methods) and the names of the methods, or an error that names what is wrong."""
     if isinstance(results, Mapping):
         names = [str(name) for name in results]
         columns = list(results.values())

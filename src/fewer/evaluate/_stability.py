@@ -43,7 +43,7 @@ def support_matrix(supports: Any, n_features: int | None, feature_names: Sequenc
     if masks is None:
         if width is None:
             raise ValueError(
-                "Sets of columns do not tell how many there were to choose from; give n_features or feature_names."
+                "Sets of columns do not contain the number of columns to choose from; give n_features or feature_names."
             )
         masks = _masks_from_sets(list(supports), width, names)
     elif width is not None and masks.shape[1] != width:
@@ -164,7 +164,7 @@ class Stability(Result):
     value : float
         The index; NaN when every selection has all columns or none, because then nothing was selected.
     variance : float
-        Its estimated variance over draws of the selections; NaN with two selections, which do not tell.
+        Its estimated variance over draws of the selections; NaN with two selections, which are too few.
     interval : tuple of float
         Confidence interval at ``confidence_level``, within the bounds of the index; NaN with two selections.
     confidence_level : float
@@ -201,13 +201,13 @@ class Stability(Result):
 
     @property
     def reading(self) -> str:
-        """What the value says, in plain words."""
+        """How to read the value, in words."""
         if np.isnan(self.value):
             what = "all columns" if self.frequencies.all() else "no column"
             return f"Every selection has {what}, so nothing was selected and stability is not defined."
         low, high = self.interval
         if np.isnan(low):
-            return f"Stability {self.value:.2f}; {self.n_selections} selections are too few to say how surely."
+            return f"Stability {self.value:.2f}; {self.n_selections} selections are too few for an interval."
         value = f"{self.value:.2f} ({low:.2f} to {high:.2f})"
         if self.index == "jaccard":
             return (
@@ -215,7 +215,7 @@ class Stability(Result):
                 f"{self.chance:.0%} would be shared by chance. Jaccard's index is not corrected for chance."
             )
         if low <= 0:
-            return f"Stability {value}: the selections agree no better than random ones, as far as these can tell."
+            return f"Stability {value}: the selections do not agree significantly better than random ones."
         if self.value < 0.4:
             grade = "poor: other rows would give a largely different selection"
         elif self.value < 0.75:
@@ -247,7 +247,7 @@ class Stability(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
 
         return frequency_figure(self, n_features)
@@ -290,7 +290,7 @@ def selection_stability(
     Returns
     -------
     stability : Stability
-        The index with its variance and interval, how often each column was chosen, and a reading in plain words. It
+        The index with its variance and interval, how often each column was chosen, and a reading in words. It
         plots itself.
 
     See Also
@@ -301,7 +301,7 @@ def selection_stability(
     -----
     The interval is Student's, with the jackknife's variance. It holds for selections drawn independently of each
     other: at 95% it covers in 92% to 99% of cases, from 3 selections on. Those from bootstrap samples of one table are
-    independent given the table: the interval then speaks of this table, not of others like it. Folds of one
+    independent given the table: the interval is then for this table, not for others like it. Folds of one
     cross-validation overlap, and their interval is too narrow. The words of the reading change at 0.4 and 0.75, as is
     usual for agreement beyond chance.
 
@@ -429,7 +429,9 @@ def stability_difference(
             f"Paired selections must be as many: {first.n_selections} and {second.n_selections} are given."
         )
     if np.isnan(first.variance) or np.isnan(second.variance):
-        raise ValueError("Two selections do not tell how much their stability varies; three or more are needed.")
+        raise ValueError(
+            "Two selections are too few to estimate the variance of their stability; three or more are needed."
+        )
     difference = first.value - second.value
     if paired:
         variance = _variance_of_mean(first.contributions - second.contributions)
@@ -472,7 +474,7 @@ def frequency_figure(stability: "Stability", n_features: int) -> "go.Figure":
     ever = int((frequencies > 0).sum())
     shown = np.argsort(-frequencies, kind="stable")[: max(1, min(n_features, ever))]
     rest = ever - len(shown)
-    told = f" ({rest:,} more not shown)" if rest > 0 else ""
+    hidden = f" ({rest:,} more not shown)" if rest > 0 else ""
     never = f"; {len(frequencies) - ever:,} never chosen" if 0 < ever < len(frequencies) else ""
     names = [str(stability.feature_names[column]) for column in shown]
     positions = np.arange(len(shown))
@@ -481,7 +483,7 @@ def frequency_figure(stability: "Stability", n_features: int) -> "go.Figure":
     figure = _figures.new_figure(
         title=f"Stability {stability.value:.2f}"
         + ("" if np.isnan(stability.interval[0]) else " ({:.2f} to {:.2f})".format(*stability.interval)),
-        x=f"columns, most often chosen first{told}{never}",
+        x=f"columns, most often chosen first{hidden}{never}",
         y="share of selections",
     )
     figure.add_trace(

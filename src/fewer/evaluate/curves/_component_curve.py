@@ -1,7 +1,7 @@
 """Held-out scores over the number of components, all of them from one fit in each fold.
 
 A model whose components are nested predicts with 1, 2, ... of them in one go (``predict_path``), so that the whole
-curve costs one fit for each fold. Cross-indexing then tells the number and its score without the optimism of the
+curve costs one fit for each fold. Cross-indexing then gives the number and its score without the optimism of the
 maximum.
 """
 
@@ -74,7 +74,7 @@ class ComponentCurve(Result):
         method : {"A", "B", "outer"}, default="A"
             See :func:`cross_index`.
         confidence_level : float, default=0.95
-            Level of the interval of the benefit.
+            Confidence level of the interval of the benefit.
 
         Returns
         -------
@@ -102,19 +102,19 @@ class ComponentCurve(Result):
         )
 
     def plot(self) -> "go.Figure":
-        """The mean score over the number of components, its spread over folds, and the chosen number.
+        """The mean score over the number of components, its standard deviation over folds, and the chosen number.
 
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 
         folds = self.scores.reshape(-1, len(self.sizes))
-        mean, spread = folds.mean(axis=0), folds.std(axis=0)
+        mean, deviation = folds.mean(axis=0), folds.std(axis=0)
         figure = _figures.new_figure(title="Held-out score by number of components", x="components", y=self.scoring)
-        figure.add_trace(_figures.band("standard deviation over folds", self.sizes, mean - spread, mean + spread))
+        figure.add_trace(_figures.band("standard deviation over folds", self.sizes, mean - deviation, mean + deviation))
         figure.add_trace(_figures.line("held-out", self.sizes, mean))
         found = self.cross_index("A" if self.disjoint else "outer")
         mark_point(figure, found.size, found.score, f"{found.size:.3g}", name="cross-indexing")
@@ -184,7 +184,8 @@ def component_curve(
     Returns
     -------
     curve : ComponentCurve
-        Scores of every fold. ``curve.best`` is the number to take, ``curve.cross_index()`` tells what it is worth.
+        Scores of every fold. ``curve.best`` is the number to take, ``curve.cross_index()`` gives its score without the
+        optimism of the maximum.
 
     See Also
     --------
@@ -257,7 +258,7 @@ def _scored(fold: Fold, job: _Job) -> list[float]:
     import warnings
 
     with warnings.catch_warnings():
-        # Numbers that cannot be had are left out, so nobody needs to be told.
+        # Numbers that cannot be had are left out, so a warning would help nobody.
         warnings.filterwarnings("ignore", r"n_components=\d+ are asked for")
         model = clone(job.model).fit(rows_of(job.X, fold.train), job.y[fold.train])
     rows = rows_of(job.X, fold.test)

@@ -54,9 +54,9 @@ class CrossIndex(Result):
         ``score - full_score``.
     interval : tuple of two floats or None
         Confidence interval of the benefit; None for "outer", whose estimate is biased, and for medians. Without width
-        when all folds agree, which says nothing about other rows.
+        when all folds agree, from which nothing follows for other rows.
     confidence_level : float
-        Its level.
+        Its confidence level.
     sizes : ndarray of shape (n_sizes,)
         The sizes there were to choose from.
     fold_sizes : ndarray of shape (n_folds,) or (n_repeats, n_folds)
@@ -93,7 +93,7 @@ class CrossIndex(Result):
             return benefit
         low, high = self.interval
         if low == high:
-            return f"{benefit} on every fold, which does not tell how far off it would be on other rows"
+            return f"{benefit} on every fold, so there is no interval"
         return f"{benefit}, {self.confidence_level:.0%} interval {low:+.4f} to {high:+.4f}"
 
     def __repr__(self) -> str:
@@ -112,7 +112,7 @@ class CrossIndex(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         import plotly.graph_objects as go
 
@@ -176,7 +176,7 @@ def cross_index(
         Whether that model may be chosen itself. False where it is no size of the method: the columns of a table as they
         are, beside numbers of new columns that were made of them.
     confidence_level : float, default=0.95
-        Level of the interval of the benefit.
+        Confidence level of the interval of the benefit.
     test_ratio : float, default=None
         Rows in a fold over rows trained on, for the interval; ``1 / (n_folds - 1)`` by default.
 
@@ -195,7 +195,7 @@ def cross_index(
     repeats: ``mean(b) +- t[n_folds - 1] * sd(b) * sqrt(1 / m + test_ratio)``. The second term under the root makes up
     for training sets that overlap; without it the interval would be far too short, and more repeats would shrink it to
     nothing. For the same reason Student's t has the degrees of freedom of one repeat: more of them deal the same rows
-    again. It covers the chance of the rows that were drawn and of the folds; it tells about models trained on
+    again. It covers the chance of the rows that were drawn and of the folds; it holds for models trained on
     ``1 - 1 / n_folds`` of the rows. For B, what was measured on a fold is averaged over the sizes that the other folds
     chose, because the recorded scores themselves share most of their folds.
 
@@ -308,14 +308,14 @@ def corrected_interval(benefits: np.ndarray, confidence_level: float, test_ratio
     benefits : ndarray of shape (n_folds,) or (n_repeats, n_folds)
         Benefit measured on each fold.
     confidence_level : float
-        Level of the interval.
+        Confidence level of the interval.
     test_ratio : float
         Rows in a fold over rows trained on.
 
     Returns
     -------
     low, high : float
-        The interval; of no width when the benefits are all equal, which says nothing about how sure they are.
+        The interval; of no width when the benefits are all equal: their variance cannot be estimated then.
 
     Examples
     --------
@@ -327,9 +327,9 @@ def corrected_interval(benefits: np.ndarray, confidence_level: float, test_ratio
     """
     from scipy.special import stdtrit
 
-    spread = benefits.std(ddof=1) * np.sqrt(1 / benefits.size + test_ratio)
-    # Repeats deal the same rows again: they steady the mean, and tell nothing new of how other rows would vary.
-    reach = float(stdtrit(benefits.shape[-1] - 1, (1 + confidence_level) / 2) * spread)
+    error = benefits.std(ddof=1) * np.sqrt(1 / benefits.size + test_ratio)
+    # Repeats deal the same rows again: they steady the mean, but do not show how other rows would vary.
+    reach = float(stdtrit(benefits.shape[-1] - 1, (1 + confidence_level) / 2) * error)
     middle = float(benefits.mean())
     return middle - reach, middle + reach
 

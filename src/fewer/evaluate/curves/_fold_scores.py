@@ -17,7 +17,7 @@ from fewer.extract import loadings, with_components
 
 
 class Job(NamedTuple):
-    """What all folds share; ``first`` is the one of ``n_folds`` from which the time of all is told."""
+    """What all folds share; ``first`` is the one of ``n_folds`` from which the time of all is estimated."""
 
     X: Any
     y: np.ndarray
@@ -339,7 +339,7 @@ def score_components(
 def _fitted(extractor: Any, X: Any, y: np.ndarray, size: int) -> Any:
     """The extractor with this many new columns, or as many as there can be."""
     with warnings.catch_warnings():
-        # Sizes that cannot be had are left out, so nobody needs to be told.
+        # Sizes that cannot be had are left out, so a warning would help nobody.
         warnings.filterwarnings("ignore", r"n_components=\d+ are asked for")
         return with_components(extractor, size).fit(X, y)
 

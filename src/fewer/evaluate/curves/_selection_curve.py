@@ -97,7 +97,7 @@ class SelectionCurve(Result):
         tie : {"smallest", "largest"}, default="smallest"
             Which size wins when scores are equal.
         confidence_level : float, default=0.95
-            Level of the interval of the benefit.
+            Confidence level of the interval of the benefit.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class SelectionCurve(Result):
         )
 
     def plot(self, method: Indexing = "A") -> "go.Figure":
-        """The mean score over the number of columns, its spread over folds, the full set and the chosen size.
+        """The mean score over the number of columns, its standard deviation, the full set and the chosen size.
 
         Parameters
         ----------
@@ -174,14 +174,14 @@ class SelectionCurve(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 
         folds = self.scores.reshape(-1, len(self.sizes))
-        mean, spread = folds.mean(axis=0), folds.std(axis=0)
+        mean, deviation = folds.mean(axis=0), folds.std(axis=0)
         figure = _figures.new_figure(title="Held-out score by number of columns", x="columns used", y=self.scoring)
-        figure.add_trace(_figures.band("standard deviation over folds", self.sizes, mean - spread, mean + spread))
+        figure.add_trace(_figures.band("standard deviation over folds", self.sizes, mean - deviation, mean + deviation))
         figure.add_trace(_figures.line("held-out", self.sizes, mean))
         if self.inner_scores is not None and np.isfinite(self.inner_scores).any():
             believed = self.inner_scores.mean(axis=(0, 1))
@@ -201,7 +201,7 @@ class SelectionCurve(Result):
 @card(
     tasks=["evaluation"],
     when="You want to know how many columns to keep, and whether keeping fewer helps at all, for any selector and any "
-    "learner, without the held-out rows having had a say.",
+    "estimator, unbiased: the selection never uses the held-out rows.",
     cost="O(R K) selector fits for R repeats of K folds; sizes share one fit of k-NN, ridge, linear discriminant "
     "analysis and naive Bayes, other learners are fitted for each size",
     paper="less-biased",
@@ -260,7 +260,7 @@ def selection_curve(
     Returns
     -------
     curve : SelectionCurve
-        Scores, rankings, subsets and timings. ``curve.cross_index()`` tells the best size and its benefit,
+        Scores, rankings, subsets and timings. ``curve.cross_index()`` gives the best size and its benefit,
         ``curve.plot()`` draws it.
 
     See Also

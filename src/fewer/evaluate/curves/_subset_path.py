@@ -118,7 +118,7 @@ def subset_path(selector: Any, n_features: int) -> SubsetPath:
             else "The selectors of fewer.select have them, as have RFE and SelectKBest of scikit-learn."
         )
         raise TypeError(
-            f"{name} does not say how it ranks the columns, so the subsets of other sizes cannot be read off: it has "
+            f"{name} has no ranking of the columns, so the subsets of other sizes cannot be read off: it has "
             f"no subset_path_, ranking_ or scores_ after fit. {cure}"
         )
     return SubsetPath(n_features, _order_of_scores(np.asarray(scores, dtype=float)))

@@ -110,7 +110,7 @@ class SustainableErrorCurve(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 
@@ -169,7 +169,7 @@ class NestedSustainableError(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 
@@ -301,7 +301,7 @@ def nested_set_predictions(
 
 
 def as_numbers(X: Any) -> Any:
-    """A sparse matrix as it is, anything else as an array of floating-point numbers without holes."""
+    """A sparse matrix as it is, anything else as an array of floating-point numbers without missing values."""
     from sklearn.utils import check_array
 
     return check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
@@ -377,7 +377,7 @@ def sustainable_error_curve(
 
     See Also
     --------
-    nested_sustainable_error : With the size chosen inside, for an honest figure.
+    nested_sustainable_error : With the size chosen inside, for an unbiased estimate.
     selection_curve : For any selector, over the number of columns in all.
 
     References

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from fewer.engine import Engine
 
-# With fewer realisations, the mean says little about the procedure.
+# With fewer realisations, the mean is not precise enough.
 _FEW = 20
 
 
@@ -51,7 +51,7 @@ class Realisation:
     parameters : dict
         Hyper-parameters that were chosen.
     features : tuple or None
-        Names of the columns that were kept; None when no step selects or they cannot be told.
+        Names of the columns that were kept; None when no step selects or they are not known.
     criterion : float
         Score that the search believed to have reached; NaN when it keeps none.
     optimism : float
@@ -73,7 +73,7 @@ class Realisation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NestedResult(Result):
-    """Honest scores of a learner with its selection; made by :meth:`NestedEvaluation.run`.
+    """Held-out scores of an estimator with its selection; made by :meth:`NestedEvaluation.run`.
 
     Attributes
     ----------
@@ -110,22 +110,22 @@ class NestedResult(Result):
         return float(self.scores.std(ddof=1) * np.sqrt(1 / len(self.scores) + shared))
 
     def interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
-        """Confidence interval of the score that the whole procedure reaches with so many rows.
+        """Confidence interval of the score that the whole procedure reaches with this number of rows.
 
         The corrected resampled t interval: the mean and ``corrected_se``, with as many degrees of freedom as one repeat
-        has, because repeats deal the same rows again and tell nothing new of how other rows would vary. On pure noise
+        has, because repeats deal the same rows again and do not show how other rows would vary. On pure noise
         at 95% it covers in 94% to 99% of tables with 5 folds, and in 91% to 96% with 10 or 20: the more folds, the
         more rows their training sets share.
 
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Its level.
+            Its confidence level.
 
         Returns
         -------
         low, high : float
-            The interval; NaN with a single realisation, and when all scores are equal: they do not tell how far off
+            The interval; NaN with a single realisation, and when all scores are equal: they do not show how far off
             other rows would be.
         """
         from scipy.special import stdtrit
@@ -140,7 +140,7 @@ class NestedResult(Result):
 
     @property
     def optimism(self) -> float:
-        """By how much the best score of the search was too good, on average; NaN when it cannot be told."""
+        """By how much the best score of the search was too good, on average; NaN when it is not known."""
         return float(np.mean([realisation.optimism for realisation in self.realisations]))
 
     @property
@@ -160,7 +160,7 @@ class NestedResult(Result):
         lines = [f"NestedResult: {self.scoring} {self.mean:.4f} over {n} realisation{'s' * (n > 1)}"]
         low, high = self.interval()
         if n > 1 and np.isnan(low):
-            lines.append("  no interval: all realisations agree, so they do not tell how far off other rows would be")
+            lines.append("  no interval: all realisations have the same score")
         elif n > 1:
             lines.append(
                 f"  95% interval {low:.4f} to {high:.4f}; standard error {self.corrected_se:.4f}, "
@@ -201,14 +201,14 @@ class NestedResult(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         import plotly.graph_objects as go
 
         from fewer import _figures
 
         criteria = np.array([realisation.criterion for realisation in self.realisations])
-        told = [_in_words(realisation.parameters) for realisation in self.realisations]
+        texts = [_in_words(realisation.parameters) for realisation in self.realisations]
         comparable = np.isfinite([realisation.optimism for realisation in self.realisations]).all()
         figure = _figures.new_figure(
             title=f"{self.scoring} {self.mean:.3f} on rows never seen",
@@ -223,7 +223,7 @@ class NestedResult(Result):
                 y=self.scores,
                 mode="markers",
                 name="realisations",
-                text=told,
+                text=texts,
                 marker={"color": _figures.translucent(_figures.BLUE, 0.6), "size": 8},
             )
         )
@@ -250,7 +250,7 @@ class NestedResult(Result):
 )
 @dataclass(frozen=True, eq=False)
 class NestedEvaluation:
-    """Honest score of a learner together with its selection of features and hyper-parameters.
+    """Unbiased score of an estimator together with its selection of features and hyper-parameters.
 
     Parameters
     ----------

@@ -27,14 +27,14 @@ from fewer.select import SelectTop
 
 @method(
     tasks=["classification", "regression", "evaluation"],
-    when="You want one object that selects, tells honestly what that gains, and predicts with the columns kept.",
+    when="You want one estimator that selects, estimates the benefit without bias, and predicts with the columns kept.",
     cost="O(R K + 1) fits of the selector for R repeats of K folds, whatever the number of sizes",
     paper="less-biased",
     examples=lambda: [NestedSelectionCV(SelectTop(), RidgeClassifier(), cv=2)],
     depends_on_scale="the estimator and the selector inside may do so; this also goes for the origin",
 )
 class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
-    """Choose the number of columns by nested cross-validation, and say honestly what that gains.
+    """Choose the number of columns by nested cross-validation, with an unbiased estimate of the benefit.
 
     The selector runs without each outer fold in turn; the subsets of all sizes are scored on the fold; cross-indexing
     estimates the best size and its benefit. Then the selector runs on all rows, and the estimator is fitted on its
@@ -248,7 +248,7 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
         if is_classifier(self.estimator):
             check_classification_targets(y)
             if len(np.unique(y)) < 2:
-                raise ValueError("y has one class only, so there is nothing to tell apart; it needs two or more.")
+                raise ValueError("y has one class only, and a classifier needs two or more.")
         y = np.asarray(y)
         check_suits(y, self.estimator)
         return X, y
@@ -263,11 +263,11 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
             return None
 
     def _optimism(self, selected: Selected) -> dict[str, float]:
-        honest = self.estimates_["A"].score
-        optimism = {"outer": self.estimates_["outer"].score - honest}
+        unbiased = self.estimates_["A"].score
+        optimism = {"outer": self.estimates_["outer"].score - unbiased}
         believed = inner_scores(selected.selector)
         if believed:
-            optimism["inner"] = float(max(believed.values())) - honest
+            optimism["inner"] = float(max(believed.values())) - unbiased
         return optimism
 
     def _kept(self, X: Any) -> Any:

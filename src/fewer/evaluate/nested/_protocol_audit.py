@@ -49,7 +49,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ProtocolBias:
-    """One shortcut beside the honest protocol.
+    """One shortcut beside the unbiased protocol.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class ProtocolBias:
 
     @property
     def verdict(self) -> str:
-        """What the figures say, in plain words."""
+        """How to read the figures, in words."""
         figures = f"bias {self.bias:+.4f}, standard error {self.se:.4f}, p = {self.p_value:.2g}"
         if self.p_value < 0.05 and self.bias > 0:
             return f"{self.protocol}: {_WORDS[self.protocol]} makes the score look better than it is ({figures})."
@@ -82,13 +82,13 @@ class ProtocolBias:
         return f"{self.protocol}: no bias that these realisations could show ({figures}). It may still be there."
 
 
-def paired_bias(protocol: str, scores: np.ndarray, honest: np.ndarray) -> ProtocolBias:
+def paired_bias(protocol: str, scores: np.ndarray, internal: np.ndarray) -> ProtocolBias:
     """Bias of a protocol from paired scores."""
     from scipy.stats import wilcoxon
 
-    differences = scores - honest
+    differences = scores - internal
     # Rounding must not make pairs of equal scores differ.
-    differences[np.isclose(scores, honest, rtol=0, atol=1e-12)] = 0
+    differences[np.isclose(scores, internal, rtol=0, atol=1e-12)] = 0
     p_value = float(wilcoxon(differences).pvalue) if differences.any() else 1.0
     se = float(differences.std(ddof=1) / np.sqrt(len(differences)))
     return ProtocolBias(protocol, float(scores.mean()), float(differences.mean()), se, p_value)
@@ -101,7 +101,7 @@ class ProtocolAudit(Result):
     Attributes
     ----------
     scores : dict of str to ndarray
-        Score of each realisation, for every protocol; ``"internal"`` is the honest one.
+        Score of each realisation, for every protocol; ``"internal"`` is the unbiased one.
     frozen : dict of str to object
         What the shortcuts froze: parameters, or the names of columns.
     left_out : dict of str to str
@@ -143,14 +143,14 @@ class ProtocolAudit(Result):
         Returns
         -------
         rows : list of dict
-            Protocol, whether it is honest, score, its standard error, bias with standard error and p-value.
+            Protocol, whether it is unbiased, score, its standard error, bias with standard error and p-value.
         """
-        honest = self.scores["internal"]
-        biases = {"internal": ProtocolBias("internal", float(honest.mean()), 0.0, 0.0, 1.0)} | self.biases
+        internal = self.scores["internal"]
+        biases = {"internal": ProtocolBias("internal", float(internal.mean()), 0.0, 0.0, 1.0)} | self.biases
         return [
             {
                 "protocol": protocol,
-                "honest": protocol == "internal",
+                "unbiased": protocol == "internal",
                 "score": biases[protocol].score,
                 "score_se": float(scores.std(ddof=1) / np.sqrt(len(scores))),
                 "bias": biases[protocol].bias,
@@ -167,13 +167,13 @@ class ProtocolAudit(Result):
             f"  {'protocol':<20}{'score':>8}{'bias':>10}{'se':>9}{'p':>10}",
         ]
         for row in self.table():
-            figures = "" if row["honest"] else f"{row['bias']:>+10.4f}{row['bias_se']:>9.4f}{row['p_value']:>10.2g}"
-            lines.append(f"  {row['protocol']:<20}{row['score']:>8.4f}{figures or '    honest'}")
+            figures = "" if row["unbiased"] else f"{row['bias']:>+10.4f}{row['bias_se']:>9.4f}{row['p_value']:>10.2g}"
+            lines.append(f"  {row['protocol']:<20}{row['score']:>8.4f}{figures or '    unbiased'}")
         lines += [f"  {protocol}: left out, {why}" for protocol, why in self.left_out.items()]
         return "\n".join([*lines, self.verdict])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON; every protocol says whether it is honest.
+        """Plain data, for JSON; with a flag for the unbiased protocol.
 
         Returns
         -------
@@ -188,14 +188,14 @@ class ProtocolAudit(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         import plotly.graph_objects as go
 
         from fewer import _figures
 
         figure = _figures.new_figure(
-            title=f"Honest score: {self.scores['internal'].mean():.3f}",
+            title=f"Unbiased score: {self.scores['internal'].mean():.3f}",
             x="looks better than it is by",
             y="",
             height=260,
@@ -267,7 +267,7 @@ def protocol_audit(
         Target.
     protocols : sequence of {"internal", "external", "median", "external_selection"}, default=None
         What to compare. By default all that apply to this search; one that is asked for and does not apply is an error.
-        The honest one, ``"internal"``, always runs.
+        The unbiased one, ``"internal"``, always runs.
     cv : int, splitter or iterable of (train, test), default=5
         Outer folds, the same for all protocols.
     n_repeats : int, default=10
@@ -295,19 +295,19 @@ def protocol_audit(
     TypeError, ValueError
         When a choice would be made outside of the folds: for a selector beside the estimator, a part that was fitted
         before and keeps it (``FrozenEstimator``, ``prefit=True``), a selection step in front of a search instead of
-        inside it, or an estimator that chooses nothing. A table that was cut down beforehand cannot be told from any
-        other: pass the whole one.
+        inside it, or an estimator that chooses nothing. A table that was cut down beforehand cannot be distinguished
+        from any other: pass the whole one.
 
     See Also
     --------
-    NestedEvaluation : The honest protocol alone.
+    NestedEvaluation : The unbiased protocol alone.
 
     Notes
     -----
     ``"external"`` and ``"median"`` need hyper-parameters that can be read off and set again: those of a search, or of
     an estimator such as ``KernelRidgeClassifierLOO``. ``"external_selection"`` needs a pipeline, alone or in a search,
     with a selection step on the table's own columns. Standard errors and p-values are over the partitions of
-    this one table: they tell whether a shortcut looks better on it, and are too small for saying so of other tables
+    this one table: they test whether a shortcut looks better on it, and are too small for other tables
     like it, whose rows would differ too.
 
     References

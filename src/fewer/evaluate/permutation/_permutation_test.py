@@ -201,8 +201,8 @@ def permutation_test(
     y : array-like of shape (n_samples,)
         Labels, or numbers for a regressor (with ``null="labels"`` or ``"columns"``).
     null : {"labels", "features_within_class", "columns"}, default="labels"
-        What is permuted. Labels: a small p says that the classifier finds real structure. Every column inside each
-        class: a small p says that it profits from dependence between columns. Every column over all rows joins
+        What is permuted. Labels: a small p means that the classifier finds real structure. Every column inside each
+        class: a small p means that it profits from dependence between columns. Every column over all rows joins
         both, and is there for comparison only.
     cv : splitter, int, iterable of splits or None, default=None
         How the error is estimated. An int, or None for 10 (fewer when a class has fewer rows), means shuffled
@@ -219,10 +219,10 @@ def permutation_test(
         How often the error on the data as they are is estimated, each time with new folds; the p-values are averaged.
         Counts as 1 when nothing in the procedure is random.
     sequential : bool or int, default=False
-        Stop after so many randomised data sets as good as the data (True for 10), since p is clearly large then:
+        Stop after this many randomised data sets as good as the data (True for 10), since p is clearly large then:
         ``p = hits / draws``. Small p-values need all permutations and stay what they are.
     significance_level : float, default=0.05
-        Level at which ``decision()`` rejects.
+        Significance level at which ``decision()`` rejects.
     groups : array-like of shape (n_samples,), default=None
         Rows are exchanged only inside their group, and a splitter that keeps groups together (GroupKFold) gets them.
     permutations : array-like of shape (n_permutations, n_samples), default=None
@@ -257,11 +257,11 @@ def permutation_test(
 
     Notes
     -----
-    The test with permuted labels is significant on nearly all data that somebody cared to collect, so it does not say
+    The test with permuted labels is significant on nearly all data that somebody cared to collect, so it does not show
     that a classifier is good. With columns permuted inside classes, p near 1 means that the data become easier
-    without the dependence between their columns. With ``n_repeats=1`` the level holds exactly. The mean of several
-    p-values is not exactly a p-value itself (twice the mean always is one); it steadies the answer on one table, and on
-    tables of pure noise it was the more cautious: at 5% it rejected about 1% of them.
+    without the dependence between their columns. With ``n_repeats=1`` the significance level holds exactly. The mean of
+    several p-values is not exactly a p-value itself (twice the mean always is one); it steadies the answer on one
+    table, and on tables of pure noise it was the more cautious: at 5% it rejected about 1% of them.
 
     References
     ----------
@@ -288,7 +288,7 @@ def permutation_test(
 
 @method(
     tasks=["evaluation"],
-    when="The classifier uses interactions (permutation_test says so), and you ask which columns take part in them.",
+    when="The classifier uses interactions (by permutation_test), and you ask which columns take part in them.",
     cost="n_permutations times one cross-validation",
     paper="permutation-tests",
     handles=["missing", "sparse", "categorical"],
@@ -319,7 +319,7 @@ def interaction_test(
     Returns
     -------
     result : PermutationResult
-        A small p says that the classifier profits from the dependence that was broken.
+        A small p means that the classifier profits from the dependence that was broken.
 
     References
     ----------

@@ -19,7 +19,7 @@ from sklearn.utils import gen_batches
 Null = Literal["labels", "features_within_class", "columns"]
 NULLS: tuple[Null, ...] = get_args(Null)
 
-# So many cells are moved at a time.
+# Number of cells that are moved at a time.
 _CELLS = 4_000_000
 
 

@@ -83,7 +83,7 @@ class PermutationResult(Result):
     n_permutations : int
         How many were asked for.
     significance_level : float
-        Level of the test.
+        Significance level of the test.
     higher_is_better : bool
         False for errors, True for scores.
     stop_after : int or None
@@ -166,7 +166,7 @@ class PermutationResult(Result):
         Parameters
         ----------
         significance_level : float, default=None
-            Level; that of the test by default.
+            Significance level; that of the test by default.
 
         Returns
         -------
@@ -177,7 +177,7 @@ class PermutationResult(Result):
 
     @property
     def reading(self) -> str:
-        """What the p-value says, in one sentence."""
+        """How to read the p-value, in one sentence."""
         meaning = _WHAT_SMALL_MEANS if self.decision() else _WHAT_LARGE_MEANS
         return f"p = {self.p_value:.3g}: {meaning[self.null]}."
 
@@ -186,11 +186,11 @@ class PermutationResult(Result):
         return super().to_dict() | {"rejected": self.decision()}
 
     def __repr__(self) -> str:
-        spread = f" ({len(self.observed)} repeats)" if len(self.observed) > 1 else ""
+        repeats = f" ({len(self.observed)} repeats)" if len(self.observed) > 1 else ""
         early = f" of {self.n_permutations:,} (stopped early)" if self.stopped_early else ""
         lines = [
             f"PermutationResult: null {self.null!r}, {self.scoring}",
-            f"  observed {self.observed.mean():.4g}{spread}, under the null {self.null_mean:.4g} +- "
+            f"  observed {self.observed.mean():.4g}{repeats}, under the null {self.null_mean:.4g} +- "
             f"{self.null_std:.2g} over {self.n_permutations_used:,}{early} permutations",
             f"  p = {self.p_value:.4g} +- {self.p_se:.2g}: {'rejected' if self.decision() else 'not rejected'} at "
             f"{self.significance_level:g}",
@@ -263,7 +263,7 @@ def permutation_verdict(
     *,
     significance_level: float | None = None,
 ) -> str:
-    """What two tests of the same classifier say together, in a sentence.
+    """How to read two tests of the same classifier together, in a sentence.
 
     The test of feature use (null ``"features_within_class"``) means something only after the test of class signal (null
     ``"labels"``) has rejected.
@@ -275,7 +275,7 @@ def permutation_verdict(
     feature_test : PermutationResult or None, default=None
         Result with ``null="features_within_class"``; not needed when the first test does not reject.
     significance_level : float, default=None
-        Level for both; by default each test's own.
+        Significance level for both; by default each test's own.
 
     Returns
     -------

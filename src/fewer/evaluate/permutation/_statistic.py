@@ -385,10 +385,10 @@ def _route_builder(form: ClosedForm) -> Callable[[np.ndarray, int | None], Route
 
 
 def _builder_behind(form: ClosedForm) -> Callable[[np.ndarray, int | None], Route | None] | None:
-    """Builds the route of a learner on all rows, when it can tell what the steps would do in every fold.
+    """Builds the route of a learner on all rows, when it is known what the steps would do in every fold.
 
-    Discriminants divide every column by its own spread, so they undo whatever a scaler did before; naive Bayes knows
-    the spread that a StandardScaler divides by. Distances and penalties change with the scales of each fold.
+    Discriminants divide every column by its own standard deviation, so they undo whatever a scaler did before; naive
+    Bayes knows what a StandardScaler divides by. Distances and penalties change with the scales of each fold.
     """
     from sklearn.preprocessing import StandardScaler
 

@@ -38,7 +38,7 @@ def check_selector(selector: Any) -> None:
             raise ValueError(
                 f"{type(step).__name__} has been fitted already. What it chose then may rest on rows that are held out "
                 "here, and is not used: it would be fitted anew inside every fold. Pass a fresh one, "
-                "sklearn.base.clone(selector), to say that this is what you want."
+                "sklearn.base.clone(selector), if that is what you want."
             )
 
 
@@ -115,7 +115,7 @@ def check_selection_inside(search: Any) -> None:
         raise ValueError(
             f"nothing is chosen inside {type(search).__name__}: there is no search, no selection step, and nothing "
             "that tunes itself. If features or hyper-parameters were chosen before, by looking at these rows, no score "
-            f"of what is left is honest. {_REMEDY} If nothing was chosen at all, sklearn's cross_val_score is enough."
+            f"of what is left is unbiased. {_REMEDY} If nothing was chosen at all, sklearn's cross_val_score is enough."
         )
 
 
@@ -190,7 +190,7 @@ def _refuse_selector_fitted_outside(pipeline: Any) -> None:
             raise ValueError(
                 f"the step {name!r} ({type(step).__name__}) was fitted before the pipeline was: what it chose then is "
                 "not used, for it is fitted anew on each training set. Pass a fresh one, sklearn.base.clone(...), to "
-                "say that this is what you want, and do not cut the table down with the fitted one."
+                "have that, and do not cut the table down with the fitted one."
             )
 
 
@@ -200,7 +200,7 @@ def _refuse_selector_before_search(pipeline: Any) -> None:
     steps = _steps(pipeline)
     for position, (name, step) in enumerate(steps):
         behind = [later for _, later in steps[position + 1 :] if is_search(later)]
-        # Tags do not tell: SelectKBest says that it needs no target.
+        # Tags are no help: by its tags, SelectKBest needs no target.
         if behind and is_selector(step) and not isinstance(step, VarianceThreshold):
             raise ValueError(
                 f"the selection step {name!r} ({type(step).__name__}) sits outside of the estimator that "
@@ -282,7 +282,7 @@ def selected_columns(fitted: Any, X: Any) -> np.ndarray | None:
     try:
         kept = fitted[:-1].get_feature_names_out(names)
     except (AttributeError, ValueError):
-        return None  # a step that does not say what becomes of the columns
+        return None  # a step from which columns cannot be traced
     positions = {name: position for position, name in enumerate(names)}
     if not all(name in positions for name in kept):
         return None
@@ -329,7 +329,7 @@ def scoring_of(search: Any, scoring: Any) -> Any:
     if isinstance(own, str) or callable(own) or own is None:
         return own
     if not isinstance(search.refit, str):
-        raise ValueError("the search has several scorings; say by scoring=... which one to evaluate.")
+        raise ValueError("the search has several scorings; pass the one to evaluate as scoring=...")
     return own[search.refit] if isinstance(own, dict) else search.refit
 
 

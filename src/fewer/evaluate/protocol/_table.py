@@ -12,7 +12,7 @@ import numpy as np
 from fewer._estimators import refuse_dataset
 
 MOST_CLASSES = 10
-"""So many different numbers may always be classes; more of them only with five rows for each, on average."""
+"""Up to this many different numbers may always be classes; more of them only with five rows for each, on average."""
 
 
 def checked_table(X: Any, y: Any, groups: Any = None, *, learner: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
@@ -167,7 +167,7 @@ def outer_folds(
     if n_repeats < 1:
         raise ValueError(f"n_repeats={n_repeats} must be at least 1.")
     if classifier and len(np.unique(y)) < 2:
-        raise ValueError(f"The target has one class only, '{y[0]}'; there is nothing to tell apart.")
+        raise ValueError(f"The target has one class only, '{y[0]}'; a classifier needs two or more.")
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_repeats)
     if isinstance(cv, str):
         raise TypeError(f"cv={cv!r} is neither a number of folds, nor a splitter, nor a list of (train, test) rows.")

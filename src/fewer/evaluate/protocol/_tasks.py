@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def engine_for(where: "Where") -> Iterator["Engine"]:
-    """The engine given; of a number, so many processes of this machine; of None, this process alone."""
+    """The engine given; for a number, an engine with that many local processes; for None, this process alone."""
     from fewer.engine import Engine
 
     if isinstance(where, Engine):

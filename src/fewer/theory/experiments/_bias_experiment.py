@@ -137,7 +137,7 @@ class BiasExperiment(Result):
 @card(
     tasks=["evaluation"],
     when="You want to see on a table of your own how optimistic the usual estimates of a selection's benefit are, and "
-    "whether the honest ones hold.",
+    "whether cross-indexing is unbiased.",
     cost="O(R (K + 1)) selector fits for R splits and K folds",
     paper="less-biased",
     handles=["missing", "sparse", "categorical"],
@@ -171,7 +171,7 @@ def selection_bias_experiment(
     y : array-like of shape (n_samples,)
         The target.
     train_size : float or int, default=0.5
-        Share or number of the rows to search on; the rest is held out to tell the truth.
+        Share or number of the rows to search on; the rest is held out to measure the true benefit.
     n_repeats : int, default=30
         Number of random splits.
     sizes : iterable of int, default=None
@@ -246,7 +246,7 @@ def selection_bias_experiment(
 
 
 def split_trial(task: tuple[int, float | int, Any], job: Job) -> tuple[Trial, int]:
-    """One split: what each estimate says, and the truth about it; and the number of columns."""
+    """One split: the estimates, the true benefits, and the number of columns."""
     from sklearn.base import is_classifier
     from sklearn.model_selection import train_test_split
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from fewer.engine import Engine
 
-# With so many realisations, they are the units; with fewer, so many parts of the test rows.
+# With at least this many realisations, they are the units; with fewer, this many parts of the test rows.
 _UNITS = 10
 
 
@@ -129,7 +129,7 @@ class OverfitCurve(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 

@@ -39,7 +39,7 @@ def smoothed_error_rate(y: "ArrayLike", f: "ArrayLike", gamma: float = 8.0) -> f
     y : array-like of shape (n_samples,)
         -1 and +1, or any two labels, of which the larger is the positive class.
     f : array-like of shape (n_samples,)
-        Decision values; positive ones speak for the positive class.
+        Decision values; positive ones predict the positive class.
     gamma : float, default=8.0
         Steepness: the larger, the nearer to the error rate itself.
 
@@ -160,7 +160,7 @@ class CriterionSurface(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         import plotly.graph_objects as go
 

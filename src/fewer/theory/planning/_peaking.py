@@ -91,7 +91,7 @@ class PeakingCurve(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 
@@ -140,8 +140,8 @@ def peaking_curve(
     n_repeats : int, default=200
         Training sets drawn. Each serves all sizes.
     with_std : bool, default=False
-        Whether every feature is divided by its standard deviation in the training set. The features that tell most
-        have the largest one, so that here this does harm.
+        Whether every feature is divided by its standard deviation in the training set. The most informative
+        features have the largest one, so that here this does harm.
     random_state : int, RandomState instance or None, default=None
         Draws the training sets, and serves learners whose own random state is None.
     engine : Engine or None, default=None

@@ -47,7 +47,7 @@ def label_permutation_power(n: int, t: float, significance_level: float = 0.05) 
     t : float
         Error of the classifier on new rows, between 0 and 1.
     significance_level : float, default=0.05
-        Level of the test.
+        Significance level of the test.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def feature_permutation_power(n: int, rho: float, significance_level: float = 0.
     rho : float
         Correlation of the two columns in one class; in the other it is ``-rho``.
     significance_level : float, default=0.05
-        Level of the test.
+        Significance level of the test.
 
     Returns
     -------
@@ -125,7 +125,7 @@ class BatteryResult(Result):
     nulls: tuple[Null, ...]
 
     def verdict(self, dataset: str, estimator: str) -> str:
-        """What the tests say of one classifier on one data set, after the control of false discoveries.
+        """How to read the tests of one classifier on one data set, after the control of false discoveries.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class BatteryResult(Result):
         return "no evidence of interactions: consider a simpler model"
 
     def records(self) -> list[dict[str, Any]]:
-        """One row for each data set and estimator: its error, and for each null the mean, spread, p and decision.
+        """A row for each data set and estimator: error, and for each null the mean, standard deviation, p, decision.
 
         Returns
         -------

@@ -70,7 +70,7 @@ def standardised_differences(table: Table, weights: np.ndarray) -> Differences:
     df = float((totals - shares).sum())
     scales = np.sqrt(np.maximum(spreads.sum(axis=0), 0) / df)
     half = (means[0] - means[1]) / 2
-    # A column that happens to be constant within both classes here says nothing about its scale.
+    # A column that happens to be constant within both classes here gives no estimate of its scale.
     values = np.divide(half, scales, out=np.zeros_like(half), where=scales > 1e-12 * np.abs(means).max(axis=0))
     return Differences(values, float((shares / totals).sum() / 4), df)
 
@@ -154,7 +154,7 @@ class SizePlan(Result):
     Attributes
     ----------
     n_features : int
-        Number of columns with the smallest estimated error; 0 when none tells anything.
+        Number of columns with the smallest estimated error; 0 when none is informative.
     n_features_interval : tuple of int
         Where the middle of the numbers chosen on bootstrap samples lies, at the confidence asked for.
     error : float
@@ -168,7 +168,7 @@ class SizePlan(Result):
     m : float
         Rows of a training set with equal classes that is worth as much as this table.
     confidence_level : float
-        Level of the band and the interval.
+        Confidence level of the band and the interval.
     rank_on : {"other", "same"}
         Whether the rule is to be trained on other rows than the ranking, or on the same.
     correlation : float
@@ -207,10 +207,10 @@ class SizePlan(Result):
 
     @property
     def reading(self) -> str:
-        """What the plan says, and on which assumptions, in plain words."""
+        """How to read the plan, and its assumptions, in words."""
         low, high = self.n_features_interval
         assumed = (
-            "This supposes independent, normal columns with the same spread in both classes; take it as a guide and "
+            "This supposes independent, normal columns with the same variance in both classes; take it as a guide and "
             "check it by nested evaluation."
         )
         if self.n_features == 0 or self.upper[self.n_features - 1] >= 0.5:
@@ -219,7 +219,7 @@ class SizePlan(Result):
         if self.correlation > _CORRELATED:
             assumed += (
                 f" Here the columns are not independent (correlations inside the classes are about "
-                f"{self.correlation:.1f}), so they tell less together than counted, and the error will be higher."
+                f"{self.correlation:.1f}), so the error will be higher than estimated."
             )
         return (
             f"About {self.n_features:,} columns ({low:,} to {high:,}) of {len(self.errors):,} are worth using with "
@@ -240,7 +240,7 @@ class SizePlan(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 
@@ -280,7 +280,7 @@ def plan_n_features(
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Numbers without holes. The scale of a column makes no difference.
+        Numbers without missing values. The scale of a column makes no difference.
     y : array-like of shape (n_samples,)
         Two classes, with at least 10 rows each.
     order : "abs_mean" or callable, default="abs_mean"
@@ -295,7 +295,7 @@ def plan_n_features(
     n_boot : int, default=100
         Bootstrap samples for the band; at least 2.
     confidence_level : float, default=0.9
-        Level of the band.
+        Confidence level of the band.
     random_state : int, RandomState instance or None, default=None
         Draws the splits and the bootstrap samples.
     engine : Engine or None, default=None
@@ -306,7 +306,7 @@ def plan_n_features(
     Returns
     -------
     plan : SizePlan
-        The number of columns, the error curve with its band, the ranking, and a reading in plain words. It plots
+        The number of columns, the error curve with its band, the ranking, and a reading in words. It plots
         itself.
 
     See Also
@@ -315,10 +315,10 @@ def plan_n_features(
 
     Notes
     -----
-    It supposes independent normal columns with equal spread in both classes and a rule that projects on the
+    It supposes independent normal columns with equal variances in both classes and a rule that projects on the
     difference of means; on real tables it is a guide. With ``rank_on="other"`` half of the rows rank, with ``"same"``
-    4/5 of them rank and train, so that all rows will do a little better than the curve says. The band covers at
-    about its level in simulations; it is too wide, by up to 3/4, where many columns are used.
+    4/5 of them rank and train, so that all rows will do a little better than the curve. The band covers at
+    about its confidence level in simulations; it is too wide, by up to 3/4, where many columns are used.
 
     References
     ----------

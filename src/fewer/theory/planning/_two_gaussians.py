@@ -171,7 +171,7 @@ def linear_rule_error(coef: "ArrayLike", intercept: float, mu: "ArrayLike") -> f
 
 
 def sorted_strengths(mu: "ArrayLike") -> np.ndarray:
-    """``|mu|``, largest first, or an error that says what is wrong with it."""
+    """``|mu|``, largest first, or an error that names what is wrong with it."""
     strengths = np.abs(np.asarray(mu, dtype=float))
     if strengths.ndim != 1 or strengths.size == 0:
         raise ValueError(f"mu has the shape {strengths.shape}; it must be one number for each column.")
@@ -198,12 +198,12 @@ def _checked_sizes(n: "ArrayLike", n_features: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OptimalSize(Result):
-    """How many columns to use, when it is known how much each tells; made by :func:`optimal_n_features`.
+    """How many columns to use, when the mean differences are known; made by :func:`optimal_n_features`.
 
     Attributes
     ----------
     n_features : int
-        Number of columns with the smallest error; 0 when no column tells anything.
+        Number of columns with the smallest error; 0 when no column is informative.
     error : float
         Error with that many columns.
     error_all : float
@@ -213,7 +213,7 @@ class OptimalSize(Result):
     errors : ndarray of shape (n_features_in,)
         Error with the 1, 2, ... best columns.
     order : ndarray of shape (n_features_in,)
-        Columns by how much they tell, most first.
+        Columns by ``|mu|``, largest first.
     m : float
         Rows of the training set.
     """
@@ -238,7 +238,7 @@ class OptimalSize(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
         from fewer import _figures
 
@@ -313,7 +313,7 @@ def optimal_n_features(mu: "ArrayLike", m: float, *, method: Literal["approx", "
     strengths, m = sorted_strengths(mu), checked_rows(m)
     sizes, s = np.arange(1, len(strengths) + 1), np.cumsum(strengths**2)
     if method == "approx":
-        # Where the error is almost 0, f still tells sizes apart.
+        # Where the error is almost 0, f still separates sizes.
         separations = separation(sizes, m, s)
         errors, best = ndtr(-separations), int(np.argmax(separations))
     elif method == "exact":
