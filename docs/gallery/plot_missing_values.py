@@ -1,16 +1,15 @@
 """
-What is missing, and can it be filled in?
-=========================================
+Which values are missing, and can they be imputed?
+===================================================
 
-Before holes are filled in, or rows with holes dropped: how many are there, where, which go together, and do they depend
-on what the other columns say? :func:`~fewer.complete.missing_pattern` answers in words,
-:func:`~fewer.complete.plot_missing` draws it. Afterwards :func:`~fewer.complete.completion_score` tells how far off
-filled-in values are, for any imputer.
+Before you impute missing values or drop rows: how many are missing, where, which go missing together, and does that
+depend on other columns? :func:`~fewer.complete.missing_pattern` answers in words, :func:`~fewer.complete.plot_missing`
+draws it. Afterwards :func:`~fewer.complete.completion_score` estimates the error of imputed values, for any imputer.
 """
 
 # %%
-# A table with three kinds of holes
-# ---------------------------------
+# A table with three kinds of missing values
+# ------------------------------------------
 # Measurements of breast tumours. Three readings are often lost for large tumours, one instrument was out of order for a
 # while, and here and there a value is missing by chance.
 import numpy as np
@@ -30,39 +29,39 @@ pattern = missing_pattern(table)
 print(pattern)
 
 # %%
-# The picture: columns from the most to the least missing, rows with the same holes together. The sign stands where the
-# holes of a column depend on the values of another, tested for each pair and corrected for their number. The texture
-# readings have as many holes, but these came by chance.
+# The figure: columns from the most to the least missing, rows with the same pattern together. A warning sign marks
+# columns whose missing values depend on the values of another column, tested for each pair and corrected for the number
+# of tests. The texture readings have as many missing values, but at random.
 plot_missing(table)
 
 # %%
 print(pattern.reading)
 
 # %%
-# That is not idle. The mean of what is observed is far off for these columns, the model's mean is not, because it
-# takes from the other columns what kind of rows the holes are in.
+# This matters. The mean of the observed values is far off for these columns; the mean of the model is not, because it
+# uses the other columns of the rows with missing values.
 model = PCAMissing(6, with_std=True, random_state=0).fit(table)
 for name in ("worst area", "worst radius", "worst texture"):
     fitted = model.mean_[table.columns.get_loc(name)]
     print(f"{name}: truth {whole[name].mean():.1f}, observed {table[name].mean():.1f}, PCAMissing {fitted:.1f}")
 
 # %%
-# How far off are filled-in values?
-# ---------------------------------
+# How far off are imputed values?
+# -------------------------------
 # Hide a tenth of what is known, fit to the rest, compare, five times over. Errors are in standard deviations of each
 # column, so that column means have an error of about one.
 for imputer in (SimpleImputer(), KNNImputer(), PCAMissing(6, with_std=True, random_state=0)):
     print(completion_score(imputer, table, random_state=0))
 
 # %%
-# Not all columns can be filled equally well: what nothing else goes together with remains a guess.
+# Not all columns can be imputed equally well: a column that is correlated with no other gets little more than its mean.
 completion_score(PCAMissing(6, with_std=True, random_state=0), table, random_state=0).plot()
 
 
 # %%
 # How many components?
 # --------------------
-# Hidden entries decide that too. In this table half of the components are worth having.
+# Hidden entries decide that too.
 def error_by_size(sizes):
     """Error at hidden entries over the number of components."""
     scores = [
@@ -82,5 +81,5 @@ error_by_size(np.array([1, 2, 4, 6, 8, 12, 16]))
 # All completers take ``missing_values`` (a number such as -999 that stands for a missing value), ``add_indicator`` and
 # ``keep_empty_features``. Where an entry is missing for a reason, the indicator is a feature of its own.
 imputer = PCAMissing(6, with_std=True, missing_values=-999, add_indicator=True, random_state=0)
-filled = imputer.set_output(transform="pandas").fit_transform(table.fillna(-999))
-print(filled.filter(like="missingindicator_worst").mean().round(2))
+imputed = imputer.set_output(transform="pandas").fit_transform(table.fillna(-999))
+print(imputed.filter(like="missingindicator_worst").mean().round(2))
