@@ -31,6 +31,7 @@ NUMERIC_TESTS = (
     "tests/learn",
     "tests/papers",
     "tests/select",
+    "tests/theory",
     "src",
 )
 # Prints what a process of the configuration computes with.
