@@ -6,9 +6,8 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.complete._completion_score import completion_score
-    from fewer.complete._missing_pattern import missing_pattern
+    from fewer.complete._missing_pattern import missing_pattern, plot_missing
     from fewer.complete._optspace import OptSpace, estimate_rank, oracle_rmse
-    from fewer.complete._plot_missing import plot_missing
     from fewer.complete.factorization._subspace_segmentation import SubspaceSegmentation
     from fewer.complete.factorization._weighted_factorization import WeightedFactorization, metric_upgrade
     from fewer.complete.pca_missing._pca_missing import PCAMissing

@@ -152,7 +152,6 @@ class CompletionScore(Result):
         figure : plotly.graph_objects.Figure
             The picture.
         """
-
         return column_errors_figure(self, n_columns)
 
 

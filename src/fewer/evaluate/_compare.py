@@ -207,7 +207,6 @@ class MethodComparison(Result):
         figure : plotly.graph_objects.Figure
             The figure.
         """
-
         return critical_difference_figure(self)
 
 

@@ -249,7 +249,6 @@ class Stability(Result):
         figure : plotly.graph_objects.Figure
             The figure.
         """
-
         return frequency_figure(self, n_features)
 
 

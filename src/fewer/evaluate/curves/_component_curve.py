@@ -190,7 +190,7 @@ def component_curve(
     See Also
     --------
     cross_index : The estimate of number and score.
-    score_components : The same for any extractor and any learner, which is fitted for each number.
+    score_components : The same for any extractor and any estimator, which is fitted for each number.
 
     References
     ----------
@@ -215,7 +215,7 @@ def component_curve(
     if not hasattr(last, "predict_path"):
         raise TypeError(
             f"{type(last).__name__} does not predict with every number of components at once (predict_path), as the "
-            "models of partial least squares in fewer.extract do; score_components takes any extractor and learner."
+            "models of partial least squares in fewer.extract do; score_components takes any extractor and estimator."
         )
     if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
         raise ValueError(f"n_components={n_components!r} is the largest number to try, a whole number of 1 or more.")

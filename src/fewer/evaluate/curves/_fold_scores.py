@@ -38,7 +38,7 @@ class FoldScores(NamedTuple):
     sizes : list of int
         Numbers of columns, the last being all of them.
     scores : ndarray of shape (n_sizes,)
-        Score of the learner on the rows held out, for each of these.
+        Score of the estimator on the rows held out, for each of these.
     path : SubsetPath
         The subset of each size; ``path.columns(size)`` gives its columns.
     ranking : ndarray or None
@@ -204,7 +204,7 @@ def size_scores(
     share_work: bool = True,
     n_folds: int = 0,
 ) -> tuple[np.ndarray, FastRoute]:
-    """Score of the learner for every size, by shared work where that is possible, and whether it was."""
+    """Score of the estimator for every size, by shared work where that is possible, and whether it was."""
     from sklearn.base import is_classifier
     from sklearn.metrics import check_scoring
 
@@ -226,7 +226,7 @@ def size_scores(
 
 
 def fitted_learner(learner: Any, X: Any, y: np.ndarray, columns: np.ndarray) -> Any:
-    """The learner, fitted on some columns."""
+    """The estimator, fitted on some columns."""
     from sklearn.base import clone
 
     return clone(learner).fit(columns_of(X, columns), y)
@@ -254,7 +254,7 @@ class ComponentScores(NamedTuple):
     sizes : list of int
         Numbers of new columns, and at the end the number of columns of the table, which stands for these themselves.
     scores : ndarray of shape (n_sizes,)
-        Score of the learner on the rows held out, for each of these.
+        Score of the estimator on the rows held out, for each of these.
     weights : ndarray of shape (n_features,)
         How much of each column is in the largest set of new ones: the length of its loadings.
     """

@@ -1,7 +1,7 @@
 """Held-out scores over the number of columns, with the selection inside of every fold.
 
-For each outer training set the selector is fitted once. The subsets of all sizes are read off that fit, the learner is
-fitted on each, and scored on the rows held out: ``scores[repeat, fold, size]``.
+For each outer training set the selector is fitted once. The subsets of all sizes are read off that fit, the estimator
+is fitted on each, and scored on the rows held out: ``scores[repeat, fold, size]``.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ class SelectionCurve(Result):
     Attributes
     ----------
     scores : ndarray of shape (n_repeats, n_folds, n_sizes)
-        Score on each fold of the learner on each size, both fitted without the fold.
+        Score on each fold of the estimator on each size, both fitted without the fold.
     sizes : ndarray of shape (n_sizes,)
         Number of columns; the last is the full set.
     rankings : ndarray of shape (n_repeats, n_folds, n_features) or None
@@ -43,7 +43,7 @@ class SelectionCurve(Result):
     inner_scores : ndarray of shape (n_repeats, n_folds, n_sizes) or None
         The scores that guided the search: optimistic, for display only. None when the selector keeps none.
     selector_seconds, learner_seconds : ndarray of shape (n_repeats, n_folds)
-        How long the selector and the learners of all sizes took.
+        How long the selector and the estimators of all sizes took.
     scoring : str
         Name of the score.
     test_ratio : float
@@ -51,7 +51,7 @@ class SelectionCurve(Result):
     disjoint : bool
         Whether no row is held out twice in a repeat, as cross-indexing needs.
     fast_route : FastRoute
-        Whether sizes shared the closed form of the learner, or why it was fitted for each (``reason``).
+        Whether sizes shared the closed form of the estimator, or why it was fitted for each (``reason``).
     """
 
     scores: np.ndarray
@@ -203,7 +203,7 @@ class SelectionCurve(Result):
     when="You want to know how many columns to keep, and whether keeping fewer helps at all, for any selector and any "
     "estimator, unbiased: the selection never uses the held-out rows.",
     cost="O(R K) selector fits for R repeats of K folds; sizes share one fit of k-NN, ridge, linear discriminant "
-    "analysis and naive Bayes, other learners are fitted for each size",
+    "analysis and naive Bayes, other estimators are fitted for each size",
     paper="less-biased",
     handles=["missing", "sparse", "categorical"],
 )
@@ -303,7 +303,7 @@ def selection_curve(
 
 
 def folds_for(learner: Any, X: Any, y: np.ndarray, *, cv, n_repeats, groups, random_state) -> list[list[Fold]]:
-    """Outer folds that suit the learner."""
+    """Outer folds that suit the estimator."""
     from sklearn.base import is_classifier
 
     return outer_folds(

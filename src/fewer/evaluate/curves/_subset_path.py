@@ -1,4 +1,4 @@
-"""The subset of every size that a fitted selector found, read off one fit, and a learner's predictions for all of them.
+"""The subset of every size that a fitted selector found, read off one fit, and predictions for all of them.
 
 A search leaves ``subset_path_`` (size -> columns, nested or not), a ranking leaves ``ranking_`` (1 is best), a filter
 leaves ``scores_`` (higher is better), and a model inside a selector leaves coefficients or importances.
@@ -189,7 +189,7 @@ def path_predictions(
     sizes: list[int],
     scoring: Any = None,
 ) -> tuple[np.ndarray | None, FastRoute]:
-    """Predictions (sizes, test rows) and where they are from, or None and why the learner has to be fitted for each.
+    """Predictions (sizes, test rows) and where they are from, or None and why the estimator has to be fitted for each.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def _predict(form: ClosedForm) -> Callable[..., np.ndarray | None]:
 
     routes = routes_of(form)
     predict = routes.class_path if is_classifier(form.model) else routes.value_path
-    assert predict is not None  # closed_form gives learners of classes alone no other task
+    assert predict is not None  # closed_form accepts no regressor without it
     return predict
 
 

@@ -1,7 +1,7 @@
 """Errors over the number of columns per class, and the smallest one that its neighbours share.
 
 In every fold the selector ranks the columns once, on the training rows; the sets of all sizes are read off that
-ranking, and as they are nested, learners that can share their work over them. The curve of errors is averaged over
+ranking, and as they are nested, estimators that can share their work over them. The curve of errors is averaged over
 ``window`` consecutive sizes, and its minimum is the *sustainable error*. As a minimum over sizes it is optimistic: in
 :func:`nested_sustainable_error` the size is chosen without the rows that the error is measured on.
 
@@ -288,7 +288,7 @@ def sizes_of(selected: Any, grid: np.ndarray, n_classes: int) -> list[int]:
 def nested_set_predictions(
     learner: Any, X: Any, y: np.ndarray, X_new: Any, path: SubsetPath, n_columns: list[int]
 ) -> np.ndarray:
-    """Predictions (sizes, new rows), by shared work where the learner allows it."""
+    """Predictions (sizes, new rows), by shared work where the estimator allows it."""
     sizes, places = np.unique(n_columns, return_inverse=True)
     if type(learner) is OVRLinearSVMCommittee and path.order is not None:
         found = learner.nested_predictions(as_numbers(X), y, as_numbers(X_new), path.order, sizes.tolist())
@@ -327,7 +327,7 @@ def curve_of_folds(found: list[FoldErrors], folds: list[Fold], task: Task) -> Su
     when="You choose the same number of columns for every class, and want to see the error for each number, from one "
     "ranking in each fold. For a figure to report, use nested_sustainable_error.",
     cost="O(K) fits of the selector for K folds, whatever the number of sizes; a committee of support vector machines "
-    "shares its work over the sizes, other learners are fitted for each",
+    "shares its work over the sizes, other estimators are fitted for each",
     paper="mgs-committee",
     handles=["sparse"],
 )

@@ -1,4 +1,4 @@
-"""Closed forms of four learners: all label permutations, or all subsets on a path, without a fit for each.
+"""Closed forms of four estimators: all label permutations, or all subsets on a path, without a fit for each.
 
 Nearest neighbours, ridge, linear discriminant analysis and Gaussian naive Bayes have one module each, with one object
 that holds both of its closed forms. Which estimators and options they are for is in ``fewer._estimators``
@@ -19,7 +19,7 @@ _CELLS = 4_000_000
 
 
 class Routes(NamedTuple):
-    """The closed forms of one learner.
+    """The closed forms of one estimator.
 
     ``label_permutations(model, table, n_train)`` builds what predicts left-out rows for many labellings, or None where
     the closed form does not hold. ``class_path`` and ``value_path`` predict test rows for every subset on a path.
@@ -31,7 +31,7 @@ class Routes(NamedTuple):
 
 
 def routes_of(form: "ClosedForm") -> Routes:
-    """The closed forms of the learner of ``form``; its module is imported when it is first asked for."""
+    """The closed forms of the estimator of ``form``; its module is imported when it is first asked for."""
     from fewer._estimators import DISCRIMINANT, NAIVE_BAYES, NEIGHBOURS, RIDGE
 
     if form.name == NEIGHBOURS:

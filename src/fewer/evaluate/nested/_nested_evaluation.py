@@ -1,4 +1,4 @@
-"""Nested evaluation: the learner and the procedure that selects for it, judged as one.
+"""Nested evaluation: the estimator and the procedure that selects for it, judged as one.
 
 Every outer training set runs the full selection afresh, and its test rows are never seen by it:
 

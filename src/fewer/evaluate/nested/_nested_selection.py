@@ -360,7 +360,7 @@ class NestedSelectionCV(MetaEstimatorMixin, BaseEstimator):
 
 
 def _has_steps_before(selector: Any) -> bool:
-    """Whether the selector and the learner get what other steps made of the table."""
+    """Whether the selector and the estimator get what other steps made of the table."""
     return isinstance(selector, Pipeline) and len(selector.steps) > 1
 
 

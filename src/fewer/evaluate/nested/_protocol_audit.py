@@ -224,7 +224,7 @@ _FIRST = 5
 
 
 class _Frozen(NamedTuple):
-    """A learner for one protocol, and the columns that it is given (all when None)."""
+    """An estimator for one protocol, and the columns that it is given (all when None)."""
 
     protocol: str
     learner: Any
@@ -420,7 +420,7 @@ def _shortcuts(
             if rest is None:
                 left_out[protocol] = "the search has no step that selects columns"
             elif columns is None:
-                left_out[protocol] = "the columns that reach the learner are not those of the table"
+                left_out[protocol] = "the columns that reach the estimator are not those of the table"
             else:
                 shortcuts.append(_Frozen(protocol, rest, columns))
         elif not inner[0].parameters:

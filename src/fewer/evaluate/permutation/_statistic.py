@@ -378,14 +378,14 @@ def _is_random(step: Any) -> bool:
 
 
 def _route_builder(form: ClosedForm) -> Callable[[np.ndarray, int | None], Route | None]:
-    """Builds the route of a learner from a table, and the number of training rows at its top (None: all)."""
+    """Builds the route of an estimator from a table, and the number of training rows at its top (None: all)."""
     from fewer.evaluate.fast import routes_of
 
     return partial(routes_of(form).label_permutations, form.model)
 
 
 def _builder_behind(form: ClosedForm) -> Callable[[np.ndarray, int | None], Route | None] | None:
-    """Builds the route of a learner on all rows, when it is known what the steps would do in every fold.
+    """Builds the route of an estimator on all rows, when it is known what the steps would do in every fold.
 
     Discriminants divide every column by its own standard deviation, so they undo whatever a scaler did before; naive
     Bayes knows what a StandardScaler divides by. Distances and penalties change with the scales of each fold.

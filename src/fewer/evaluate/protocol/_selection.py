@@ -86,7 +86,7 @@ def check_selection_inside(search: Any) -> None:
 
     Refused are
 
-    - anything that is not one estimator: a class, a selector beside a learner, a mask or list of columns;
+    - anything that is not one estimator: a class, a selector beside an estimator, a mask or list of columns;
     - an estimator that predicts nothing, such as a selector alone;
     - a part that keeps what it learnt before: ``FrozenEstimator``, ``prefit=True``, ``cv="prefit"``;
     - a selector that has been fitted while the predictor behind it has not: it was fitted outside;
@@ -226,7 +226,7 @@ def chosen_parameters(fitted: Any) -> dict[str, Any]:
 
 
 def frozen(search: Any, parameters: Mapping[str, Any]) -> Any:
-    """The learner inside the search, unfitted, with these parameters and nothing left to tune."""
+    """The estimator inside the search, unfitted, with these parameters and nothing left to tune."""
     from sklearn.base import clone
 
     fresh = {name: clone(value, safe=False) for name, value in parameters.items()}
@@ -273,7 +273,7 @@ def criterion_reached(fitted: Any) -> float:
 
 
 def selected_columns(fitted: Any, X: Any) -> np.ndarray | None:
-    """Positions of the columns that reach the learner; None when no step selects, or new columns are made of them."""
+    """Positions of the columns that reach the estimator; None when no step selects, or new columns are made of them."""
     names = column_names(X)
     if is_search(fitted):
         fitted = fitted.best_estimator_

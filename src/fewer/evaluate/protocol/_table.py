@@ -16,7 +16,7 @@ MOST_CLASSES = 10
 
 
 def checked_table(X: Any, y: Any, groups: Any = None, *, learner: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """The table, its target and its groups, with as many rows in each, and a target that suits the learner.
+    """The table, its target and its groups, with as many rows in each, and a target that suits the estimator.
 
     Parameters
     ----------

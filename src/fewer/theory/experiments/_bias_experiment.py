@@ -1,7 +1,7 @@
 """How far estimates of a selection's benefit are off, measured against rows that no estimate has seen.
 
 The rows are split into a part to search on and a part held out. On the first, each method i estimates a best size
-``d_i`` and a benefit ``delta_e`` over the full set; on the second, the benefit ``delta_t`` of the learner with the
+``d_i`` and a benefit ``delta_e`` over the full set; on the second, the benefit ``delta_t`` of the estimator with the
 subset of that size is measured. The bias is the mean of ``Delta_i = delta_e - delta_t`` over many splits. Reunanen
 (2006), section 6.
 """

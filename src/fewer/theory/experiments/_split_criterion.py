@@ -346,8 +346,8 @@ class RepeatedSplitCriterion:
         Parameters
         ----------
         estimator : estimator
-            Learner. ``KernelRidgeClassifierLOO`` does not tune itself here; where only its regularisation changes, one
-            eigendecomposition serves.
+            Estimator. ``KernelRidgeClassifierLOO`` does not tune itself here; where only its regularisation changes,
+            one eigendecomposition serves.
         X : array-like, frame or sparse matrix of shape (n_samples, n_features)
             Table.
         y : array-like of shape (n_samples,)

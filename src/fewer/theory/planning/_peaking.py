@@ -1,7 +1,7 @@
-"""The error of a linear learner as features are added, measured without test rows.
+"""The error of a linear estimator as features are added, measured without test rows.
 
-For each repeat a training set of two normal classes ``N(+-mu, I)`` is drawn with all features; the learner is fitted on
-its first n columns for every n of a grid, and the error of its rule (w, b) is known exactly:
+For each repeat a training set of two normal classes ``N(+-mu, I)`` is drawn with all features; the estimator is fitted
+on its first n columns for every n of a grid, and the error of its rule (w, b) is known exactly:
 
     ( Phi(-(w . mu_n + b) / ||w||) + Phi(-(w . mu_n - b) / ||w||) ) / 2.
 """
@@ -39,7 +39,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeakingCurve(Result):
-    """Error over the number of features, for one learner and one number of rows; made by :func:`peaking_curve`.
+    """Error over the number of features, for one estimator and one number of rows; made by :func:`peaking_curve`.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class PeakingCurve(Result):
     expected : ndarray of shape (n_sizes,)
         Exact mean error of the mean-difference rule, to compare with.
     learner : str
-        Name of the learner.
+        Name of the estimator.
     m : int
         Rows of each training set.
     """
@@ -108,8 +108,8 @@ class PeakingCurve(Result):
 
 @method(
     tasks=["evaluation"],
-    when="You wonder whether a linear learner stands many weak features: see its error rise as they are added.",
-    cost="repeats x sizes fits of the learner; the mean-difference rule takes O(m p) a repeat for all sizes",
+    when="You wonder whether a linear estimator stands many weak features: see its error rise as they are added.",
+    cost="repeats x sizes fits of the estimator; the mean-difference rule takes O(m p) a repeat for all sizes",
     paper="fs-necessary",
 )
 def peaking_curve(
@@ -124,7 +124,7 @@ def peaking_curve(
     engine: "Engine | None" = None,
     n_jobs: int | None = None,
 ) -> PeakingCurve:
-    """Error of a linear learner on the first n features of two normal classes, for growing n.
+    """Error of a linear estimator on the first n features of two normal classes, for growing n.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def peaking_curve(
         Whether every feature is divided by its standard deviation in the training set. The most informative
         features have the largest one, so that here this does harm.
     random_state : int, RandomState instance or None, default=None
-        Draws the training sets, and serves learners whose own random state is None.
+        Draws the training sets, and serves estimators whose own random state is None.
     engine : Engine or None, default=None
         Where the repeats run; by default in this process. The result does not depend on it.
     n_jobs : int or None, default=None
@@ -156,7 +156,7 @@ def peaking_curve(
 
     Notes
     -----
-    A learner with a parameter, such as C of a support vector machine, keeps it for all sizes. One that chooses it by
+    An estimator with a parameter, such as C of a support vector machine, keeps it for all sizes. One that chooses it by
     cross-validation gives another curve. The classes have equal numbers of rows: with C as small as 1e-4, a support
     vector machine on unequal classes puts almost every row into the larger one. After Ctrl-C the curve is made from
     the repeats that are done.

@@ -257,7 +257,7 @@ class SizePlan(Result):
 @method(
     tasks=["evaluation"],
     when="Two classes, a ranking of the columns, and far too few rows for all of them: a first answer to how many "
-    "columns to keep, before any learner is tuned.",
+    "columns to keep, before any estimator is tuned.",
     cost="O(n p + p log p) for each of about 400 splits",
     paper="fs-necessary",
     handles=["sparse"],

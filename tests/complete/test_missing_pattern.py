@@ -9,8 +9,7 @@ import pytest
 from scipy import sparse, stats
 
 from fewer.complete import missing_pattern, plot_missing
-from fewer.complete._missing_pattern import missingness_dependence
-from fewer.complete._plot_missing import cell_shares, pattern_order
+from fewer.complete._missing_pattern import cell_shares, missingness_dependence, pattern_order
 
 
 def table_with_cause(n_rows=300, seed=0):
