@@ -1,4 +1,4 @@
-"""PCA of tables with holes, beside other packages: time until the same error at hidden entries is reached."""
+"""PCA of tables with missing values, beside other packages: time until the same error at hidden entries is reached."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,20 +10,20 @@ from scipy import sparse
 from benchmarks import Case, Contest
 
 
-def table_with_holes(n_rows: int, n_columns: int, rank: int, missing: float) -> tuple[np.ndarray, np.ndarray]:
-    """A whole table of low rank with noise, and the same with holes."""
+def incomplete_table(n_rows: int, n_columns: int, rank: int, missing: float) -> tuple[np.ndarray, np.ndarray]:
+    """A whole table of low rank with noise, and the same with missing entries."""
     rng = np.random.default_rng(0)
     whole = rng.normal(size=(n_rows, rank)) @ rng.normal(size=(rank, n_columns)) + rng.normal(size=(n_rows, n_columns))
     return whole, np.where(rng.random(whole.shape) < missing, np.nan, whole)
 
 
 def filling(n_rows: int, n_columns: int, rank: int, missing: float, slow_peers: bool, folder: Path) -> Contest:
-    """Fill the holes; what counts is the error there, and all must reach the same within 10%."""
-    whole, X = table_with_holes(n_rows, n_columns, rank, missing)
-    holes = np.isnan(X)
+    """Impute; what counts is the error at missing entries, and all must reach the same within 10%."""
+    whole, X = incomplete_table(n_rows, n_columns, rank, missing)
+    missing_entries = np.isnan(X)
 
     def error(filled: np.ndarray) -> float:
-        return float(np.sqrt(np.mean((filled - whole)[holes] ** 2)))
+        return float(np.sqrt(np.mean((filled - whole)[missing_entries] ** 2)))
 
     def fewer(method: str) -> np.ndarray:
         from fewer.complete import PCAMissing
@@ -54,7 +54,7 @@ def filling(n_rows: int, n_columns: int, rank: int, missing: float, slow_peers: 
         noise = Gamma(1e-3, 1e-3)
         mean = GaussianARD(0, 1e-3, plates=(1, n_columns))
         table = GaussianARD(Add(SumMultiply("i,i", scores, loadings), mean), noise)
-        table.observe(np.where(holes, 0, X), mask=~holes)
+        table.observe(np.where(missing_entries, 0, X), mask=~missing_entries)
         loadings.initialize_from_random()
         VB(table, scores, loadings, relevance, noise, mean).update(repeat=100, tol=1e-5, verbose=False)
         return scores.get_moments()[0][:, 0] @ loadings.get_moments()[0][0].T + mean.get_moments()[0]

@@ -1,4 +1,4 @@
-"""Filling tables by few directions, beside other imputers: seconds and error at the holes; sparse tables by size."""
+"""Low-rank imputation beside other imputers: seconds and error at missing entries; sparse tables by size."""
 
 import sys
 import warnings
@@ -13,14 +13,14 @@ from benchmarks import Case, Contest
 
 
 def noisy_table(n_rows: int, n_columns: int, rank: int, missing: float) -> tuple[np.ndarray, np.ndarray]:
-    """The truth, of low rank, and a noisy table with holes."""
+    """The truth, of low rank, and a noisy table with missing entries."""
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(n_rows, rank)) @ rng.normal(size=(rank, n_columns))
     return truth, np.where(rng.random(truth.shape) < missing, np.nan, truth + 2 * rng.normal(size=truth.shape))
 
 
 def filling(n_rows: int, n_columns: int, rank: int, missing: float, folder: Path) -> Contest:
-    """Fill the holes of a noisy table of low rank; the objective is the error there, against the truth without noise.
+    """Impute a noisy table of low rank; the objective is the error at missing entries, against the truth without noise.
 
     Imputers have different aims, so their errors need not agree: all are let through, to be read beside their seconds.
     Nobody is told the rank.
@@ -66,15 +66,15 @@ def filling_with_a_rank(n_rows: int, n_columns: int, rank: int, missing: float, 
         "fewer (HardImpute)": partial(fewer, "HardImpute"),
         "fewer (OptSpace)": partial(fewer, "OptSpace"),
         # Its penalty is the variance of the noise, which a user does not know.
-        "fewer (MMMF, told the noise)": partial(fewer, "MMMF", lam=4.0),
+        "fewer (MMMF, told the noise)": partial(fewer, "MMMF", alpha=4.0),
     }
     peers = {"fancyimpute (IterativeSVD)": partial(_fancyimpute, "IterativeSVD", X, rank=rank)}
     return Contest(ours=ours, peers=peers, objective=_error(truth, X), tolerance=0.1)
 
 
 def _error(truth: np.ndarray, X: np.ndarray) -> Callable[[np.ndarray], float]:
-    holes = np.isnan(X)
-    return lambda filled: float(np.sqrt(np.mean((filled - truth)[holes] ** 2)))
+    missing = np.isnan(X)
+    return lambda filled: float(np.sqrt(np.mean((filled - truth)[missing] ** 2)))
 
 
 def _fancyimpute(name: str, X: np.ndarray, **options: object) -> np.ndarray:
@@ -121,18 +121,18 @@ def linear_in_entries(n_observed: int, folder: Path) -> Contest:
 def large(folder: Path) -> Contest:
     """20,000 x 20,000 with a million entries, at two thirds of the largest penalty."""
     X = sparse_table(20_000, 20_000, 1_000_000, 5)
-    lam = float(sparse.linalg.svds(X, k=1, return_singular_vectors=False)[0]) / 1.5
+    alpha = float(sparse.linalg.svds(X, k=1, return_singular_vectors=False)[0]) / 1.5
 
     def fewer() -> float:
         from fewer.complete import SoftImpute
 
-        return float(SoftImpute(lam=lam, random_state=0).fit(X).d_[0])
+        return float(SoftImpute(alpha=alpha, random_state=0).fit(X).d_[0])
 
     return Contest(ours={"fewer": fewer}, peers=_nobody(X), objective=lambda first: 0.0, tolerance=0)
 
 
 def _nobody(X: sparse.csr_array) -> dict[str, Callable]:
-    """No peer takes sparse tables with holes; scipy's SVD of the zero-filled table shows what its entries cost."""
+    """No peer takes sparse tables; scipy's SVD of the zero-filled table shows what its entries cost."""
 
     def scipy() -> float:
         return float(sparse.linalg.svds(X, k=10)[1][-1])

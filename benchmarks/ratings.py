@@ -22,7 +22,7 @@ from benchmarks.results import machine_facts, versions
 
 SHAPE, N_OBSERVED, RANK, NOISE = (140_000, 27_000), 20_000_000, 20, 1.0
 MODELS: dict[str, dict[str, Any]] = {
-    "SoftImpute": {"rank_max": RANK, "n_lambdas": 3, "lambda_min_ratio": 0.1, "tol": 1e-3},
+    "SoftImpute": {"max_rank": RANK, "n_alphas": 3, "eps": 0.1, "tol": 1e-3},
     "MMMF": {"rank": RANK, "tol": 1e-3},
 }
 

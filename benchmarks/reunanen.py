@@ -21,8 +21,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from fewer import __version__
 from fewer.datasets import load, make_waveform
 from fewer.engine import Engine
-from fewer.evaluate import selection_bias_experiment
 from fewer.select import NearestNeighbourObjective, SequentialSearch
+from fewer.theory import selection_bias_experiment
 
 SEARCHES = ("forward", "floating")
 COMMAND = "python -m benchmarks.reunanen docs/data/selection_bias.json"

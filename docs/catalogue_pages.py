@@ -3,6 +3,7 @@
 import importlib
 from pathlib import Path
 
+from fewer._lazy import module_of_name
 from fewer.catalogue import ROOMS, methods
 
 ROOM_ORDER = ("io", "overview", "datasets", "engine", "catalogue", *ROOMS, "study", "report")
@@ -38,7 +39,7 @@ def method_index() -> str:
                 "",
                 f"- **When:** {card.when}",
                 f"- **For:** {', '.join(card.tasks)}",
-                f"- **Takes as they are:** {', '.join(card.handles) or 'dense tables of numbers, without holes'}",
+                f"- **Takes as they are:** {', '.join(card.handles) or 'dense numeric tables without missing values'}",
                 f"- **Units:** {card.units}",
                 f"- **Cost:** {card.cost}",
                 *([f"- **Paper:** {card.citation}"] if card.citation else []),
@@ -101,8 +102,22 @@ def api_reference() -> str:
             continue
         title = f"fewer.{room}"
         lines += [title, "-" * len(title), "", f"{_room_summary(room)}.", "", f".. currentmodule:: {title}", ""]
-        lines += [".. autosummary::", "   :toctree: .", "   :nosignatures:", "", *(f"   {name}" for name in names), ""]
+        lines += _summary_table(names)
+        results = [name for name in module_of_name(title) if name not in module.__all__]
+        if results:
+            lines += ["Results, as these functions and classes return them:", "", *_summary_table(results)]
     return "\n".join(lines)
+
+
+def _summary_table(names: list[str]) -> list[str]:
+    return [
+        ".. autosummary::",
+        "   :toctree: .",
+        "   :nosignatures:",
+        "",
+        *(f"   {name}" for name in sorted(names)),
+        "",
+    ]
 
 
 def _room_summary(room: str) -> str:

@@ -7,7 +7,7 @@ optimistic twice over: the scores guided the search, and the largest of many noi
 
 *Cross-indexing* corrects this without fitting anything more: the size is chosen on some folds, and its score is read
 on others. :func:`~fewer.evaluate.selection_curve` makes the scores, :func:`~fewer.evaluate.cross_index` reads them,
-and :func:`~fewer.evaluate.selection_bias_experiment` measures on a table of your own how far each estimate is off.
+and :func:`~fewer.theory.selection_bias_experiment` measures on a table of your own how far each estimate is off.
 """
 
 # %%
@@ -31,7 +31,7 @@ search = make_pipeline(StandardScaler(), SequentialSearch(NearestNeighbourObject
 curve = selection_curve(search, KNeighborsClassifier(1), X, y, n_repeats=2, random_state=0)
 
 # %%
-# What the search believed, and what the rows held out say.
+# The score inside the search, and the score on held-out rows.
 believed, honest = curve.inner_scores.mean(axis=(0, 1)), curve.mean
 estimate = curve.cross_index("A")
 
@@ -53,7 +53,7 @@ print(estimate)
 curve.plot()
 
 # %%
-# **Is it really less biased?** Half of the rows are held out to tell the true gain of the subset over all columns,
+# **Is it really less biased?** Half of the rows are held out to measure the true gain of the subset over all columns,
 # and the rest is used to estimate it, in four ways. Estimated minus true gain, over 30 random splits of five
 # tables, nearest neighbours with forward and floating searches; rings are what Reunanen (2006) found with his own
 # splits.

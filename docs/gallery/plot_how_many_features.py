@@ -2,10 +2,10 @@
 How many features can your rows carry?
 ======================================
 
-Every feature below is independent of the others and tells something about the class. Still, with a finite number of
-rows, a learner does worse when it uses all of them. :func:`~fewer.evaluate.optimal_n_features` says how many to use
-when it is known how much each tells, :func:`~fewer.evaluate.peaking_curve` shows that support vector machines suffer as
-well, and :func:`~fewer.evaluate.plan_n_features` gives a first answer for a table, where nobody knows.
+Every feature below is independent of the others and informative about the class. Still, with a finite number of
+rows, a learner does worse when it uses all of them. :func:`~fewer.theory.optimal_n_features` gives the number to use
+when the class means are known, :func:`~fewer.theory.peaking_curve` shows that support vector machines suffer as
+well, and :func:`~fewer.theory.plan_n_features` gives a first answer for a table, where nobody knows.
 
 Use them before a study, to see what is possible with the rows there are. They suppose two classes, independent features
 and a linear rule; the honest error of your own learner comes from nested evaluation.
@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from fewer.datasets import make_two_gaussians
-from fewer.evaluate import optimal_n_features, peaking_curve, plan_n_features
+from fewer.theory import optimal_n_features, peaking_curve, plan_n_features
 
 mu = 1 / np.arange(1, 1001)
 figure, panel = plt.subplots(figsize=(7, 4))
@@ -48,8 +48,8 @@ print(curve)
 curve.plot()
 
 # %%
-# In practice the means are unknown. The plan ranks features on one half of the rows, estimates on the other how much
-# those ranked first tell, and does so for many splits.
+# In practice the means are unknown. The plan ranks features on one half of the rows, estimates on the other how
+# informative those ranked first are, for many splits.
 X, y, _ = make_two_gaussians(n_samples=225, mu=mu, random_state=0)
 plan = plan_n_features(X, y, random_state=0)
 print(plan.reading)

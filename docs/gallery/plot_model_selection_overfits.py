@@ -20,8 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from fewer.datasets import make_four_gaussians, make_twonorm
-from fewer.evaluate import NestedEvaluation, RepeatedSplitCriterion, protocol_audit, selection_overfit_curve
+from fewer.evaluate import NestedEvaluation, protocol_audit
 from fewer.learn import KernelRidgeClassifierLOO
+from fewer.theory import RepeatedSplitCriterion, selection_overfit_curve
 
 BLUE, RED, GREY = "#2f7fb5", "#cf5f47", "#8a8f98"
 search = GridSearchCV(SVC(), {"C": 10.0 ** np.arange(-1, 4), "gamma": 10.0 ** np.arange(-3, 1)}, cv=5)

@@ -1,20 +1,20 @@
 """
-Principal components of a table with holes
-==========================================
+Principal components of a table with missing values
+===================================================
 
 :class:`~fewer.complete.PCAMissing` fits principal components to what is observed of a table, and nothing else. As a
-transformer it fills the holes, so it stands where an imputer would; ``impute`` tells how sure each filled-in value is;
-``project`` gives the scores of rows with holes.
+transformer it imputes missing values, so it takes the place of an imputer; ``impute`` also gives the standard deviation
+of each imputed value; ``project`` gives the scores of rows with missing values.
 
-Use it when columns go together, so that what is observed of a row says something about the rest. Where columns have
-little in common, column means are as good. Holes may depend on what is observed, but not on the hidden value itself: if
+Use it when columns go together, so that what is observed of a row predicts the rest. Where columns have little in
+common, column means are as good. Values may be missing depending on what is observed, but not on the value itself: if
 large values are missing because they are large, nothing here corrects for that.
 """
 
 # %%
 # Half of every digit
 # -------------------
-# Scanned digits, 64 pixels each; half of the pixels are lost. ``scale=True`` gives each pixel the same weight: some
+# Scanned digits, 64 pixels each; half of the pixels are lost. ``with_std=True`` gives each pixel the same weight: some
 # vary much more than others, and the model takes noise to be alike in all.
 import warnings
 
@@ -30,7 +30,7 @@ rng = np.random.default_rng(0)
 lost = rng.random(digits.shape) < 0.5
 table = np.where(lost, np.nan, digits)
 
-model = PCAMissing(n_components=15, scale=True, random_state=0).fit(table)
+model = PCAMissing(n_components=15, with_std=True, random_state=0).fit(table)
 filled, std = model.impute(table, return_std=True)
 means = SimpleImputer().fit_transform(table)
 
@@ -41,10 +41,10 @@ def error(guess):
 
 
 print(f"PCAMissing {error(filled):.2f}, column means {error(means):.2f}; a pixel has values from 0 to 16")
-print(f"{model.n_components_effective_} components stand out from noise, found in {model.n_iter_} rounds")
+print(f"{model.n_components_effective_} components are above the noise, found in {model.n_iter_} rounds")
 
 # %%
-# What is left, what the model fills in, how unsure it is of that, and the truth.
+# What is observed, the imputed values, their standard deviations, and the truth.
 shown = [0, 2, 5, 8, 33]
 figure, panels = plt.subplots(4, len(shown), figsize=(6.4, 5.6))
 for column, row in enumerate(shown):
@@ -55,7 +55,7 @@ for column, row in enumerate(shown):
         panel.set_facecolor("#cfe3f0")
         panel.imshow(picture[row].reshape(8, 8), cmap=colours, vmin=0, vmax=top)
         panel.set(xticks=[], yticks=[])
-for line, title in enumerate(["observed\n(blue: lost)", "filled in", "how unsure", "truth"]):
+for line, title in enumerate(["observed\n(blue: lost)", "imputed", "standard\ndeviation", "truth"]):
     panels[line, 0].set_ylabel(title)
 figure.tight_layout()
 
@@ -83,7 +83,7 @@ figure.tight_layout()
 # -----------------
 # With little missing, all methods are close. Least squares overfits as more goes missing, variational Bayes
 # (``method="vb"``, which is the default) least. With four fifths gone from a table as small as this one, nothing is
-# better than column means; :func:`~fewer.complete.completion_score` tells that without knowing the truth.
+# better than column means; :func:`~fewer.complete.completion_score` shows that without knowing the truth.
 rows = rng.choice(len(digits), 150, replace=False)
 few = digits[rows]
 shares = [0.05, 0.2, 0.4, 0.6, 0.8]
@@ -91,16 +91,16 @@ methods = {"ls-imputation": "#cf5f47", "map": "#d99a2b", "ppca": "#3d9970", "vb"
 found = {name: [] for name in [*methods, "column means"]}
 for share in shares:
     hidden = rng.random(few.shape) < share
-    holes = np.where(hidden, np.nan, few)
+    incomplete = np.where(hidden, np.nan, few)
     for name, values in found.items():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # at 80%, the methods that overfit have not settled
+            warnings.simplefilter("ignore")  # at 80%, the methods that overfit have not converged
             imputer = (
                 SimpleImputer(keep_empty_features=True)
                 if name == "column means"
-                else PCAMissing(12, method=name, scale=True, max_iter=500, keep_empty_features=True, random_state=0)
+                else PCAMissing(12, method=name, with_std=True, max_iter=500, keep_empty_features=True, random_state=0)
             )
-            guess = imputer.fit_transform(holes)
+            guess = imputer.fit_transform(incomplete)
         values.append(np.sqrt(np.mean((guess - few)[hidden] ** 2)))
 
 figure, axes = plt.subplots(figsize=(6.4, 4))

@@ -11,14 +11,15 @@ first as "this is a good classifier": on data that somebody cared to collect it 
 """
 
 # %%
-# Two tables of 150 rows. In the first, each column tells something about the class by itself. In the second, only the
+# Two tables of 150 rows. In the first, each column is informative about the class by itself. In the second, only the
 # first two columns *together* do: their product is positive in one class and negative in the other.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from fewer.evaluate import interaction_test, permutation_test, permutation_verdict, power_test1, randomize
+from fewer.evaluate import interaction_test, permutation_test, permutation_verdict, randomize
+from fewer.theory import label_permutation_power
 
 rng = np.random.default_rng(0)
 y = np.repeat(["healthy", "ill"], 75)
@@ -78,6 +79,6 @@ print(test)
 test.plot()
 
 # %%
-# Before collecting data: how likely would the first test find a classifier with 40% errors, at level 0.01?
+# Before collecting data: how likely would the first test find a classifier with 40% errors, at significance level 0.01?
 for n in (50, 100, 200, 400):
-    print(f"{n} rows: power {power_test1(n, 0.4, alpha=0.01):.2f}")
+    print(f"{n} rows: power {label_permutation_power(n, 0.4, significance_level=0.01):.2f}")

@@ -63,8 +63,8 @@ print(f"\nlargest mean: {curve.cross_index('outer').benefit:+.3f} (optimistic)")
 print(f"cross-indexing A: {curve.cross_index('A').benefit:+.3f}")
 
 # %%
-# The curve of someone who chooses first, beside the honest one. The band is the spread over folds. The honest curve
-# finds nothing at any size; on a single table it strays from a half by chance, up or down.
+# The curve of someone who chooses first, beside the unbiased one. The band is the standard deviation over folds. The
+# unbiased curve finds nothing at any size; on a single table it strays from a half by chance, up or down.
 folds = [(np.setdiff1d(np.arange(50), rows), rows) for rows in np.array_split(rng.permutation(50), 5)]
 order = np.argsort(-SelectKBest().fit(X, y).scores_)
 fooled = [cross_val_score(RidgeClassifier(), X[:, order[:size]], y, cv=folds).mean() for size in curve.sizes]
@@ -82,7 +82,7 @@ figure.tight_layout()
 
 # %%
 # One object that does all of it, selects on all rows in the end, and predicts:
-# :class:`~fewer.evaluate.NestedSelectionCV`. Its interval for the benefit tells that there is none to be had.
+# :class:`~fewer.evaluate.NestedSelectionCV`. Its interval for the benefit contains zero.
 study = NestedSelectionCV(SelectKBest(), RidgeClassifier(), n_repeats=5, random_state=0).fit(X, y)
 low, high = study.benefit_interval_
 print(f"benefit of selecting {study.best_size_} columns: {study.benefit_:+.3f}, between {low:+.3f} and {high:+.3f}")

@@ -2,10 +2,10 @@
 Do the same features come back?
 ===============================
 
-A selection that changes with every handful of rows says little about the world. Select on many bootstrap samples, and
-:func:`~fewer.evaluate.selection_stability` tells how well the selections agree beyond chance, with an interval, and
-which features come back. :func:`~fewer.evaluate.stability_difference` compares two methods, and
-:func:`~fewer.evaluate.compare_methods` says which of several is better over many data sets.
+A selection that changes with every handful of rows is no evidence about the features. Select on many bootstrap samples,
+and :func:`~fewer.evaluate.selection_stability` measures how well the selections agree beyond chance, with an interval,
+and which features come back. :func:`~fewer.evaluate.stability_difference` compares two methods, and
+:func:`~fewer.evaluate.compare_methods` tests which of several is better over many data sets.
 """
 
 # %%
@@ -33,7 +33,7 @@ score = selection_stability(by_score, feature_names=table.feature_names)
 penalty = selection_stability(by_penalty, feature_names=table.feature_names)
 
 # %%
-# Redundant columns replace one another under the penalty, from sample to sample; a score for each column
+# Correlated columns replace one another under the penalty, from sample to sample; a score for each column
 # by itself is not disturbed by that.
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True)
 for panel, name, found in ((panels[0], "own score", score), (panels[1], "L1 penalty", penalty)):

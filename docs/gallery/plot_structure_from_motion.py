@@ -1,14 +1,14 @@
 """
-Shape and motion from points with holes in their tracks
-=======================================================
+Shape and motion from incomplete tracks of points
+=================================================
 
 Points on a thing that turns before a camera leave tracks: two image coordinates in every frame. The table of all tracks
 has rank 4, whatever the shape, so a factorisation finds both the shape and the motion; and it goes on to do so when
 most points are hidden some of the time, when some are measured badly, and when frames are lost altogether.
 
 :class:`~fewer.complete.WeightedFactorization` weighs every entry by its noise, ties rows together in time, and takes
-what is known of the factors beforehand. :class:`~fewer.complete.SubspaceSegmentation` tells which points belong
-together when several things move. :func:`~fewer.complete.metric_upgrade` makes angles and lengths right. None of it is
+what is known of the factors beforehand. :class:`~fewer.complete.SubspaceSegmentation` finds which points belong
+together when several objects move. :func:`~fewer.complete.metric_upgrade` makes angles and lengths right. None of it is
 about cameras only: use it for any table whose entries differ in how far they can be trusted, or whose rows follow each
 other in time. For one with equal noise and no order, :class:`~fewer.complete.PCAMissing` is simpler.
 """

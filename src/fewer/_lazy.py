@@ -53,7 +53,7 @@ def module_of_name(package: str) -> dict[str, str]:
     Examples
     --------
     >>> module_of_name("fewer.evaluate")["randomize"]
-    'fewer.evaluate._randomize'
+    'fewer.evaluate.permutation._randomize'
     """
     return {name: module for name, (module, _) in _origins(package).items()}
 

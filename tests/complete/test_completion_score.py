@@ -93,7 +93,7 @@ def test_on_noise_nothing_is_better_than_column_means():
     X = np.random.default_rng(0).normal(size=(100, 6))
     score = completion_score(KNNImputer(n_neighbors=1), X, n_repeats=8, random_state=0)
     assert score.gain < 0
-    assert "Column means fill these holes better" in score.reading
+    assert "Column means impute better" in score.reading
 
 
 def test_the_interval_covers_the_error_of_new_entries():

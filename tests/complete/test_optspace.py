@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fewer.complete import HardImpute, OptSpace, estimate_rank, oracle_rmse
 from fewer.complete._entries import observed_entries
 from fewer.complete._observed import Observed
-from fewer.complete.optspace._descent import Incoherence, _at, _slopes
-from fewer.complete.optspace._trimmed import trimmed
+from fewer.complete._optspace import Incoherence, _at, _slopes, trimmed
 
 
 def low_rank_table(n_rows=60, n_columns=45, rank=3, noise=0.1, missing=0.5, seed=0):
@@ -101,7 +100,7 @@ def test_sparse_and_dense_forms_of_one_table_give_one_fit():
 
 def test_training_rows_are_filled_by_transform_as_in_the_fit():
     _, table = low_rank_table()
-    model = OptSpace(rank=3, tol=1e-12, max_iter=500, center="columns", random_state=0).fit(table)
+    model = OptSpace(rank=3, tol=1e-12, max_iter=500, with_mean=True, random_state=0).fit(table)
     np.testing.assert_allclose(model.project(table), model.scores_, atol=1e-4 * np.abs(model.scores_).max())
 
 
@@ -127,7 +126,7 @@ def test_constant_tables_one_column_and_empty_rows_are_filled():
     np.testing.assert_allclose(OptSpace(rank=1).fit_transform(constant), 3.0, atol=1e-6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        one = OptSpace(rank=1, center="columns").fit_transform(np.array([[1.0], [3.0], [np.nan]]))
+        one = OptSpace(rank=1, with_mean=True).fit_transform(np.array([[1.0], [3.0], [np.nan]]))
         assert one[2, 0] == pytest.approx(2.0)
         _, table = low_rank_table()
         table[4], table[:, 2] = np.nan, np.nan

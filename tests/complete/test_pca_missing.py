@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from fewer.complete import PCAMissing
-from fewer.complete.pca_missing._plan import METHODS, guided_method, uses_gradient
+from fewer.complete.pca_missing._fits import METHODS, guided_method, uses_gradient
 from tolerances import rounding
 
 ALL = pytest.mark.parametrize("method", METHODS)
@@ -121,7 +121,9 @@ def test_more_components_than_the_table_can_hold_are_lowered(method):
 @pytest.mark.parametrize("rotate", [True, False])
 def test_a_table_without_noise_is_filled_exactly_even_by_plain_maximum_likelihood(method, rotate):
     table, X = low_rank(noise=0, n_rows=60)
-    model = PCAMissing(2, method=method, hyper_a=0, hyper_b=0, rotate=rotate, tol=1e-6, random_state=0)
+    model = PCAMissing(
+        2, method=method, variance_shape_prior=0, variance_scale_prior=0, rotate=rotate, tol=1e-6, random_state=0
+    )
     np.testing.assert_allclose(model.fit_transform(X), table, atol=1e-4)
 
 
@@ -159,10 +161,10 @@ def test_units_and_offsets_make_no_difference(method):
 
 
 @ALL
-def test_with_scale_the_units_of_single_columns_make_no_difference(method):
+def test_with_std_the_units_of_single_columns_make_no_difference(method):
     _, X = low_rank(n_rows=40)
     units = 10.0 ** np.arange(-5, 7)
-    options = {"method": method, "scale": True, "random_state": 0}
+    options = {"method": method, "with_std": True, "random_state": 0}
     plain, moved = PCAMissing(2, **options).fit(X), PCAMissing(2, **options).fit(X * units)
     np.testing.assert_allclose(moved.transform(X * units) / units, plain.transform(X), atol=1e-6)
     np.testing.assert_allclose(moved.components_, plain.components_, atol=1e-6)
@@ -177,7 +179,7 @@ def test_with_scale_the_units_of_single_columns_make_no_difference(method):
 def test_scaled_it_is_pca_of_the_scaled_table():
     table, _ = low_rank(missing=0, noise=0.5)
     table = table * np.arange(1, 13)
-    model = PCAMissing(2, method="ls-imputation", scale=True).fit(table)
+    model = PCAMissing(2, method="ls-imputation", with_std=True).fit(table)
     pca = PCA(2).fit((table - table.mean(axis=0)) / table.std(axis=0))
     assert np.abs(np.sum(model.components_ * pca.components_, axis=1)).min() > 1 - 1e-8
     np.testing.assert_allclose(model.scale_, table.std(axis=0))
@@ -301,7 +303,7 @@ def test_unneeded_components_are_switched_off():
 def test_gradient_steps_and_closed_forms_reach_the_same_least_squares_fit():
     _, X = low_rank(missing=0.1, noise=0.5)
     by_steps, in_turn = (
-        PCAMissing(2, method="ls", solver=solver, tol=1e-8, alpha=1.0, random_state=0, max_iter=5000).fit(X)
+        PCAMissing(2, method="ls", solver=solver, tol=1e-8, curvature_power=1.0, random_state=0, max_iter=5000).fit(X)
         for solver in ("gradient", "als")
     )
     assert by_steps.lower_bound_ == pytest.approx(in_turn.lower_bound_, rel=1e-4)

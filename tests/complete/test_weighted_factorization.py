@@ -10,8 +10,8 @@ from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
 from fewer.complete import SubspaceSegmentation, WeightedFactorization, metric_upgrade
-from fewer.complete.factorization._expectation import Evidence, Motion, evidence, independent_latent, smooth_latent
-from fewer.complete.factorization._weights import entry_weights
+from fewer.complete.factorization._em import Evidence, Motion, evidence, independent_latent, smooth_latent
+from fewer.complete.factorization._weighted_factorization import entry_weights
 
 pytestmark = pytest.mark.filterwarnings("ignore:Step 60", "ignore:Step 200", "ignore:Nothing is observed of 9999")
 

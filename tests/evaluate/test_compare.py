@@ -52,7 +52,7 @@ def test_the_published_example():
     # "At p = 0.05 ... not even the best and the worst are different; at 10%, C4.5 is worse than C4.5+m and C4.5+m+cf."
     assert not comparison.differs.any()
     assert comparison.cliques == (("C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"),)
-    lenient = compare_methods(DEMSAR, alpha=0.1)
+    lenient = compare_methods(DEMSAR, significance_level=0.1)
     assert lenient.critical_difference == pytest.approx(1.12, abs=0.005)
     assert [DEMSAR.columns[j] for j in np.flatnonzero(lenient.differs[0])] == ["C4.5+m", "C4.5+m+cf"]
     assert lenient.cliques == (("C4.5+m+cf", "C4.5+m", "C4.5+cf"), ("C4.5+cf", "C4.5"))
@@ -172,7 +172,7 @@ def test_every_form_of_input_gives_the_same():
         ({"results": {"a": [1, 2], "b": [1, np.nan]}}, "score of 'b' on data set 1 is nan"),
         ({"results": np.ones((3, 2)), "methods": ["a"]}, "1 names for 2 methods"),
         ({"results": np.ones((3, 2)), "test": "t"}, "'friedman' or 'wilcoxon'"),
-        ({"results": np.ones((3, 2)), "alpha": 1}, "alpha=1"),
+        ({"results": np.ones((3, 2)), "significance_level": 1}, "significance_level=1"),
     ],
 )
 def test_bad_input_is_named(arguments, message):

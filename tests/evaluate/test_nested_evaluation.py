@@ -156,7 +156,7 @@ def test_the_interval_is_that_of_one_repeat_however_many_there_are():
     assert result.interval()[0] < low
     assert f"95% interval {result.interval()[0]:.4f} to {result.interval()[1]:.4f}" in repr(result)
     for outside in (0, 1, 95):
-        with pytest.raises(ValueError, match=f"confidence={outside} must lie between 0 and 1"):
+        with pytest.raises(ValueError, match=f"confidence_level={outside} must lie between 0 and 1"):
             result.interval(outside)
 
 
@@ -165,7 +165,7 @@ def test_scores_that_all_agree_give_no_interval():
     result = NestedEvaluation(make_pipeline(SelectKBest(k=1), GaussianNB()), cv=2).run(table, labels)
     assert (result.mean, result.corrected_se) == (1.0, 0.0)
     assert np.isnan(result.interval()).all()
-    assert "no interval: all realisations agree" in repr(result)
+    assert "no interval: all realisations have the same score" in repr(result)
     assert {trace.name for trace in result.plot().data} == {"realisations", "mean"}
 
 

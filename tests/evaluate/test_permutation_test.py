@@ -20,8 +20,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from fewer.evaluate import PermutationResult, interaction_test, permutation_test, permutation_verdict
-from fewer.evaluate._permutation_experiment import _label
-from fewer.evaluate._permutation_result import p_values_of
+from fewer.evaluate.permutation._permutation_test import _label
+from fewer.evaluate.permutation._result import p_values_of
 
 NULLS = ["labels", "features_within_class", "columns"]
 
@@ -42,7 +42,7 @@ def product():
 def result_with(observed, drawn, **others):
     observed, drawn = np.atleast_1d(observed).astype(float), np.asarray(drawn, dtype=float)
     hits = others.get("stop_after")
-    defaults = {"null": "labels", "scoring": "error", "n_permutations": len(drawn), "alpha": 0.05}
+    defaults = {"null": "labels", "scoring": "error", "n_permutations": len(drawn), "significance_level": 0.05}
     p_values = p_values_of(drawn, observed, others.get("higher_is_better", False), hits)
     return PermutationResult(observed=observed, null_errors=drawn, p_values=p_values, **defaults | others)
 
@@ -96,7 +96,7 @@ def test_stopped_p_values_are_valid_at_every_level():
 @pytest.mark.parametrize("null", NULLS)
 def test_results_depend_on_the_seed_alone(null, product, workers):
     X, y = product
-    options = {"null": null, "cv": 2, "n_permutations": 8, "n_repeats": 2, "random_state": 5, "alpha": 0.2}
+    options = {"null": null, "cv": 2, "n_permutations": 8, "n_repeats": 2, "random_state": 5, "significance_level": 0.2}
     forest = RandomForestClassifier(2)
     here = permutation_test(forest, X, y, **options)
     np.testing.assert_array_equal(permutation_test(forest, X, y, **options).null_errors, here.null_errors)
@@ -108,7 +108,7 @@ def test_results_depend_on_the_seed_alone(null, product, workers):
 
 
 def test_a_longer_test_starts_like_a_shorter_one(noise):
-    options = {"n_repeats": 1, "random_state": 0, "alpha": 0.2}
+    options = {"n_repeats": 1, "random_state": 0, "significance_level": 0.2}
     short, long = (permutation_test(GaussianNB(), *noise, n_permutations=k, **options) for k in (10, 30))
     np.testing.assert_array_equal(short.null_errors, long.null_errors[:10])
 
@@ -147,7 +147,7 @@ def test_repeats_count_once_when_nothing_is_random(noise):
 def test_own_permutations_replace_the_drawn_ones(noise):
     X, y = noise
     orders = [np.arange(40), np.arange(40)[::-1]]
-    tested = permutation_test(GaussianNB(), X, y, permutations=orders, cv=StratifiedKFold(5), alpha=0.4)
+    tested = permutation_test(GaussianNB(), X, y, permutations=orders, cv=StratifiedKFold(5), significance_level=0.4)
     assert tested.null_errors[0] == tested.observed[0]
     with pytest.raises(ValueError, match=r"permutations\[1\] does not name every row"):
         permutation_test(GaussianNB(), X, y, permutations=[np.arange(40), np.zeros(40)])
@@ -275,11 +275,11 @@ def test_small_classes_are_warned_of_where_columns_move_inside_them(noise):
 
 def test_too_few_permutations_are_warned_of(noise):
     options = {"n_repeats": 1, "random_state": 0}
-    with pytest.warns(UserWarning, match="at least 0.1, so a test at level 0.05 never rejects") as caught:
+    with pytest.warns(UserWarning, match=r"at least 0.1, .* 0.05 never rejects") as caught:
         permutation_test(GaussianNB(), *noise, n_permutations=9, **options)
     assert caught[0].filename == __file__
     tested = permutation_test(GaussianNB(), *noise, n_permutations=49, **options)
-    assert tested.notes == ("p comes in steps of 0.02; 200 permutations decide better at 0.05",)
+    assert tested.notes == ("p has steps of 0.02; 200 permutations decide better at 0.05",)
     assert permutation_test(GaussianNB(), *noise, n_permutations=200, **options).notes == ()
 
 
@@ -325,7 +325,7 @@ def test_a_fit_that_fails_is_named(noise):
         ({"null": "rows"}, "null must be one of"),
         ({"n_permutations": 0}, "n_permutations must be at least 1"),
         ({"n_repeats": 0}, "n_repeats must be at least 1"),
-        ({"alpha": 1}, "alpha must lie"),
+        ({"significance_level": 1}, "significance_level must lie"),
         ({"random_state": "seed"}, "random_state must be"),
         ({"sequential": -1}, "number of hits"),
     ],

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from fewer.evaluate import NestedEvaluation, ProtocolAudit, ProtocolBias, protocol_audit
-from fewer.evaluate._protocol_audit_result import paired_bias
+from fewer.evaluate.nested._protocol_audit import paired_bias
 from fewer.learn import KernelRidgeClassifierLOO
 
 X, y = load_iris(return_X_y=True)
@@ -78,9 +78,9 @@ def test_errors_and_scores_tell_the_same_bias(audit):
 
 def test_only_the_internal_score_is_marked_honest(audit):
     data = json.loads(json.dumps(audit.to_dict()))
-    assert [row["protocol"] for row in data["protocols"] if row["honest"]] == ["internal"]
+    assert [row["protocol"] for row in data["protocols"] if row["unbiased"]] == ["internal"]
     assert "Report the internal score" in data["verdict"]
-    assert repr(audit).count("honest") >= 1
+    assert repr(audit).count("unbiased") >= 1
     assert len(audit.plot().data[0].x) == 3
 
 

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-import fewer.evaluate as evaluate
+from fewer import evaluate, theory
 from fewer._figures import Result
 from fewer.extract import PLSDiscriminant
 
@@ -19,7 +19,7 @@ SEARCH = GridSearchCV(make_pipeline(SelectKBest(k=2), GaussianNB()), {"selectkbe
 
 
 def of_criterion():
-    return evaluate.RepeatedSplitCriterion(2).surface(GaussianNB(), X, Y, {"var_smoothing": [1e-9, 0.1]})
+    return theory.RepeatedSplitCriterion(2).surface(GaussianNB(), X, Y, {"var_smoothing": [1e-9, 0.1]})
 
 
 def stability():
@@ -27,10 +27,10 @@ def stability():
 
 
 MADE = {
-    "BatteryResult": lambda: evaluate.PermutationBattery(
+    "BatteryResult": lambda: theory.PermutationBattery(
         [GaussianNB()], [(X, Y)], n_permutations=39, n_repeats=1, cv=2, random_state=0
     ).run(),
-    "BiasExperiment": lambda: evaluate.selection_bias_experiment(
+    "BiasExperiment": lambda: theory.selection_bias_experiment(
         SelectKBest(k=2), GaussianNB(), X, Y, n_repeats=2, cv=2, random_state=0
     ),
     "ComponentCurve": lambda: evaluate.component_curve(PLSDiscriminant(), X, Y, n_components=2, cv=2, random_state=0),
@@ -42,15 +42,15 @@ MADE = {
     "NestedSustainableError": lambda: evaluate.nested_sustainable_error(
         make_pipeline(SelectKBest(k=2), GaussianNB()), X, Y, grid=[1, 2, 3], window=1, cv=2, inner_cv=2, random_state=0
     ),
-    "OptimalSize": lambda: evaluate.optimal_n_features([0.5, 0.1], 20),
-    "OverfitCurve": lambda: evaluate.selection_overfit_curve(SEARCH, X, Y, n_repeats=2, random_state=0),
-    "PeakingCurve": lambda: evaluate.peaking_curve("mean_difference", [1.0, 0.5], 10, n_repeats=3, random_state=0),
+    "OptimalSize": lambda: theory.optimal_n_features([0.5, 0.1], 20),
+    "OverfitCurve": lambda: theory.selection_overfit_curve(SEARCH, X, Y, n_repeats=2, random_state=0),
+    "PeakingCurve": lambda: theory.peaking_curve("mean_difference", [1.0, 0.5], 10, n_repeats=3, random_state=0),
     "PermutationResult": lambda: evaluate.permutation_test(
         GaussianNB(), X, Y, cv=2, n_permutations=19, n_repeats=1, random_state=0
     ),
     "ProtocolAudit": lambda: evaluate.protocol_audit(SEARCH, X, Y, cv=2, n_repeats=2, random_state=0),
     "SelectionCurve": lambda: evaluate.selection_curve(SelectKBest(k=2), GaussianNB(), X, Y, cv=2, random_state=0),
-    "SizePlan": lambda: evaluate.plan_n_features(X, Y, n_splits=2, n_boot=2, random_state=0),
+    "SizePlan": lambda: theory.plan_n_features(X, Y, n_splits=2, n_boot=2, random_state=0),
     "Stability": stability,
     "StabilityDifference": lambda: evaluate.stability_difference(stability(), stability()),
     "SustainableErrorCurve": lambda: evaluate.sustainable_error_curve(
@@ -59,8 +59,8 @@ MADE = {
 }
 
 
-def test_every_result_of_the_room_is_shown_here():
-    public = (getattr(evaluate, name) for name in evaluate.__all__)
+def test_every_result_of_the_two_rooms_is_shown_here():
+    public = (getattr(room, name) for room in (evaluate, theory) for name in dir(room))
     results = {thing.__name__ for thing in public if isinstance(thing, type) and issubclass(thing, Result)}
     assert results == set(MADE)
 

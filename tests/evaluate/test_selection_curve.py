@@ -316,7 +316,7 @@ def test_a_selection_that_has_seen_the_held_out_rows_is_refused(selector, said):
 
 def test_a_selector_without_a_ranking_is_refused():
     selector = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=2)
-    with pytest.raises(TypeError, match="does not say how it ranks"):
+    with pytest.raises(TypeError, match="has no ranking of the columns"):
         selection_curve(selector, GaussianNB(), WINE[0][:, :4], WINE[1], cv=2)
 
 

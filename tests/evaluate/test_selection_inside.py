@@ -15,10 +15,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fewer.evaluate import NestedEvaluation, protocol_audit
-from fewer.evaluate._selection_inside import check_selection_inside, is_search
-from fewer.evaluate._selection_outcome import (
+from fewer.evaluate.protocol._selection import (
+    check_selection_inside,
     chosen_parameters,
     frozen,
+    is_search,
     median_parameters,
     selected_columns,
     without_selection,

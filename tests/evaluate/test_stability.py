@@ -128,7 +128,7 @@ def test_the_interval_covers_the_truth_at_its_rate(kind):
     truth, n_runs = true_stability(shares), 300
     inside = 0
     for seed in range(n_runs):
-        low, high = selection_stability(bernoulli(shares, 60, seed), alpha=0.1).interval
+        low, high = selection_stability(bernoulli(shares, 60, seed), confidence_level=0.9).interval
         inside += low <= truth <= high
     assert inside / n_runs == pytest.approx(0.9, abs=3.5 * np.sqrt(0.9 * 0.1 / n_runs))
 
@@ -219,7 +219,7 @@ def test_every_form_of_input_gives_the_same():
         ({"supports": np.eye(2), "feature_names": ["a", "a"]}, "a name twice"),
         ({"supports": [{0}, {0, 1}], "n_features": 3, "index": "kuncheva"}, "these have 1 to 2 columns"),
         ({"supports": np.eye(3), "index": "dice"}, "'nogueira', 'jaccard' or 'kuncheva'"),
-        ({"supports": np.eye(3), "alpha": 0}, "alpha=0"),
+        ({"supports": np.eye(3), "confidence_level": 0}, "confidence_level=0"),
     ],
 )
 def test_bad_input_is_named(arguments, message):
@@ -241,7 +241,7 @@ def test_readings_follow_the_value():
     chance = selection_stability(bernoulli(np.full(50, 0.1), 60, 3))
     assert "excellent" in strong.reading
     assert "poor" in weak.reading
-    assert "no better than random ones" in chance.reading
+    assert "better than random ones" in chance.reading
     assert "by chance" in selection_stability(np.eye(3), index="jaccard").reading
 
 
@@ -283,7 +283,7 @@ def test_two_selections_have_a_value_but_no_interval():
     assert pair.value == pytest.approx(0.25)
     assert np.isnan(pair.variance)
     assert np.isnan(pair.interval).all()
-    assert pair.reading == "Stability 0.25; 2 selections are too few to say how surely."
+    assert pair.reading == "Stability 0.25; 2 selections are too few for an interval."
     assert pair.plot().layout.title.text == "Stability 0.25"
     with pytest.raises(ValueError, match="three or more are needed"):
         stability_difference(pair, pair)
@@ -323,7 +323,10 @@ def test_only_columns_that_were_ever_chosen_are_drawn():
 
 
 def test_the_interval_ends_where_no_stability_can_lie():
-    apart = selection_stability([{0, 1}, {2, 3}, {0, 4}], n_features=10, alpha=0.01)
+    apart = selection_stability([{0, 1}, {2, 3}, {0, 4}], n_features=10, confidence_level=0.99)
     assert apart.value > -0.5
     assert apart.interval == (-0.5, 1.0)
-    assert selection_stability([{0, 1}, {2, 3}, {0, 4}], n_features=10, alpha=0.01, index="jaccard").interval[0] == 0
+    assert (
+        selection_stability([{0, 1}, {2, 3}, {0, 4}], n_features=10, confidence_level=0.99, index="jaccard").interval[0]
+        == 0
+    )

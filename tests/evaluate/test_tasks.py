@@ -9,20 +9,16 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from fewer.engine import Engine
-from fewer.evaluate import (
-    NestedEvaluation,
+from fewer.evaluate import NestedEvaluation, permutation_test, protocol_audit, selection_curve, sustainable_error_curve
+from fewer.evaluate.protocol._tasks import engine_for, values_of
+from fewer.learn import KernelRidgeClassifierLOO
+from fewer.theory import (
     PermutationBattery,
     peaking_curve,
-    permutation_test,
     plan_n_features,
-    protocol_audit,
     selection_bias_experiment,
-    selection_curve,
     selection_overfit_curve,
-    sustainable_error_curve,
 )
-from fewer.evaluate._tasks import engine_for, values_of
-from fewer.learn import KernelRidgeClassifierLOO
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(40, 6)), np.arange(40) % 2
@@ -96,11 +92,16 @@ TAKING_AN_ENGINE = {
 
 @pytest.mark.parametrize("name", TAKING_AN_ENGINE)
 def test_what_is_no_engine_is_refused_everywhere(name):
-    with pytest.raises(TypeError, match="engine='fast' is neither an engine nor a number of processes"):
+    with pytest.raises(TypeError, match=r"engine='fast' is not an Engine; .* n_jobs=4"):
         TAKING_AN_ENGINE[name]("fast")
 
 
-@pytest.mark.parametrize("where", [True, 2.0])
-def test_only_whole_numbers_count_processes(where):
-    with pytest.raises(TypeError, match=r"pass Engine.local\(4\), or 4"), engine_for(where):
-        pass
+@pytest.mark.parametrize("n_jobs", [True, 2.0])
+def test_only_whole_numbers_count_processes(n_jobs):
+    with pytest.raises(TypeError, match=f"n_jobs={n_jobs} must be a whole number"):
+        selection_curve(SelectKBest(), GaussianNB(), X, Y, n_jobs=n_jobs)
+
+
+def test_processes_are_counted_or_an_engine_is_given_but_not_both(workers):
+    with pytest.raises(ValueError, match="pass one of them"):
+        plan_n_features(X, Y, engine=workers, n_jobs=2)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC, LinearSVC
 
 from fewer.datasets import make_two_gaussians
-from fewer.evaluate import expected_error, linear_rule_error, optimal_n_features, peaking_curve, plan_n_features
+from fewer.theory import expected_error, linear_rule_error, optimal_n_features, peaking_curve, plan_n_features
 
 
 def strengths(law, n_features):
@@ -45,7 +45,7 @@ def test_the_best_number_of_features(law, m, n_best, error, error_1000, figure):
 def test_the_approximation_is_close_to_the_mean_over_training_sets(law, figure):
     mu, m = strengths(law, 200), 16
     approx = expected_error(mu, m)
-    simulated = expected_error(mu, m, method="mc", n_mc=20_000, random_state=0)
+    simulated = expected_error(mu, m, method="mc", n_draws=20_000, random_state=0)
     exact = expected_error(mu, m, method="exact")
     apart = np.abs(approx - simulated)
     assert apart.max() < 0.015
@@ -103,7 +103,7 @@ GRID = (1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 100, 300, 1000)
 def check_peaking(learner, n_repeats, figure):
     mu = strengths("1/j", 1000)
     plain = peaking_curve(learner, mu, 100, GRID, n_repeats=n_repeats, random_state=0)
-    scaled = peaking_curve(learner, mu, 100, GRID, n_repeats=n_repeats, random_state=0, prescale=True)
+    scaled = peaking_curve(learner, mu, 100, GRID, n_repeats=n_repeats, random_state=0, with_std=True)
     assert 5 <= plain.n_features <= 20
     assert plain.mean[-1] - plain.mean.min() > 0.15
     assert scaled.mean[-1] > plain.mean[-1] + 4 * scaled.se[-1]

@@ -10,9 +10,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fewer.datasets import make_waveform
-from fewer.evaluate import cross_index, selection_bias_experiment, selection_curve
-from fewer.evaluate._cross_index import indexed
+from fewer.evaluate import cross_index, selection_curve
+from fewer.evaluate.curves._cross_index import indexed
 from fewer.select import NearestNeighbourObjective, SequentialSearch
+from fewer.theory import selection_bias_experiment
 from tolerances import rounding
 
 NEAREST = KNeighborsClassifier(1)

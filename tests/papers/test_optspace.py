@@ -10,8 +10,7 @@ from scipy import sparse
 from fewer.complete import OptSpace, SoftImpute, estimate_rank, oracle_rmse
 from fewer.complete._entries import leading_triplets, observed_entries
 from fewer.complete._observed import Observed
-from fewer.complete.optspace._descent import Incoherence, descended
-from fewer.complete.optspace._trimmed import trimmed
+from fewer.complete._optspace import Incoherence, descended, trimmed
 
 N = 600
 
@@ -164,7 +163,7 @@ def test_with_little_noise_it_beats_the_nuclear_norm(figure):
     descent = np.sum((truth - model_of(OptSpace(rank=5, max_iter=300, random_state=0).fit(holes)))[~seen] ** 2) / total
     largest = np.linalg.norm(np.where(seen, table, 0), 2)
     nuclear = min(
-        np.sum((truth - model_of(SoftImpute(lam=share * largest, tol=1e-2).fit(holes)))[~seen] ** 2) / total
+        np.sum((truth - model_of(SoftImpute(alpha=share * largest, tol=1e-2).fit(holes)))[~seen] ** 2) / total
         for share in (0.1, 0.04)
     )
     figure(f"OptSpace {descent:.3f}, SoftImpute {nuclear:.3f}")

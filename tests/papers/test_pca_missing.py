@@ -117,7 +117,7 @@ def steps_up(history):
 def test_the_cost_never_rises(figure):
     X, observed = artificial(60, 60, 6, 0.1, 0.7, 0)
     X = np.where(observed, X, np.nan)
-    kept = {"hyper_a": 0.0, "hyper_b": 0.0, "random_state": 0, "max_iter": 200, "tol": 0}
+    kept = {"variance_shape_prior": 0.0, "variance_scale_prior": 0.0, "random_state": 0, "max_iter": 200, "tol": 0}
     plain = PCAMissing(6, rotate=False, **kept).fit(X).history_[51:]
     turned = PCAMissing(6, **kept).fit(X).history_[51:]
     filled = PCAMissing(6, method="ls-imputation", **kept).fit(X).history_
@@ -159,7 +159,7 @@ def test_the_mean_is_not_that_of_what_is_observed(figure):
 @pytest.mark.claim("pca-missing", 7)
 def test_restarts_escape_a_local_minimum_of_least_squares(figure):
     X = np.array([[0.8, 0.8], [1, np.nan], [np.nan, 1]]).T
-    options = {"method": "ls", "center": False, "tol": 1e-10, "max_iter": 300}
+    options = {"method": "ls", "with_mean": False, "tol": 1e-10, "max_iter": 300}
     best = PCAMissing(1, n_init=20, random_state=0, **options).fit(X)
     assert -best.lower_bound_ < 1e-8
     np.testing.assert_allclose(best.components_[0], [0.49, 0.62, 0.62], atol=0.01)

@@ -18,7 +18,8 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fewer.evaluate import permutation_test, power_test1, power_test2, randomize
+from fewer.evaluate import permutation_test, randomize
+from fewer.theory import feature_permutation_power, label_permutation_power
 from tolerances import rounding
 
 CLASSIFIERS = {
@@ -221,11 +222,15 @@ def test_randomisations_keep_what_their_null_keeps(kind):
 
 @pytest.mark.claim("permutation-tests", 6)
 def test_power_formulas(figure):
-    powers = [power_test1(200, 0.4, 0.01), power_test2(200, 0.4, 0.01), power_test2(1000, 0.2, 0.01)]
+    powers = [
+        label_permutation_power(200, 0.4, 0.01),
+        feature_permutation_power(200, 0.4, 0.01),
+        feature_permutation_power(1000, 0.2, 0.01),
+    ]
     np.testing.assert_allclose(powers, [0.6958, 0.9234, 0.9592], atol=1e-4)
     for n, alpha in itertools.product((20, 500), (0.01, 0.1)):
-        assert power_test2(n, 0.0, alpha) == pytest.approx(alpha, abs=1e-3)
-        assert power_test1(n, 0.5, alpha) == pytest.approx(alpha, abs=1e-3)
+        assert feature_permutation_power(n, 0.0, alpha) == pytest.approx(alpha, abs=1e-3)
+        assert label_permutation_power(n, 0.5, alpha) == pytest.approx(alpha, abs=1e-3)
     figure(", ".join(f"{power:.4f}" for power in powers))
 
 

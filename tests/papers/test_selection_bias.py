@@ -11,8 +11,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fewer.datasets import make_four_gaussians, make_twonorm
-from fewer.evaluate import NestedEvaluation, RepeatedSplitCriterion, protocol_audit, selection_overfit_curve
+from fewer.evaluate import NestedEvaluation, protocol_audit
 from fewer.learn import KernelRidgeClassifierLOO
+from fewer.theory import RepeatedSplitCriterion, selection_overfit_curve
 
 
 def error(model, X, y):
@@ -225,7 +226,7 @@ def test_the_audit_of_real_data_gives_a_bias_table(figure):
     assert set(table) == {"internal", "external", "median", "external_selection"}
     for protocol, row in table.items():
         assert 0.85 < row["score"] < 1
-        assert row["honest"] == (protocol == "internal")
+        assert row["unbiased"] == (protocol == "internal")
         assert np.isfinite([row["bias"], row["bias_se"], row["p_value"]]).all()
     assert any(row["bias_se"] > 0 for row in table.values())
     figure(

@@ -41,9 +41,9 @@ def best_on_path(seed, least, n_points, tol=1e-4, **setting):
     """Least test error on a path, with the rank there: (Soft, rank, Soft+, rank)."""
     truth, table, seen = problem(seed, **setting)
     entries = observed_entries(Observed(table))
-    lambdas = grid(spectral_norm(entries, entries.values), least, n_points)[1:]
+    alphas = grid(spectral_norm(entries, entries.values), least, n_points)[1:]
     best = [np.inf, 0, np.inf, 0]
-    for solution in solutions(entries, lambdas, PathOptions(tol, 2000, 100)):
+    for solution in solutions(entries, alphas, PathOptions(tol, 2000, 100)):
         Z = solution.Z
         core = refitted_core(entries, Z, "unshrink")
         for at, middle in ((0, np.diag(Z.d)), (2, core)):
@@ -116,19 +116,19 @@ def test_cutting_off_beside_soft_impute_on_ten_seeds(figure):
 def test_objective_and_steps_only_fall_and_the_minimum_is_certified(figure):
     _, table, seen = problem(0, 4, 3.0, 0.5, 60, 50)
     entries = observed_entries(Observed(table))
-    lambdas = grid(spectral_norm(entries, entries.values), 0.2, 3)[1:]
+    alphas = grid(spectral_norm(entries, entries.values), 0.2, 3)[1:]
     worst = 0.0
     for momentum in (False, True):
         options = PathOptions(1e-7, 20000, 50, momentum=momentum)
-        for lam, solution in zip(lambdas, solutions(entries, lambdas, options), strict=True):
+        for alpha, solution in zip(alphas, solutions(entries, alphas, options), strict=True):
             tolerance = rounding(table.size, solution.objectives[0])
             assert (np.diff(solution.objectives) <= tolerance).all()
             if not momentum:
                 assert (np.diff(solution.step_lengths) <= 1e-6 * solution.step_lengths[0]).all()
             Z = solution.Z
             G = np.where(seen, table - Z.U * Z.d @ Z.V.T, 0)
-            worst = max(worst, np.linalg.norm(G, 2) / lam - 1, np.abs(Z.U.T @ G @ Z.V / lam - np.eye(Z.rank)).max())
-    figure(f"optimality to {worst:.0e} of lam")
+            worst = max(worst, np.linalg.norm(G, 2) / alpha - 1, np.abs(Z.U.T @ G @ Z.V / alpha - np.eye(Z.rank)).max())
+    figure(f"optimality to {worst:.0e} of alpha")
     assert worst < 1e-3
 
 
@@ -137,9 +137,9 @@ def test_alternating_factors_come_to_the_nuclear_norms_minimum(figure):
     _, table, _ = problem(0, 4, 3.0, 0.5, 60, 50)
     ranks, gaps = [], []
     for share in (0.5, 0.25, 0.1):
-        lam = share * np.linalg.norm(np.nan_to_num(table), 2)
-        soft = SoftImpute(lam=lam, tol=1e-10, max_iter=20000).fit(table)
-        factors = MMMF(rank=soft.rank_, lam=lam, tol=1e-13, max_iter=5000).fit(table)
+        alpha = share * np.linalg.norm(np.nan_to_num(table), 2)
+        soft = SoftImpute(alpha=alpha, tol=1e-10, max_iter=20000).fit(table)
+        factors = MMMF(rank=soft.rank_, alpha=alpha, tol=1e-13, max_iter=5000).fit(table)
         ranks.append(soft.rank_)
         assert factors.objective_history_[-1] == pytest.approx(soft.path_[0]["objective"], rel=1e-8)
         gaps.append(np.linalg.norm(model_of(factors) - model_of(soft)) / np.linalg.norm(model_of(soft)))
@@ -152,18 +152,18 @@ def test_alternating_factors_come_to_the_nuclear_norms_minimum(figure):
 def test_a_complete_table_is_shrunk_and_the_largest_penalty_leaves_nothing(figure):
     table = np.random.default_rng(0).normal(size=(40, 25))
     U, d, Vt = np.linalg.svd(table, full_matrices=False)
-    model = SoftImpute(lam=4.0).fit(table)
+    model = SoftImpute(alpha=4.0).fit(table)
     gap = np.abs(model_of(model) - U * np.maximum(d - 4.0, 0) @ Vt).max()
     figure(f"within {gap:.0e}")
     assert gap < 1e-10
-    assert (model_of(SoftImpute(lam=d[0]).fit(table)) == 0).all()
-    assert SoftImpute(lam=d[0] * (1 - 1e-3)).fit(table).rank_ >= 1
+    assert (model_of(SoftImpute(alpha=d[0]).fit(table)) == 0).all()
+    assert SoftImpute(alpha=d[0] * (1 - 1e-3)).fit(table).rank_ >= 1
 
 
 @pytest.mark.claim("soft-impute", 6)
 def test_a_warm_path_takes_about_half_the_steps(figure):
     _, table, _ = problem(0, 4, 3.0, 0.5, 60, 50)
-    options = {"n_lambdas": 30, "lambda_min_ratio": 0.1, "tol": 1e-4}
+    options = {"n_alphas": 30, "eps": 0.1, "tol": 1e-4}
     warm = SoftImpute(**options).fit(table)
     cold = SoftImpute(warm_start=False, **options).fit(table)
     ratio = warm.n_iter_ / cold.n_iter_
@@ -188,9 +188,9 @@ def test_sparse_tables_are_fitted_as_their_dense_forms(figure):
     dense = np.full(stored.shape, np.nan)
     entries = stored.tocoo()
     dense[entries.row, entries.col] = entries.data
-    lam = np.linalg.norm(np.nan_to_num(dense), 2) / 1.5
-    sparse_fit = SoftImpute(lam=lam, tol=1e-7).fit(stored)
-    dense_fit = SoftImpute(lam=lam, svd="dense", tol=1e-6, max_iter=5000).fit(dense)
+    alpha = np.linalg.norm(np.nan_to_num(dense), 2) / 1.5
+    sparse_fit = SoftImpute(alpha=alpha, tol=1e-7).fit(stored)
+    dense_fit = SoftImpute(alpha=alpha, solver="dense", tol=1e-6, max_iter=5000).fit(dense)
     gap = np.linalg.norm(model_of(sparse_fit) - model_of(dense_fit)) / np.linalg.norm(model_of(dense_fit))
     figure(f"within {gap:.0e}")
     assert gap < 1e-2
@@ -202,8 +202,8 @@ def test_sparse_tables_are_fitted_as_their_dense_forms(figure):
 def test_a_million_entries_of_a_large_table_never_make_it_dense(figure):
     """benchmarks/bench_soft_impute.py measures seconds and memory; a dense table of this size would need 3 GB."""
     stored = sparse_problem(20_000, 20_000, 1_000_000, 5, 10.0)
-    lam = spectral_norm(*(lambda entries: (entries, entries.values))(observed_entries(Observed(stored)))) / 1.5
-    model = SoftImpute(lam=lam).fit(stored)
+    alpha = spectral_norm(*(lambda entries: (entries, entries.values))(observed_entries(Observed(stored)))) / 1.5
+    model = SoftImpute(alpha=alpha).fit(stored)
     figure(f"rank {model.rank_} in {model.n_iter_} sweeps, gap {model.path_[0]['gap']:.0e}")
     assert model.rank_ == 5
     assert model.path_[0]["gap"] < 1e-5
@@ -212,7 +212,7 @@ def test_a_million_entries_of_a_large_table_never_make_it_dense(figure):
 @pytest.mark.claim("soft-impute", 8)
 def test_a_training_row_is_filled_as_in_the_fit(figure):
     _, table, _ = problem(0, 4, 3.0, 0.5, 60, 50)
-    model = SoftImpute(lambda_min_ratio=0.1, n_lambdas=10, tol=1e-7).fit(table)
+    model = SoftImpute(eps=0.1, n_alphas=10, tol=1e-7).fit(table)
     rows = model.reconstruct(model.project(table))
     gap = np.max(np.linalg.norm(rows - model_of(model), axis=1) / np.linalg.norm(model_of(model), axis=1))
     figure(f"within {gap:.0e} of the row")

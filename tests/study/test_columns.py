@@ -6,7 +6,7 @@ import pytest
 
 from fewer.study._columns import chosen_columns, instability
 
-PLAN = SimpleNamespace(task="binary", level=0.05)
+PLAN = SimpleNamespace(task="binary", confidence=0.95)
 
 
 def final_of(size, names, n_made=None, n_prepared=40, groups=()):

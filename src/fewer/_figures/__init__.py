@@ -21,6 +21,7 @@ __all__ = [
     "Result",
     "band",
     "line",
+    "mark_point",
     "new_figure",
     "plain",
     "translucent",
@@ -91,4 +92,22 @@ def band(name: str, x, lower, upper, colour: str = BLUE) -> "go.Scatter":
         fillcolor=translucent(colour),
         line={"width": 0},
         hoverinfo="skip",
+    )
+
+
+def mark_point(figure: "go.Figure", x: float, y: float, text: str, *, name: str, position: str = "top center") -> None:
+    """Mark a point of a curve with a dot and a few words beside it."""
+    import plotly.graph_objects as go
+
+    figure.add_trace(
+        go.Scatter(
+            x=[x],
+            y=[y],
+            mode="markers+text",
+            marker={"color": RED, "size": 11},
+            text=[text],
+            textposition=position,
+            name=name,
+            cliponaxis=False,
+        )
     )

@@ -93,10 +93,10 @@ def find(name: str) -> Method:
 
 
 def public_objects() -> Iterator[tuple[str, Any]]:
-    """Every public class and function of our rooms, as (dotted name, object)."""
+    """Every public class and function of our rooms, classes of results included, as (dotted name, object)."""
     for room in ROOMS:
         module = importlib.import_module(f"fewer.{room}")
-        for name in getattr(module, "__all__", ()):
+        for name in dict.fromkeys([*getattr(module, "__all__", ()), *module_of_name(f"fewer.{room}")]):
             found = getattr(module, name)
             if inspect.isclass(found) or inspect.isfunction(found):
                 yield f"fewer.{room}.{name}", found

@@ -1,36 +1,29 @@
-"""Tables with holes: low-rank completion, PCA with missing values."""
+"""Missing values: low-rank completion, PCA with missing values."""
 
 from typing import TYPE_CHECKING
 
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.complete._completion_score import CompletionScore, completion_score
-    from fewer.complete._missing_pattern import MissingPattern, missing_pattern
-    from fewer.complete._plot_missing import plot_missing
-    from fewer.complete.factorization import (
-        MetricUpgrade,
-        SubspaceSegmentation,
-        WeightedFactorization,
-        metric_upgrade,
-    )
-    from fewer.complete.optspace import OptSpace, estimate_rank, oracle_rmse
-    from fewer.complete.pca_missing import PCAMissing
-    from fewer.complete.soft_impute import (
-        MMMF,
-        HardImpute,
-        SoftImpute,
-        SoftImputeCV,
-        SpectralImpute,
-        soft_threshold_svd,
-    )
+    from fewer.complete._completion_score import completion_score
+    from fewer.complete._missing_pattern import missing_pattern, plot_missing
+    from fewer.complete._optspace import OptSpace, estimate_rank, oracle_rmse
+    from fewer.complete.factorization._subspace_segmentation import SubspaceSegmentation
+    from fewer.complete.factorization._weighted_factorization import WeightedFactorization, metric_upgrade
+    from fewer.complete.pca_missing._pca_missing import PCAMissing
+    from fewer.complete.soft_impute._mmmf import MMMF
+    from fewer.complete.soft_impute._soft_impute import SoftImpute, SoftImputeCV
+    from fewer.complete.soft_impute._spectral import soft_threshold_svd
+    from fewer.complete.soft_impute._spectral_impute import HardImpute, SpectralImpute
+
+if TYPE_CHECKING:  # classes of results: documented, but not in __all__
+    from fewer.complete._completion_score import CompletionScore as CompletionScore
+    from fewer.complete._missing_pattern import MissingPattern as MissingPattern
+    from fewer.complete.factorization._weighted_factorization import MetricUpgrade as MetricUpgrade
 
 __all__ = [
     "MMMF",
-    "CompletionScore",
     "HardImpute",
-    "MetricUpgrade",
-    "MissingPattern",
     "OptSpace",
     "PCAMissing",
     "SoftImpute",

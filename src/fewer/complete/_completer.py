@@ -1,40 +1,113 @@
-"""What every completer is: a scikit-learn transformer that fills the holes of rows by a fitted low-rank model.
+"""What every completer is: a scikit-learn transformer that imputes missing entries of rows by a fitted low-rank model.
 
-All models of the room say ``table = scores @ loadings' + mean``. So that they can be exchanged for one another, names
-are the same in the whole room:
+All models of the room have the form ``table = scores @ loadings' + mean``. So that they can be exchanged for one
+another, methods have the same names in the whole room:
 
-- ``transform(X)`` fills the holes, as scikit-learn's imputers do; what is observed stays as it is,
-- ``impute(X)`` is the same as plain arrays, and where a model knows how sure it is, with a standard deviation,
+- ``transform(X)`` imputes missing entries, as scikit-learn's imputers do; observed entries stay as they are,
+- ``impute(X)`` does the same for plain arrays, and returns a standard deviation where the model has one,
 - ``project(X)`` gives the scores: the coordinates of rows in the model's few dimensions,
 - ``reconstruct(scores)`` gives rows back from scores,
-- ``predict_entries(rows, columns)`` gives single entries of the training table, for tables too large to be filled.
+- ``predict_entries(rows, columns)`` gives single entries of the training table, for tables too large to be completed.
 
-The scores of a row come from the fitted model and from what is observed of that row, and nothing else: other rows that
-are transformed with it make no difference.
+The scores of a row depend on the fitted model and on the observed entries of that row only: other rows that are
+transformed with it make no difference.
 
-What scikit-learn's imputers share is here once: ``missing_values``, ``add_indicator`` and ``keep_empty_features``.
-
-A model derives from ``Completer``, has these three among its parameters, gets its table from ``_training_table(X)`` in
-``fit``, sets ``loadings_``, ``mean_`` and ``scores_``, and writes ``_scores_of(table)``.
+A model derives from ``Completer``, has ``missing_values``, ``add_indicator`` and ``keep_empty_features`` among its
+parameters, gets its table from ``_training_table(X)`` in ``fit``, sets ``loadings_``, ``mean_`` and ``scores_``, and
+implements ``_scores_of(table)``. ``LowRankCompleter`` is the base of those whose model is ``U diag(d) V'``, with
+offsets and scales of columns and rows that are taken from the observed entries first (``Offsets``).
 """
 
 import sys
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.impute import MissingIndicator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import MissingValues, check_feature_names_in, validated, warn_caller
+from fewer._estimators import MissingValues, StrOptions, check_feature_names_in, fit_context, validated, warn_caller
+from fewer.complete._entries import observed_entries
 from fewer.complete._observed import Observed
 
-# Rows are filled in blocks of about this many entries, so that the model's values never need a second whole table.
+_SWEEPS = 100
+_SETTLED = 1e-10
+
+
+class Offsets(NamedTuple):
+    """An entry of row i and column j stands for ``(x - rows[i] - columns[j]) / scales[j]``."""
+
+    rows: np.ndarray | None
+    columns: np.ndarray
+    scales: np.ndarray
+
+
+def fitted_offsets(table: Observed, with_mean: bool | str, with_std: bool) -> Offsets:
+    """Means of what is observed: of columns, or of rows and columns together; scales are standard deviations."""
+    columns = np.zeros(table.shape[1]) if not with_mean else table.column_means
+    rows = None
+    if with_mean == "both":
+        rows, columns = _two_way_means(table, columns)
+    scales = np.ones(table.shape[1])
+    if with_std:
+        stored = standardised(table, Offsets(rows, columns, scales)).by_rows
+        squares = np.bincount(stored.indices, weights=stored.data.astype(np.float64) ** 2, minlength=table.shape[1])
+        spread = np.sqrt(squares / np.maximum(table.column_counts, 1))
+        # What rounding leaves of a constant column is not worth scaling up.
+        scales = np.where(spread > 1e-6 * np.abs(columns), spread, 1.0)
+        scales[scales == 0] = 1.0
+    return Offsets(rows, columns, scales)
+
+
+def offsets_of_rows(table: Observed, fitted: Offsets) -> Offsets:
+    """The same for new rows: each row's own mean, from what is observed of it, where rows have offsets."""
+    if fitted.rows is None:
+        return fitted
+    stored = table.by_rows
+    return fitted._replace(rows=_row_means(stored, stored.data - fitted.columns[stored.indices]))
+
+
+def standardised(table: Observed, offsets: Offsets) -> Observed:
+    """The table without its offsets, in units of its scales."""
+    if offsets.rows is None and not offsets.columns.any() and (offsets.scales == 1).all():
+        return table
+    columns, scales = offsets.columns.astype(table.dtype), offsets.scales.astype(table.dtype)
+    rows = np.zeros(table.shape[0], table.dtype) if offsets.rows is None else offsets.rows.astype(table.dtype)
+    if table.dense is not None:
+        return Observed((table.dense - rows[:, None] - columns) / scales)
+    stored = table.by_rows
+    values = stored.data - np.repeat(rows, np.diff(stored.indptr)) - columns[stored.indices]
+    values /= scales[stored.indices]
+    return Observed(sparse.csr_array((values, stored.indices, stored.indptr), shape=stored.shape))
+
+
+def _two_way_means(table: Observed, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets of rows and of columns that leave no mean in either, by turns."""
+    stored = table.by_rows
+    counts = np.maximum(table.column_counts, 1)
+    size = max(float(np.abs(columns).max(initial=0)), np.finfo(float).tiny)
+    for _ in range(_SWEEPS):
+        rows = _row_means(stored, stored.data - columns[stored.indices])
+        left = stored.data - np.repeat(rows, np.diff(stored.indptr))
+        before, columns = columns, np.bincount(stored.indices, weights=left, minlength=len(counts)) / counts
+        if np.abs(columns - before).max(initial=0) <= _SETTLED * size:
+            break
+    return _row_means(stored, stored.data - columns[stored.indices]), columns
+
+
+def _row_means(stored: sparse.csr_array, values: np.ndarray) -> np.ndarray:
+    counts = np.diff(stored.indptr)
+    totals = np.bincount(np.repeat(np.arange(len(counts)), counts), weights=values, minlength=len(counts))
+    return totals / np.maximum(counts, 1)
+
+
+# Rows are imputed in blocks of about this many entries, so that the model's values never need a second whole table.
 _ENTRIES_AT_ONCE = 1 << 22
-# A sparse table with more entries than this, holes counted, is not filled in one piece: 2 GB in float64.
+# A sparse table with more entries than this, missing ones counted, is not completed in one piece: 2 GB in float64.
 _ENTRIES_TO_FILL = 1 << 28
 
 
@@ -58,6 +131,30 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.add_indicator = add_indicator
         self.keep_empty_features = keep_empty_features
 
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Fit the low-rank model to the observed entries of a table.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Table with missing values (NaN); in a sparse one, what is not stored is missing.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._fit(X)
+        return self
+
+    def _fit(self, X: Any) -> None:
+        """Set the fitted attributes."""
+        raise NotImplementedError
+
     def transform(self, X):
         """Impute the missing values of rows, each from what is observed of it.
 
@@ -75,7 +172,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         filled = self.impute(X)
         if self.indicator_ is None:
             return filled
-        missing = np.isnan(self._new_table(X).columns(self.indicator_.features_).with_holes())
+        missing = np.isnan(self._new_table(X).columns(self.indicator_.features_).with_nan())
         return np.hstack([filled, missing.astype(filled.dtype)])
 
     def impute(self, X):
@@ -93,10 +190,10 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         table = self._new_table(X)
         self._refuse_to_fill(table)
-        filled = table.with_holes()
-        for rows in self._rows_with_holes(table):
-            holes = np.isnan(filled[rows])
-            filled[rows] = np.where(holes, self._rows_from(self._scores_seen(table.rows(rows))), filled[rows])
+        filled = table.with_nan()
+        for rows in self._incomplete_rows(table):
+            missing = np.isnan(filled[rows])
+            filled[rows] = np.where(missing, self._rows_from(self._scores_seen(table.rows(rows))), filled[rows])
         return filled[:, self._columns_out()]
 
     def project(self, X):
@@ -172,7 +269,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return np.concatenate([names[self._columns_out()], added])
 
     def _training_table(self, X: Any) -> Observed:
-        """The table to fit, checked; says which columns have nothing to learn from."""
+        """The table to fit, checked; warns of columns with no observed entry."""
         table = Observed(self._validated(X, reset=True))
         if table.n_observed == 0:
             raise ValueError("X has no observed entry: every entry is NaN, or (in a sparse table) none is stored.")
@@ -186,7 +283,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             fate = "filled with 0" if self.keep_empty_features else "dropped by transform"
             warn_caller(
                 f"Nothing is observed of {len(empty)} of {table.shape[1]} columns ({shown}): they are {fate}; "
-                "keep_empty_features says which."
+                "set keep_empty_features to choose."
             )
         return table
 
@@ -242,8 +339,8 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def _rows_from(self, scores: np.ndarray) -> np.ndarray:
         return scores @ self.loadings_.T + self.mean_
 
-    def _rows_with_holes(self, table: Observed) -> list[np.ndarray]:
-        """Numbers of the rows that have holes, in blocks."""
+    def _incomplete_rows(self, table: Observed) -> list[np.ndarray]:
+        """Numbers of the rows with missing entries, in blocks."""
         chosen = np.flatnonzero(table.row_counts < table.shape[1])
         block = max(1, _ENTRIES_AT_ONCE // table.shape[1])
         return [chosen[start : start + block] for start in range(0, len(chosen), block)]
@@ -253,7 +350,7 @@ class Completer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         size = n_rows * n_columns
         if table.dense is None and size > _ENTRIES_TO_FILL:
             raise ValueError(
-                f"Filled in, this sparse table of {n_rows:,} x {n_columns:,} would take {size * 8e-9:,.0f} GB. "
+                f"Completed, this sparse table of {n_rows:,} x {n_columns:,} would take {size * 8e-9:,.0f} GB. "
                 "Transform it in blocks of rows, X[:1000] and so on, or ask for the entries that you need by "
                 "predict_entries(rows, columns)."
             )
@@ -312,3 +409,112 @@ def _positions(given: Any, n: int, what: str) -> np.ndarray:
     if positions.size and (positions.min() < 0 or positions.max() >= n):
         raise ValueError(f"{what} must lie between 0 and {n - 1}; {positions.min()} to {positions.max()} were given.")
     return positions
+
+
+_LEAST_PENALTY = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
+"""Of a row's scores: keeps them finite where a row observes fewer columns than there are dimensions."""
+_UNEQUAL = 100
+"""Of the largest column to the middle one: then the others hardly count."""
+
+
+class LowRankCompleter(Completer):
+    """Base class of completers with factors ``U_``, ``d_``, ``V_``.
+
+    A new row's scores minimise ``||x_o - V_o a||^2 + sum of penalties * a^2`` over its observed columns o. With the
+    penalties that belong to the model, a training row gets the scores that it has in the fit.
+    """
+
+    _parameter_constraints: dict = {
+        **Completer._parameter_constraints,
+        "with_mean": ["boolean", StrOptions({"both"})],
+        "with_std": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    with_mean: bool | str
+    with_std: bool
+    random_state: Any
+    U_: np.ndarray
+    d_: np.ndarray
+    V_: np.ndarray
+
+    def _training_entries(self, X: Any) -> Any:
+        """The observed entries to fit, with their offsets taken away."""
+        table = self._training_table(X)
+        empty = int((table.row_counts == 0).sum())
+        if empty:
+            filled = "the offsets alone" if self.with_mean else "0, since with_mean=False"
+            warn_caller(f"Nothing is observed of {empty} of {table.shape[0]} rows: they are filled with {filled}.")
+        offsets = fitted_offsets(table, self.with_mean, self.with_std)
+        # As plain arrays: a saved model must not hold classes that nobody trusts.
+        self._row_offsets, self._column_offsets, self._scales = offsets
+        entries = observed_entries(standardised(table, offsets))
+        self._warn_of_units(entries.column_squares() / np.maximum(table.column_counts, 1))
+        return entries
+
+    def _warn_of_units(self, squares: np.ndarray) -> None:
+        """Say so when a column outweighs the others by its unit alone; ``squares`` are the columns' mean squares."""
+        if self.with_std or not (squares > 0).any():
+            return
+        largest, median = float(np.sqrt(squares.max())), float(np.sqrt(np.median(squares[squares > 0])))
+        if largest > _UNEQUAL * median:
+            name = getattr(self, "feature_names_in_", np.arange(len(squares))).tolist()[int(squares.argmax())]
+            means = "" if self.with_mean else ", with_mean=True takes away their means"
+            warn_caller(
+                f"Entries of column {name!r} are some {largest / median:,.0f} times as large as "
+                "those of most columns, so it dominates how missing entries are imputed. If that is a matter of units, "
+                f"with_std=True gives all columns the same weight{means}."
+            )
+
+    def _offsets(self) -> Offsets:
+        return Offsets(self._row_offsets, self._column_offsets, self._scales)
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _keep(
+        self, U: np.ndarray, d: np.ndarray, V: np.ndarray, penalties: np.ndarray, core: np.ndarray | None = None
+    ) -> None:
+        """Set the fitted model ``U diag(d) V'``, or ``U core V'`` where the weights were fitted anew.
+
+        ``penalties`` are those of a row's scores in the basis V before that.
+        """
+        V = V.copy()
+        self._basis, self._penalties, self._weights = V, penalties, None
+        if core is not None:
+            turn, weights, back = np.linalg.svd(core)
+            self._weights = turn * weights / d[:, None]
+            U, d, V = U @ turn, weights, V @ back.T
+        # Rounding leaves traces of columns that were never seen.
+        V[self.n_observed_ == 0] = 0
+        signs = _signs(V)
+        self.U_, self.d_, self.V_ = U * signs, d, V * signs
+        if self._weights is not None:
+            self._weights = self._weights * signs
+        else:
+            self._basis = self.V_
+        offsets = self._offsets()
+        scores, loadings = self.U_ * d, self.V_ * offsets.scales[:, None].astype(V.dtype)
+        self.mean_ = offsets.columns.astype(V.dtype)
+        if offsets.rows is not None:
+            scores = np.column_stack([scores, offsets.rows.astype(V.dtype)])
+            loadings = np.column_stack([loadings, np.ones_like(self.mean_)])
+        self.scores_, self.loadings_ = scores, loadings
+
+    def _scores_of(self, table: Observed) -> np.ndarray:
+        offsets = offsets_of_rows(table, self._offsets())
+        entries = observed_entries(standardised(table, offsets))
+        basis = self._basis.astype(entries.dtype)
+        scores = entries.ridge_rows(basis, np.maximum(self._penalties, _LEAST_PENALTY[basis.dtype]))
+        if self._weights is not None:
+            scores = scores @ self._weights.astype(scores.dtype)
+        if offsets.rows is not None:
+            scores = np.column_stack([scores, offsets.rows.astype(scores.dtype)])
+        return scores
+
+
+def _signs(V: np.ndarray) -> np.ndarray:
+    """Signs that make the largest entry of each column, in absolute value, positive."""
+    if not V.size:
+        return np.ones(V.shape[1], dtype=V.dtype)
+    return np.where(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])] < 0, -1, 1).astype(V.dtype)

@@ -1,4 +1,4 @@
-"""How well the holes of a table are filled, by entries that are known: hide some, fit to the rest, compare.
+"""How well missing entries are imputed, judged by known entries: hide some, fit to the rest, compare.
 
 The model is fitted anew without the entries that judge it, so nothing of them reaches it. Errors are in units of each
 column's own standard deviation, so that no column counts more than another because of its units; column means then have
@@ -50,7 +50,7 @@ class CompletionScore(Result):
     column_mean_errors : ndarray of shape (n_columns,)
         The same for column means.
     coverage : float or None
-        Share of the hidden entries within 1.96 standard deviations of what was filled in, for models that give them
+        Share of the hidden entries within 1.96 standard deviations of the imputed value, for models that give them
         (``impute(X, return_std=True)``); 95% would be right.
     """
 
@@ -114,8 +114,8 @@ class CompletionScore(Result):
         repeats = "once" if len(self.errors) == 1 else f"{len(self.errors)} times"
         lines = [
             f"CompletionScore: {self.model}, {self.n_hidden:,} entries ({self.fraction:.0%}) hidden {repeats}",
-            f"  error {self.error:.3f}{told_interval(self.interval)}; column means {self.mean_error:.3f}",
-            f"  saves {self.gain:.0%} of the error of column means{told_interval(self.gain_interval, '.0%')}",
+            f"  error {self.error:.3f}{interval_text(self.interval)}; column means {self.mean_error:.3f}",
+            f"  saves {self.gain:.0%} of the error of column means{interval_text(self.gain_interval, '.0%')}",
             f"  root mean squared error {self.rmse.mean():.4g} in the units of the table",
         ]
         if self.coverage is not None:
@@ -129,37 +129,33 @@ class CompletionScore(Result):
         if np.isnan(low):
             verdict = "One repeat gives no interval; use more."
         elif high < 0:
-            verdict = "Column means fill these holes better than this model."
+            verdict = "Column means impute better than this model."
         elif low <= 0:
             verdict = "This model is not clearly better than column means."
         else:
-            verdict = (
-                f"This model fills holes better than column means: it saves {low:.0%} to {high:.0%} of their error."
-            )
+            verdict = f"This model imputes better than column means: its error is {low:.0%} to {high:.0%} smaller."
         return (
-            f"{verdict} The hidden entries were drawn at random; if the real holes lie elsewhere, so may the error "
-            "(missing_pattern tells)."
+            f"{verdict} The hidden entries were drawn at random; where values are not missing at "
+            "random, the error may differ (see missing_pattern)."
         )
 
     def plot(self, n_columns: int = 40) -> "go.Figure":
-        """Errors of the columns against those of column means, the best filled first.
+        """Errors of the columns against those of column means, the best imputed first.
 
         Parameters
         ----------
         n_columns : int, default=40
-            Columns shown at most; of more, evenly spread ones are taken.
+            Columns shown at most; of more columns, every k-th is shown.
 
         Returns
         -------
         figure : plotly.graph_objects.Figure
             The picture.
         """
-        from fewer.complete._completion_figure import column_errors_figure
-
         return column_errors_figure(self, n_columns)
 
 
-def told_interval(interval: tuple[float, float], form: str = ".3f") -> str:
+def interval_text(interval: tuple[float, float], form: str = ".3f") -> str:
     """An interval in brackets, or nothing."""
     low, high = interval
     return "" if np.isnan(low) else f" ({low:{form}} to {high:{form}})"
@@ -186,13 +182,13 @@ class _Trial(NamedTuple):
 
 @method(
     tasks=["evaluation"],
-    when="Before you trust filled-in values: how far off are they, against column means, and in which columns?",
+    when="Before you trust imputed values: how far off are they, against column means, and in which columns?",
     cost="O(n_repeats) fits of the model",
     handles=["missing", "sparse"],
 )
 @validate_params(
     {
-        "model": "no_validation",
+        "estimator": "no_validation",
         "X": "no_validation",
         "fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
@@ -202,25 +198,25 @@ class _Trial(NamedTuple):
     prefer_skip_nested_validation=True,
 )
 def completion_score(
-    model: Any,
+    estimator: Any,
     X: Any,
     fraction: float = 0.1,
     n_repeats: int = 5,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> CompletionScore:
-    """How well a model fills holes, by observed entries that are hidden from it.
+    """How well a model imputes, judged by observed entries that are hidden from it.
 
-    A random share of the observed entries is hidden, the model is fitted anew to the rest, and what it fills in is
-    compared with what was hidden; that is repeated.
+    A random share of the observed entries is hidden, the model is fitted anew to the rest, and the imputed values
+    are compared with the hidden ones; that is repeated.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A completer of this room, or any imputer of scikit-learn.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Table: NaN is a hole; in a sparse one, what is not stored. A sparse table needs a model with
-        ``predict_entries``.
+        Table with missing values (NaN); in a sparse one, what is not stored is missing. A sparse table needs a model
+        with ``predict_entries``.
     fraction : float, default=0.1
         Share of the observed entries to hide. The last entry of a column is never hidden.
     n_repeats : int, default=5
@@ -247,9 +243,11 @@ def completion_score(
     True
     """
     refuse_dataset(X)
-    if isinstance(model, type) or not (hasattr(model, "fit_transform") or hasattr(model, "predict_entries")):
-        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
-        raise TypeError(f"model must be an imputer, such as PCAMissing() or KNNImputer(), and not {given}.")
+    if isinstance(estimator, type) or not (
+        hasattr(estimator, "fit_transform") or hasattr(estimator, "predict_entries")
+    ):
+        given = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
+        raise TypeError(f"estimator must be an imputer, such as PCAMissing() or KNNImputer(), and not {given}.")
     names = getattr(X, "columns", None)
     checked = checked_array(
         with_nan_for_null(X),
@@ -259,9 +257,9 @@ def completion_score(
         dtype=[np.float64, np.float32],
         ensure_min_features=1,
     )
-    marker = getattr(model, "missing_values", np.nan)
+    marker = getattr(estimator, "missing_values", np.nan)
     if not marks_by_nan(marker):
-        checked, model = with_nan_for(checked, marker), clone(model).set_params(missing_values=np.nan)
+        checked, estimator = with_nan_for(checked, marker), clone(estimator).set_params(missing_values=np.nan)
     whole = Observed(checked)
     # What no entry is known of cannot be judged.
     kept = np.flatnonzero(whole.column_counts)
@@ -270,16 +268,16 @@ def completion_score(
     table = whole if len(kept) == whole.shape[1] else whole.columns(kept)
     # The error of a constant column has no unit.
     scales = np.where(table.column_deviations > 0, table.column_deviations, np.nan)
-    if table.dense is None and not hasattr(model, "predict_entries"):
+    if table.dense is None and not hasattr(estimator, "predict_entries"):
         raise TypeError(
-            f"X is sparse, and {type(model).__name__} has no predict_entries to ask for single entries: use a "
+            f"X is sparse, and {type(estimator).__name__} has no predict_entries to ask for single entries: use a "
             "completer of fewer.complete, or pass a dense table."
         )
     rng = check_random_state(random_state)
     hidden = [_hidden_entries(table, fraction, rng) for _ in range(n_repeats)]
-    trials = Parallel(n_jobs=n_jobs)(delayed(_trial)(model, table, entries) for entries in hidden)
+    trials = Parallel(n_jobs=n_jobs)(delayed(_trial)(estimator, table, entries) for entries in hidden)
     columns = tuple(str(names[column] if names is not None else column) for column in kept)
-    return _summary(model, fraction, trials, scales, columns)
+    return _summary(estimator, fraction, trials, scales, columns)
 
 
 def _hidden_entries(table: Observed, fraction: float, rng: np.random.RandomState) -> np.ndarray:
@@ -353,3 +351,59 @@ def _summary(
         column_mean_errors=by_column(np.concatenate([trial.mean_squares for trial in trials])),
         coverage=float(np.mean(np.concatenate(covered))) if covered else None,
     )
+
+
+def column_errors_figure(score: "CompletionScore", n_columns: int) -> "go.Figure":
+    """Errors of the columns beside those of column means, the best filled on top."""
+    import plotly.graph_objects as go
+
+    from fewer import _figures
+
+    known = np.flatnonzero(np.isfinite(score.column_errors))
+    order = known[np.argsort(score.column_errors[known], kind="stable")]
+    if len(order) > n_columns:
+        order = order[np.linspace(0, len(order) - 1, n_columns).round().astype(int)]
+    left = f" ({n_columns} of {len(known):,} columns, every k-th)" if len(known) > n_columns else ""
+    figure = _figures.new_figure(
+        title=f"Error {score.error:.2f}{interval_text(score.interval, '.2f')}, column means {score.mean_error:.2f}",
+        x=f"error at hidden entries, in standard deviations of the column{left}",
+        height=170 + 19 * len(order),
+    )
+    places = np.arange(len(order))
+    errors, by_means = score.column_errors[order], score.column_mean_errors[order]
+    names = [score.columns[column] for column in order]
+    worse = errors > by_means
+    for name, chosen, colour in (
+        (score.model.partition("(")[0], ~worse, _figures.BLUE),
+        ("worse than the column's mean", worse, _figures.RED),
+    ):
+        if chosen.any():
+            figure.add_trace(
+                go.Bar(
+                    x=errors[chosen],
+                    y=places[chosen],
+                    orientation="h",
+                    name=name,
+                    marker_color=colour,
+                    customdata=np.array(names, dtype=object)[chosen],
+                    hovertemplate="%{customdata}: %{x:.2f}<extra></extra>",
+                )
+            )
+    figure.add_trace(
+        go.Scatter(
+            x=by_means,
+            y=places,
+            name="column means",
+            mode="markers",
+            marker={"symbol": "line-ns-open", "size": 9, "color": _figures.GREY, "line": {"width": 2}},
+            hovertemplate="column mean: %{x:.2f}<extra></extra>",
+        )
+    )
+    figure.update_yaxes(range=[len(order) - 0.5, -0.5], tickvals=places, ticktext=names, showgrid=False)
+    figure.update_xaxes(rangemode="tozero")
+    figure.update_layout(
+        bargap=0.2,
+        legend={"y": 1.0, "yanchor": "bottom", "x": 1, "xanchor": "right"},
+        margin={"t": 75, "b": 60},
+    )
+    return figure

@@ -1,23 +1,198 @@
 """Linear algebra at the observed entries of a table, on dense and on sparse ones alike.
 
 A completion method needs few things of its table: values of a low-rank model at the observed entries, and products of
-the residual there (a matrix that is zero in the holes) with thin matrices. Both classes keep numbers at the observed
-entries as an array, ``values`` for those of the table itself: the whole table with zeros in its holes, or one number
-for each stored entry. Sums of such arrays, scaled, are plain numpy either way.
+the residual there (a matrix that is zero where entries are missing) with thin matrices. Both classes keep numbers at
+the observed entries as an array, ``values`` for those of the table itself: the whole table with zeros for missing
+entries, or one number for each stored entry. Sums of such arrays, scaled, are plain numpy either way.
+
+Kernels walk over entries that lie row by row (``indptr``, ``indices``, as in CSR; the columns of CSC serve as the rows
+of the transpose), with no copy of what is summed. Each works on the rows from ``start`` to ``stop``, so that threads
+can share the table.
 """
 
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numba import njit
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils import gen_batches
 
+from fewer._kernels._copied import copy_into
 from fewer._kernels._in_threads import in_threads
-from fewer._kernels._observed_entries import fill_low_rank_values, fill_reordered_products, fill_ridge_rows
-from fewer._kernels._stored_sums import multiply_stored
 from fewer.complete._observed import Observed
+
+
+@njit(cache=True, nogil=True)
+def sum_stored(
+    start: int, stop: int, indptr: np.ndarray, indices: np.ndarray, vectors: np.ndarray, sums: np.ndarray
+) -> None:
+    """Sum of the vectors of the columns that a row has stored."""
+    width = vectors.shape[1]
+    for row in range(start, stop):
+        for k in range(width):
+            sums[row, k] = 0.0
+        for place in range(indptr[row], indptr[row + 1]):
+            vector = vectors[indices[place]]
+            for k in range(width):
+                sums[row, k] += vector[k]
+
+
+@njit(cache=True, nogil=True)
+def multiply_stored(
+    start: int,
+    stop: int,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    vectors: np.ndarray,
+    products: np.ndarray,
+) -> None:
+    """The table times a thin matrix."""
+    width = vectors.shape[1]
+    for row in range(start, stop):
+        for k in range(width):
+            products[row, k] = 0.0
+        for place in range(indptr[row], indptr[row + 1]):
+            vector = vectors[indices[place]]
+            value = data[place]
+            for k in range(width):
+                products[row, k] += value * vector[k]
+
+
+@njit(cache=True, nogil=True)
+def sum_residuals(
+    start: int,
+    stop: int,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    own: np.ndarray,
+    others: np.ndarray,
+    own_offset: np.ndarray,
+    other_offset: np.ndarray,
+    weighted: np.ndarray,
+    totals: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Residuals of a low-rank model at the stored entries: their sums, squared and times the other side's vectors."""
+    width = own.shape[1]
+    for row in range(start, stop):
+        total = 0.0
+        square = 0.0
+        for k in range(width):
+            weighted[row, k] = 0.0
+        for place in range(indptr[row], indptr[row + 1]):
+            column = indices[place]
+            residual = data[place] - own_offset[row] - other_offset[column]
+            for k in range(width):
+                residual -= own[row, k] * others[column, k]
+            total += residual
+            square += residual * residual
+            for k in range(width):
+                weighted[row, k] += residual * others[column, k]
+        totals[row] = total
+        squares[row] = square
+
+
+_REORDERED = {"reassoc", "contract"}  # lets sums be vectorised; NaN and infinity keep their meaning
+
+
+_AT_ONCE = 256
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDERED)
+def fill_low_rank_values(start, stop, indptr, indices, left, right, out):
+    """``out[e] = left[i] . right[j]`` at every entry e = (i, j)."""
+    for i in range(start, stop):
+        own = left[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            other = right[indices[e]]
+            total = own[0] * other[0]
+            for k in range(1, own.shape[0]):
+                total += own[k] * other[k]
+            out[e] = total
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDERED)
+def fill_reordered_products(start, stop, indptr, indices, order, values, thin, out):
+    """``out[i] = sum of values[order[e]] * thin[j]``: the values lie in another order, that of the transposed table."""
+    for i in range(start, stop):
+        sums = out[i]
+        sums[:] = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            value = values[order[e]]
+            other = thin[indices[e]]
+            for k in range(sums.shape[0]):
+                sums[k] += value * other[k]
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDERED)
+def fill_ridge_rows(start, stop, indptr, indices, order, values, thin, penalties, out):
+    """``out[i]`` minimises the squared error at row i's entries, plus ``sum penalties * out[i]**2``; 0 without entries.
+
+    ``order`` is empty where the values lie in the order of the entries. Penalties must make each system positive
+    definite: that is left to the caller.
+    """
+    rank = thin.shape[1]
+    gram = np.empty((rank, rank))
+    product = np.empty((rank, rank))
+    right = np.empty(rank)
+    # Vectors are gathered, some at a time, so that the Gram matrix is a product of matrices and not a sum of small
+    # ones.
+    gathered = np.empty((_AT_ONCE, rank))
+    reordered = order.shape[0] > 0
+    for i in range(start, stop):
+        if indptr[i] == indptr[i + 1]:
+            out[i] = 0
+            continue
+        gram[:] = 0
+        right[:] = 0
+        for first in range(indptr[i], indptr[i + 1], _AT_ONCE):
+            n = min(_AT_ONCE, indptr[i + 1] - first)
+            for at in range(n):
+                e = first + at
+                value = values[order[e]] if reordered else values[e]
+                other = thin[indices[e]]
+                row = gathered[at]
+                for k in range(rank):
+                    row[k] = other[k]
+                    right[k] += value * row[k]
+            some = gathered[:n]
+            np.dot(some.T, some, product)
+            gram += product
+        for k in range(rank):
+            gram[k, k] += penalties[k]
+        _solve_in_place(gram, right)
+        copy_into(out[i], right)
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDERED)
+def _solve_in_place(gram, right):
+    """Solves ``gram @ x = right`` by Cholesky, reading and overwriting the lower triangle; x replaces ``right``."""
+    rank = right.shape[0]
+    for k in range(rank):
+        pivot = gram[k, k]
+        for m in range(k):
+            pivot -= gram[k, m] * gram[k, m]
+        pivot = np.sqrt(pivot)
+        gram[k, k] = pivot
+        for i in range(k + 1, rank):
+            total = gram[i, k]
+            for m in range(k):
+                total -= gram[i, m] * gram[k, m]
+            gram[i, k] = total / pivot
+        total = right[k]
+        for m in range(k):
+            total -= gram[k, m] * right[m]
+        right[k] = total / pivot
+    for k in range(rank - 1, -1, -1):
+        total = right[k]
+        for i in range(k + 1, rank):
+            total -= gram[i, k] * right[i]
+        right[k] = total / gram[k, k]
+
 
 _DENSE_SHARE = 0.1
 """Above this share of observed entries, products with the whole table are quicker than those with the entries alone."""
@@ -39,7 +214,7 @@ def observed_entries(table: Observed) -> Any:
     n_rows, n_columns = table.shape
     crowded = table.n_observed > _DENSE_SHARE * n_rows * n_columns
     if crowded and (table.dense is not None or n_rows * n_columns <= _DENSE_ENTRIES):
-        dense = table.dense if table.dense is not None else table.with_holes()
+        dense = table.dense if table.dense is not None else table.with_nan()
         mask = ~np.isnan(dense)
         return DenseEntries(np.where(mask, dense, dense.dtype.type(0)), mask)
     stored = table.by_rows
@@ -47,7 +222,7 @@ def observed_entries(table: Observed) -> Any:
 
 
 class DenseEntries:
-    """The observed entries as a whole table with zeros in the holes."""
+    """The observed entries as a whole table with zeros for missing entries."""
 
     def __init__(self, values: np.ndarray, mask: np.ndarray) -> None:
         self.values = values

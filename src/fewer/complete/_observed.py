@@ -1,8 +1,8 @@
-"""What is observed of a table: the one home of the question which entries count.
+"""What is observed of a table: the one place that decides which entries count.
 
-In a dense table (an array, a frame) NaN is a hole. In a sparse one *stored means observed*: an entry that is not stored
-is a hole, a stored zero is an observation, and a stored NaN is a hole again. Either way there is one structure for all
-methods of the room, and whatever costs time is made only when it is asked for.
+In a dense table (an array, a frame) NaN is a missing entry. In a sparse one *stored means observed*: an entry that is
+not stored is missing, a stored zero is an observation, and a stored NaN is missing again. Either way there is one
+structure for all methods of the room, and whatever costs time is computed only when it is asked for.
 """
 
 from functools import cached_property
@@ -15,7 +15,7 @@ _KEYS_SEED = 20100
 
 
 class Patterns(NamedTuple):
-    """Rows (or columns) with holes in the same places: a number for each, and one of each number as its example."""
+    """Rows (or columns) with the same missing entries: a number for each, and one of each number as its example."""
 
     labels: np.ndarray
     examples: np.ndarray
@@ -32,7 +32,7 @@ class Observed:
     Attributes
     ----------
     dense : ndarray or None
-        The table with NaN in its holes, if it was given so.
+        The table with NaN for missing entries, if it was given so.
     shape : tuple of int
         Rows and columns.
     """
@@ -155,7 +155,7 @@ class Observed:
         return Observed((self.by_rows if self.dense is None else self.dense).astype(dtype))
 
     def hidden(self, entries: np.ndarray) -> "Observed":
-        """The same table with some observed entries made holes: their positions in ``by_rows.data``."""
+        """The same table with some observed entries made missing: their positions in ``by_rows.data``."""
         if self.dense is not None:
             dense = self.dense.copy()
             dense.flat[np.flatnonzero(self.mask)[entries]] = np.nan
@@ -164,8 +164,8 @@ class Observed:
         stored.data[entries] = np.nan
         return Observed(stored)
 
-    def with_holes(self) -> np.ndarray:
-        """A dense copy with NaN in the holes."""
+    def with_nan(self) -> np.ndarray:
+        """A dense copy with NaN for missing entries."""
         return _densified(self.by_rows) if self.dense is None else self.dense.copy()
 
 
@@ -175,12 +175,12 @@ def _stored_by_rows(X: Any) -> sparse.csr_array:
     if not stored.has_canonical_format:
         stored = stored.copy()
         stored.sum_duplicates()
-    holes = np.isnan(stored.data)
-    if not holes.any():
+    missing = np.isnan(stored.data)
+    if not missing.any():
         return stored
-    before = np.concatenate([[0], np.cumsum(~holes)])
+    before = np.concatenate([[0], np.cumsum(~missing)])
     return sparse.csr_array(
-        (stored.data[~holes], stored.indices[~holes], before[stored.indptr].astype(stored.indptr.dtype)),
+        (stored.data[~missing], stored.indices[~missing], before[stored.indptr].astype(stored.indptr.dtype)),
         shape=stored.shape,
     )
 
@@ -201,7 +201,7 @@ def equal_rows(mask: np.ndarray) -> Patterns:
 
 
 def _patterns(indptr: np.ndarray, indices: np.ndarray, n_places: int) -> Patterns:
-    """Equal sets of places, told by the sum of random 128-bit keys: two sets collide about once in 1e38 pairs."""
+    """Equal sets of places, identified by the sum of random 128-bit keys: two sets collide about once in 1e38 pairs."""
     keys = np.random.default_rng(_KEYS_SEED).integers(0, 2**64, size=(n_places, 2), dtype=np.uint64)
     # A running sum that wraps around still gives exact differences.
     running = np.zeros((len(indices) + 1, 2), dtype=np.uint64)

@@ -8,7 +8,8 @@ statistic is
 divided by ``1 - sum (t^3 - t) / (N k (k^2 - 1))`` for ties of t methods. That of Iman and Davenport, less conservative,
 is ``(N - 1) chi2 / (N (k - 1) - chi2)``, F-distributed with k - 1 and (k - 1)(N - 1) degrees of freedom. If it rejects,
 two methods differ by Nemenyi's test when their mean ranks are further apart than ``CD = q sqrt(k (k + 1) / (6 N))``;
-q is the upper quantile of the studentised range over sqrt(2).
+q is the upper quantile of the studentised range over sqrt(2). The critical-difference figure is that of Demšar (2006),
+figure 1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,11 +43,13 @@ def friedman_statistic(ranks: np.ndarray) -> float:
     return float((k - 1) * n_sets**2 * np.sum((ranks.mean(axis=0) - (k + 1) / 2) ** 2) / spread)
 
 
-def critical_difference(k: int, n_sets: int, alpha: float) -> float:
+def critical_difference(k: int, n_sets: int, significance_level: float) -> float:
     """Nemenyi's critical difference of mean ranks."""
     from scipy.stats import studentized_range
 
-    return float(studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n_sets)))
+    return float(
+        studentized_range.ppf(1 - significance_level, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n_sets))
+    )
 
 
 def wilcoxon_p_values(scores: np.ndarray) -> np.ndarray:
@@ -138,8 +141,8 @@ class MethodComparison(Result):
         Which pairs differ.
     cliques : tuple of tuples of str
         Largest groups within which no two methods differ, best first.
-    alpha : float
-        Level of the tests.
+    significance_level : float
+        Significance level of the tests.
     """
 
     methods: tuple[str, ...]
@@ -155,14 +158,14 @@ class MethodComparison(Result):
     wilcoxon_p: np.ndarray
     differs: np.ndarray
     cliques: tuple[tuple[str, ...], ...]
-    alpha: float
+    significance_level: float
 
     @property
     def reading(self) -> str:
-        """What the comparison says, in plain words."""
+        """How to read the comparison, in words."""
         n_sets = len(self.ranks)
         best = self.methods[int(np.argmin(self.mean_ranks))]
-        if self.p_value >= self.alpha:
+        if self.p_value >= self.significance_level:
             return (
                 f"Over {n_sets} data sets no method is shown to be better than another (p = {self.p_value:.3g}). That "
                 "is no proof that they are equal: more data sets may part them."
@@ -197,27 +200,25 @@ class MethodComparison(Result):
         return super().to_dict() | {"mean_ranks": ranks, "n_data_sets": len(self.ranks), "reading": self.reading}
 
     def plot(self) -> "go.Figure":
-        """The critical-difference picture: mean ranks on a line, methods that do not differ joined by a bar.
+        """The critical-difference figure: mean ranks on a line, methods that do not differ joined by a bar.
 
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
-        from fewer.evaluate._compare_figure import critical_difference_figure
-
         return critical_difference_figure(self)
 
 
 @method(
     tasks=["evaluation"],
-    when="Several methods were scored on the same several data sets, and you want to say which are better.",
+    when="Several methods were scored on the same several data sets, and you want to know which are better.",
     cost="O(N k log k + k^2 N log N) for k methods on N data sets",
 )
 def compare_methods(
     results: Any,
     *,
-    alpha: float = 0.05,
+    significance_level: float = 0.05,
     test: Literal["friedman", "wilcoxon"] = "friedman",
     higher_is_better: bool = True,
     methods: Sequence[str] | None = None,
@@ -227,10 +228,10 @@ def compare_methods(
     Parameters
     ----------
     results : array-like, frame or dict
-        Scores, a row for each data set and a column for each method, one honest score in each cell. A dict holds
+        Scores, a row for each data set and a column for each method, one unbiased score in each cell. A dict holds
         a list of scores for each method, or a dict of scores by data set.
-    alpha : float, default=0.05
-        Level of the tests.
+    significance_level : float, default=0.05
+        Significance level of the tests.
     test : {"friedman", "wilcoxon"}, default="friedman"
         What decides which pairs differ: the distance of their mean ranks (Nemenyi), which depends on the other methods
         in the comparison too, or Wilcoxon's signed-rank test for each pair, adjusted by Holm. Two methods are always
@@ -243,8 +244,8 @@ def compare_methods(
     Returns
     -------
     comparison : MethodComparison
-        Mean ranks, tests, the groups that do not differ, and a reading in plain words. It plots the
-        critical-difference picture.
+        Mean ranks, tests, the groups that do not differ, and a reading in words. It plots the
+        critical-difference figure.
 
     Notes
     -----
@@ -275,8 +276,8 @@ def compare_methods(
     """
     if test not in ("friedman", "wilcoxon"):
         raise ValueError(f"test={test!r} is not known; choose 'friedman' or 'wilcoxon'.")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha={alpha} must lie between 0 and 1.")
+    if not 0 < significance_level < 1:
+        raise ValueError(f"significance_level={significance_level} must lie between 0 and 1.")
     scores, names = _score_matrix(results, methods)
     scores = scores if higher_is_better else -scores
     ranks = ranks_of(scores)
@@ -288,11 +289,11 @@ def compare_methods(
         test, p_value = "wilcoxon", float(single[0, 1])
     else:
         friedman, friedman_p, iman, iman_p = _rank_tests(ranks)
-        p_value, difference = iman_p, critical_difference(k, n_sets, alpha)
+        p_value, difference = iman_p, critical_difference(k, n_sets, significance_level)
     if test == "wilcoxon":
-        differs = adjusted < alpha
+        differs = adjusted < significance_level
     else:
-        differs = (np.abs(mean_ranks[:, None] - mean_ranks) > difference) & (p_value < alpha)
+        differs = (np.abs(mean_ranks[:, None] - mean_ranks) > difference) & (p_value < significance_level)
     return MethodComparison(
         methods=names,
         mean_ranks=mean_ranks,
@@ -307,7 +308,7 @@ def compare_methods(
         wilcoxon_p=adjusted,
         differs=differs,
         cliques=tuple(tuple(names[column] for column in clique) for clique in maximal_cliques(mean_ranks, differs)),
-        alpha=alpha,
+        significance_level=significance_level,
     )
 
 
@@ -326,7 +327,7 @@ def _rank_tests(ranks: np.ndarray) -> tuple[float, float, float, float]:
 
 
 def _score_matrix(results: Any, methods: Sequence[str] | None) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Scores (data sets x methods) and the names of the methods, or an error that says what is wrong."""
+    """Scores (data sets x methods) and the names of the methods, or an error that names what is wrong."""
     if isinstance(results, Mapping):
         names = [str(name) for name in results]
         columns = list(results.values())
@@ -365,3 +366,119 @@ def _score_matrix(results: Any, methods: Sequence[str] | None) -> tuple[np.ndarr
             "or the method."
         )
     return scores, tuple(names)
+
+
+# Heights in steps of one label's line.
+_BAR_STEP = 0.45
+_PIXELS_PER_STEP = 26
+_LETTER = 7.5
+
+
+def critical_difference_figure(comparison: "MethodComparison") -> "go.Figure":
+    """Mean ranks on a line at the top, labels below it, bars between them."""
+    from fewer import _figures
+
+    k = len(comparison.methods)
+    order = np.argsort(comparison.mean_ranks, kind="stable")
+    bars = _bar_rows(comparison)
+    first_label = 0.9 + _BAR_STEP * (max((row for *_, row in bars), default=-1) + 1)
+    n_left = (k + 1) // 2
+    depth = first_label + n_left
+    figure = _figures.new_figure()
+    _draw_axis(figure, k)
+    for place, column in enumerate(order):
+        on_left = place < n_left
+        line = place if on_left else k - 1 - place
+        _draw_method(figure, comparison, int(column), -(first_label + line), on_left, k)
+    for start, end, row in bars:
+        height = -(0.55 + _BAR_STEP * row)
+        figure.add_shape(
+            type="line",
+            x0=start - 0.04,
+            x1=end + 0.04,
+            y0=height,
+            y1=height,
+            line={"width": 5, "color": _figures.RED},
+        )
+    top = 1.1
+    if not np.isnan(comparison.critical_difference) and comparison.test == "friedman":
+        top = 2.6
+        _draw_critical_difference(figure, comparison.critical_difference, k)
+    margin = 30 + _LETTER * max(len(_label(comparison, column)) for column in range(k))
+    figure.update_xaxes(range=[0.9, k + 0.1], visible=False, fixedrange=True)
+    figure.update_yaxes(range=[-depth, top], visible=False, fixedrange=True)
+    figure.update_layout(
+        height=int(_PIXELS_PER_STEP * (depth + top) + 30),
+        margin={"l": margin, "r": margin, "t": 10, "b": 20},
+        showlegend=False,
+    )
+    return figure
+
+
+def _bar_rows(comparison: "MethodComparison") -> list[tuple[float, float, int]]:
+    """Ends of each clique's bar, and the first row in which it overlaps no other."""
+    rank = dict(zip(comparison.methods, comparison.mean_ranks, strict=True))
+    ends_of_rows: list[float] = []
+    bars = []
+    for clique in comparison.cliques:
+        start, end = rank[clique[0]], rank[clique[-1]]
+        row = next((row for row, last in enumerate(ends_of_rows) if last < start - 0.15), len(ends_of_rows))
+        ends_of_rows[row : row + 1] = [end]
+        bars.append((float(start), float(end), row))
+    return bars
+
+
+def _label(comparison: "MethodComparison", column: int) -> str:
+    return f"{comparison.methods[column]}  {comparison.mean_ranks[column]:.2f}"
+
+
+def _draw_axis(figure: "go.Figure", k: int) -> None:
+    from fewer import _figures
+
+    line = {"width": 1.5, "color": _figures.GREY}
+    figure.add_shape(type="line", x0=1, x1=k, y0=0, y1=0, line=line)
+    for rank in range(1, k + 1):
+        figure.add_shape(type="line", x0=rank, x1=rank, y0=0, y1=0.25, line=line)
+        figure.add_annotation(x=rank, y=0.3, text=str(rank), showarrow=False, yanchor="bottom")
+
+
+def _draw_method(
+    figure: "go.Figure", comparison: "MethodComparison", column: int, height: float, on_left: bool, k: int
+) -> None:
+    import plotly.graph_objects as go
+
+    from fewer import _figures
+
+    rank, edge = float(comparison.mean_ranks[column]), 0.9 if on_left else k + 0.1
+    name, label = comparison.methods[column], _label(comparison, column)
+    figure.add_trace(
+        go.Scatter(
+            x=[rank, rank, edge],
+            y=[0, height, height],
+            mode="lines",
+            line={"width": 1.2, "color": _figures.GREY},
+            name=name,
+            hovertemplate=f"{label}<extra></extra>",
+        )
+    )
+    figure.add_annotation(
+        x=edge,
+        y=height,
+        text=label,
+        showarrow=False,
+        xanchor="right" if on_left else "left",
+        xshift=-4 if on_left else 4,
+    )
+
+
+def _draw_critical_difference(figure: "go.Figure", difference: float, k: int) -> None:
+    from fewer import _figures
+
+    start, end = 1.0, min(1 + difference, k)
+    line = {"width": 1.5, "color": _figures.RED}
+    figure.add_shape(type="line", x0=start, x1=end, y0=1.6, y1=1.6, line=line)
+    for x in (start, end):
+        figure.add_shape(type="line", x0=x, x1=x, y0=1.45, y1=1.75, line=line)
+    figure.add_annotation(
+        x=start, y=1.8, text=f"critical difference {difference:.2f}", showarrow=False, xanchor="left", yanchor="bottom"
+    )

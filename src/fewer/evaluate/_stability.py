@@ -13,7 +13,8 @@ The variance is the jackknife's, from the index without each selection in turn:
 
     phi_i = M Phi - (M - 1) Phi_without_i,    var Phi = sum_i (phi_i - mean phi)^2 / (M (M - 1)).
 
-For many selections it is the paper's; for few, the paper's is far too small.
+For many selections it is the paper's; for few, the paper's is far too small. Selections come in any form and become one
+boolean matrix with a row for each.
 """
 
 from collections.abc import Sequence
@@ -25,10 +26,89 @@ from scipy.special import stdtr, stdtrit
 
 from fewer._figures import Result, plain
 from fewer.catalogue import method
-from fewer.evaluate._supports import support_matrix
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+
+def support_matrix(supports: Any, n_features: int | None, feature_names: Sequence[Any] | None) -> np.ndarray:
+    """Boolean matrix (selections x columns) from masks, or from sets of column numbers or names."""
+    names = None if feature_names is None else list(feature_names)
+    if names is not None and n_features is not None and len(names) != n_features:
+        raise ValueError(f"feature_names has {len(names)} names and n_features is {n_features}; give one of them.")
+    if names is not None and len(set(names)) != len(names):
+        raise ValueError("feature_names has a name twice, so that a selection by name is not clear.")
+    width = n_features if names is None else len(names)
+    masks = _masks(supports)
+    if masks is None:
+        if width is None:
+            raise ValueError(
+                "Sets of columns do not contain the number of columns to choose from; give n_features or feature_names."
+            )
+        masks = _masks_from_sets(list(supports), width, names)
+    elif width is not None and masks.shape[1] != width:
+        raise ValueError(f"supports has {masks.shape[1]} columns, not the {width} that were given.")
+    if masks.shape[0] < 2:
+        raise ValueError(
+            f"There is {masks.shape[0]} selection; stability is about how selections agree, so give two or more, for "
+            "example from bootstrap samples of the rows."
+        )
+    if masks.shape[1] < 1:
+        raise ValueError("supports has no columns.")
+    return masks
+
+
+def _masks(supports: Any) -> np.ndarray | None:
+    """The boolean matrix, when masks were given; None for sets of columns."""
+    if hasattr(supports, "toarray"):
+        supports = supports.toarray()
+    if isinstance(supports, np.ndarray) and supports.ndim == 3:
+        supports = supports.reshape(-1, supports.shape[2])
+    is_table = hasattr(supports, "to_numpy") or (isinstance(supports, np.ndarray) and supports.ndim == 2)
+    if not is_table:
+        supports = list(supports)
+        if not supports or not all(_is_mask(one) for one in supports):
+            return None
+        widths = {len(one) for one in supports}
+        if len(widths) > 1:
+            raise ValueError(f"The masks have different lengths ({', '.join(map(str, sorted(widths)))}).")
+    matrix = np.asarray(supports)
+    if matrix.ndim != 2 or (matrix.dtype != bool and not np.isin(matrix, (0, 1)).all()):
+        raise ValueError(
+            "A matrix of selections must have a row for each selection, with True or 1 for a column chosen."
+        )
+    return matrix.astype(bool)
+
+
+def _is_mask(one: Any) -> bool:
+    if hasattr(one, "dtype"):
+        return one.dtype == bool
+    return isinstance(one, (list, tuple)) and len(one) > 0 and all(isinstance(entry, bool) for entry in one)
+
+
+def _masks_from_sets(sets: list[Any], width: int, names: list[Any] | None) -> np.ndarray:
+    position = None if names is None else {name: number for number, name in enumerate(names)}
+    masks = np.zeros((len(sets), width), dtype=bool)
+    for row, chosen in enumerate(sets):
+        if isinstance(chosen, str) or not hasattr(chosen, "__iter__"):
+            raise ValueError(f"Selection {row} is {chosen!r}; each selection must be a mask or a set of columns.")
+        if isinstance(chosen, list | tuple) and len(set(chosen)) < len(chosen):
+            raise ValueError(
+                f"Selection {row} names a column twice. If it is a mask of zeros and ones, pass all masks as one array."
+            )
+        for column in chosen:
+            masks[row, _column_number(column, width, position, row)] = True
+    return masks
+
+
+def _column_number(column: Any, width: int, position: dict[Any, int] | None, row: int) -> int:
+    if position is not None and column in position:
+        return position[column]
+    if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < width:
+        return int(column)
+    known = "feature_names" if position is not None else f"the columns 0 to {width - 1}"
+    raise ValueError(f"Selection {row} has the column {column!r}, which is not among {known}.")
+
 
 Index = Literal["nogueira", "jaccard", "kuncheva"]
 
@@ -84,11 +164,11 @@ class Stability(Result):
     value : float
         The index; NaN when every selection has all columns or none, because then nothing was selected.
     variance : float
-        Its estimated variance over draws of the selections; NaN with two selections, which do not tell.
+        Its estimated variance over draws of the selections; NaN with two selections, which are too few.
     interval : tuple of float
-        Confidence interval at level ``1 - alpha``, within the bounds of the index; NaN with two selections.
-    alpha : float
-        One minus the confidence.
+        Confidence interval at ``confidence_level``, within the bounds of the index; NaN with two selections.
+    confidence_level : float
+        Confidence level of the interval.
     index : str
         Which index it is.
     frequencies : ndarray of shape (n_features,)
@@ -104,7 +184,7 @@ class Stability(Result):
     value: float
     variance: float
     interval: tuple[float, float]
-    alpha: float
+    confidence_level: float
     index: str
     frequencies: np.ndarray
     sizes: np.ndarray
@@ -112,7 +192,7 @@ class Stability(Result):
     feature_names: tuple[Any, ...]
     contributions: np.ndarray
 
-    _data = ("index", "value", "variance", "interval", "alpha", "chance", "n_selections", "sizes", "reading")
+    _data = ("index", "value", "variance", "interval", "confidence_level", "chance", "n_selections", "sizes", "reading")
 
     @property
     def n_selections(self) -> int:
@@ -121,13 +201,13 @@ class Stability(Result):
 
     @property
     def reading(self) -> str:
-        """What the value says, in plain words."""
+        """How to read the value, in words."""
         if np.isnan(self.value):
             what = "all columns" if self.frequencies.all() else "no column"
             return f"Every selection has {what}, so nothing was selected and stability is not defined."
         low, high = self.interval
         if np.isnan(low):
-            return f"Stability {self.value:.2f}; {self.n_selections} selections are too few to say how surely."
+            return f"Stability {self.value:.2f}; {self.n_selections} selections are too few for an interval."
         value = f"{self.value:.2f} ({low:.2f} to {high:.2f})"
         if self.index == "jaccard":
             return (
@@ -135,7 +215,7 @@ class Stability(Result):
                 f"{self.chance:.0%} would be shared by chance. Jaccard's index is not corrected for chance."
             )
         if low <= 0:
-            return f"Stability {value}: the selections agree no better than random ones, as far as these can tell."
+            return f"Stability {value}: the selections do not agree significantly better than random ones."
         if self.value < 0.4:
             grade = "poor: other rows would give a largely different selection"
         elif self.value < 0.75:
@@ -147,7 +227,8 @@ class Stability(Result):
     def __repr__(self) -> str:
         low, high = self.interval
         return (
-            f"Stability: {self.value:.3f} ({low:.3f} to {high:.3f} at {1 - self.alpha:.0%}), {self.index} index\n"
+            f"Stability: {self.value:.3f} ({low:.3f} to {high:.3f} at {self.confidence_level:.0%}), "
+            f"{self.index} index\n"
             f"  {self.n_selections} selections, on average {self.sizes.mean():.3g} of {len(self.frequencies):,} columns"
         )
 
@@ -166,10 +247,8 @@ class Stability(Result):
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The figure.
         """
-        from fewer.evaluate._stability_figure import frequency_figure
-
         return frequency_figure(self, n_features)
 
 
@@ -184,7 +263,7 @@ def selection_stability(
     supports: Any,
     *,
     index: Index = "nogueira",
-    alpha: float = 0.05,
+    confidence_level: float = 0.95,
     n_features: int | None = None,
     feature_names: Sequence[Any] | None = None,
 ) -> Stability:
@@ -200,8 +279,8 @@ def selection_stability(
         Nogueira's index is corrected for chance and takes selections of any size. Kuncheva's is the same for
         selections of one size, and refuses others. Jaccard's is the share of columns that two selections have in
         common, which chance raises.
-    alpha : float, default=0.05
-        One minus the confidence of the interval.
+    confidence_level : float, default=0.95
+        Confidence level of the interval.
     n_features : int, default=None
         Columns that there were to choose from; needed for sets of column numbers.
     feature_names : sequence, default=None
@@ -210,7 +289,7 @@ def selection_stability(
     Returns
     -------
     stability : Stability
-        The index with its variance and interval, how often each column was chosen, and a reading in plain words. It
+        The index with its variance and interval, how often each column was chosen, and a reading in words. It
         plots itself.
 
     See Also
@@ -221,7 +300,7 @@ def selection_stability(
     -----
     The interval is Student's, with the jackknife's variance. It holds for selections drawn independently of each
     other: at 95% it covers in 92% to 99% of cases, from 3 selections on. Those from bootstrap samples of one table are
-    independent given the table: the interval then speaks of this table, not of others like it. Folds of one
+    independent given the table: the interval is then for this table, not for others like it. Folds of one
     cross-validation overlap, and their interval is too narrow. The words of the reading change at 0.4 and 0.75, as is
     usual for agreement beyond chance.
 
@@ -241,8 +320,8 @@ def selection_stability(
     >>> stability.frequencies[:3]
     array([1.  , 0.75, 0.5 ])
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha={alpha} must lie between 0 and 1.")
+    if not 0 < confidence_level < 1:
+        raise ValueError(f"confidence_level={confidence_level} must lie between 0 and 1.")
     if feature_names is None and hasattr(supports, "to_numpy") and all(isinstance(n, str) for n in supports.columns):
         feature_names = list(supports.columns)
     chosen = support_matrix(supports, n_features, feature_names)
@@ -263,12 +342,12 @@ def selection_stability(
         raise ValueError(f"index={index!r} is not known; choose 'nogueira', 'jaccard' or 'kuncheva'.")
     contributions = n_selections * value - (n_selections - 1) * without
     variance = _variance_of_mean(contributions)
-    width = stdtrit(n_selections - 1, 1 - alpha / 2) * np.sqrt(variance)
+    width = stdtrit(n_selections - 1, (1 + confidence_level) / 2) * np.sqrt(variance)
     return Stability(
         value=value,
         variance=variance,
         interval=(float(np.maximum(value - width, lowest)), float(np.minimum(value + width, 1.0))),
-        alpha=alpha,
+        confidence_level=confidence_level,
         index=index,
         frequencies=chosen.mean(axis=0),
         sizes=sizes,
@@ -305,7 +384,7 @@ class StabilityDifference(Result):
 
 
 def stability_difference(
-    first: Stability, second: Stability, *, paired: bool = False, alpha: float = 0.05
+    first: Stability, second: Stability, *, paired: bool = False, confidence_level: float = 0.95
 ) -> StabilityDifference:
     """Test whether one method selects more stably than another.
 
@@ -315,8 +394,8 @@ def stability_difference(
         By the same index, Nogueira's or Kuncheva's.
     paired : bool, default=False
         Whether the i-th selections of both come from the same rows; the difference is then known more exactly.
-    alpha : float, default=0.05
-        One minus the confidence of the interval.
+    confidence_level : float, default=0.95
+        Confidence level of the interval.
 
     Returns
     -------
@@ -349,7 +428,9 @@ def stability_difference(
             f"Paired selections must be as many: {first.n_selections} and {second.n_selections} are given."
         )
     if np.isnan(first.variance) or np.isnan(second.variance):
-        raise ValueError("Two selections do not tell how much their stability varies; three or more are needed.")
+        raise ValueError(
+            "Two selections are too few to estimate the variance of their stability; three or more are needed."
+        )
     difference = first.value - second.value
     if paired:
         variance = _variance_of_mean(first.contributions - second.contributions)
@@ -362,7 +443,7 @@ def stability_difference(
         statistic = float(difference / error)
     else:  # neither varies: they differ for sure, or not at all
         statistic = float(np.sign(difference) * np.inf) if difference else 0.0
-    width = stdtrit(freedom, 1 - alpha / 2) * error
+    width = stdtrit(freedom, (1 + confidence_level) / 2) * error
     return StabilityDifference(
         difference=difference,
         interval=(float(difference - width), float(difference + width)),
@@ -380,3 +461,69 @@ def _welch_freedom(first: Stability, second: Stability) -> float:
     parts = [one.variance**2 / (one.n_selections - 1) for one in (first, second)]
     smallest = min(first.n_selections, second.n_selections) - 1.0
     return (first.variance + second.variance) ** 2 / sum(parts) if sum(parts) > 0 else smallest
+
+
+def frequency_figure(stability: "Stability", n_features: int) -> "go.Figure":
+    """Bars of the selection frequencies, most often first."""
+    import plotly.graph_objects as go
+
+    from fewer import _figures
+
+    frequencies = stability.frequencies
+    ever = int((frequencies > 0).sum())
+    shown = np.argsort(-frequencies, kind="stable")[: max(1, min(n_features, ever))]
+    rest = ever - len(shown)
+    hidden = f" ({rest:,} more not shown)" if rest > 0 else ""
+    never = f"; {len(frequencies) - ever:,} never chosen" if 0 < ever < len(frequencies) else ""
+    names = [str(stability.feature_names[column]) for column in shown]
+    positions = np.arange(len(shown))
+    share = float(frequencies.mean())
+    limit = chance_limit(stability)
+    figure = _figures.new_figure(
+        title=f"Stability {stability.value:.2f}"
+        + ("" if np.isnan(stability.interval[0]) else " ({:.2f} to {:.2f})".format(*stability.interval)),
+        x=f"columns, most often chosen first{hidden}{never}",
+        y="share of selections",
+    )
+    figure.add_trace(
+        go.Bar(
+            x=positions,
+            y=frequencies[shown],
+            marker_color=[
+                _figures.BLUE if f > limit else _figures.translucent(_figures.BLUE, 0.4) for f in frequencies[shown]
+            ],
+            customdata=names,
+            hovertemplate="%{customdata}: %{y:.0%}<extra></extra>",
+            showlegend=False,
+        )
+    )
+    ends = [-0.5, len(shown) - 0.5]
+    figure.add_trace(
+        _figures.line(f"chance, on average {share:.0%}", ends, [share] * 2, _figures.GREY, line_dash="dot")
+    )
+    figure.add_trace(
+        _figures.line(
+            f"one random column in 20 at most passes {limit:.0%}", ends, [limit] * 2, _figures.RED, line_dash="dash"
+        )
+    )
+    named = len(shown) <= 40
+    figure.update_xaxes(
+        range=ends,
+        tickvals=positions if named else [],
+        ticktext=names,
+        tickangle=-45 if len(shown) > 8 else 0,
+    )
+    figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
+    figure.update_layout(bargap=0.15)
+    if named:  # the names stand between the axis and the legend
+        long = max(map(len, names)) > 3
+        figure.update_layout(legend={"y": -0.6 if long else -0.32}, height=520 if long else 400)
+    return figure
+
+
+def chance_limit(stability: "Stability") -> float:
+    """Share of selections that a column chosen at random passes with a probability of at most 5%."""
+    from scipy.stats import binom
+
+    n_selections = stability.n_selections
+    return float(binom.ppf(0.95, n_selections, stability.frequencies.mean()) / n_selections)

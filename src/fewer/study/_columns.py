@@ -82,7 +82,7 @@ def _stability(supports: list[set[str]], n_columns: int, plan: Plan) -> dict[str
     if len(supports) < 2 or any(len(support) >= width for support in supports):
         return {"value": None, "interval": None}
     found = selection_stability(
-        [{place[name] for name in support} for support in supports], n_features=width, alpha=plan.level
+        [{place[name] for name in support} for support in supports], n_features=width, confidence_level=plan.confidence
     )
     interval = tuple(float(end) for end in found.interval)
     return {

@@ -82,7 +82,7 @@ class CandidateScores:
             "A",
             sizes=self.sizes,
             choose_full=not self.makes_columns,
-            confidence=self.confidence,
+            confidence_level=self.confidence,
             test_ratio=self.test_ratio,
         )
 

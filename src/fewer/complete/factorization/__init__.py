@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.complete.factorization._metric_upgrade import MetricUpgrade, metric_upgrade
     from fewer.complete.factorization._subspace_segmentation import SubspaceSegmentation
-    from fewer.complete.factorization._weighted_factorization import WeightedFactorization
+    from fewer.complete.factorization._weighted_factorization import (
+        MetricUpgrade,
+        WeightedFactorization,
+        metric_upgrade,
+    )
 
 __all__ = ["MetricUpgrade", "SubspaceSegmentation", "WeightedFactorization", "metric_upgrade"]
 

@@ -2,13 +2,23 @@
 
     y_tp = x(t)' s_p + e_tp
 
-The E-step gives the moments of x(t) (``_expectation.py``), the M-step solves for every column
+E-step. Frame t of the table: ``y(t) = A x(t) + e(t)``, with A made of the columns' vectors ``s_p`` once for each
+coordinate, x(t) the c vectors of its rows, and noise of the inverse covariance D_t (zero for what is missing).
+Everything follows from
+
+    J_t = A' D_t A,   h_t = A' D_t y(t),   y' D y,   log |D|,
+
+whatever the number of columns. Rows are independent (``x ~ N(0, v I)``), or follow a smooth path: position, velocity
+and acceleration with small random changes, found by a Kalman filter and a Rauch-Tung-Striebel smoother in information
+form.
+
+M-step. For every column
 
     C_p = sum over t of D_tp <x x'>,   B_p = sum over t of D_tp y_tp <x>,   s_p = C_p^-1 B_p,
 
 with a ridge towards given columns where these are known in advance. In an affine model the last entry of s_p is 1 for
 every column: its part moves to the right-hand side, with the cross moments ``<d m>``, not products of means, or else
-the likelihood could fall.
+the likelihood could fall. EM starts from leading directions of the table with missing entries imputed by means.
 
 .. [1] Gruber, A. and Weiss, Y. (2006). Incorporating constraints and prior knowledge into factorization algorithms: an
    application to 3D recovery. Subspace, Latent Structure and Feature Selection, LNCS 3940, 151-162.
@@ -19,14 +29,156 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fewer.complete.factorization._expectation import (
-    Evidence,
-    Latent,
-    Motion,
-    evidence,
-    independent_latent,
-    smooth_latent,
-)
+
+class Evidence(NamedTuple):
+    """What the observed entries of each frame say about its latent vector, and the constants of their likelihood."""
+
+    precision: np.ndarray  # (n_frames, k, k), J
+    information: np.ndarray  # (n_frames, k), h
+    squares: np.ndarray  # (n_frames,), y' D y
+    constants: np.ndarray  # (n_frames,), n log 2 pi - log |D|
+
+
+class Latent(NamedTuple):
+    """Posterior means and covariances of each frame's latent vector, and the log-likelihood of what is observed."""
+
+    means: np.ndarray  # (n_frames, k)
+    covariances: np.ndarray  # (n_frames, k, k)
+    log_likelihood: float
+
+
+class Motion(NamedTuple):
+    """Process variances of position, velocity and acceleration."""
+
+    position: float
+    velocity: float
+    acceleration: float
+
+
+def evidence(values: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> Evidence:
+    """Sums over the observed entries of each frame.
+
+    ``values`` of shape (n_frames, n_columns, c) are 0 where missing, ``weights`` of shape (n_frames, n_columns, c, c),
+    ``columns`` of shape (n_columns, r). Coordinates share the columns' vectors, so latent vectors have ``k = c * r``
+    entries.
+    """
+    n_frames, n_columns, c = values.shape
+    r = columns.shape[1]
+    pairs = (columns[:, :, None] * columns[:, None, :]).reshape(n_columns, r * r)
+    precision = np.einsum("fpcd,pq->fcdq", weights, pairs, optimize=True).reshape(n_frames, c, c, r, r)
+    weighted = np.einsum("fpcd,fpd->fpc", weights, values)
+    information = np.einsum("fpc,pr->fcr", weighted, columns, optimize=True)
+    squares = np.einsum("fpc,fpc->f", weighted, values)
+    return Evidence(
+        precision.transpose(0, 1, 3, 2, 4).reshape(n_frames, c * r, c * r),
+        information.reshape(n_frames, c * r),
+        squares,
+        _constants(weights),
+    )
+
+
+def _constants(weights: np.ndarray) -> np.ndarray:
+    """``n log 2 pi - log |D|`` of each frame, over the entries that have a weight."""
+    c = weights.shape[-1]
+    if c == 1:
+        plain = weights[..., 0, 0]
+        logs = np.log(np.where(plain > 0, plain, 1.0))
+        return np.where(plain > 0, np.log(2 * np.pi) - logs, 0.0).sum(axis=1)
+    eigenvalues = np.linalg.eigvalsh(weights)
+    alive = eigenvalues > 1e-12 * np.maximum(eigenvalues[..., -1:], np.finfo(float).tiny)
+    logs = np.log(np.where(alive, eigenvalues, 1.0))
+    return np.where(alive, np.log(2 * np.pi) - logs, 0.0).sum(axis=(1, 2))
+
+
+def independent_latent(seen: Evidence, latent_var: float) -> Latent:
+    """Rows that know nothing of each other."""
+    k = seen.information.shape[1]
+    system = seen.precision + np.eye(k) / latent_var
+    covariances = np.linalg.inv(system)
+    covariances = (covariances + covariances.swapaxes(1, 2)) / 2
+    means = np.einsum("fkl,fl->fk", covariances, seen.information)
+    fitted = np.einsum("fk,fk->f", means, seen.information)
+    logs = k * np.log(latent_var) + np.linalg.slogdet(system)[1]
+    return Latent(means, covariances, float(-0.5 * (seen.constants + logs + seen.squares - fitted).sum()))
+
+
+def smooth_latent(seen: Evidence, latent_var: float, motion: Motion) -> Latent:
+    """Rows on a smooth path through time."""
+    n_frames, k = seen.information.shape
+    move, jitter = _constant_acceleration(k, motion)
+    mean, covariance = np.zeros(3 * k), latent_var * np.eye(3 * k)
+    predicted, filtered = [], []
+    log_likelihood = 0.0
+    for frame in range(n_frames):
+        if frame:
+            mean, covariance = move @ mean, move @ covariance @ move.T + jitter
+        predicted.append((mean, covariance))
+        J, h = seen.precision[frame], seen.information[frame]
+        block = covariance[:k, :k]
+        gain = np.linalg.inv(np.eye(k) + block @ J)
+        # What is left of y after the prediction, summed up by h and J.
+        surprise = h - J @ mean[:k]
+        squared = seen.squares[frame] - 2 * mean[:k] @ h + mean[:k] @ J @ mean[:k]
+        posterior = gain @ block
+        log_likelihood -= 0.5 * (
+            seen.constants[frame] - np.linalg.slogdet(gain)[1] + squared - surprise @ posterior @ surprise
+        )
+        spread = covariance[:, :k]
+        mean = mean + spread @ (gain.T @ surprise)
+        covariance = covariance - spread @ (J @ gain) @ spread.T
+        covariance = (covariance + covariance.T) / 2
+        filtered.append((mean, covariance))
+    means, covariances = np.empty((n_frames, k)), np.empty((n_frames, k, k))
+    for frame in range(n_frames - 1, -1, -1):
+        if frame < n_frames - 1:
+            now, spread = filtered[frame]
+            ahead, ahead_spread = predicted[frame + 1]
+            back = np.linalg.solve(ahead_spread, move @ spread).T
+            mean = now + back @ (mean - ahead)
+            covariance = spread + back @ (covariance - ahead_spread) @ back.T
+            covariance = (covariance + covariance.T) / 2
+        means[frame], covariances[frame] = mean[:k], covariance[:k, :k]
+    return Latent(means, covariances, float(log_likelihood))
+
+
+def _constant_acceleration(k: int, motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+    """The step of (position, velocity, acceleration), and the covariance of its random part."""
+    move = np.kron(np.array([[1.0, 1.0, 0.5], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]), np.eye(k))
+    return move, np.kron(np.diag(motion), np.eye(k))
+
+
+def starting_columns(X: np.ndarray, rank: int, latent_var: float, affine: bool) -> np.ndarray:
+    """Right singular vectors of the filled table, in the size that the latent variance gives them."""
+    filled = filled_plainly(X)
+    if affine:
+        filled = filled - filled.mean(axis=1, keepdims=True)
+    free = rank - 1 if affine else rank
+    _, d, Vt = np.linalg.svd(filled, full_matrices=False)
+    found = np.zeros((X.shape[1], free))
+    n = min(free, len(d))
+    found[:, :n] = Vt[:n].T * (d[:n] / np.sqrt(len(X) * latent_var))
+    return np.column_stack([found, np.ones(X.shape[1])]) if affine else found
+
+
+def random_columns(X: np.ndarray, rank: int, latent_var: float, affine: bool, rng: np.random.Generator) -> np.ndarray:
+    """Columns drawn at random, of the table's size."""
+    size = np.sqrt(max(float(np.nanmean(X**2)), np.finfo(float).tiny) / (latent_var * rank))
+    found = size * rng.normal(size=(X.shape[1], rank))
+    if affine:
+        found[:, -1] = 1.0
+    return found
+
+
+def filled_plainly(X: np.ndarray) -> np.ndarray:
+    """Missing entries get the sum of the effects of their row and column."""
+    seen = ~np.isnan(X)
+    values = np.where(seen, X, 0.0)
+    total = values.sum() / max(seen.sum(), 1)
+    rows = values.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+    columns = values.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    rows[~seen.any(axis=1)], columns[~seen.any(axis=0)] = total, total
+    return np.where(seen, X, rows[:, None] + columns - total)
+
 
 _RIDGE = 1e-9
 """Of the mean diagonal: keeps columns finite that have fewer entries than there are dimensions."""
@@ -57,7 +209,7 @@ class Fit(NamedTuple):
 
 
 def frames(X: np.ndarray, n_coordinates: int) -> np.ndarray:
-    """The table as (n_frames, n_columns, n_coordinates), with 0 in the holes."""
+    """The table as (n_frames, n_columns, n_coordinates), with 0 for missing entries."""
     n_rows, n_columns = X.shape
     split = np.nan_to_num(X).reshape(n_coordinates, n_rows // n_coordinates, n_columns)
     return np.ascontiguousarray(split.transpose(1, 2, 0))

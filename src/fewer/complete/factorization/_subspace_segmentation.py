@@ -1,27 +1,141 @@
-"""Columns of a table told apart by the subspaces they lie in; see ``_segmentation.py``."""
+"""Columns of a table in one of several subspaces: EM with one block of the latent space for each group of columns.
 
+Latent vectors stack K blocks of r dimensions; column p has entries in the block of its own group only. The M-step
+solves for the column's vector in every block k and keeps the one with the least expected energy [1]_,
+
+    E_p(k) = sum over t of D_tp <(y_tp - x_k(t)' s_p^k)^2>.
+
+Not convex: noise is taken to be large at first and lowered step by step, and several starts are compared by their
+energy.
+
+.. [1] Gruber, A. and Weiss, Y. (2006). Incorporating constraints and prior knowledge into factorization algorithms: an
+   application to 3D recovery. Subspace, Latent Structure and Feature Selection, LNCS 3940, 151-162.
+"""
+
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.complete._completer import Completer
-from fewer.complete.factorization._em import Model, frames
-from fewer.complete.factorization._expectation import Motion
-from fewer.complete.factorization._segmentation import Segmentation, columns_of_groups, segmented
-from fewer.complete.factorization._start import filled_plainly
-from fewer.complete.factorization._weighted_factorization import PROCESS_SHARES, FactorizationBase
-from fewer.complete.factorization._weights import entry_weights
+from fewer.complete.factorization._em import (
+    Latent,
+    Model,
+    Motion,
+    expected,
+    filled_plainly,
+    frames,
+    normal_equations,
+    second_moments,
+    solved_columns,
+    starting_columns,
+)
+from fewer.complete.factorization._weighted_factorization import PROCESS_SHARES, FactorizationBase, entry_weights
+
+_COOLING = 0.8
+_FIRST_NOISE = 0.3
+"""Of the mean square of the table."""
+
+
+class Segmentation(NamedTuple):
+    """Block and vector of every column, with the energy in its block."""
+
+    labels: np.ndarray
+    columns: np.ndarray
+    latent: Latent
+    energies: np.ndarray
+    noise_var: float
+    n_iter: int
+    converged: bool
+    stopped: bool
+
+
+def columns_of_groups(X: np.ndarray, labels: np.ndarray, n_groups: int, rank: int, model: Model) -> np.ndarray:
+    """Vectors to start from: leading directions of each group's columns alone, in the block of that group."""
+    columns = np.zeros((X.shape[1], n_groups * rank))
+    for group in range(n_groups):
+        members = np.flatnonzero(labels == group)
+        if len(members):
+            block = slice(group * rank, (group + 1) * rank)
+            columns[members, block] = starting_columns(X[:, members], rank, model.latent_var, model.affine)
+    return columns
+
+
+def segmented(
+    values: np.ndarray,
+    weights: np.ndarray,
+    columns: np.ndarray,
+    labels: np.ndarray,
+    n_groups: int,
+    model: Model,
+    *,
+    tol: float,
+    max_iter: int,
+    on_step: Callable[[np.ndarray], bool] = lambda labels: False,
+) -> Segmentation:
+    """EM until the energy falls by no more than ``tol`` of itself and no column changes its block."""
+    n_seen = max(int((np.einsum("fpcc->fpc", weights) > 0).sum()), 1)
+    own = np.einsum("fpc,fpcd,fpd->p", values, weights, values, optimize=True)
+    mean_square = max(float(own.sum()) / n_seen, np.finfo(float).tiny)
+    noise_var = held_noise = _FIRST_NOISE * mean_square if model.noise_var is None else model.noise_var
+    latent = expected(values, weights, columns, noise_var, model)
+    energies, stopped, converged = np.full(len(columns), np.inf), False, False
+    n_iter = 0
+    while n_iter < max_iter:
+        n_iter += 1
+        C, B = normal_equations(values, weights, latent, second_moments(latent, values.shape[2]))
+        found, costs = _in_blocks(C, B, own, n_groups, model, noise_var)
+        before, last = labels, energies
+        labels = costs.argmin(axis=1)
+        energies = costs[np.arange(len(labels)), labels]
+        columns = _placed(found, labels, n_groups)
+        if model.noise_var is None:
+            held_noise *= _COOLING
+            noise_var = max(float(energies.sum()) / n_seen, held_noise, 1e-12 * mean_square)
+        latent = expected(values, weights, columns, noise_var, model)
+        stopped = on_step(labels)
+        cold = model.noise_var is not None or held_noise < 0.5 * noise_var
+        settled = abs(last.sum() - energies.sum()) <= tol * max(energies.sum(), np.finfo(float).tiny)
+        converged = bool(cold and settled and (labels == before).all())
+        if stopped or converged:
+            break
+    return Segmentation(labels, columns, latent, energies, noise_var, n_iter, converged, stopped)
+
+
+def _in_blocks(
+    C: np.ndarray, B: np.ndarray, own: np.ndarray, n_groups: int, model: Model, noise_var: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each column's best vector in every block, of shape (n_groups, n_columns, r), and its energy there."""
+    rank = B.shape[1] // n_groups
+    found, costs = [], []
+    for group in range(n_groups):
+        block = slice(group * rank, (group + 1) * rank)
+        system, right = C[:, block, block], B[:, block]
+        vectors = solved_columns(system / noise_var, right / noise_var, model)
+        fitted = np.einsum("pr,pr->p", right, vectors)
+        costs.append(own - 2 * fitted + np.einsum("pr,prq,pq->p", vectors, system, vectors))
+        found.append(vectors)
+    return np.array(found), np.column_stack(costs)
+
+
+def _placed(found: np.ndarray, labels: np.ndarray, n_groups: int) -> np.ndarray:
+    """The chosen vectors in their blocks, zero elsewhere."""
+    n_groups, n_columns, rank = found.shape
+    columns = np.zeros((n_columns, n_groups, rank))
+    at = np.arange(n_columns)
+    columns[at, labels] = found[labels, at]
+    return columns.reshape(n_columns, n_groups * rank)
 
 
 @method(
     tasks=["unsupervised"],
-    when="Columns are points (or sensors) that belong to a few things which each move in their own way; holes allowed.",
+    when="Columns are points (or sensors) on a few objects that move independently; missing entries allowed.",
     cost="O(n p q^2 + n q^3) time for a step, with q the dimensions of all things together; O(n p) memory",
     paper="sfm-factorization",
     examples=lambda: [SubspaceSegmentation(subspace_dim=2, max_iter=10, n_init=2)],
@@ -75,7 +189,7 @@ class SubspaceSegmentation(FactorizationBase):
     energy_ : float
         Expected squared error of the observed entries.
     energies_ : ndarray of shape (n_init,)
-        That of every start: a wide spread says that many more starts may be worth it.
+        That of every start: if they differ widely, more starts may be worth it.
     noise_var_ : float
         Variance of the noise.
     scores_ : ndarray of shape (n_samples, n_clusters * subspace_dim)
@@ -168,23 +282,7 @@ class SubspaceSegmentation(FactorizationBase):
         self.n_init = n_init
         self.random_state = random_state
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find the groups of columns, and the subspace of each.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with holes: NaN; in a sparse one, what is not stored.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
+    def _fit(self, X: Any) -> None:
         table = self._training_array(X)
         if table.shape[0] % self.n_coordinates:
             raise ValueError(f"{table.shape[0]} rows cannot hold {self.n_coordinates} coordinates of each frame.")
@@ -216,7 +314,6 @@ class SubspaceSegmentation(FactorizationBase):
                 if tried[-1].stopped:
                     break
             self._keep(tried, table.shape[0])
-        return self
 
     def _starting_labels(self, table: np.ndarray, start: int, rng: np.random.RandomState) -> np.ndarray:
         n_columns = table.shape[1]

@@ -1,20 +1,92 @@
-"""Factorisation with missing entries, unequal noise, smooth rows and known columns; see ``_em.py``."""
+"""Factorisation with missing entries, unequal noise, smooth rows and known columns; see ``_em.py``.
+
+Weights of entries are inverse noise variances, zero for missing entries. A table of ``c * F`` rows holds c coordinates
+of F frames: first all frames of the first coordinate, then all of the second. The noise of one frame's c coordinates in
+a column may be correlated; its inverse covariance is a c x c block. Where some of them are missing, the block becomes
+that of the others, as if the missing had never been measured.
+
+From image coordinates to shape and motion: a factorisation ``W = M S`` of points seen from many sides is found up to an
+invertible map Q. Rows of M are a camera's axes if ``m_t' Q Q' m_t = n_t' Q Q' n_t = 1`` and ``m_t' Q Q' n_t = 0`` in
+every frame t: linear equations for ``Q Q'`` [1]_.
+
+.. [1] Tomasi, C. and Kanade, T. (1992). Shape and motion from image streams under orthography: a factorization method.
+   International Journal of Computer Vision 9, 137-154.
+"""
 
 from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_steps, warn_caller
 from fewer.catalogue import method
 from fewer.complete._completer import Completer, usable_rank
 from fewer.complete._observed import Observed
-from fewer.complete.factorization._em import Fit, Model, expected, fitted, frames
-from fewer.complete.factorization._expectation import Motion
-from fewer.complete.factorization._start import random_columns, starting_columns
-from fewer.complete.factorization._weights import entry_weights, weights_complaint
+from fewer.complete.factorization._em import (
+    Fit,
+    Model,
+    Motion,
+    expected,
+    fitted,
+    frames,
+    random_columns,
+    starting_columns,
+)
+
+
+def entry_weights(X: np.ndarray, weights: np.ndarray | None, n_coordinates: int) -> np.ndarray:
+    """Blocks of shape (n_frames, n_columns, c, c), scaled so that the mean weight of an observed entry is 1."""
+    n_rows, n_columns = X.shape
+    n_frames = n_rows // n_coordinates
+    seen = ~np.isnan(X).reshape(n_coordinates, n_frames, n_columns).transpose(1, 2, 0)
+    if weights is None:
+        weights = np.ones((n_rows, n_columns))
+    if weights.ndim == 2:
+        plain = weights.reshape(n_coordinates, n_frames, n_columns).transpose(1, 2, 0)
+        blocks = np.zeros((n_frames, n_columns, n_coordinates, n_coordinates))
+        at = np.arange(n_coordinates)
+        blocks[..., at, at] = np.where(seen, plain, 0.0)
+    else:
+        blocks = _of_the_seen(weights, seen)
+    diagonal = np.einsum("fpcc->fpc", blocks)
+    mean = diagonal[seen].mean() if seen.any() else 1.0
+    return blocks / mean if mean > 0 else blocks
+
+
+def _of_the_seen(blocks: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Inverse covariances of the observed coordinates alone."""
+    found = np.where((seen[..., :, None] & seen[..., None, :]), blocks, 0.0)
+    partly = seen.any(axis=-1) & ~seen.all(axis=-1)
+    for frame, column in zip(*np.nonzero(partly), strict=True):
+        kept, gone = np.flatnonzero(seen[frame, column]), np.flatnonzero(~seen[frame, column])
+        block = blocks[frame, column]
+        cross = block[np.ix_(kept, gone)]
+        inner = block[np.ix_(gone, gone)]
+        found[frame, column][np.ix_(kept, kept)] -= cross @ np.linalg.pinv(inner) @ cross.T
+    return found
+
+
+def weights_complaint(weights: np.ndarray, shape: tuple[int, int], n_coordinates: int) -> str | None:
+    """What is wrong with given weights, in words; None when they are fine."""
+    n_rows, n_columns = shape
+    blocks = (n_rows // n_coordinates, n_columns, n_coordinates, n_coordinates)
+    if weights.shape not in (shape, blocks):
+        return (
+            f"weights have the shape {weights.shape}; they must have that of the table, {shape}, or be blocks of shape "
+            f"{blocks}: frames, columns, and inverse covariances of the {n_coordinates} coordinates."
+        )
+    if not np.isfinite(weights).all():
+        return "weights hold NaN or infinity; give weight 0 to entries that must not count."
+    if weights.ndim == 2 and (weights < 0).any():
+        return "weights hold negative numbers; they are inverse variances of the noise."
+    if weights.ndim == 4 and (
+        not np.allclose(weights, weights.swapaxes(2, 3)) or np.linalg.eigvalsh(weights).min() < -1e-8 * weights.max()
+    ):
+        return "blocks of weights must be inverse covariances: symmetric, with no negative eigenvalue."
+    return None
+
 
 PROCESS_SHARES = (1e-2, 1e-3, 1e-3)
 _LARGEST_DENSE = 1 << 24
@@ -35,16 +107,18 @@ class FactorizationBase(Completer):
             )
         empty = int((table.row_counts == 0).sum())
         if empty:
-            warn_caller(f"Nothing is observed of {empty} of {table.shape[0]} rows: they get what the prior says.")
+            warn_caller(
+                f"Nothing is observed of {empty} of {table.shape[0]} rows: their scores are those of the prior."
+            )
         self._dtype = table.dtype.name
-        return table.with_holes().astype(np.float64)
+        return table.with_nan().astype(np.float64)
 
     def _scores_of(self, table: Observed) -> np.ndarray:
         return self._latent_of(table).means.astype(table.dtype)
 
     def _latent_of(self, table: Observed):
         """Each row alone, whatever ties the rows of the fit had."""
-        X = table.with_holes().astype(np.float64)
+        X = table.with_nan().astype(np.float64)
         weights = (~np.isnan(X)).astype(np.float64)[..., None, None]
         columns = self.loadings_.astype(np.float64)
         return expected(frames(X, 1), weights, columns, self.noise_var_, Model(self.latent_var))
@@ -55,7 +129,7 @@ class FactorizationBase(Completer):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table: NaN is a hole; in a sparse one, what is not stored.
+            Table with missing values (NaN); in a sparse one, what is not stored is missing.
         y : Ignored
             Not used.
 
@@ -70,14 +144,14 @@ class FactorizationBase(Completer):
 
 @method(
     tasks=["unsupervised"],
-    when="A table with holes whose entries differ in how far they can be trusted, or whose rows follow in time.",
+    when="A table with missing values and unequal noise, known for each entry, or with rows that follow in time.",
     cost="O(n p k^2 + (n + p) k^3) time for a step; O(n p) memory",
     paper="sfm-factorization",
     depends_on_scale="with a number for noise_var or with affine=True, variances have the squared unit of the table",
     depends_on_shift="it fits the table as it is, with a prior that has mean zero",
 )
 class WeightedFactorization(FactorizationBase):
-    """Fill holes by factors that weigh every entry by its noise, and rows by their neighbours in time.
+    """Impute missing entries by factors that weigh every entry by its noise, and rows by their neighbours in time.
 
     Parameters
     ----------
@@ -86,7 +160,7 @@ class WeightedFactorization(FactorizationBase):
     weights : array-like, default=None
         Inverse variances of the noise: one for each entry, of the shape of the table; or inverse covariances of the
         coordinates, of shape (n_frames, n_features, n_coordinates, n_coordinates). They are brought to a mean of 1.
-        What stands in holes makes no difference.
+        Weights of missing entries are ignored.
     n_coordinates : int, default=1
         Rows that are measured together: the table holds all frames of the first coordinate, then all of the second ...,
         so that it has n_frames times n_coordinates rows. Noise may be correlated among them, and they share a time.
@@ -100,7 +174,7 @@ class WeightedFactorization(FactorizationBase):
     col_prior : array-like of shape (n_components, n_features), default=None
         What the components are expected to be.
     col_prior_weight : float, default=1.0
-        How firmly, lam in ``exp(-lam * ||S - S0||_F^2)``; only with ``col_prior``.
+        How firmly: the weight w in ``exp(-w * ||S - S0||_F^2)``; only with ``col_prior``.
     latent_var : float, default=10.0
         Prior variance of rows' coordinates. A finite one is needed: with more and more, components shrink towards zero.
     noise_var : float or array-like of shape (n_samples, n_features), default=None
@@ -238,23 +312,7 @@ class WeightedFactorization(FactorizationBase):
         self.n_init = n_init
         self.random_state = random_state
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find the components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with holes: NaN; in a sparse one, what is not stored.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
+    def _fit(self, X: Any) -> None:
         table = self._training_array(X)
         rank = usable_rank(self.n_components, (table.shape[0], table.shape[1] + self.affine))
         weights, noise_var = self._noise(table)
@@ -293,7 +351,6 @@ class WeightedFactorization(FactorizationBase):
                 "Raise max_iter, or tol if that is near enough.",
                 ConvergenceWarning,
             )
-        return self
 
     def _noise(self, table: np.ndarray) -> tuple[np.ndarray | None, float | None]:
         """Weights of entries, and the noise at a weight of 1 where it is given."""
@@ -308,7 +365,7 @@ class WeightedFactorization(FactorizationBase):
             return weights, float(1 / weights[~np.isnan(table)].mean())
         if weights is not None:
             if weights.shape == table.shape:
-                weights = np.where(np.isnan(table), 1.0, weights)  # what stands in holes makes no difference
+                weights = np.where(np.isnan(table), 1.0, weights)  # weights of missing entries are ignored
             complaint = weights_complaint(weights, table.shape, self.n_coordinates)
             if complaint:
                 raise ValueError(complaint)
@@ -347,3 +404,81 @@ class WeightedFactorization(FactorizationBase):
         self.log_likelihood_ = best.latent.log_likelihood
         self.log_likelihoods_ = np.array(best.log_likelihoods)
         self.n_iter_ = len(best.log_likelihoods) - 1
+
+
+class MetricUpgrade(NamedTuple):
+    """Camera axes and points after the map Q; ``metric`` is False where no map makes the axes orthonormal."""
+
+    motion: np.ndarray
+    shape: np.ndarray
+    Q: np.ndarray
+    metric: bool
+
+
+def metric_upgrade(motion: np.ndarray, shape: np.ndarray) -> MetricUpgrade:
+    """Turn an affine reconstruction of points into one with right angles and lengths.
+
+    Parameters
+    ----------
+    motion : array-like of shape (2 * n_frames, 3)
+        Camera axes up to a map: horizontal ones of all frames, then vertical ones (``scores_`` of an affine
+        ``WeightedFactorization`` without their last column).
+    shape : array-like of shape (3, n_points)
+        Points up to the inverse map (``components_`` without its last row).
+
+    Returns
+    -------
+    upgrade : MetricUpgrade
+        ``motion @ Q``, ``Q^-1 @ shape``, ``Q``, and whether it is metric: where noise leaves no such map, Q is the
+        identity, with a warning. What is left open is a rotation, and whether the points are seen in a mirror.
+
+    References
+    ----------
+    .. [1] Tomasi, C. and Kanade, T. (1992). Shape and motion from image streams under orthography: a factorization
+       method. International Journal of Computer Vision 9, 137-154.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.complete import metric_upgrade
+    >>> angles = np.linspace(0, 1, 8)
+    >>> across = np.column_stack([np.cos(angles), np.sin(angles) * 0.6, np.sin(angles) * 0.8])
+    >>> up = np.column_stack([0 * angles, 0 * angles + 0.8, 0 * angles - 0.6])
+    >>> map = np.array([[2.0, 0.3, 0.0], [0.0, 1.0, 0.5], [0.1, 0.0, 0.7]])
+    >>> points = np.random.default_rng(0).normal(size=(3, 5))
+    >>> found = metric_upgrade(np.vstack([across, up]) @ map, np.linalg.inv(map) @ points)
+    >>> bool(np.allclose(found.shape.T @ found.shape, points.T @ points))
+    True
+    """
+    motion, shape = np.asarray(motion, dtype=float), np.asarray(shape, dtype=float)
+    if motion.ndim != 2 or motion.shape[1] != 3 or len(motion) % 2 or shape.ndim != 2 or len(shape) != 3:
+        raise ValueError(
+            f"motion must have 3 columns and two rows for each frame, shape 3 rows; they are {motion.shape} and "
+            f"{shape.shape}. An affine factorisation has a fourth, the offsets: leave it out."
+        )
+    if not (np.isfinite(motion).all() and np.isfinite(shape).all()):
+        raise ValueError("motion and shape must be complete and finite; fit a completer to the table first.")
+    across, up = np.split(motion, 2)
+    equations = np.vstack([_products(across, across), _products(up, up), _products(across, up)])
+    wanted = np.concatenate([np.ones(len(motion)), np.zeros(len(across))])
+    entries = np.linalg.lstsq(equations, wanted)[0]
+    upper, lower = np.triu_indices(3)
+    square = np.zeros((3, 3))
+    square[upper, lower] = entries
+    square[lower, upper] = entries
+    eigenvalues = np.linalg.eigvalsh(square)
+    if not eigenvalues[0] > 1e-9 * abs(eigenvalues[-1]):
+        warn_caller(
+            "No map makes the camera's axes orthonormal (the points may be seen from too few sides, or with too much "
+            "noise): the reconstruction stays affine."
+        )
+        return MetricUpgrade(motion, shape, np.eye(3), False)
+    Q = np.linalg.cholesky(square)
+    return MetricUpgrade(motion @ Q, np.linalg.solve(Q, shape), Q, True)
+
+
+def _products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Coefficients of a symmetric matrix's upper triangle in ``a' L b``, one row for each pair (a, b)."""
+    upper, lower = np.triu_indices(3)
+    both = first[:, upper] * second[:, lower] + first[:, lower] * second[:, upper]
+    return np.where(upper == lower, both / 2, both)

@@ -1,4 +1,4 @@
-"""PCA of a table with holes by speeded-up gradient steps, at a cost of O(N c) a step for N observed entries.
+"""PCA of a table with missing values by accelerated gradient steps, at a cost of O(N c) a step for N observed entries.
 
 Each step moves all loadings and scores at once against the gradient, every coordinate scaled by its own curvature:
 
@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fewer._kernels._in_threads import in_threads
-from fewer._kernels._stored_sums import sum_residuals, sum_stored
+from fewer.complete._entries import sum_residuals, sum_stored
 from fewer.complete._observed import Observed
 from fewer.complete.pca_missing._alternating import Family, Settings, Settled, pca_basis, robust_variance
 

@@ -1,50 +1,49 @@
 """Maximum-margin matrix factorisation: two ridge-penalised factors of a given width.
 
-    minimise ||P_O(X - A B')||_F^2 / 2 + lam / 2 (||A||_F^2 + ||B||_F^2),   A and B with ``rank`` columns.
+    minimise ||P_O(X - A B')||_F^2 / 2 + alpha / 2 (||A||_F^2 + ||B||_F^2),   A and B with ``rank`` columns.
 
-See ``_alternating.py`` for how it meets the nuclear norm.
+See ``_path.py`` for how it is related to the nuclear norm.
 """
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from fewer._estimators import Interval, fit_context, fit_steps, warn_caller
+from fewer._estimators import Interval, fit_steps, warn_caller
 from fewer.catalogue import method
-from fewer.complete._completer import usable_rank
+from fewer.complete._completer import LowRankCompleter, usable_rank
 from fewer.complete._entries import spectral_norm
-from fewer.complete._low_rank_completer import LowRankCompleter
-from fewer.complete.soft_impute._alternating import factorised, starting_factors
+from fewer.complete.soft_impute._path import factorised, starting_factors
 
 _SHARE = 0.1
 
 
 @method(
     tasks=["unsupervised"],
-    when="A large table with holes, ratings above all, and a rank in mind: a few sweeps of ridge regressions do.",
+    when="A large table with missing values, such as ratings, and a given rank: a few sweeps of ridge regressions do.",
     cost="O(m k^2 + (n + p) k^3) time for a sweep, with m entries observed and rank k; O(m + (n + p) k) memory",
     paper="soft-impute",
-    depends_on_scale="with a number for lam it is in the unit of the table",
-    depends_on_shift="center=None fits the table as it is, and center='columns' takes away the means",
+    depends_on_scale="with a number for alpha it is in the unit of the table",
+    depends_on_shift="with_mean=False fits the table as it is, and with_mean=True takes away the means",
 )
 class MMMF(LowRankCompleter):
-    """Fill holes by the product of two factors, each found in turn by ridge regressions.
+    """Impute missing entries by the product of two factors, each found in turn by ridge regressions.
 
     Parameters
     ----------
     rank : int, default=5
         Columns of the factors.
-    lam : float, default=None
-        Ridge penalty of both factors. By default a tenth of ``lambda_max_``.
+    alpha : float, default=None
+        Ridge penalty of both factors. By default a tenth of ``alpha_max_``.
     tol : float, default=1e-5
         Stop when a sweep lowers the objective by no more than this share of it.
     max_iter : int, default=500
         Sweeps at most.
-    center : {"columns", "both"}, default=None
+    with_mean : bool or "both", default=False
         Take away means of the observed entries first: of columns, or of rows and columns.
-    scale : bool, default=False
+    with_std : bool, default=False
         Divide columns by the standard deviation of what is observed.
     missing_values : int, float, np.nan, None or pandas.NA, default=np.nan
         What stands for a missing value; None and ``pandas.NA`` mean the same as NaN. In a sparse table, entries that
@@ -68,9 +67,9 @@ class MMMF(LowRankCompleter):
         Right singular vectors; the largest entry of each, in absolute value, is positive.
     rank_ : int
         Number of singular values above 0; less than ``rank`` where the penalty leaves nothing for more.
-    lambda_ : float
+    alpha_ : float
         Penalty of the fit.
-    lambda_max_ : float
+    alpha_max_ : float
         Smallest penalty whose solution is zero, to about a hundredth.
     objective_history_ : ndarray of shape (n_iter,)
         The objective after each sweep.
@@ -81,7 +80,7 @@ class MMMF(LowRankCompleter):
     scores_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training rows.
     mean_ : ndarray of shape (n_features,)
-        Offsets of columns; zero without ``center``.
+        Offsets of columns; zero without ``with_mean``.
     n_observed_ : ndarray of int of shape (n_features,)
         Observed entries of each column.
     indicator_ : MissingIndicator or None
@@ -112,14 +111,14 @@ class MMMF(LowRankCompleter):
     >>> from fewer.complete import MMMF
     >>> table = np.outer([1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 3.0])
     >>> table[1, 2] = np.nan
-    >>> MMMF(rank=1, lam=1e-3).fit_transform(table)[1].round(2)
+    >>> MMMF(rank=1, alpha=1e-3).fit_transform(table)[1].round(2)
     array([4., 2., 6.])
     """
 
     _parameter_constraints = {
         **LowRankCompleter._parameter_constraints,
         "rank": [Interval(Integral, 1, None, closed="left")],
-        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "alpha": [Interval(Real, 0, None, closed="neither"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
@@ -127,11 +126,11 @@ class MMMF(LowRankCompleter):
     def __init__(
         self,
         rank=5,
-        lam=None,
+        alpha=None,
         tol=1e-5,
         max_iter=500,
-        center=None,
-        scale=False,
+        with_mean=False,
+        with_std=False,
         missing_values=np.nan,
         add_indicator=False,
         keep_empty_features=False,
@@ -141,41 +140,25 @@ class MMMF(LowRankCompleter):
             missing_values=missing_values, add_indicator=add_indicator, keep_empty_features=keep_empty_features
         )
         self.rank = rank
-        self.lam = lam
+        self.alpha = alpha
         self.tol = tol
         self.max_iter = max_iter
-        self.center = center
-        self.scale = scale
+        self.with_mean = with_mean
+        self.with_std = with_std
         self.random_state = random_state
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find the factors.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Table with holes: NaN; in a sparse one, what is not stored.
-        y : Ignored
-            Not used.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
+    def _fit(self, X: Any) -> None:
         entries = self._training_entries(X)
         rank = usable_rank(self.rank, entries.shape, "rank")
-        self.lambda_max_ = spectral_norm(entries, entries.values, tol=1e-2)
+        self.alpha_max_ = spectral_norm(entries, entries.values, tol=1e-2)
         # A table of zeros has no penalty of its own; any will do.
-        self.lambda_ = self.lam or _SHARE * self.lambda_max_ or 1.0
+        self.alpha_ = self.alpha or _SHARE * self.alpha_max_ or 1.0
         seed = self._seed()
         with fit_steps(self, X) as after_step:
-            left, right = starting_factors(entries, rank, self.lambda_, seed)
+            left, right = starting_factors(entries, rank, self.alpha_, seed)
             found = factorised(
                 entries,
-                self.lambda_,
+                self.alpha_,
                 left,
                 right,
                 tol=self.tol,
@@ -193,9 +176,8 @@ class MMMF(LowRankCompleter):
             )
         Z = found.Z
         # Columns that the penalty does not let live fall off geometrically, and never quite to zero.
-        kept = Z.d > 1e-6 * self.lambda_
+        kept = Z.d > 1e-6 * self.alpha_
         self.rank_ = int(kept.sum())
         self.n_iter_ = found.n_iter
         self.objective_history_ = np.array(found.objectives)
-        self._keep(Z.U[:, kept], Z.d[kept], Z.V[:, kept], self.lambda_ / Z.d[kept])
-        return self
+        self._keep(Z.U[:, kept], Z.d[kept], Z.V[:, kept], self.alpha_ / Z.d[kept])

@@ -1,0 +1,237 @@
+"""Closed forms of ridge: every labelling is one more right-hand side, and one Cholesky factor serves all leading sets.
+
+**Label permutations.** With centred columns and penalty a, ``M = a (K + a I)^{-1} - 11'/n`` maps targets to residuals
+(K: inner products of the rows). M does not depend on labels; the fit without a fold follows from it (see
+``_kernels.py``).
+
+**Paths of nested subsets.** With centred columns in their order, ``G = X'X + alpha I = L L'``. The leading blocks of L
+are the factors of the smaller sets, and forward substitution only looks back, so with ``u = L^-1 X'y`` and
+``V = L^-1 X_test'`` the prediction of the first s columns is ``sum_{j <= s} V[j] u[j]``: all sizes cost as much as the
+largest. Sets with more columns than rows use the inner products of rows, ``K_s = sum_{j <= s} x_j x_j'``, which grow
+column by column.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from fewer.evaluate.fast import Routes, row_blocks
+
+WORST_CONDITION = 1e12
+"""Beyond this the plain fit itself is rounding."""
+
+
+@dataclass(frozen=True)
+class LeftOutFits:
+    """Least-squares fits of many targets without the rows of a fold.
+
+    Either the residual matrix M, or the columns Z (the first of ones, when there is an intercept) with ``G = Z'Z`` plus
+    penalty.
+    """
+
+    residual_matrix: np.ndarray | None
+    columns: np.ndarray | None
+    gram: np.ndarray | None
+
+    def __call__(self, Y: np.ndarray, folds: np.ndarray, n_folds: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Fitted values of left-out rows, ``Y'HY`` of the rows that stay, and the log determinants of M_FF.
+
+        Y has the shape (n_labellings, n_rows, n_targets).
+        """
+        from fewer._kernels._read_only import read_only
+        from fewer.evaluate.fast._kernels import left_out_by_normal_equations, left_out_by_residuals
+
+        fitted = np.zeros_like(Y)
+        explained = np.zeros((len(Y), n_folds, Y.shape[2], Y.shape[2]))
+        log_dets = np.empty((len(Y), n_folds))
+        folds = np.ascontiguousarray(folds, dtype=np.int64)
+        same = bool((folds == folds[0]).all())
+        if self.residual_matrix is not None:
+            MY = np.ascontiguousarray(np.einsum("ij,ljt->lit", self.residual_matrix, Y, optimize=True))
+            residual_matrix = read_only(self.residual_matrix)
+            left_out_by_residuals(residual_matrix, MY, Y, folds, n_folds, same, fitted, explained, log_dets)
+            # Products of the rows that stay, less their residual products.
+            explained = products_of_rest(Y, folds, n_folds) - (np.swapaxes(Y, 1, 2) @ MY)[:, None] + explained
+            return fitted, explained, log_dets
+        assert self.columns is not None
+        assert self.gram is not None
+        ZY = np.ascontiguousarray(np.einsum("ic,lit->lct", self.columns, Y, optimize=True))
+        columns, gram = read_only(self.columns), read_only(self.gram)
+        left_out_by_normal_equations(columns, gram, ZY, Y, folds, n_folds, same, fitted, explained, log_dets)
+        return fitted, explained, log_dets - np.linalg.slogdet(self.gram)[1]
+
+
+def products_of_rest(Y: np.ndarray, folds: np.ndarray, n_folds: int) -> np.ndarray:
+    """``Y'Y`` over the rows outside each fold."""
+    whole = np.swapaxes(Y, 1, 2) @ Y
+    left_out = np.empty((len(Y), n_folds, *whole.shape[1:]))
+    for fold in range(n_folds):
+        own = Y * (folds == fold)[:, :, None]
+        left_out[:, fold] = np.swapaxes(own, 1, 2) @ own
+    return whole[:, None] - left_out
+
+
+def residual_matrix(X: np.ndarray, alpha: float, intercept: bool) -> tuple[np.ndarray, float]:
+    """M for a positive penalty, and the condition of the system that it solves."""
+    centred = X - X.mean(axis=0) if intercept else X
+    values, vectors = np.linalg.eigh(centred @ centred.T)
+    values = np.maximum(values, 0.0)
+    M = (vectors * (alpha / (values + alpha))) @ vectors.T
+    if intercept:
+        M -= 1.0 / len(X)
+    return M, float((values[-1] + alpha) / (values[0] + alpha))
+
+
+@dataclass(frozen=True)
+class RidgeRoute:
+    """Fits without each fold, and the margin below which rounding could change a label."""
+
+    fits: LeftOutFits
+    margin: float
+    name: str = "shared ridge solves"
+
+    def predict(self, labels: np.ndarray, folds: np.ndarray, n_folds: int, n_classes: int) -> tuple:
+        """Predicted labels, and folds with a decision too close to call."""
+        signs = np.where(labels[:, :, None] == np.arange(1 if n_classes == 2 else 0, n_classes), 1.0, -1.0)
+        decisions, _, log_dets = self.fits(signs, folds, n_folds)
+        if n_classes == 2:
+            predicted = (decisions[:, :, 0] > 0).astype(np.int64)
+            gaps = np.abs(decisions[:, :, 0])
+        else:
+            predicted = decisions.argmax(axis=2)
+            ranked = np.partition(decisions, n_classes - 2, axis=2)
+            gaps = ranked[:, :, -1] - ranked[:, :, -2]
+        doubtful = np.isneginf(log_dets)
+        for fold in range(n_folds):
+            own = folds == fold
+            doubtful[:, fold] |= (own & (gaps < self.margin)).any(axis=1)
+            doubtful[:, fold] |= _one_class_left(labels, own, n_classes)
+        return predicted, doubtful
+
+
+def _one_class_left(labels: np.ndarray, left_out: np.ndarray, n_classes: int) -> np.ndarray:
+    kept = np.stack([((labels == label) & ~left_out).any(axis=1) for label in range(n_classes)])
+    return kept.sum(axis=0) < 2
+
+
+def ridge_route(learner: Any, X: np.ndarray, n_train: int | None) -> RidgeRoute | None:
+    """Route of a RidgeClassifier with an exact solver, one positive penalty and no weights."""
+    n_rows, n_columns = X.shape
+    left_out = n_rows / 10 if n_train is None else n_rows - n_train
+    if n_columns > min(left_out, n_rows / 2) and n_rows <= 4000:
+        M, condition = residual_matrix(X, float(learner.alpha), learner.fit_intercept)
+        fits = LeftOutFits(M, None, None)
+    else:
+        fits, condition = _normal_equations(X, float(learner.alpha), learner.fit_intercept)
+    if condition > WORST_CONDITION:
+        return None
+    return RidgeRoute(fits, max(1e-8, 1e-14 * condition))
+
+
+def _normal_equations(X: np.ndarray, alpha: float, intercept: bool) -> tuple[LeftOutFits, float]:
+    centred = X - X.mean(axis=0) if intercept else X
+    values = np.linalg.eigvalsh(centred.T @ centred)
+    condition = float((values[-1] + alpha) / (max(values[0], 0.0) + alpha))
+    scales = np.sqrt((centred**2).mean(axis=0))
+    varies = scales > 1e-12 * np.abs(X).max(axis=0, initial=0.0)
+    Z = centred[:, varies] / scales[varies]
+    penalty = alpha / scales[varies] ** 2
+    if intercept:
+        Z, penalty = np.column_stack([np.ones(len(X)), Z]), np.concatenate([[0.0], penalty])
+    Z = np.ascontiguousarray(Z)
+    return LeftOutFits(None, Z, Z.T @ Z + np.diag(penalty)), condition
+
+
+def class_predictions(
+    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
+) -> np.ndarray:
+    """Class of each test row for each size."""
+    from sklearn.utils.class_weight import compute_sample_weight
+
+    classes, codes = np.unique(y, return_inverse=True)
+    targets = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
+    weights = compute_sample_weight(model.class_weight, y) if model.class_weight else None
+    if len(classes) == 2:
+        decisions = _predictions(model, train, targets[:, 1:], test, order, sizes, weights)
+        return classes[(decisions[:, :, 0] > 0).astype(np.intp)]
+    return classes[_predictions(model, train, targets, test, order, sizes, weights).argmax(axis=2)]
+
+
+def value_predictions(
+    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
+) -> np.ndarray:
+    """Value of each test row for each size."""
+    return _predictions(model, train, y[:, None].astype(float), test, order, sizes, None)[:, :, 0]
+
+
+def _predictions(
+    model: Any,
+    train: np.ndarray,
+    targets: np.ndarray,
+    test: np.ndarray,
+    order: np.ndarray,
+    sizes: list[int],
+    weights: np.ndarray | None,
+) -> np.ndarray:
+    """Predictions (sizes, test rows, targets)."""
+    middle, offset = np.zeros(train.shape[1]), np.zeros(targets.shape[1])
+    if model.fit_intercept:
+        shares = np.full(len(train), 1 / len(train)) if weights is None else weights / weights.sum()
+        middle, offset = shares @ train, shares @ targets
+    root = np.ones((len(train), 1)) if weights is None else np.sqrt(weights)[:, None]
+    targets = (targets - offset) * root
+
+    def leading(table: np.ndarray, size: int, scale: np.ndarray | float = 1.0) -> np.ndarray:
+        """Leading columns of some rows, centred."""
+        columns = order[:size]
+        taken = table[:, columns]
+        taken -= middle[columns]
+        taken *= scale
+        return taken
+
+    alpha = float(model.alpha)
+    found: list[np.ndarray] = []
+    narrow = [size for size in sizes if size <= len(train)]
+    if narrow:
+        widest = narrow[-1]
+        products, with_targets = np.zeros((widest, widest)), np.zeros((widest, targets.shape[1]))
+        for rows in row_blocks(train):
+            block = leading(train[rows], widest, root[rows])
+            products += block.T @ block
+            with_targets += block.T @ targets[rows]
+        found += _from_columns(products, with_targets, leading(test, widest), narrow, alpha)
+    wide = [size for size in sizes if size > len(train)]
+    if wide:
+        found += _from_rows(leading(train, wide[-1], root), targets, leading(test, wide[-1]), wide, alpha)
+    return np.stack(found) + offset
+
+
+def _from_columns(products, with_targets, test, sizes: list[int], alpha: float) -> Iterator[np.ndarray]:
+    products[np.diag_indices_from(products)] += alpha
+    factor = linalg.cholesky(products, lower=True, overwrite_a=True, check_finite=False)
+    weights = linalg.solve_triangular(factor, with_targets, lower=True, check_finite=False)
+    rows = linalg.solve_triangular(factor, test.T, lower=True, overwrite_b=True, check_finite=False)
+    prediction = np.zeros((len(test), with_targets.shape[1]))
+    for start, stop in pairwise([0, *sizes]):
+        prediction = prediction + rows[start:stop].T @ weights[start:stop]
+        yield prediction
+
+
+def _from_rows(train, targets, test, sizes: list[int], alpha: float) -> Iterator[np.ndarray]:
+    products = np.zeros((len(train), len(train)))
+    test_products = np.zeros((len(test), len(train)))
+    for start, stop in pairwise([0, *sizes]):
+        added = train[:, start:stop]
+        products += added @ added.T
+        test_products += test[:, start:stop] @ added.T
+        shifted = products.copy()
+        shifted[np.diag_indices_from(shifted)] += alpha
+        factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+        yield test_products @ linalg.cho_solve(factor, targets, check_finite=False)
+
+
+ROUTES = Routes(ridge_route, class_predictions, value_predictions)
