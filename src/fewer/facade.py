@@ -177,7 +177,7 @@ def run_study(
     seed : int, default=0
         Random seed.
     impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"
-        How holes are filled, inside of the folds: column by column, or from what the other columns say.
+        How missing values are imputed, inside the folds: column by column, or from the other columns.
     plan : Plan, default=None
         A plan made before, instead of all of the above.
     engine : Engine, default=None

@@ -17,32 +17,32 @@ from fewer.study._cautions import (
     _classes_left_out,
     _giveaways,
     _groups_ignored,
-    _holes,
     _left_out,
+    _missing_values,
     _repeated_columns,
     _repeated_rows,
     _rows,
     _time_ignored,
     hubness,
-    telling_holes,
+    missing_with_target,
 )
 
 
 @pytest.mark.parametrize("target", ["classes", "numbers"])
-def test_holes_that_go_with_the_target_are_named_and_others_are_not(target):
+def test_missing_values_that_go_with_the_target_are_named_and_others_are_not(target):
     rng = np.random.default_rng(0)
     y = rng.normal(size=200)
     X = rng.normal(size=(200, 4))
     X[y > 0.8, 1] = np.nan
     X[rng.random(200) < 0.3, 2] = np.nan
     wanted = y if target == "numbers" else np.where(y > 0, "high", "low")
-    assert telling_holes(Dataset.from_frame(X, target=wanted)) == ["x1"]
-    assert telling_holes(Dataset.from_frame(X[:, [0, 3]], target=wanted)) == []
+    assert missing_with_target(Dataset.from_frame(X, target=wanted)) == ["x1"]
+    assert missing_with_target(Dataset.from_frame(X[:, [0, 3]], target=wanted)) == []
 
 
 def test_a_column_without_any_entry_tells_nothing():
     X = np.column_stack([np.arange(40.0), np.full(40, np.nan)])
-    assert telling_holes(Dataset.from_frame(X, target=np.arange(40) % 2)) == []
+    assert missing_with_target(Dataset.from_frame(X, target=np.arange(40) % 2)) == []
 
 
 def test_hubs_come_with_many_columns_and_are_not_looked_for_in_small_or_sparse_tables():
@@ -121,11 +121,11 @@ def test_rows_that_repeat_are_no_matter_where_groups_keep_them_together():
     assert _repeated_rows(description, grouped=True) == []
 
 
-def test_holes_are_told_where_there_are_some():
+def test_missing_values_are_told_where_there_are_some():
     X = np.arange(40.0)[:, None] ** [1, 2]
-    assert _holes(Dataset.from_frame(X, target=np.arange(40) % 2), "median") == []
+    assert _missing_values(Dataset.from_frame(X, target=np.arange(40) % 2), "median") == []
     X[3, 1] = np.nan
-    (found,) = _holes(Dataset.from_frame(X, target=np.arange(40) % 2), "median")
+    (found,) = _missing_values(Dataset.from_frame(X, target=np.arange(40) % 2), "median")
     assert found["sentence"].startswith("1.2% of the cells are missing, in 1 columns;")
     assert found["evidence"] == {"share": 1 / 80}
     words = {"a": ["x", None, "y", "x"] * 10, "b": np.arange(40.0)}
@@ -135,7 +135,9 @@ def test_holes_are_told_where_there_are_some():
         (words, "inside of the folds, missing categories became a category of their own."),
         (both, "by the median of the column, missing categories became a category of their own."),
     ):
-        (found,) = _holes(Dataset.from_frame(columns | {"state": np.arange(40) // 20}, target="state"), "median")
+        (found,) = _missing_values(
+            Dataset.from_frame(columns | {"state": np.arange(40) // 20}, target="state"), "median"
+        )
         assert found["sentence"].endswith(said)
 
 

@@ -116,7 +116,7 @@ def test_a_give_away_comes_first_among_the_cautions(studied, make_table):
 
 
 @pytest.mark.filterwarnings("error:Found unknown categories")
-def test_holes_categories_and_identifiers_are_handled(studied):
+def test_missing_values_categories_and_identifiers_are_handled(studied):
     rng = np.random.default_rng(0)
     dose = rng.normal(size=90)
     colour = rng.choice(["red", "blue", "green"], size=90)
@@ -146,14 +146,14 @@ def test_holes_categories_and_identifiers_are_handled(studied):
     assert " = " not in findings.which.sentence + findings.verdict[1]
 
 
-def test_holes_that_depend_on_the_target_are_told(studied, make_table):
+def test_missing_values_that_depend_on_the_target_are_told(studied, make_table):
     table = make_table(n_rows=100)
     X = table.X.copy()
     X[(table.y == "ill") & (np.random.default_rng(0).random(100) < 0.6), 5] = np.nan
-    holes = Dataset(X, table.columns, table.kinds, table.y, "state", "binary")
-    findings = studied(holes, n_permutations=0)
-    telling = next(caution for caution in findings.cautions if caution.topic == "missing values depend on the target")
-    assert telling.evidence["columns"] == ["x5"]
+    missing = Dataset(X, table.columns, table.kinds, table.y, "state", "binary")
+    findings = studied(missing, n_permutations=0)
+    dependent = next(caution for caution in findings.cautions if caution.topic == "missing values depend on the target")
+    assert dependent.evidence["columns"] == ["x5"]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_the_same_table_has_the_same_fingerprint():
         {"y": [0.1, 0.2, 0.3, 0.5]},
         {"b": [1.0, 2.0, 3.0, 5.0]},
     ],
-    ids=["a cell", "a hole filled", "a letter", "the target", "a column"],
+    ids=["a cell", "a missing value imputed", "a letter", "the target", "a column"],
 )
 def test_any_change_is_seen(change):
     assert fingerprint(table(**change)) != fingerprint(table())

@@ -1,4 +1,4 @@
-"""Ways to fill holes in a study: inside of the folds, noted in the plan, told in the findings, kept in the model."""
+"""Imputers in a study: fitted inside the folds, noted in the plan and the findings, kept in the model."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from fewer.study._work import prepared_fold
 QUICK = {"preset": "quick", "methods": ["anova"], "learners": ["ridge"], "n_folds": 3, "n_repeats": 1, "n_jobs": 1}
 
 
-def table_with_holes(share=0.25, n_rows=90, seed=0):
+def table_with_missing_values(share=0.25, n_rows=90, seed=0):
     """Two hidden factors behind ten columns; the first tells the classes apart."""
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(n_rows, 2))
@@ -25,8 +25,8 @@ def table_with_holes(share=0.25, n_rows=90, seed=0):
 
 
 @pytest.mark.parametrize("impute", [name for name in IMPUTERS if name != "SoftImputeCV"])
-def test_rows_held_out_teach_nothing_to_what_fills_holes(impute):
-    dataset = table_with_holes()
+def test_rows_held_out_teach_nothing_to_the_imputer(impute):
+    dataset = table_with_missing_values()
     plan = make_plan(study_data(dataset), impute=impute)
     fold = Fold(np.arange(60), np.arange(60, 90))
     X = np.array(dataset.X, dtype=float)
@@ -40,27 +40,27 @@ def test_rows_held_out_teach_nothing_to_what_fills_holes(impute):
 
 
 def test_columns_that_go_together_fill_one_another():
-    dataset = table_with_holes()
-    truth = table_with_holes(share=0.0)
+    dataset = table_with_missing_values()
+    truth = table_with_missing_values(share=0.0)
     fold = Fold(np.arange(60), np.arange(60, 90))
-    holes = np.isnan(np.asarray(dataset.X, dtype=float))[60:]
+    missing = np.isnan(np.asarray(dataset.X, dtype=float))[60:]
     expected = StandardScaler().fit(np.asarray(truth.X)[:60]).transform(np.asarray(truth.X)[60:])
     errors = {}
     for impute in ("median", "PCAMissing"):
         found = prepared_fold(dataset, fold, make_plan(study_data(dataset), impute=impute)).X_test
-        errors[impute] = np.sqrt(np.mean((found - expected)[holes] ** 2))
+        errors[impute] = np.sqrt(np.mean((found - expected)[missing] ** 2))
     assert errors["PCAMissing"] < 0.5 * errors["median"]
 
 
 def test_the_findings_tell_how_much_is_missing_and_how_well_it_can_be_filled():
-    study = run_study(table_with_holes(), n_permutations=0, **QUICK)
-    holes = study.findings.holes
-    assert holes["share"] == pytest.approx(0.25, abs=0.04)
-    assert [each["imputer"] for each in holes["filled"]] == ["median", "PCAMissing"]
-    median, by_others = holes["filled"]
+    study = run_study(table_with_missing_values(), n_permutations=0, **QUICK)
+    missing = study.findings.missing
+    assert missing["share"] == pytest.approx(0.25, abs=0.04)
+    assert [each["imputer"] for each in missing["filled"]] == ["median", "PCAMissing"]
+    median, by_others = missing["filled"]
     assert by_others["interval"][1] < median["interval"][0]
-    assert "try --impute PCAMissing" in holes["sentence"]
-    assert 'id="holes"' in study.report().read_text(encoding="utf-8")
+    assert "try --impute PCAMissing" in missing["sentence"]
+    assert 'id="missing"' in study.report().read_text(encoding="utf-8")
 
 
 def test_noise_is_not_said_to_be_filled_by_other_columns():
@@ -71,7 +71,7 @@ def test_noise_is_not_said_to_be_filled_by_other_columns():
     dataset = Dataset.from_frame(columns | {"state": np.arange(80) % 2}, target="state", task="binary")
     assert (
         "The other columns do not predict them better"
-        in run_study(dataset, n_permutations=0, **QUICK).findings.holes["sentence"]
+        in run_study(dataset, n_permutations=0, **QUICK).findings.missing["sentence"]
     )
 
 
@@ -87,39 +87,39 @@ def test_what_is_too_little_to_judge_by_is_told_of_each_way_to_fill(monkeypatch)
         return judged(imputer, *args, **options)
 
     monkeypatch.setattr(fewer.complete, "completion_score", but_not_by_the_median)
-    holes = run_study(table_with_holes(), n_permutations=0, **QUICK).findings.holes
-    assert [each["imputer"] for each in holes["filled"]] == ["PCAMissing"]
+    missing = run_study(table_with_missing_values(), n_permutations=0, **QUICK).findings.missing
+    assert [each["imputer"] for each in missing["filled"]] == ["PCAMissing"]
 
 
-def test_only_columns_with_holes_are_listed_the_emptiest_first():
+def test_only_columns_with_missing_are_listed_the_emptiest_first():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(60, 5))
     X[:6, 1], X[:20, 3] = np.nan, np.nan
     columns = {f"x{place}": column for place, column in enumerate(X.T)}
     dataset = Dataset.from_frame(columns | {"state": np.arange(60) % 2}, target="state", task="binary")
-    holes = run_study(dataset, n_permutations=0, **QUICK).findings.holes
-    assert holes["columns"] == [{"name": "x3", "share": 1 / 3}, {"name": "x1", "share": 0.1}]
-    assert (holes["n_columns"], holes["n_cells"], holes["n_complete_rows"]) == (2, 26, 40)
+    missing = run_study(dataset, n_permutations=0, **QUICK).findings.missing
+    assert missing["columns"] == [{"name": "x3", "share": 1 / 3}, {"name": "x1", "share": 0.1}]
+    assert (missing["n_columns"], missing["n_cells"], missing["n_complete_rows"]) == (2, 26, 40)
 
 
-def test_a_table_without_holes_has_no_panel_of_them(make_table):
+def test_a_table_without_missing_values_has_no_panel_of_them(make_table):
     study = run_study(make_table(), n_permutations=0, impute="PCAMissing", **QUICK)
-    assert study.findings.holes == {}
-    assert 'id="holes"' not in study.report().read_text(encoding="utf-8")
+    assert study.findings.missing == {}
+    assert 'id="missing"' not in study.report().read_text(encoding="utf-8")
 
 
-def test_the_model_fills_holes_as_the_study_did_and_is_loaded_safely(tmp_path):
-    dataset = table_with_holes()
+def test_the_model_imputes_as_the_study_did_and_is_loaded_safely(tmp_path):
+    dataset = table_with_missing_values()
     study = run_study(dataset, out=tmp_path / "study", n_permutations=0, impute="pcamissing", **QUICK)
     assert study.plan.impute == "PCAMissing"
-    assert study.columns_ == list(dataset.columns)  # what fills a hole may be any of them
+    assert study.columns_ == list(dataset.columns)  # it may be imputed from any of them
     model = StudyModel.load(study.folder.model)
     predicted = model.pipeline.predict(dataset.X)
     assert np.mean(predicted == np.asarray(dataset.y)) > 0.85
 
 
 def test_the_way_to_fill_is_part_of_the_plan():
-    data = study_data(table_with_holes())
+    data = study_data(table_with_missing_values())
     plan = make_plan(data, impute="knn")
     assert Plan.from_dict(plan.to_dict()) == plan
     assert plan.identity != make_plan(data).identity
@@ -128,7 +128,7 @@ def test_the_way_to_fill_is_part_of_the_plan():
         make_plan(data, impute="magic")
 
 
-def test_zeros_of_a_sparse_table_are_not_holes():
+def test_zeros_of_a_sparse_table_are_not_missing_values():
     with pytest.raises(StudyError, match="take median or mean"):
         imputer_named("PCAMissing", sparse=True)
     assert imputer_named("Mean", sparse=True).name == "mean"

@@ -122,7 +122,7 @@ def test_a_chosen_category_needs_its_column_alone(mixed, tmp_path):
     assert (new["predicted_state"].to_numpy() == mixed.y).all()
 
 
-def test_new_rows_may_have_holes_and_categories_never_seen(mixed):
+def test_new_rows_may_have_missing_values_and_categories_never_seen(mixed):
     model = fitted(mixed, ["colour = red", "dose"], "ridge")
     new = Dataset.from_frame(
         pl.DataFrame({"colour": ["red", None, "mauve"], "dose": [0.5, 0.1, None], "other": [1, 2, 3]})

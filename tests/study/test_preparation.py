@@ -12,11 +12,11 @@ from tolerances import rounding
 
 RNG = np.random.default_rng(0)
 NUMBERS = np.column_stack([RNG.normal(3, 2, 60), np.full(60, 7.0), RNG.exponential(size=60), RNG.normal(size=60)])
-WITH_HOLES = np.where(RNG.random(NUMBERS.shape) < 0.2, np.nan, NUMBERS)
+WITH_MISSING = np.where(RNG.random(NUMBERS.shape) < 0.2, np.nan, NUMBERS)
 TABLES = {
     "numbers": read_table(NUMBERS),
     "numbers that all vary": read_table(NUMBERS[:, [0, 2, 3]]),
-    "numbers with holes": read_table(WITH_HOLES),
+    "numbers with missing values": read_table(WITH_MISSING),
     "words too": Dataset.from_frame(pl.DataFrame({"a": NUMBERS[:, 0], "b": ["x", "y", "z"] * 20})),
 }
 # Values of 60 rows, a few standard deviations from a mean that is not much larger.
@@ -42,7 +42,7 @@ def test_a_table_in_blocks_has_the_same_scale(monkeypatch):
 
 def test_columns_in_blocks_have_the_same_medians(monkeypatch):
     monkeypatch.setattr(_preparation, "_CELLS", 130)
-    dataset = TABLES["numbers with holes"]
+    dataset = TABLES["numbers with missing values"]
     sparing, plain = preparation(dataset), preparation(dataset).fit(dataset.X)
     fit_prepared(sparing, dataset.X, keep=True)
     np.testing.assert_array_equal(sparing["fill"].statistics_, plain["fill"].statistics_)
@@ -62,10 +62,10 @@ def test_counts_reach_a_learner_of_counts_as_they_are():
 
 
 def test_units_do_not_matter_to_what_looks_at_other_columns_and_stay_where_it_does_not():
-    known = ~np.isnan(WITH_HOLES)
-    by_column = _filled("median", 0).fit_transform(WITH_HOLES)
-    np.testing.assert_array_equal(by_column[known], WITH_HOLES[known])
-    by_rows = [_filled("knn", 0).fit_transform(WITH_HOLES * units) for units in (np.ones(4), [1, 1, 1024, 1 / 128])]
+    known = ~np.isnan(WITH_MISSING)
+    by_column = _filled("median", 0).fit_transform(WITH_MISSING)
+    np.testing.assert_array_equal(by_column[known], WITH_MISSING[known])
+    by_rows = [_filled("knn", 0).fit_transform(WITH_MISSING * units) for units in (np.ones(4), [1, 1, 1024, 1 / 128])]
     np.testing.assert_array_equal(*by_rows)
 
 

@@ -95,13 +95,13 @@ def test_classes_of_one_or_two_rows_are_left_out_with_their_number(frame):
     assert set(data.dataset.y) == {"yes", "no"}
 
 
-def test_a_group_column_that_is_not_there_or_has_holes_is_named(frame):
+def test_a_group_column_that_is_not_there_or_has_missing_values_is_named(frame):
     table = Dataset.from_frame(frame, target="ill")
     with pytest.raises(TableError, match="no column 'pateint'"):
         study_data(table, groups="pateint")
-    holes = Dataset.from_frame(frame.with_columns(patient=pl.Series([None, *["p1", "p2", "p3"] * 13])), target="ill")
+    missing = Dataset.from_frame(frame.with_columns(patient=pl.Series([None, *["p1", "p2", "p3"] * 13])), target="ill")
     with pytest.raises(TableError, match="1 missing values"):
-        study_data(holes, groups="patient")
+        study_data(missing, groups="patient")
 
 
 @pytest.mark.parametrize(("n_columns", "said"), [(5, r"c4: it has one value only\)"), (6, r"only; and 1 more\)")])

@@ -33,7 +33,7 @@ _SECTIONS = (
     ("wrong", "Which rows are wrong?"),
     ("compared", "Compared"),
     ("careful", "Warnings"),
-    ("holes", "Missing values"),
+    ("missing", "Missing values"),
     ("plan", "What was done"),
 )
 _COLUMN_HEADINGS = (
@@ -86,7 +86,7 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         nothing=findings.learnable.verdict == "no",
         mood=_mood(findings),
         verdict=_verdict(findings),
-        sections=[section for section in _SECTIONS if section[0] != "holes" or findings.holes],
+        sections=[section for section in _SECTIONS if section[0] != "missing" or findings.missing],
         levels=_LEVELS,
         winner=findings.plan["candidates"][findings.winner]["name"],
         source=_short_source(findings.plan),

@@ -8,8 +8,8 @@ from fewer.report._study_numbers import metric_of
 from fewer.report._study_row_figures import (
     benefit_figure,
     frequency_figure,
-    holes_figure,
     made_figure,
+    missing_figure,
     spreads_figure,
 )
 
@@ -73,9 +73,9 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
             "range, in standard deviations from the mean."
         )
         found["spreads"] = Picture(spreads_figure(findings), caption, findings.which.sentence)
-    if findings.holes:
+    if findings.missing:
         caption = "How much of each column is missing, the emptiest first."
-        found["holes"] = Picture(holes_figure(findings), caption, findings.holes["sentence"])
+        found["missing"] = Picture(missing_figure(findings), caption, findings.missing["sentence"])
     if findings.learnable.verdict == "no":
         found["first"] = replace(found["labels"], figure=null_figure(findings, "labels", height=350))
     else:

@@ -136,11 +136,11 @@ def made_figure(findings: "Findings") -> "go.Figure":
     return figure
 
 
-def holes_figure(findings: "Findings") -> "go.Figure":
+def missing_figure(findings: "Findings") -> "go.Figure":
     """Share of each column that is missing, the emptiest first."""
     import plotly.graph_objects as go
 
-    columns = findings.holes["columns"]
+    columns = findings.missing["columns"]
     figure = _rows_figure([column["name"] for column in columns], "share of the rows that is missing", row=20)
     figure.add_trace(
         go.Bar(

@@ -72,8 +72,8 @@ class _Printer:
         self._print_section(f"Best score by number of {unit_of(findings)}", self._curve())
         self._print_section("Columns", self._columns())
         self._print_section("Candidates", self._candidates())
-        if findings.holes:
-            self._print_section("Missing values", self._text(findings.holes["sentence"]))
+        if findings.missing:
+            self._print_section("Missing values", self._text(findings.missing["sentence"]))
         if findings.cautions:
             self._print_section("Warnings and notes")
             for caution in findings.cautions:

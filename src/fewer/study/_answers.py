@@ -10,8 +10,8 @@ from fewer.study._compared import compared_with, rivals_of, size_curves
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._findings import Answer, Caution, Findings
-from fewer.study._holes import HOLES
 from fewer.study._journal import Journal
+from fewer.study._missing import MISSING
 from fewer.study._plan import Parsimony, Plan
 from fewer.study._predictions import prediction_works, which_rows
 from fewer.study._run import fold_keys, nulls_of, observed_score, tested
@@ -39,7 +39,7 @@ def findings_of(journal: Journal) -> Findings:
         The answers.
     """
     plan = journal.plan
-    if journal.n_damaged or any(key not in journal for key in (*fold_keys(plan), FINAL, CAUTIONS, HOLES)):
+    if journal.n_damaged or any(key not in journal for key in (*fold_keys(plan), FINAL, CAUTIONS, MISSING)):
         raise _unfinished(journal)
     final = journal[FINAL]
     scores = read_scores(journal, plan, final["test_ratio"], final["n_prepared"])
@@ -81,7 +81,7 @@ def findings_of(journal: Journal) -> Findings:
         cautions=tuple(cautions),
         curve=size_curves(scores),
         nulls=nulls,
-        holes=journal[HOLES],
+        missing=journal[MISSING],
         plan=plan.to_dict(),
     )
 

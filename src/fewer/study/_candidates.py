@@ -1,7 +1,7 @@
 """What a study compares: ways to reduce a table and learn from it.
 
-A candidate is a reducer with a path of sizes, and a learner. Preparation (filling holes, encoding categories, scaling)
-is the same for all and part of every fit. Without a reducer, all features are used; the simplest of all predicts the
+A candidate is a reducer with a path of sizes, and a learner. Preparation (imputing missing values, encoding categories,
+scaling) is the same for all and part of every fit. Without a reducer, all features are used; the baseline predicts the
 most frequent class, or the mean.
 """
 
@@ -285,7 +285,9 @@ def _learner_objection(
     if sparse and not learner.sparse:
         return f"{said} cannot take a sparse table"
     if learner.counts and not counts:
-        return f"{said} is for counts, and this table has negative numbers, or holes that are filled from other columns"
+        return (
+            f"{said} is for counts, and this table has negative numbers, or missing values imputed from other columns"
+        )
     if learner.count_targets and negative_target:
         return f"{said} is for targets of zero or more, and this one has negative numbers"
     if learner.most_rows is not None and n_rows > learner.most_rows:
@@ -342,7 +344,7 @@ def _objection(recipe: Recipe, *, sparse: bool, counts: bool = True) -> str | No
     if sparse and not tags.sparse:
         return "cannot take a sparse table"
     if tags.positive_only and not counts:
-        return "is for counts, and this table has negative numbers, or holes that are filled from other columns"
+        return "is for counts, and this table has negative numbers, or missing values imputed from other columns"
     return None
 
 

@@ -46,7 +46,7 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
         *_classes(dataset, bench.plan.scoring),
         *_repeated_rows(description, grouped=bench.data.groups is not None),
         *_repeated_columns(description),
-        *_holes(dataset, bench.plan.impute),
+        *_missing_values(dataset, bench.plan.impute),
         *_hubs(dataset, bench.plan.seed),
         *_sampled_rows(bench),
         *_left_out(bench),
@@ -269,8 +269,8 @@ def _repeated_columns(description: "Description") -> list[dict[str, Any]]:
     ]
 
 
-def _holes(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
-    """Holes, and whether they come more often with some values of the target than with others."""
+def _missing_values(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
+    """Missing values, and whether they depend on the target."""
     if not dataset.has_missing:
         return []
     counts = np.asarray(dataset.missing_by_column)
@@ -292,22 +292,22 @@ def _holes(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
             share=float(share),
         )
     ]
-    telling = telling_holes(dataset)
-    if telling:
+    dependent = missing_with_target(dataset)
+    if dependent:
         found.append(
             caution(
                 "warning",
                 "missing values depend on the target",
-                f"In {listed(telling)}, values are missing more often for some values of the target than for others. "
+                f"In {listed(dependent)}, values are missing more often for some values of the target than for others. "
                 "That a value is missing may itself be the signal, and imputation hides it.",
-                columns=telling,
+                columns=dependent,
             )
         )
     return found
 
 
-def telling_holes(dataset: "Dataset") -> list[str]:
-    """Columns whose holes depend on the target, with a false discovery rate of 1%."""
+def missing_with_target(dataset: "Dataset") -> list[str]:
+    """Columns whose missing values depend on the target, with a false discovery rate of 1%."""
     from scipy.stats import false_discovery_control
     from sklearn.feature_selection import f_classif, f_regression
 
@@ -320,8 +320,8 @@ def telling_holes(dataset: "Dataset") -> list[str]:
         return []
     test = f_regression if dataset.classes is None else f_classif
     p_values = test(table, dataset.y)[1]
-    telling = false_discovery_control(np.nan_to_num(p_values, nan=1.0)) <= _LEVEL
-    return [dataset.columns[column] for column in columns[telling]]
+    dependent = false_discovery_control(np.nan_to_num(p_values, nan=1.0)) <= _LEVEL
+    return [dataset.columns[column] for column in columns[dependent]]
 
 
 def _hubs(dataset: "Dataset", seed: int) -> list[dict[str, Any]]:

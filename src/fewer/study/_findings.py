@@ -175,8 +175,8 @@ class Findings:
         Mean score and its standard error at each size: the best of all candidates, and each way to reduce.
     nulls : dict
         Scores on randomised tables, for each test.
-    holes : dict
-        How much is missing, where, and how well it can be filled in; empty for a table without holes.
+    missing : dict
+        How much is missing, where, and how well it can be imputed; empty without missing values.
     plan : dict
         The plan.
     version : int
@@ -203,7 +203,7 @@ class Findings:
     cautions: tuple[Caution, ...]
     curve: dict[str, Any]
     nulls: dict[str, Any]
-    holes: dict[str, Any]
+    missing: dict[str, Any]
     plan: dict[str, Any]
     version: int = VERSION
 

@@ -1,4 +1,4 @@
-"""How holes can be filled in a study: column by column, or from what the other columns say."""
+"""How missing values can be imputed in a study: column by column, or from the other columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def _completer(name: str) -> Callable[[], Any]:
 
 @dataclass(frozen=True)
 class Imputer:
-    """A way to fill holes that a study can name.
+    """An imputer that a study can name.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """The model that a user keeps: the winner's columns and learner, fitted on all rows, in a file that is safe to load.
 
 Where preparation works column by column, the model is fitted on the chosen columns alone: new tables need no others.
-Where holes are filled from what other columns say, all are needed.
+Where missing values are imputed from other columns, all are needed.
 """
 
 from dataclasses import dataclass
@@ -128,7 +128,7 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     sources = [name for name in data.dataset.columns if from_others or name in chosen]
     dataset = decoded(data.dataset if len(sources) == data.dataset.n_columns else data.dataset.keep(sources))
     winner = plan.candidates[findings.winner]
-    prepare = preparation(dataset, impute, holes=True, seed=plan.seed, counts=winner.for_counts)
+    prepare = preparation(dataset, impute, missing=True, seed=plan.seed, counts=winner.for_counts)
     learner = of_moderate_size(learner_of(winner, plan, dataset.y, seed_of(plan, "model")), dataset.n_rows)
     with one_thread():
         X = fit_prepared(prepare, dataset.X, keep=True)

@@ -74,7 +74,7 @@ class Plan:
     preset : str
         The set of candidates and the effort that were asked for.
     impute : str
-        How holes are filled, inside of the folds.
+        How missing values are imputed, inside the folds.
     reading : mapping
         How the table was read, so that it can be read again.
     version : int
@@ -260,7 +260,7 @@ def make_plan(
     seed : int, default=0
         Random seed.
     impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"
-        How holes are filled, inside of the folds: column by column, or from what the other columns say.
+        How missing values are imputed, inside the folds: column by column, or from the other columns.
     reading : mapping, default=None
         How the table was read.
 

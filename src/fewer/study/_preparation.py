@@ -1,4 +1,4 @@
-"""From a table of any kind to numbers on one scale: holes filled, categories encoded, columns standardised.
+"""From a table of any kind to numbers on one scale: missing values imputed, categories encoded, columns standardised.
 
 It is a pipeline of scikit-learn, fitted on the rows held in like everything else.
 """
@@ -26,7 +26,7 @@ _CELLS = 4_000_000
 
 
 def preparation(
-    dataset: "Dataset", impute: str = "median", *, holes: bool | None = None, seed: int = 0, counts: Counts = None
+    dataset: "Dataset", impute: str = "median", *, missing: bool | None = None, seed: int = 0, counts: Counts = None
 ) -> Any:
     """The pipeline that makes numbers of this table, not fitted.
 
@@ -40,9 +40,9 @@ def preparation(
     dataset : Dataset
         The table; its kinds of columns decide the steps.
     impute : str, default="median"
-        How holes are filled, one of ``IMPUTERS``.
-    holes : bool, default=None
-        Whether rows may have holes; by default, whether these have. Without holes the result is the same.
+        How missing values are imputed, one of ``IMPUTERS``.
+    missing : bool, default=None
+        Whether rows may have missing values; by default, whether these have. Without any the result is the same.
     seed : int, default=0
         For imputers that start at random.
     counts : {"scaled", "raw"} or None, default=None
@@ -58,10 +58,10 @@ def preparation(
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
     steps: list[tuple[str, Any]] = []
-    holes = dataset.has_missing if holes is None else holes
+    missing = dataset.has_missing if missing is None else missing
     if words_of(dataset):
-        steps.append(("numbers", _numbers(dataset, _filled(impute, seed) if holes else "passthrough")))
-    elif holes:
+        steps.append(("numbers", _numbers(dataset, _filled(impute, seed) if missing else "passthrough")))
+    elif missing:
         steps.append(("fill", _filled(impute, seed)))
     steps.append(("vary", VarianceThreshold()))
     if counts != "raw":
@@ -145,7 +145,7 @@ def _n_categories(encoder: Any) -> list[int]:
 
 
 def _filled(impute: str, seed: int) -> Any:
-    """What fills holes; where it looks at other columns, these come on one scale."""
+    """The imputer; where it looks at other columns, these are scaled first."""
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 

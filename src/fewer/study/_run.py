@@ -12,7 +12,7 @@ from fewer._estimators import each_warning_once
 from fewer.study._cautions import CAUTIONS, do_cautions
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL, do_final
-from fewer.study._holes import HOLES, do_holes
+from fewer.study._missing import MISSING, do_missing
 from fewer.study._notes import tell
 from fewer.study._one_thread import one_thread
 from fewer.study._predictions import do_predictions, prediction_works
@@ -74,7 +74,7 @@ def run_plan(
     _do(do_predictions, [(work,) for work in prediction_works(plan, scores)], "Predicting held-out rows", **where)
     for null in nulls_of(plan):
         _test(null, **where)
-    for key, function in ((FINAL, do_final), (CAUTIONS, do_cautions), (HOLES, do_holes)):
+    for key, function in ((FINAL, do_final), (CAUTIONS, do_cautions), (MISSING, do_missing)):
         if key not in journal:
             started = time.perf_counter()
             with one_thread():

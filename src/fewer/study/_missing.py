@@ -1,4 +1,4 @@
-"""The holes of a table: how much is missing, where, on what it depends, and how well it can be filled in."""
+"""Missing values of a table: how many, where, what they depend on, and how well they can be imputed."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,36 +13,36 @@ if TYPE_CHECKING:
     from fewer.io import Dataset
     from fewer.study._scores import AllScores
 
-HOLES = "holes"
+MISSING = "missing"
 
-# How well holes are filled is judged on so many rows and columns of a larger table.
+# Of a larger table, imputation is judged on at most so many rows and columns.
 _ROWS = 1000
 _COLUMNS = 200
 _REPEATS = 4
 _HIDDEN = 0.1
 _MOST_SHOWN = 30
-# What the other columns know of a hole, where the study fills it without asking them.
+# Tried beside the imputer of the study where that looks at one column at a time.
 _BY_OTHERS = "PCAMissing"
 
 
-def do_holes(bench: Bench, scores: "AllScores") -> dict[str, Any]:
-    """Plain data for the panel of the report; empty without holes in columns of numbers."""
+def do_missing(bench: Bench, scores: "AllScores") -> dict[str, Any]:
+    """Plain data for the panel of the report; empty without missing values in columns of numbers."""
     if not bench.data.dataset.has_missing:
         return {}
     table, names = _numbers(bench.data.dataset)
-    holes = np.isnan(table)
-    if not holes.any():
+    missing = np.isnan(table)
+    if not missing.any():
         return {}
     from fewer.complete import missing_pattern
 
-    shares = holes.mean(axis=0)
+    shares = missing.mean(axis=0)
     most = np.argsort(-shares, kind="stable")[:_MOST_SHOWN]
     most = most[shares[most] > 0]
     pattern = missing_pattern(table)
     filled = _filled_in(table, bench)
     return {
-        "share": float(holes.mean()),
-        "n_cells": int(holes.sum()),
+        "share": float(missing.mean()),
+        "n_cells": int(missing.sum()),
         "n_columns": int(np.count_nonzero(shares)),
         "n_complete_rows": int(pattern.n_complete_rows),
         "n_patterns": int(pattern.n_patterns),
@@ -58,12 +58,12 @@ def do_holes(bench: Bench, scores: "AllScores") -> dict[str, Any]:
         ],
         "n_dependent": len(pattern.dependent),
         "filled": filled,
-        "sentence": _sentence(holes, shares, filled),
+        "sentence": _sentence(missing, shares, filled),
     }
 
 
 def _numbers(dataset: "Dataset") -> tuple[np.ndarray, list[str]]:
-    """Columns of numbers as an array with NaN for holes, and their names; none of a sparse table."""
+    """Columns of numbers as an array with NaN for missing values, and their names; none of a sparse table."""
     if dataset.is_sparse:
         return np.empty((dataset.n_rows, 0)), []
     words = set(words_of(dataset))
@@ -77,9 +77,9 @@ def _filled_in(table: np.ndarray, bench: Bench) -> list[dict[str, Any]]:
 
     rng = np.random.default_rng(bench.plan.seed)
     observed = np.flatnonzero((~np.isnan(table)).sum(axis=0) > 1)
-    with_holes = observed[np.isnan(table[:, observed]).any(axis=0)]
-    without = np.setdiff1d(observed, with_holes)
-    columns = np.sort(np.concatenate([rng.permutation(with_holes), rng.permutation(without)])[:_COLUMNS].astype(int))
+    with_missing = observed[np.isnan(table[:, observed]).any(axis=0)]
+    without = np.setdiff1d(observed, with_missing)
+    columns = np.sort(np.concatenate([rng.permutation(with_missing), rng.permutation(without)])[:_COLUMNS].astype(int))
     rows = np.sort(rng.permutation(len(table))[:_ROWS])
     known = table[np.ix_(rows, columns)]
     known = known[:, (~np.isnan(known)).sum(axis=0) > 1]
@@ -114,8 +114,10 @@ def _plain(name: str, score: "CompletionScore") -> dict[str, Any]:
     }
 
 
-def _sentence(holes: np.ndarray, shares: np.ndarray, filled: list[dict[str, Any]]) -> str:
-    said = f"{holes.mean():.1%} of the numbers are missing, in {np.count_nonzero(shares):,} of {len(shares):,} columns."
+def _sentence(missing: np.ndarray, shares: np.ndarray, filled: list[dict[str, Any]]) -> str:
+    said = (
+        f"{missing.mean():.1%} of the numbers are missing, in {np.count_nonzero(shares):,} of {len(shares):,} columns."
+    )
     if not filled:
         return f"{said} Too little is known to judge how well they can be imputed."
     used, others = filled[0], filled[-1]
