@@ -326,3 +326,9 @@ def test_presets_try_more_and_more_and_what_suits_the_target():
 )
 def test_the_learners_of_a_preset_suit_target_and_table(kind, expected):
     assert _learners("thorough", **{"sparse": False, "n_rows": 100, "scoring": "accuracy"} | kind) == expected
+
+
+@pytest.mark.parametrize(("n_columns", "n_classes", "boosted"), [(500, 2, True), (500, 10, False), (3000, 2, False)])
+def test_presets_boost_only_where_classes_times_columns_are_few(n_columns, n_classes, boosted):
+    found = candidates_for(classify=True, preset="quick", n_rows=2000, n_columns=n_columns, n_classes=n_classes)
+    assert any(each.learner.name == "boosting" for each in found) == boosted

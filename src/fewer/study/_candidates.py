@@ -26,6 +26,8 @@ MANY_ROWS = 20_000
 _MANY_FOR_PAIRS = 3_000
 # Boosting needs rows: on fewer it neither wins nor is quick.
 _ENOUGH_FOR_BOOSTING: dict[str, int] = {"quick": 1000, "standard": 500, "thorough": 500}
+# Boosting grows a tree for each class over all columns in every step: above this product, presets leave it out.
+_MOST_FOR_BOOSTING = 2_000
 _PAIRWISE_REDUCERS = frozenset({"ReliefF"})
 # Reducers that trees learn from best: the others are linear.
 _OF_TREES = frozenset({"forest importance", "shadow columns"})
@@ -134,7 +136,9 @@ def _reducers(preset: Preset, *, classify: bool, sparse: bool, many_rows: bool) 
     ]
 
 
-def _learners(preset: Preset, *, classify: bool, sparse: bool, n_rows: int, scoring: str) -> list[str]:
+def _learners(
+    preset: Preset, *, classify: bool, sparse: bool, n_rows: int, n_columns: int, n_classes: int, scoring: str
+) -> list[str]:
     names = {
         "quick": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting"],
         "standard": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting"],
@@ -142,13 +146,15 @@ def _learners(preset: Preset, *, classify: bool, sparse: bool, n_rows: int, scor
     }[preset]
     if scoring in POSITIVE_SCORES:
         names = ["poisson", *(name for name in names if LEARNERS[name].positive)]
+    trees = n_classes if n_classes > 2 else 1
+    boost = n_rows >= _ENOUGH_FOR_BOOSTING[preset] and trees * n_columns <= _MOST_FOR_BOOSTING
     return [
         name
         for name in names
         if (LEARNERS[name].regression or classify)
         and (LEARNERS[name].sparse or not sparse)
         and not (LEARNERS[name].pairwise and n_rows > _MANY_FOR_PAIRS)
-        and not (name == "boosting" and n_rows < _ENOUGH_FOR_BOOSTING[preset])
+        and (boost or name != "boosting")
         and can_be_scored(LEARNERS[name].build(classify, 0), scoring)
     ]
 
@@ -158,6 +164,7 @@ def candidates_for(
     classify: bool,
     n_columns: int,
     n_rows: int = 0,
+    n_classes: int = 0,
     sparse: bool = False,
     counts: bool = False,
     negative_target: bool = False,
@@ -177,6 +184,8 @@ def candidates_for(
         Columns to choose from.
     n_rows : int, default=0
         Rows; of very many, presets leave out methods whose time grows with their square.
+    n_classes : int, default=0
+        Classes of the target; of very many and many columns, presets leave out boosting.
     sparse : bool, default=False
         Whether the table is sparse: what cannot take it is left out of the presets.
     counts : bool, default=False
@@ -203,7 +212,15 @@ def candidates_for(
     if preset not in PRESETS:
         raise StudyError(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
     chosen = (
-        _learners(preset, classify=classify, sparse=sparse, n_rows=n_rows, scoring=scoring)
+        _learners(
+            preset,
+            classify=classify,
+            sparse=sparse,
+            n_rows=n_rows,
+            n_columns=n_columns,
+            n_classes=n_classes,
+            scoring=scoring,
+        )
         if learners is None
         else list(dict.fromkeys(learners))
     )

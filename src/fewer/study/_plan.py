@@ -275,6 +275,7 @@ def make_plan(
         classify=data.is_classification,
         n_columns=data.dataset.n_columns,
         n_rows=data.dataset.n_rows,
+        n_classes=0 if data.dataset.classes is None else len(data.dataset.classes),
         sparse=data.dataset.is_sparse,
         counts=data.holds_counts and not (imputer.from_others and data.dataset.has_missing),
         negative_target=data.has_negative_target,
