@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from fewer.io import Dataset
 from fewer.study import Plan, StudyError, make_plan, study_data
-from fewer.study._candidates import _learners, _reducers, size_path
+from fewer.study._candidates import _learners, _reducers, candidates_for, size_path
 from fewer.study._work import Bench, FoldWork, do_fold
 
 
@@ -228,8 +228,9 @@ def test_presets_differ_in_folds_repeats_and_permutations(make_table):
         for preset in ("quick", "standard", "thorough")
         for plan in [make_plan(data, preset=preset)]
     }
-    assert effort == {"quick": (5, 2, 99), "standard": (5, 5, 199), "thorough": (10, 10, 999)}
-    assert make_plan(study_data(make_table(400)), preset="quick").n_repeats == 1
+    assert effort == {"quick": (5, 2, 99), "standard": (5, 10, 199), "thorough": (10, 10, 999)}
+    repeats = [make_plan(study_data(make_table(400)), preset=preset).n_repeats for preset in effort]
+    assert repeats == [1, 5, 10]
 
 
 def test_folds_are_as_many_as_the_rarest_class_allows(make_table):
@@ -325,7 +326,8 @@ def test_presets_try_more_and_more_and_what_suits_the_target():
     ],
 )
 def test_the_learners_of_a_preset_suit_target_and_table(kind, expected):
-    assert _learners("thorough", **{"sparse": False, "n_rows": 100, "scoring": "accuracy"} | kind) == expected
+    table = {"sparse": False, "n_rows": 100, "n_columns": 20, "n_classes": 2, "scoring": "accuracy"}
+    assert _learners("thorough", **table | kind) == expected
 
 
 @pytest.mark.parametrize(("n_columns", "n_classes", "boosted"), [(500, 2, True), (500, 10, False), (3000, 2, False)])
