@@ -1,16 +1,16 @@
 """
-What is missing, and can it be filled in?
-=========================================
+Missing values: where they are, and how well they can be imputed
+================================================================
 
-Before holes are filled in, or rows with holes dropped: how many are there, where, which go together, and do they depend
-on what the other columns say? :func:`~fewer.complete.missing_pattern` answers in words,
-:func:`~fewer.complete.plot_missing` draws it. Afterwards :func:`~fewer.complete.completion_score` tells how far off
-filled-in values are, for any imputer.
+Before missing values are imputed, or rows with missing values dropped: how many are there, in which columns, which
+columns are missing together, and does that depend on the values of other columns?
+:func:`~fewer.complete.missing_pattern` counts and tests this, :func:`~fewer.complete.plot_missing` draws it. Afterwards
+:func:`~fewer.complete.completion_score` measures the error of any imputer.
 """
 
 # %%
-# A table with three kinds of holes
-# ---------------------------------
+# A table with three causes of missing values
+# -------------------------------------------
 # Measurements of breast tumours. Three readings are often lost for large tumours, one instrument was out of order for a
 # while, and here and there a value is missing by chance.
 import numpy as np
@@ -30,39 +30,39 @@ pattern = missing_pattern(table)
 print(pattern)
 
 # %%
-# The picture: columns from the most to the least missing, rows with the same holes together. The sign stands where the
-# holes of a column depend on the values of another, tested for each pair and corrected for their number. The texture
-# readings have as many holes, but these came by chance.
+# Columns are ordered from the most to the least missing, and rows with the same pattern are next to each other. A
+# warning sign marks a column whose missing values depend on the values of another column; every pair is tested, and the
+# p-values are corrected for the number of pairs. The texture readings are missing as often, but at random.
 plot_missing(table)
 
 # %%
 print(pattern.reading)
 
 # %%
-# That is not idle. The mean of what is observed is far off for these columns, the model's mean is not, because it
-# takes from the other columns what kind of rows the holes are in.
+# This matters: the mean of the observed values of these columns is far from the true mean. The mean of the model is
+# not, because the other columns of a row say which values are missing in it.
 model = PCAMissing(6, scale=True, random_state=0).fit(table)
 for name in ("worst area", "worst radius", "worst texture"):
     fitted = model.mean_[table.columns.get_loc(name)]
     print(f"{name}: truth {whole[name].mean():.1f}, observed {table[name].mean():.1f}, PCAMissing {fitted:.1f}")
 
 # %%
-# How far off are filled-in values?
-# ---------------------------------
-# Hide a tenth of what is known, fit to the rest, compare, five times over. Errors are in standard deviations of each
-# column, so that column means have an error of about one.
+# The error of imputed values
+# ---------------------------
+# A tenth of the observed entries is hidden, the imputer is fitted to the rest, and its values are compared with the
+# hidden ones; five times. Errors are in standard deviations of each column, so that column means have an error of one.
 for imputer in (SimpleImputer(), KNNImputer(), PCAMissing(6, scale=True, random_state=0)):
     print(completion_score(imputer, table, random_state=0))
 
 # %%
-# Not all columns can be filled equally well: what nothing else goes together with remains a guess.
+# Columns differ: one that no other column is correlated with cannot be imputed better than by its mean.
 completion_score(PCAMissing(6, scale=True, random_state=0), table, random_state=0).plot()
 
 
 # %%
 # How many components?
 # --------------------
-# Hidden entries decide that too. In this table half of the components are worth having.
+# The error at hidden entries answers this as well. In this table, half of the components lower it.
 def error_by_size(sizes):
     """Error at hidden entries over the number of components."""
     scores = [
