@@ -76,7 +76,7 @@ bench: $(VENV)/.with-bench $(VENV)/.with-data-files ## side by side with peers, 
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.l1_page
 	$(BIN)/python -m benchmarks.ratings
-	$(BIN)/python -m benchmarks.missing_page
+	$(BIN)/python -m benchmarks.completion_page
 	$(BIN)/python -m benchmarks.extract_page
 
 presets: $(VENV)/.with-bench $(VENV)/.with-data-files ## the presets on real tables, some hours; resumes: make presets [JOBS=2]

@@ -1,16 +1,15 @@
 """
-Missing values: where they are, and how well they can be imputed
-================================================================
+Which values are missing, and can they be imputed?
+===================================================
 
-Before missing values are imputed, or rows with missing values dropped: how many are there, in which columns, which
-columns are missing together, and does that depend on the values of other columns?
-:func:`~fewer.complete.missing_pattern` counts and tests this, :func:`~fewer.complete.plot_missing` draws it. Afterwards
-:func:`~fewer.complete.completion_score` measures the error of any imputer.
+Before you impute missing values or drop rows: how many are missing, where, which go missing together, and does that
+depend on other columns? :func:`~fewer.complete.missing_pattern` answers in words, :func:`~fewer.complete.plot_missing`
+draws it. Afterwards :func:`~fewer.complete.completion_score` estimates the error of imputed values, for any imputer.
 """
 
 # %%
-# A table with three causes of missing values
-# -------------------------------------------
+# A table with three kinds of missing values
+# ------------------------------------------
 # Measurements of breast tumours. Three readings are often lost for large tumours, one instrument was out of order for a
 # while, and here and there a value is missing by chance.
 import numpy as np
@@ -30,43 +29,43 @@ pattern = missing_pattern(table)
 print(pattern)
 
 # %%
-# Columns are ordered from the most to the least missing, and rows with the same pattern are next to each other. A
-# warning sign marks a column whose missing values depend on the values of another column; every pair is tested, and the
-# p-values are corrected for the number of pairs. The texture readings are missing as often, but at random.
+# The figure: columns from the most to the least missing, rows with the same pattern together. A warning sign marks
+# columns whose missing values depend on the values of another column, tested for each pair and corrected for the number
+# of tests. The texture readings have as many missing values, but at random.
 plot_missing(table)
 
 # %%
 print(pattern.reading)
 
 # %%
-# This matters: the mean of the observed values of these columns is far from the true mean. The mean of the model is
-# not, because the other columns of a row say which values are missing in it.
-model = PCAMissing(6, scale=True, random_state=0).fit(table)
+# This matters. The mean of the observed values is far off for these columns; the mean of the model is not, because it
+# uses the other columns of the rows with missing values.
+model = PCAMissing(6, with_std=True, random_state=0).fit(table)
 for name in ("worst area", "worst radius", "worst texture"):
     fitted = model.mean_[table.columns.get_loc(name)]
     print(f"{name}: truth {whole[name].mean():.1f}, observed {table[name].mean():.1f}, PCAMissing {fitted:.1f}")
 
 # %%
-# The error of imputed values
-# ---------------------------
-# A tenth of the observed entries is hidden, the imputer is fitted to the rest, and its values are compared with the
-# hidden ones; five times. Errors are in standard deviations of each column, so that column means have an error of one.
-for imputer in (SimpleImputer(), KNNImputer(), PCAMissing(6, scale=True, random_state=0)):
+# How far off are imputed values?
+# -------------------------------
+# Hide a tenth of what is known, fit to the rest, compare, five times over. Errors are in standard deviations of each
+# column, so that column means have an error of about one.
+for imputer in (SimpleImputer(), KNNImputer(), PCAMissing(6, with_std=True, random_state=0)):
     print(completion_score(imputer, table, random_state=0))
 
 # %%
-# Columns differ: one that no other column is correlated with cannot be imputed better than by its mean.
-completion_score(PCAMissing(6, scale=True, random_state=0), table, random_state=0).plot()
+# Not all columns can be imputed equally well: a column that is correlated with no other gets little more than its mean.
+completion_score(PCAMissing(6, with_std=True, random_state=0), table, random_state=0).plot()
 
 
 # %%
 # How many components?
 # --------------------
-# The error at hidden entries answers this as well. In this table, half of the components lower it.
+# Hidden entries decide that too.
 def error_by_size(sizes):
     """Error at hidden entries over the number of components."""
     scores = [
-        completion_score(PCAMissing(size, scale=True, random_state=0), table, n_repeats=4, random_state=0)
+        completion_score(PCAMissing(size, with_std=True, random_state=0), table, n_repeats=4, random_state=0)
         for size in sizes
     ]
     figure = _figures.new_figure(x="components", y="error at hidden entries")
@@ -81,6 +80,6 @@ error_by_size(np.array([1, 2, 4, 6, 8, 12, 16]))
 # ---------------------------------------
 # All completers take ``missing_values`` (a number such as -999 that stands for a missing value), ``add_indicator`` and
 # ``keep_empty_features``. Where an entry is missing for a reason, the indicator is a feature of its own.
-imputer = PCAMissing(6, scale=True, missing_values=-999, add_indicator=True, random_state=0)
-filled = imputer.set_output(transform="pandas").fit_transform(table.fillna(-999))
-print(filled.filter(like="missingindicator_worst").mean().round(2))
+imputer = PCAMissing(6, with_std=True, missing_values=-999, add_indicator=True, random_state=0)
+imputed = imputer.set_output(transform="pandas").fit_transform(table.fillna(-999))
+print(imputed.filter(like="missingindicator_worst").mean().round(2))

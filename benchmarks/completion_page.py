@@ -1,4 +1,4 @@
-"""``python -m benchmarks.missing_page``: docs/missing-speed.md and its picture, from benchmarks/results/.
+"""``python -m benchmarks.completion_page``: docs/completion-speed.md and its figure, from benchmarks/results/.
 
 It reads soft_impute.json and pca_missing.json, as ``python -m benchmarks --cpu soft_impute pca_missing`` writes them,
 and ratings.json, as ``python -m benchmarks.ratings`` does.
@@ -17,7 +17,7 @@ from benchmarks.results import machine_in_words
 from benchmarks.table import readable_seconds
 
 ROOT = Path(__file__).parents[1]
-PICTURE = ROOT / "docs" / "_static" / "missing-cost.svg"
+PICTURE = ROOT / "docs" / "_static" / "completion-cost.svg"
 OBSERVED = " observed"
 TOLD = "told the noise"
 COLOURS = ("#2f7fb5", "#cf5f47", "#5a9a5a", "#8a6fb0")
@@ -34,15 +34,16 @@ def page(completion: Mapping[str, Any], components: Mapping[str, Any], ratings: 
     lines = [
         "# How fast missing values are imputed",
         "",
-        "`make bench` makes this page. The error is the root mean square at the missing entries. Times are medians of "
-        f"interleaved runs on one thread, {'processor' if completion['clock'] == 'cpu' else 'wall'} time; a first run, in which "
+        "`make bench` makes this page. Error is the root mean square at the missing entries. Times are medians of "
+        f"interleaved runs on one thread, {'processor' if completion['clock'] == 'cpu' else 'wall'} time; a first run, "
+        "in which "
         "kernels are loaded, does not count. A contender in bold is the best of its table: of those within 5% of the "
         "lowest error, the quickest.",
         "",
         _machine(completion, components),
         "",
         *([completion["note"], ""] if completion.get("note") else []),
-        "## Imputation without a given rank",
+        "## Imputing without a rank",
         "",
         "A table of low rank with noise of standard deviation 2; the error is against the truth without noise. "
         "IterativeImputer is given 50 columns for each regression, for 2 rounds and for its own 10: with all 500 "
@@ -53,7 +54,7 @@ def page(completion: Mapping[str, Any], components: Mapping[str, Any], ratings: 
         "heading.",
         "",
         *_contests(untold),
-        "## Imputation with the true rank",
+        "## Imputing with the true rank",
         "",
         "MMMF knows more than the others here: its penalty is the variance of the noise. So it is not compared; with "
         "its own penalty, a tenth of the largest, its error in the first table is 0.556.",
@@ -67,7 +68,7 @@ def page(completion: Mapping[str, Any], components: Mapping[str, Any], ratings: 
         *_contests(pca),
         "## Cost grows no faster than the observed entries",
         "",
-        "![Seconds over observed entries](_static/missing-cost.svg)",
+        "![Seconds over observed entries](_static/completion-cost.svg)",
         "",
         "Sparse tables of 20,000 x 5,000, rank 10, a fixed number of sweeps, steps or rounds of each method. Dotted: "
         "twice the entries, twice the time. Where a curve is flatter, the work for each row and column, which does not "
@@ -102,7 +103,7 @@ def curves(completion: Mapping[str, Any], components: Mapping[str, Any]) -> Curv
 def draw(found: Curves, path: Path) -> None:
     """Seconds over observed entries, both on a scale of ratios."""
     mpl.use("agg")
-    mpl.rcParams["svg.hashsalt"] = "missing"  # the same picture gives the same file
+    mpl.rcParams["svg.hashsalt"] = "completion"  # the same picture gives the same file
     import matplotlib.pyplot as plt
 
     figure, panel = plt.subplots(figsize=(7, 4))
@@ -225,7 +226,7 @@ def main() -> None:
     completion, components = results["soft_impute"], results["pca_missing"]
     draw(curves(completion, components), PICTURE)
     text = page(completion, components, results.get("ratings"))
-    (ROOT / "docs" / "missing-speed.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "completion-speed.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
