@@ -76,3 +76,15 @@ def test_links_from_the_front_pages_reach_a_file():
     for page in PAGES[:3]:
         for target in re.findall(r"\]\(([^)#:]+)\)", text_of(page)):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_gallery_scripts_import_public_names_only():
+    private = [
+        f"{script.name}: {node.module}.{alias.name}"
+        for script in sorted(DOCS.glob("gallery/*.py"))
+        for node in ast.walk(ast.parse(text_of(script)))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fewer")
+        for alias in node.names
+        if "._" in f"{node.module}.{alias.name}"
+    ]
+    assert not private

@@ -2,24 +2,25 @@
 One pass, truly sparse: online learning by dual averaging
 ==========================================================
 
-Rows that come as a stream, or are too many to hold, are met once and forgotten. Descent with small steps and a price on
-the weights should give a sparse model, and does not: each row pushes nearly all weights away from zero again, and the
-little shrinking of one step does not bring them back. :class:`~fewer.learn.RDAClassifier` and
-:class:`~fewer.learn.RDARegressor` hold the *average* of all gradients against the price instead. Where that average is
-small, the weight is exactly zero, at every moment.
+Rows that come as a stream, or are too many to hold, are seen once and not stored. Gradient descent with an l1 penalty
+does not give a sparse model there: each row moves nearly all weights away from zero, and the shrinkage of one step is
+too small to bring them back. :class:`~fewer.learn.RDAClassifier` and :class:`~fewer.learn.RDARegressor` compare the
+*average* of all gradients with the penalty instead. Where that average is small, the weight is exactly zero, after
+every step.
 
 Use them for streams and for very many sparse rows. Where all rows fit into memory,
-:class:`~fewer.learn.L1LinearClassifier` finds the exact minimum. And scale the columns: they share one price.
+:class:`~fewer.learn.L1LinearClassifier` finds the exact minimum. Scale the columns first: they share one penalty.
 """
 
 # %%
-# Of 200 columns, 10 matter. Beside dual averaging, descent that shrinks the weights after each row by the same price
+# Of 200 columns, 10 matter. Beside dual averaging, descent that shrinks the weights after each row by the same penalty
 # (FOBOS), and the exact minimum for all rows:
 import numpy as np
+import plotly.graph_objects as go
 from scipy.special import expit
 
-from fewer._figures import BLUE, GREY, RED, line, new_figure
-from fewer.learn import L1LinearClassifier, RDAClassifier, regret_monitor
+from fewer.learn import L1LinearClassifier, RDAClassifier
+from fewer.theory import regret_curve
 
 rng = np.random.default_rng(0)
 truth = np.zeros(200)
@@ -39,14 +40,14 @@ for row, label in zip(X, y, strict=True):
     n_shrunk.append(np.count_nonzero(weights))
 
 steps, n_nonzero = zip(*model.nnz_history_, strict=True)
-figure = new_figure(x="rows met", y="weights that are not zero", title="Ten columns matter")
-figure.add_trace(line("dual averaging", steps, n_nonzero, BLUE))
-figure.add_trace(line("descent with shrinking", [*range(100, 12_001, 100)], n_shrunk[99::100], RED))
-figure.add_trace(line("all rows at once", [0, 12_000], [len(batch.support_)] * 2, GREY, line_dash="dot"))
+figure = go.Figure().update_layout(title="Ten columns matter", xaxis_title="rows", yaxis_title="nonzero weights")
+figure.add_scatter(x=steps, y=n_nonzero, mode="lines", name="dual averaging")
+figure.add_scatter(x=[*range(100, 12_001, 100)], y=n_shrunk[99::100], mode="lines", name="descent with shrinking")
+figure.add_hline(y=len(batch.support_), line_dash="dot", annotation_text="all rows at once")
 figure.update_yaxes(rangemode="tozero")
 
 # %%
-# ``gamma`` says how slowly weights move. Left alone, it is chosen on the way: several run side by side, each row is
+# ``gamma`` sets how slowly weights move. By default it is chosen during the fit: several run side by side, each row is
 # predicted before it is learnt from, and as the rows double, the worst drops out.
 chosen = RDAClassifier(alpha=price, fit_intercept=False, random_state=0).fit(X, y)
 print(f"gamma {chosen.gamma_:.1f}, columns kept: {chosen.support_}")
@@ -60,8 +61,8 @@ for rows in np.array_split(np.arange(len(X)), 7):
 print("the same weights:", np.array_equal(pieces.coef_, model.coef_), "- columns kept:", pieces.support_)
 
 # %%
-# What does it cost not to have seen all rows before? Theory bounds the regret, here against the best weights for the
-# rows so far, which are not known until then; in practice it is far below the bound.
-regret = regret_monitor(model, X, y)
+# The regret is the loss on the way, minus that of the best fixed weights for the rows so far. Theory bounds it; in
+# practice it is far below the bound.
+regret = regret_curve(model, X, y)
 print(regret)
 regret.plot()
