@@ -74,8 +74,8 @@ warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot
 # Figures of plotly work offline: its script lies beside the pages, and only those of the gallery load it.
 pio.renderers["docs"] = HtmlRenderer(include_plotlyjs=False, config={"responsive": True})
 pio.renderers.default = "docs"
-# Plain figures of the scripts look like those of the library.
-pio.templates["fewer"] = go.layout.Template(layout=new_figure().layout)
+# Plain figures of the scripts look like those of the library, with room for a title.
+pio.templates["fewer"] = go.layout.Template(layout=new_figure(title=" ").layout)
 pio.templates.default = "plotly+fewer"
 (HERE / "generated" / "static").mkdir(exist_ok=True)
 (HERE / "generated" / "static" / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
