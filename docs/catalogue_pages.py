@@ -94,7 +94,7 @@ def depends(card) -> bool:
 
 def api_reference() -> str:
     """The API reference: a table of the public names for each room."""
-    lines = ["Reference", "=========", ""]
+    lines = ["API reference", "=============", ""]
     for room in ROOM_ORDER:
         module = importlib.import_module(f"fewer.{room}")
         names = [name for name in getattr(module, "__all__", ()) if callable(getattr(module, name))]

@@ -10,11 +10,13 @@ sys.path.insert(0, str(HERE))
 import catalogue_pages
 import draw_rooms
 import draw_way
+import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.io.base_renderers import HtmlRenderer
 from plotly.offline import get_plotlyjs
 
 import fewer
+from fewer._figures import new_figure
 
 # Now, because autosummary looks for the pages as soon as it is set up.
 catalogue_pages.write(HERE)
@@ -72,6 +74,9 @@ warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot
 # Figures of plotly work offline: its script lies beside the pages, and only those of the gallery load it.
 pio.renderers["docs"] = HtmlRenderer(include_plotlyjs=False, config={"responsive": True})
 pio.renderers.default = "docs"
+# Plain figures of the scripts look like those of the library, with room for a title.
+pio.templates["fewer"] = go.layout.Template(layout=new_figure(title=" ").layout)
+pio.templates.default = "plotly+fewer"
 (HERE / "generated" / "static").mkdir(exist_ok=True)
 (HERE / "generated" / "static" / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
 

@@ -19,7 +19,6 @@ import time
 import numpy as np
 import plotly.graph_objects as go
 
-from fewer import _figures
 from fewer.select import (
     CFS,
     FCBF,
@@ -91,13 +90,13 @@ for row, (name, selector) in enumerate(families.items()):
 found /= len(tables)
 others /= len(tables)
 
-figure = _figures.new_figure(height=520)
+figure = go.Figure().update_layout(height=520)
 figure.add_trace(
     go.Heatmap(
         z=np.column_stack([found, np.zeros(len(found))])[::-1],
         x=[*PLANTED, "noise columns kept"],
         y=list(families)[::-1],
-        colorscale=[[0, "rgba(47, 127, 181, 0.04)"], [1, _figures.BLUE]],
+        colorscale=[[0, "rgba(47, 127, 181, 0.04)"], [1, "rgb(47, 127, 181)"]],
         text=[[f"{value:.0%}" for value in row] + [f"{number:.1f}"] for row, number in zip(found, others, strict=True)][
             ::-1
         ],

@@ -24,6 +24,7 @@ For measurements rather than counts, use PCA; for text with labels, choose words
 # Hair and eyes of 592 students (Snee, 1974). Blond goes with blue, black with brown; red is near green.
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 from scipy import stats
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -31,7 +32,6 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
-from fewer import _figures
 from fewer.extract import (
     CanonicalCorrespondenceAnalysis,
     CorrespondenceAnalysis,
@@ -65,8 +65,10 @@ found = {
     "CorrespondenceAnalysis": CorrespondenceAnalysis(1).fit_transform(counts),
     "GaussianResponseModel": GaussianResponseModel(row_effects=True).fit_transform(counts),
 }
-figure = _figures.new_figure(x="moisture, which no model has seen", y="place (in standard deviations)", height=440)
-for colour, (name, scores) in zip((_figures.GREY, _figures.BLUE, _figures.RED), found.items(), strict=True):
+figure = go.Figure().update_layout(
+    xaxis_title="moisture, which no model has seen", yaxis_title="place (in standard deviations)", height=440
+)
+for colour, (name, scores) in zip(("#8a8f98", "#2f7fb5", "#cf5f47"), found.items(), strict=True):
     places = scores[:, 0] / scores[:, 0].std()
     rank = stats.spearmanr(places, moisture).statistic
     print(f"{name}: rank correlation {abs(rank):.3f}")

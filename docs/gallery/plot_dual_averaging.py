@@ -16,9 +16,9 @@ Use them for streams and for very many sparse rows. Where all rows fit into memo
 # Of 200 columns, 10 matter. Beside dual averaging, descent that shrinks the weights after each row by the same penalty
 # (FOBOS), and the exact minimum for all rows:
 import numpy as np
+import plotly.graph_objects as go
 from scipy.special import expit
 
-from fewer._figures import BLUE, GREY, RED, line, new_figure
 from fewer.learn import L1LinearClassifier, RDAClassifier
 from fewer.theory import regret_curve
 
@@ -40,10 +40,10 @@ for row, label in zip(X, y, strict=True):
     n_shrunk.append(np.count_nonzero(weights))
 
 steps, n_nonzero = zip(*model.nnz_history_, strict=True)
-figure = new_figure(x="rows met", y="weights that are not zero", title="Ten columns matter")
-figure.add_trace(line("dual averaging", steps, n_nonzero, BLUE))
-figure.add_trace(line("descent with shrinking", [*range(100, 12_001, 100)], n_shrunk[99::100], RED))
-figure.add_trace(line("all rows at once", [0, 12_000], [len(batch.support_)] * 2, GREY, line_dash="dot"))
+figure = go.Figure().update_layout(title="Ten columns matter", xaxis_title="rows", yaxis_title="nonzero weights")
+figure.add_scatter(x=steps, y=n_nonzero, mode="lines", name="dual averaging")
+figure.add_scatter(x=[*range(100, 12_001, 100)], y=n_shrunk[99::100], mode="lines", name="descent with shrinking")
+figure.add_hline(y=len(batch.support_), line_dash="dot", annotation_text="all rows at once")
 figure.update_yaxes(rangemode="tozero")
 
 # %%

@@ -30,7 +30,6 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from fewer import _figures
 from fewer.extract import (
     PHD,
     SAVE,
@@ -81,8 +80,7 @@ for trace in plot_projection(GaussianLRDiscriminant(random_state=0).fit(plane, l
     figure.add_trace(trace, row=1, col=1)
 for curve in curves:
     figure.add_trace(curve.plot().data[0], row=1, col=2)
-style = _figures.new_figure().layout
-figure.update_layout(font=style.font, paper_bgcolor=style.paper_bgcolor, plot_bgcolor=style.plot_bgcolor, height=420)
+figure.update_layout(height=420)
 figure.update_xaxes(title_text="direction (degrees)", tickvals=[0, 90, 180, 270, 360], col=2)
 figure.update_yaxes(rangemode="tozero", col=2)
 

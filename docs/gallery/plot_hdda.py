@@ -26,9 +26,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from sklearn.svm import SVC
 
-from fewer import _figures
 from fewer.extract import HDDA, HDDC, plot_projection
 
+BLUE, RED, GREEN = "#2f7fb5", "#cf5f47", "#3d9970"
 rng = np.random.default_rng(0)
 names, dims = np.array(["first", "second", "third"]), (2, 5, 10)
 bases = [ortho_group.rvs(100, random_state=rng) for _ in dims]
@@ -70,21 +70,23 @@ plot_projection(model, X_new, y_new, components=(0, 2))
 # All axes together separate them: this is what it costs to put a row into one class rather than another, and rows go
 # where that is least.
 costs = model.cost(X_new)
-figure = _figures.new_figure(x="cost of first less cost of second", y="cost of third less cost of second", height=440)
-for name, colour in zip(model.classes_, _figures.PALETTE, strict=False):
+figure = go.Figure().update_layout(
+    xaxis_title="cost of first less cost of second", yaxis_title="cost of third less cost of second", height=440
+)
+for name, colour in zip(model.classes_, (BLUE, RED, GREEN), strict=True):
     own = costs[y_new == name]
     marker = {"size": 6, "opacity": 0.65, "color": colour}
     figure.add_trace(
         go.Scatter(x=own[:, 0] - own[:, 1], y=own[:, 2] - own[:, 1], mode="markers", name=str(name), marker=marker)
     )
-figure.add_hline(y=0, line_color=_figures.GREY)
-figure.add_vline(x=0, line_color=_figures.GREY)
+figure.add_hline(y=0, line_color="grey")
+figure.add_vline(x=0, line_color="grey")
 
 # %%
 # The dimension of a class is where its eigenvalues have their last large gap.
-figure = _figures.new_figure(x="eigenvalue, from the largest", y="variance", height=340)
+figure = go.Figure().update_layout(xaxis_title="eigenvalue, from the largest", yaxis_title="variance", height=340)
 for name, eigenvalues, d, colour in zip(
-    model.classes_, model.eigenvalues_, model.dims_, _figures.PALETTE, strict=False
+    model.classes_, model.eigenvalues_, model.dims_, (BLUE, RED, GREEN), strict=True
 ):
     places = np.arange(1, 21)
     figure.add_trace(go.Scatter(x=places, y=eigenvalues[:20], mode="lines+markers", name=str(name), line_color=colour))

@@ -13,10 +13,10 @@ draws it. Afterwards :func:`~fewer.complete.completion_score` estimates the erro
 # Measurements of breast tumours. Three readings are often lost for large tumours, one instrument was out of order for a
 # while, and here and there a value is missing by chance.
 import numpy as np
+import plotly.graph_objects as go
 from sklearn.datasets import load_breast_cancer
 from sklearn.impute import KNNImputer, SimpleImputer
 
-from fewer import _figures
 from fewer.complete import PCAMissing, completion_score, missing_pattern, plot_missing
 
 whole = load_breast_cancer(as_frame=True).data
@@ -68,9 +68,11 @@ def error_by_size(sizes):
         completion_score(PCAMissing(size, with_std=True, random_state=0), table, n_repeats=4, random_state=0)
         for size in sizes
     ]
-    figure = _figures.new_figure(x="components", y="error at hidden entries")
-    figure.add_trace(_figures.band("95% interval", sizes, *np.array([score.interval for score in scores]).T))
-    return figure.add_trace(_figures.line("PCAMissing", sizes, [score.error for score in scores]))
+    errors = np.array([score.error for score in scores])
+    lower, upper = np.array([score.interval for score in scores]).T
+    bars = {"array": upper - errors, "arrayminus": errors - lower}
+    figure = go.Figure().update_layout(xaxis_title="components", yaxis_title="error at hidden entries, 95% interval")
+    return figure.add_scatter(x=sizes, y=errors, error_y=bars, mode="lines+markers", name="PCAMissing")
 
 
 error_by_size(np.array([1, 2, 4, 6, 8, 12, 16]))

@@ -13,13 +13,13 @@ study finds out: it scores both on rows that took no part in the choosing or the
 # Both have 150 rows, 60 columns and two classes. In the first, four columns carry the difference between the classes.
 # In the second it is spread: every column shifts a little.
 import numpy as np
+import plotly.graph_objects as go
 from sklearn.datasets import make_circles
 from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
-from fewer import _figures
 from fewer.evaluate import score_components, score_sizes
 from fewer.extract import RegularizedFisher, plot_loadings, plot_projection
 from fewer.select import SelectTop
@@ -51,14 +51,14 @@ def mean_scores(score, reducer, X, y, sizes):
     return found[0].sizes, np.mean([each.scores for each in found], axis=0)
 
 
-figure = _figures.new_figure(x="columns", y="accuracy on rows held out")
+figure = go.Figure().update_layout(xaxis_title="columns", yaxis_title="accuracy on rows held out")
 figure.update_xaxes(type="log", tickvals=[*SIZES, 60])
 for name, (X, y), colour in (
-    ("four columns differ", in_few, _figures.BLUE),
-    ("all columns differ", in_all, _figures.RED),
+    ("four columns differ", in_few, "#2f7fb5"),
+    ("all columns differ", in_all, "#cf5f47"),
 ):
     sizes, scores = mean_scores(score_sizes, SelectTop("anova"), X, y, SIZES)
-    figure.add_trace(_figures.line(f"{name}: chosen by F test", sizes, scores, colour))
+    figure.add_scatter(x=sizes, y=scores, mode="lines", line_color=colour, name=f"{name}: chosen by F test")
     made, of_made = mean_scores(score_components, RegularizedFisher(alpha=100), X, y, [1])
     marker = {"size": 12, "color": colour, "symbol": "diamond"}
     figure.add_scatter(x=made[:1], y=of_made[:1], mode="markers", name=f"{name}: one new column", marker=marker)

@@ -27,7 +27,6 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from fewer import _figures
 from fewer.evaluate import component_curve
 from fewer.extract import (
     PLSSB,
@@ -62,7 +61,7 @@ def spectra(n_samples):
 
 X, y = spectra(120)
 X_new, y_new = spectra(400)
-figure = _figures.new_figure(x="wavelength", y="absorbance", height=340)
+figure = go.Figure().update_layout(xaxis_title="wavelength", yaxis_title="absorbance", height=340)
 figure.add_traces([go.Scatter(x=wavelengths, y=row, line={"width": 1}, showlegend=False) for row in X[:25]])
 
 # %%
@@ -89,16 +88,16 @@ numbers = list(range(1, 13))
 path = PLSRegressor(12).fit(X, y).predict_path(X_new)
 total = np.sum((y_new - y_new.mean()) ** 2)
 pcr = [make_pipeline(PCA(each), LinearRegression()).fit(X, y).score(X_new, y_new) for each in numbers]
-figure = _figures.new_figure(x="components", y="R2 on new samples")
-figure.add_trace(_figures.line("PLS", numbers, [1 - np.sum((each - y_new) ** 2) / total for each in path]))
-figure.add_trace(_figures.line("PCA + least squares", numbers, pcr, _figures.RED))
+figure = go.Figure().update_layout(xaxis_title="components", yaxis_title="R2 on new samples")
+figure.add_scatter(x=numbers, y=[1 - np.sum((each - y_new) ** 2) / total for each in path], mode="lines", name="PLS")
+figure.add_scatter(x=numbers, y=pcr, mode="lines", name="PCA + least squares")
 
 # %%
 # So close do predictions of new samples come to the amounts:
 predicted = model.predict(X_new)
 error = np.sqrt(np.mean((predicted - y_new) ** 2))
 title = f"root mean squared error {error:.2f}, of a standard deviation of {y_new.std():.2f}"
-figure = _figures.new_figure(title=title, x="amount", y="predicted amount", height=440)
+figure = go.Figure().update_layout(title=title, xaxis_title="amount", yaxis_title="predicted amount", height=440)
 figure.add_scatter(x=y_new, y=predicted, mode="markers", marker={"opacity": 0.5}, name="new samples")
 figure.add_scatter(x=[0, 3.5], y=[0, 3.5], mode="lines", line_dash="dot", name="as it should be")
 
@@ -119,8 +118,8 @@ for name, steps in {"as measured": (), "slopes": (slopes,), "scaled": (StandardS
 # What the model looks at
 # -----------------------
 # The coefficients: positive at the band of the substance, negative where others overlap it.
-figure = _figures.new_figure(x="wavelength", y="coefficient")
-figure.add_trace(_figures.line("coefficients", wavelengths, model.coef_))
+figure = go.Figure().update_layout(xaxis_title="wavelength", yaxis_title="coefficient")
+figure.add_scatter(x=wavelengths, y=model.coef_, mode="lines", name="coefficients")
 figure.add_scatter(x=wavelengths, y=bands[0] * np.abs(model.coef_).max(), name="band of the substance", line_dash="dot")
 
 # %%
@@ -136,8 +135,8 @@ plot_correlation_circle(model, X, y, components=(3, 4), n_columns=600, n_names=0
 # :class:`~fewer.select.VIPSelector` ranks columns by it, and keeps as many as asked for. The highest values stand
 # where the other substances are seen best, because these have to be taken out; the band of the substance comes after.
 selector = VIPSelector(60, n_components=k).fit(X, y)
-figure = _figures.new_figure(x="wavelength", y="importance", height=360)
-figure.add_trace(_figures.line("all wavelengths", wavelengths, selector.scores_))
+figure = go.Figure().update_layout(xaxis_title="wavelength", yaxis_title="importance", height=360)
+figure.add_scatter(x=wavelengths, y=selector.scores_, mode="lines", name="all wavelengths")
 chosen = selector.get_support()
 figure.add_scatter(x=wavelengths[chosen], y=selector.scores_[chosen], mode="markers", name="the 60 largest")
 

@@ -25,11 +25,11 @@ surer and takes no search.
 # the same mean, so that discriminant analysis has nothing to go by.
 import matplotlib.pyplot as plt
 import numpy as np
+import plotly.graph_objects as go
 from scipy.stats import multivariate_normal
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
-from fewer import _figures
 from fewer.extract import (
     BackwardProjectionPursuitDensity,
     ExploratoryProjectionPursuit,
@@ -116,9 +116,11 @@ plot_projection(classifier, X_test, y_test)
 # The function of each class along the first direction: the log-odds are sums of such curves.
 def functions_along(model, direction):
     """The functions of all classes along one direction."""
-    figure = _figures.new_figure(x=f"projectionpursuitdiscriminant{direction}", y="log of the function")
-    for name, ridge, colour in zip(model.classes_, model.ridges_[:, direction], _figures.PALETTE, strict=False):
-        figure.add_trace(_figures.line(name, model.ridge_grid_[direction], ridge, colour))
+    figure = go.Figure().update_layout(
+        xaxis_title=f"projectionpursuitdiscriminant{direction}", yaxis_title="log of the function"
+    )
+    for name, ridge in zip(model.classes_, model.ridges_[:, direction], strict=True):
+        figure.add_scatter(x=model.ridge_grid_[direction], y=ridge, mode="lines", name=str(name))
     return figure
 
 

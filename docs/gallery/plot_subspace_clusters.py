@@ -27,11 +27,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from fewer import _figures
 from fewer.datasets import make_subspace_clusters
 from fewer.extract import FastProjectiveClustering, SubspaceDistanceFeatures, cluster_coverage, plot_projection
 from fewer.learn import LPBoost, ThresholdStump
 
+BLUE, GREY = "#2f7fb5", "#8a8f98"
 X, y, truth = make_subspace_clusters(3000, n_clusters=6, random_state=0)
 plot_projection(PCA(2).fit(X), X, y)
 
@@ -52,11 +52,11 @@ for cluster, tight in enumerate(truth["tight"]):
 box = int(np.bincount(model.labels_[y == 5]).argmax())
 first, second = truth["tight"][5]
 (left, right), (low, high) = model.bounds_[box][first], model.bounds_[box][second]
-figure = _figures.new_figure(x=f"x{first}", y=f"x{second}", height=440)
-for name, rows, colour in (("other rows", y != 5, _figures.GREY), ("the largest cluster", y == 5, _figures.BLUE)):
+figure = go.Figure().update_layout(xaxis_title=f"x{first}", yaxis_title=f"x{second}", height=440)
+for name, rows, colour in (("other rows", y != 5, GREY), ("the largest cluster", y == 5, BLUE)):
     marker = {"size": 5, "opacity": 0.6, "color": colour}
     figure.add_trace(go.Scatter(x=X[rows, first], y=X[rows, second], mode="markers", name=name, marker=marker))
-figure.add_shape(type="rect", x0=left, x1=right, y0=low, y1=high, line={"color": _figures.RED, "width": 3})
+figure.add_shape(type="rect", x0=left, x1=right, y0=low, y1=high, line={"color": "#cf5f47", "width": 3})
 figure.update_xaxes(range=[-1.5, 1.5]).update_yaxes(range=[-1, 1])
 
 # %%
@@ -64,9 +64,9 @@ figure.update_xaxes(range=[-1.5, 1.5]).update_yaxes(range=[-1, 1])
 # that has most rows in it, and counts these rows. More pieces always cover more, so k-means is given as many.
 numbers = [2, 4, 6, 10, 15, 20, 30, 40]
 covered = [cluster_coverage(y, KMeans(k, n_init=3, random_state=0).fit(X).labels_) for k in numbers]
-figure = _figures.new_figure(x="clusters", y="coverage", height=340)
-figure.add_trace(_figures.line("k-means", numbers, covered, _figures.GREY))
-for name, gain, colour in (("boxes", "bic", _figures.BLUE), ("boxes, cut as in the paper", None, _figures.AMBER)):
+figure = go.Figure().update_layout(xaxis_title="clusters", yaxis_title="coverage", height=340)
+figure.add_scatter(x=numbers, y=covered, mode="lines", line_color=GREY, name="k-means")
+for name, gain, colour in (("boxes", "bic", BLUE), ("boxes, cut as in the paper", None, "#d99a2b")):
     found = FastProjectiveClustering(min_gain=gain).fit(X)
     point = {"size": 12, "color": colour}
     figure.add_trace(

@@ -11,19 +11,21 @@ Use this to plan a study whose point is *which* columns. It is about independent
 """
 
 import numpy as np
+import plotly.graph_objects as go
 
-from fewer._figures import BLUE, RED, line, new_figure
 from fewer.datasets import make_sparsified_gaussian
 from fewer.extract import RandomProjection
 from fewer.theory import irrepresentability, lasso_sample_size, lasso_support_certificate, support_recovery_curve
 
 print("rows at the transition:", lasso_sample_size(256, 16))
-figure = new_figure(
-    title="Exact support of 16 of 256 columns", x="theta: rows in units of 2 k log(p - k)", y="share of draws"
+figure = go.Figure().update_layout(
+    title="Exact support of 16 of 256 columns",
+    xaxis_title="theta: rows in units of 2 k log(p - k)",
+    yaxis_title="share of draws",
 )
-for density, colour in ((1.0, BLUE), (0.2, RED)):
+for density in (1.0, 0.2):
     curve = support_recovery_curve(256, 16, density, n_trials=25, random_state=0)
-    figure.add_trace(line(f"density {density:g}", curve.theta, curve.frequency, colour))
+    figure.add_scatter(x=curve.theta, y=curve.frequency, mode="lines", name=f"density {density:g}")
 figure.update_yaxes(range=[-0.03, 1.03])
 
 # %%

@@ -29,6 +29,7 @@ _SHORTCUTS = {
     "describe": "overview",
     "run_study": "facade",
     "Study": "facade",
+    "show_versions": "engine",
 }
 
 __all__ = ["__version__", *_ROOMS, *_SHORTCUTS]

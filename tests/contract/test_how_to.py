@@ -1,4 +1,4 @@
-"""The worked example of docs/how-to-add-a-method keeps every promise, as the page says."""
+"""The worked example of docs/how_to/add-a-method.md keeps every promise, as the page says."""
 
 import importlib.util
 import sys

@@ -3,5 +3,6 @@
 from fewer.engine._engine import Engine
 from fewer.engine._outcome import Failure, Outcome, failure_from
 from fewer.engine._run import Run
+from fewer.engine._versions import show_versions
 
-__all__ = ["Engine", "Failure", "Outcome", "Run", "failure_from"]
+__all__ = ["Engine", "Failure", "Outcome", "Run", "failure_from", "show_versions"]
