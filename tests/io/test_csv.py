@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewer.io import TableError, read_table
-from fewer.io._csv_scan import blank_records, first_records
+from fewer.io._csv import blank_records, first_records
 
 
 def cells(dataset):
@@ -281,8 +281,8 @@ def test_scanning_in_chunks_finds_the_records_that_the_csv_module_wrote(rows, ch
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([["x", "y", "z"], *rows])
     data = np.frombuffer(text.getvalue().encode(), dtype=np.uint8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fewer.io._csv_scan.CHUNK", chunk)
-        patch.setattr("fewer.io._encoding.CHUNK", chunk)
+        patch.setattr("fewer.io._csv.CHUNK", chunk)
+        patch.setattr("fewer.io._csv.CHUNK", chunk)
         assert len(blank_records(data, ",", 3, "table")) == 0
         assert next(csv.reader(io.StringIO(first_records(data).texts[1].decode(), newline=""))) == rows[0]
         short = np.concatenate([data, np.frombuffer(b'"p","q"\n', dtype=np.uint8)])

@@ -11,10 +11,9 @@ from urllib.parse import quote, unquote, urlsplit
 
 import polars as pl
 
-from fewer.io._errors import TableError, did_you_mean, refuse_repeated_names, shortened
-from fewer.io._formats import Options
-from fewer.io._limits import refuse_large
+from fewer.io._errors import TableError, did_you_mean, refuse_large, refuse_repeated_names, shortened
 from fewer.io._memory import Table
+from fewer.io._read import Options
 
 _BATCH = 5_000
 _LONGEST_VALUE = 1 << 16

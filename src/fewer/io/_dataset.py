@@ -1,4 +1,4 @@
-"""A table ready to learn from: columns with names and kinds, a target, and what is missing."""
+"""A table ready for an estimator: columns with names and kinds, a target, and where values are missing."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from fewer.io._errors import TableError, shortened, unknown_column
 from fewer.io._frame import DEFAULT_MISSING
 from fewer.io._kinds import KINDS
-from fewer.io._target import TASKS, is_counts
+from fewer.io._target import TASKS, is_counts, missing_in
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,8 +124,8 @@ class Dataset:
         >>> Dataset.from_frame(np.eye(3)).kinds
         ('boolean', 'boolean', 'boolean')
         """
-        from fewer.io._assemble import assemble
         from fewer.io._memory import table_from_memory
+        from fewer.io._read import assemble
 
         return assemble(
             table_from_memory(frame),
@@ -320,8 +320,6 @@ class Dataset:
         train, test : Dataset
             Rows in the order of the table.
         """
-        from fewer.io._split import split_rows
-
         if isinstance(groups, str):
             groups = self._column(groups)
         labels = self.y if stratify and self.classes is not None else None
@@ -384,7 +382,7 @@ class Dataset:
         text : str
             What ``print(dataset)`` shows.
         """
-        from fewer.io._summary import summary_text
+        from fewer.io._convert import summary_text
 
         return summary_text(self)
 
@@ -392,6 +390,49 @@ class Dataset:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from fewer.io._summary import summary_html
+        from fewer.io._convert import summary_html
 
         return summary_html(self)
+
+
+def split_rows(
+    n_rows: int, test_size: float, labels: np.ndarray | None, groups: Any, random_state: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted row numbers of the training and of the test set."""
+    from sklearn.model_selection import GroupShuffleSplit, train_test_split
+
+    rows = np.arange(n_rows)
+    if groups is not None:
+        groups = np.asarray(groups)
+        if groups.shape != (n_rows,):
+            raise TableError(
+                f"groups= needs one value for each of the {n_rows} rows, but has the shape {groups.shape}."
+            )
+        if n_missing := int(missing_in(groups).sum()):
+            raise TableError(
+                f"groups= is missing in {n_missing} of {n_rows} rows, so it cannot tell where they belong. Fill it in, "
+                "or leave these rows out with take()."
+            )
+        if groups.dtype == object:
+            groups = np.array([str(group) for group in groups])
+        splitter = GroupShuffleSplit(n_splits=1, test_size=test_size, random_state=random_state)
+        train, test = _or_table_error(lambda: next(splitter.split(rows, groups=groups)))
+        return np.sort(train), np.sort(test)
+    if labels is not None:
+        distinct, counts = np.unique(labels, return_counts=True)
+        if lonely := distinct[counts < 2].tolist():
+            raise TableError(
+                f"These classes have one row each, so they cannot be in both parts of a split: {shortened(lonely)}. "
+                "Leave these rows out, or split with stratify=False."
+            )
+    train, test = _or_table_error(
+        lambda: train_test_split(rows, test_size=test_size, stratify=labels, random_state=random_state)
+    )
+    return np.sort(train), np.sort(test)
+
+
+def _or_table_error(split: Any) -> Any:
+    try:
+        return split()
+    except ValueError as error:
+        raise TableError(f"The rows cannot be split so: {error}") from error

@@ -1,9 +1,13 @@
-"""What goes wrong with a table, told to a person."""
+"""`TableError`, the sentences that its messages share, and the checks for tables that are too large."""
 
 import difflib
+import os
 from collections.abc import Iterable, Sequence
 
 _LONGEST = 100
+# A dense table takes some KB for each column in each of several places.
+MOST_COLUMNS = 1_000_000
+_MOST_EMPTY = 1 << 20  # as many columns as hashed features commonly have
 
 
 class TableError(ValueError):
@@ -90,3 +94,30 @@ def refuse_repeated_names(source: str, names: Sequence[str]) -> None:
     raise TableError(
         f"{source}: column names must differ, but {shown}{more}. Rename the columns so that each is unique."
     )
+
+
+def physical_memory() -> int:
+    """Bytes of memory of this machine; 64 GiB where it cannot be asked for."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 64 << 30
+
+
+def refuse_large(source: str, n_bytes: int) -> None:
+    """Raise when this many bytes do not fit into the memory of this machine."""
+    if n_bytes > physical_memory():
+        raise TableError(
+            f"{source}: this would take {n_bytes / 2**30:,.1f} GiB, but this machine has "
+            f"{physical_memory() / 2**30:,.1f} GiB of memory. If it is not damaged, read a part of it, or take a "
+            "machine with more memory."
+        )
+
+
+def refuse_empty(source: str, shape: Sequence[int], n_bytes: int) -> None:
+    """Raise for rows or columns that are far more than what is stored in this many bytes, as in a sparse table."""
+    if max(shape) > _MOST_EMPTY + n_bytes:
+        raise TableError(
+            f"{source}: a table of {' x '.join(f'{length:,}' for length in shape)} with {n_bytes:,} bytes of "
+            "stored values is not read: nearly all of it would be empty. Check its indices; make hashes shorter."
+        )

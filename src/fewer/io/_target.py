@@ -22,8 +22,7 @@ import numpy as np
 import polars as pl
 
 from fewer.io._errors import TableError, shortened
-from fewer.io._memory import unmasked
-from fewer.io._pandas import is_pandas, series_from_pandas
+from fewer.io._memory import is_pandas, series_from_pandas, unmasked
 
 TASKS = ("binary", "multiclass", "regression", "none")
 _MOST_CODES = 10
