@@ -91,7 +91,7 @@ def test_other_formats_are_described_alike(frame, table, tmp_path, suffix):
             f"@attribute code {{a,b}}\n@attribute ill {{yes,no}}\n@data\n{rows}\n"
         )
     found, expected = (json.loads(run("describe", file, "-t", "ill", "--json").stdout) for file in (path, table))
-    for key in ("rows", "columns", "kinds", "duplicates", "give_aways", "target"):
+    for key in ("rows", "columns", "kinds", "duplicates", "leaking_columns", "target"):
         assert found[key] == expected[key]
 
 

@@ -21,7 +21,7 @@ def advice_for(description: Description) -> tuple[str, ...]:
         *_about_groups(description),
         *_about_time(description),
         *_about_target(description),
-        *_about_give_aways(description),
+        *_about_leakage(description),
         *_about_columns(description),
         *_about_missing(description),
         *_about_rows(description),
@@ -119,8 +119,8 @@ def _both_ways(measure: str | None, plain: float | None, kept: float | None, how
     return f" A quick learner reaches {measure} {plain:.3f} with random folds, {kept:.3f} with {how}."
 
 
-def _about_give_aways(description: Description) -> Iterator[str]:
-    names = [found.column for found in description.give_aways]
+def _about_leakage(description: Description) -> Iterator[str]:
+    names = [found.column for found in description.leaking_columns]
     if len(names) == 1:
         yield (
             f"{names[0]} alone predicts the target almost perfectly. If it is not known before the outcome is, a study "
@@ -131,7 +131,7 @@ def _about_give_aways(description: Description) -> Iterator[str]:
             f"{len(names):,} columns predict the target almost perfectly, each alone. A study means nothing with those "
             f"that are not known before the outcome is: {drop_option(names)}"
         )
-    if description.target is not None and description.columns and not description.give_aways_checked:
+    if description.target is not None and description.columns and not description.leakage_checked:
         yield (
             "There are too few rows for this many columns to tell a column that gives the target away from one that "
             "fits by luck, so this was not checked: go through the columns by what they mean."
@@ -161,7 +161,7 @@ def _about_columns(description: Description) -> Iterator[str]:
 
 def _about_missing(description: Description) -> Iterator[str]:
     missing = description.missing
-    told = {found.column for found in description.constants} | {found.column for found in description.give_aways}
+    told = {found.column for found in description.constants} | {found.column for found in description.leaking_columns}
     mostly = [found.column for found in missing.columns if found.share > _MOSTLY_MISSING and found.column not in told]
     if mostly:
         yield (

@@ -99,7 +99,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class GiveAway:
+class LeakingColumn:
     """A column that alone predicts the target almost perfectly.
 
     ``by`` says whether its values do so or only which of its cells are missing; ``known`` is the share of rows where
@@ -213,9 +213,9 @@ class Description:
         Columns with infinite values.
     target : Target or None
         What is to be predicted.
-    give_aways : tuple of GiveAway
+    leaking_columns : tuple of LeakingColumn
         Columns that alone predict the target almost perfectly, the best first.
-    give_aways_checked : bool
+    leakage_checked : bool
         False without a target, and when there are too few rows to tell a give-away from luck.
     duplicate_rows : DuplicateRows
         Rows that repeat earlier ones.
@@ -254,8 +254,8 @@ class Description:
     comma_numbers: tuple[str, ...]
     infinite: tuple[CountInColumn, ...]
     target: Target | None
-    give_aways: tuple[GiveAway, ...]
-    give_aways_checked: bool
+    leaking_columns: tuple[LeakingColumn, ...]
+    leakage_checked: bool
     duplicate_rows: DuplicateRows
     groups: tuple[GroupColumn, ...] = ()
     time: tuple[TimeColumn, ...] = ()

@@ -78,7 +78,7 @@ def _sections(description: "Description", bar: str) -> Iterator[Section]:
     parts = (
         _groups,
         _time,
-        _give_aways,
+        _leaking_columns,
         _missing,
         _constants,
         _duplicates,
@@ -142,8 +142,8 @@ def _time(description: "Description") -> Section | None:
     return f"Order of time ({item.level})", [Text(f"{_shown(item.column)}: {order}")]
 
 
-def _give_aways(description: "Description") -> Section | None:
-    found = description.give_aways
+def _leaking_columns(description: "Description") -> Section | None:
+    found = description.leaking_columns
     if not found:
         return None
     table = _table("column", found[0].measure, "by its", "known in")

@@ -60,7 +60,7 @@ def caution(level: str, topic: str, sentence: str, *, headline: str = "", **evid
 
 
 def _giveaways(description: "Description") -> list[dict[str, Any]]:
-    found = description.give_aways
+    found = description.leaking_columns
     if not found:
         return []
     names, one, level = [each.column for each in found], len(found) == 1, found[0].level

@@ -34,7 +34,7 @@ def test_a_patient_with_several_rows_is_a_group_and_no_leak(kind):
     (found,) = description.groups
     assert (found.level, found.values, found.constant_target) == ("critical", 60, True)
     assert found.plain_score > 0.9 > 0.7 > found.grouped_score
-    assert description.give_aways == ()
+    assert description.leaking_columns == ()
     assert any(text.endswith(f"together: --groups {found.column}") for text in description.advice)
     assert description.advice[-1].endswith(f"fewer study TABLE --target y --groups {found.column}")
     assert not any("--drop" in text and found.column in text for text in description.advice)
@@ -46,7 +46,7 @@ def test_what_is_constant_within_a_patient_is_no_leak_but_what_tells_other_patie
     age = np.random.default_rng(2).uniform(20, 90, size=61)[patient]
     description = describe(read_table(as_table(problem, age=age, code=problem.y * 4.0 + 1), target="y"))
     assert [found.column for found in description.groups] == ["patient"]
-    assert [found.column for found in description.give_aways] == ["code"]
+    assert [found.column for found in description.leaking_columns] == ["code"]
 
 
 def test_an_identifier_whose_rows_do_not_resemble_each_other_is_no_group():
@@ -61,7 +61,7 @@ def test_a_code_that_tells_the_class_is_a_leak_and_no_group_where_its_rows_diffe
     code = problem.y * 20 + rng.integers(0, 20, size=400)
     description = describe(read_table(as_table(problem, code=[f"C{each:02d}" for each in code]), target="y"))
     assert description.groups == ()
-    assert [(found.column, found.level) for found in description.give_aways] == [("code", "critical")]
+    assert [(found.column, found.level) for found in description.leaking_columns] == [("code", "critical")]
 
 
 def test_ordinary_columns_are_no_groups():
@@ -80,7 +80,7 @@ def test_ordinary_columns_are_no_groups():
         "y": 0.1 * age + rng.normal(size=n),
     }
     description = describe(read_table(table, target="y"))
-    assert (description.groups, description.time, description.give_aways) == ((), (), ())
+    assert (description.groups, description.time, description.leaking_columns) == ((), (), ())
 
 
 @pytest.mark.parametrize("make", [make_planted, make_rare_class, make_leak])
@@ -144,7 +144,7 @@ def test_a_leak_is_a_warning_where_the_other_columns_do_as_well():
     y = rng.permutation(np.arange(200) % 2)
     X = rng.normal(size=(200, 6)) + np.array([0, 2, 2, 2, 2, 12]) * y[:, None]
     for columns, level in (([0, 5], "critical"), ([0, 1, 2, 3, 4, 5], "warning")):
-        (found,) = describe(read_table(X[:, columns], target=y)).give_aways
+        (found,) = describe(read_table(X[:, columns], target=y)).leaking_columns
         assert found.level == level
 
 

@@ -1,7 +1,7 @@
-"""Columns that give the target away: one column alone predicts it almost perfectly.
+"""Target leakage: columns that alone predict the target almost perfectly.
 
-Such a column was often written down after the outcome was known (a discharge code, a second spelling of the class),
-and a study that keeps it measures nothing else. The rules here predict each row from the *other* rows, so that an
+Such a column was often recorded after the outcome was known (a discharge code, a second spelling of the class), and the
+scores of a study that keeps it are meaningless. The rules here predict each row from the *other* rows, so that an
 identifier does not look perfect:
 
 - numbers (dates and booleans too): rows are sorted by the column, and a row is predicted by the majority of its two
@@ -20,17 +20,29 @@ With few rows and many columns some column looks perfect by luck. `enough_to_tel
 noise that would be reported, and nothing is reported unless this is below 0.01.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+
+from fewer.io import Dataset
+from fewer.overview._description import LeakingColumn
+from fewer.overview._parts import Parts, TableRows
+from fewer.overview._resemblance import (
+    plain_score,
+)
 
 THRESHOLD = 0.99
 _SCREENED_FROM = 0.9
 _FEWEST_KNOWN = 0.5
 _ROWS_SCREENED = 512
 _ROWS_SCREENED_PER_CLASS = 40
-_CELLS_AT_ONCE = 500_000
+_CELLS_SORTED_AT_ONCE = 500_000
+_CELLS_AT_ONCE = 4_000_000
+_ROWS_FOR_CATEGORIES = 20_000
+_EASY = 0.97
 
 
 class Scores(NamedTuple):
@@ -72,7 +84,7 @@ def enough_to_tell(counts: np.ndarray, n_columns: int, *, ordered: bool = False)
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.overview._giveaway import enough_to_tell
+    >>> from fewer.overview._leakage import enough_to_tell
     >>> enough_to_tell(np.array([30, 30]), 20_000), enough_to_tell(np.array([5, 5]), 20_000)
     (True, False)
     """
@@ -138,7 +150,7 @@ def class_scores(values: np.ndarray, labels: np.ndarray) -> Scores:
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.overview._giveaway import class_scores
+    >>> from fewer.overview._leakage import class_scores
     >>> labels = np.arange(100) % 2
     >>> noise = np.random.default_rng(0).normal(size=100)
     >>> class_scores(np.column_stack([labels * 3.0, noise]), labels).best() > 0.99
@@ -228,7 +240,7 @@ def rank_scores(values: np.ndarray, ranks: np.ndarray) -> Scores:
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.overview._giveaway import rank_scores
+    >>> from fewer.overview._leakage import rank_scores
     >>> target = np.random.default_rng(0).normal(size=100)
     >>> rank_scores(np.exp(target)[:, None], target.argsort().argsort()).best() > 0.99
     array([ True])
@@ -283,7 +295,7 @@ def category_class_score(codes: np.ndarray, labels: np.ndarray) -> tuple[float, 
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.overview._giveaway import category_class_score
+    >>> from fewer.overview._leakage import category_class_score
     >>> category_class_score(np.array([5, 5, 5, 7, 7, 7]), np.array([0, 0, 0, 1, 1, 1]))
     (1.0, -inf)
     >>> category_class_score(np.arange(6), np.array([0, 0, 0, 1, 1, 1]))  # an identifier tells nothing
@@ -326,7 +338,7 @@ def category_rank_score(codes: np.ndarray, ranks: np.ndarray) -> tuple[float, fl
     Examples
     --------
     >>> import numpy as np
-    >>> from fewer.overview._giveaway import category_rank_score
+    >>> from fewer.overview._leakage import category_rank_score
     >>> category_rank_score(np.repeat([3, 8], 50), np.repeat([1.0, 2.0], 50))
     (1.0, -inf)
     """
@@ -357,7 +369,7 @@ def _partly_known(known: np.ndarray) -> bool:
 
 def _column_blocks(values: np.ndarray) -> Iterator[np.ndarray]:
     """Blocks of columns, each turned so that a column is one contiguous row."""
-    step = max(1, _CELLS_AT_ONCE // max(1, values.shape[0]))
+    step = max(1, _CELLS_SORTED_AT_ONCE // max(1, values.shape[0]))
     for start in range(0, values.shape[1], step):
         yield np.ascontiguousarray(values[:, start : start + step].T, dtype=np.float64)
 
@@ -369,3 +381,129 @@ def _sorted_with(columns: np.ndarray, companion: np.ndarray) -> tuple[np.ndarray
     """
     order = np.argsort(columns, axis=1, kind="stable")
     return np.take_along_axis(columns, order, axis=1), companion[order]
+
+
+def leaking_columns(dataset: Dataset, parts: Parts) -> tuple[tuple[LeakingColumn, ...], bool]:
+    """Columns that give the target away, the best first; and whether there were rows enough to tell."""
+    if dataset.y is None or not dataset.n_rows or not dataset.n_columns:
+        return (), False
+    task = _Task(dataset)
+    if not task.can_tell(np.ones(dataset.n_rows, dtype=bool)):
+        return (), False
+    found = [*_among_numbers(task, parts), *_among_labels(task, parts)]
+    return tuple(sorted(found, key=lambda leak: -leak.score)), True
+
+
+class _Task:
+    """The target in the form that the rules take, and the rules that fit it."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.columns = dataset.columns
+        self.n_rows = dataset.n_rows
+        self.is_classes = dataset.task != "regression"
+        y = np.asarray(dataset.y)
+        _, self.codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        # Rows with the same value share the mean of their ranks; scipy.stats would take longer to import than to use.
+        self.goal = self.codes if self.is_classes else (np.cumsum(counts) - (counts - 1) / 2)[self.codes]
+        self.measure = "balanced accuracy" if self.is_classes else "R2 on ranks"
+        self.score_numbers: Callable[[np.ndarray, np.ndarray], Scores] = (
+            class_scores if self.is_classes else rank_scores
+        )
+        self.score_category: Callable[[np.ndarray, np.ndarray], tuple[float, float]] = (
+            category_class_score if self.is_classes else category_rank_score
+        )
+
+    def can_tell(self, known: np.ndarray) -> bool:
+        """Whether a perfect score on these rows is beyond luck, given the number of columns."""
+        counts = np.bincount(self.codes[known])
+        return enough_to_tell(counts[counts > 0], len(self.columns), ordered=not self.is_classes)
+
+    def leak(self, position: int, all_rows: float, known_rows: float, known: np.ndarray) -> LeakingColumn | None:
+        """The record for a column that reached the threshold, unless it may be luck."""
+        if known.all():
+            by_missing = False
+        else:
+            by_missing = self.score_category(known.astype(np.int64), self.goal)[0] >= THRESHOLD
+            if not by_missing and known_rows >= all_rows and not self.can_tell(known):
+                return None
+        score = min(max(all_rows, known_rows), 1.0)
+        by = "missing cells" if by_missing else "values"
+        return LeakingColumn(self.columns[position], float(score), self.measure, by, float(known.mean()))
+
+
+def _among_numbers(task: _Task, parts: Parts) -> Iterator[LeakingColumn]:
+    X = parts.numbers.tocsc() if sp.issparse(parts.numbers) else parts.numbers
+    columns = _sparse_columns_that_may(task, X) if sp.issparse(X) else np.arange(X.shape[1])
+    rows = screened_rows(task.codes if task.is_classes else None, task.n_rows)
+    if len(rows) < task.n_rows:
+        screened = [
+            passes_on_some_rows(task.score_numbers(block, task.goal[rows])) for block in _dense(X, rows, columns)
+        ]
+        columns = columns[np.concatenate(screened)] if screened else columns
+        rows = np.random.default_rng(20).permutation(task.n_rows)
+    start = 0
+    for block in _dense(X, rows, columns):
+        scores = task.score_numbers(block, task.goal[rows])
+        for j in np.flatnonzero(scores.pass_threshold()):
+            known = np.empty(task.n_rows, dtype=bool)
+            known[rows] = ~np.isnan(block[:, j])
+            position = int(parts.number_positions[columns[start + j]])
+            found = task.leak(position, scores.all_rows[j], scores.known_rows[j], known)
+            if found is not None:
+                yield found
+        start += block.shape[1]
+
+
+def _dense(X: Any, rows: np.ndarray, columns: np.ndarray) -> Iterator[np.ndarray]:
+    """The cells of these rows and columns as floats, some columns at a time."""
+    step = max(1, _CELLS_AT_ONCE // max(1, len(rows)))
+    for start in range(0, len(columns), step):
+        some = columns[start : start + step]
+        block = X[:, some].tocsr()[rows].toarray() if sp.issparse(X) else X[np.ix_(rows, some)]
+        yield block.astype(np.float64, copy=False)
+
+
+def _sparse_columns_that_may(task: _Task, X: Any) -> np.ndarray:
+    """Columns of a sparse table whose zeros do not already rule them out.
+
+    Rows that share the value zero cannot be told apart. So at most one class may have many zeros; and for a target of
+    numbers, the ranks of the rows with zeros must lie close together.
+    """
+    stored = sp.csc_array((np.ones(len(X.data)), X.indices, X.indptr), shape=X.shape)
+    if task.is_classes:
+        n_classes = int(task.codes.max()) + 1
+        members = sp.csr_array(
+            (np.ones(task.n_rows), (task.codes, np.arange(task.n_rows))), shape=(n_classes, task.n_rows)
+        )
+        zero_share = 1 - (members @ stored).toarray() / np.bincount(task.codes)[:, None]
+        second_most = np.partition(zero_share, -2, axis=0)[-2]
+        return np.flatnonzero(second_most <= 0.05 + (1 - THRESHOLD) * n_classes)
+    ranks = task.goal - task.goal.mean()
+    n_zeros = task.n_rows - np.diff(X.indptr)
+    total = -(stored.T @ ranks)
+    squares = (ranks**2).sum() - stored.T @ ranks**2
+    return np.flatnonzero(squares - total**2 / np.maximum(n_zeros, 1) <= 0.05 * (ranks**2).sum())
+
+
+def _among_labels(task: _Task, parts: Parts) -> Iterator[LeakingColumn]:
+    some = np.random.default_rng(20).permutation(task.n_rows)[:_ROWS_FOR_CATEGORIES]
+    goal = np.unique(task.goal[some], return_inverse=True)[1] if task.is_classes else task.goal[some]
+    for j, position in enumerate(parts.label_positions):
+        if len(some) < task.n_rows and max(task.score_category(parts.labels[some, j], goal)) < 0.8:
+            continue
+        all_rows, known_rows = task.score_category(parts.labels[:, j], task.goal)
+        if max(all_rows, known_rows) >= THRESHOLD:
+            found = task.leak(int(position), all_rows, known_rows, parts.labels[:, j] >= 0)
+            if found is not None:
+                yield found
+
+
+def judged_leaks(found: tuple[LeakingColumn, ...], table: TableRows) -> tuple[LeakingColumn, ...]:
+    """Only a warning where the other columns predict the target almost perfectly, too: it is easy, and none leaks."""
+    if not found or not table.has_score or len(found) == table.dataset.n_columns:
+        return found
+    positions = [table.dataset.columns.index(each.column) for each in found]
+    rows = screened_rows(table.y if table.is_classes else None, table.dataset.n_rows)
+    if plain_score(table.at(np.sort(rows), positions)) < _EASY:
+        return found
+    return tuple(replace(each, level="warning") for each in found)

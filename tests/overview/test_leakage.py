@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from fewer.io import read_table
 from fewer.overview import describe
-from fewer.overview._giveaway import _sorted_with, category_class_score, class_scores, enough_to_tell, rank_scores
+from fewer.overview._leakage import _sorted_with, category_class_score, class_scores, enough_to_tell, rank_scores
 
 
 @pytest.fixture
@@ -23,15 +23,15 @@ def classes(rng):
 
 
 def found_in(table, target):
-    return {item.column: item for item in describe(read_table(table, target=target)).give_aways}
+    return {item.column: item for item in describe(read_table(table, target=target)).leaking_columns}
 
 
 def test_noise_gives_nothing_away_in_a_wide_table(rng):
     X = rng.normal(size=(60, 4000))
     for target in (rng.permutation(np.arange(60) % 2), rng.permutation(np.arange(60) % 4), rng.normal(size=60)):
         description = describe(read_table(X, target=target))
-        assert description.give_aways_checked
-        assert description.give_aways == ()
+        assert description.leakage_checked
+        assert description.leaking_columns == ()
 
 
 def test_noise_with_holes_gives_nothing_away(rng):
@@ -45,8 +45,8 @@ def test_rows_too_few_to_tell_are_not_judged_and_this_is_said(rng):
     labels = np.arange(10) % 2
     assert class_scores(X, labels).separates.any()  # luck: some columns do part the classes
     description = describe(read_table(X, target=labels))
-    assert description.give_aways == ()
-    assert not description.give_aways_checked
+    assert description.leaking_columns == ()
+    assert not description.leakage_checked
     assert any("too few rows" in sentence for sentence in description.advice)
 
 
