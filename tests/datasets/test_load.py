@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-import fewer.datasets._package_files as package_files
+import fewer.datasets._record as package_files
 from fewer.datasets import DatasetError, PackageMissingError, available, load
 
 NAMES = [record.name for record in available()]

@@ -1,9 +1,9 @@
 """Columns that put the rows of a table in the order of time.
 
 A column of dates; or of numbers that only rise or only fall from row to row and are called a year, a day or the like,
-or rise by equal steps while consecutive rows resemble each other. A finding is *critical* when random folds score better
-than folds that predict later rows from earlier ones, by 0.05 and by three standard errors (two, where consecutive rows
-resemble each other); otherwise it is a *warning*.
+or rise by equal steps while consecutive rows resemble each other. A finding is *critical* when random folds score
+better than folds that predict later rows from earlier ones, by 0.05 and by three standard errors (two, where
+consecutive rows resemble each other); otherwise it is a *warning*.
 """
 
 import re
