@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fewer.engine import Engine
+from fewer.engine._attempt import packed
 from fewer.engine._dask import Cargo
-from fewer.engine._payload import packed
 
 dask = pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewer[dask]'")
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'fewer[dask]'")

@@ -13,12 +13,20 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from fewer.engine._attempt import Report, attempt_on_bytes, call_from, report_from
+from fewer.engine._attempt import (
+    Outcome,
+    Packed,
+    Report,
+    attempt_on_bytes,
+    call_from,
+    failure_from,
+    packed,
+    pickled,
+    report_from,
+)
 from fewer.engine._engine import Engine
-from fewer.engine._outcome import Outcome, failure_from
-from fewer.engine._payload import Packed, packed, pickled
-from fewer.engine._session import MAX_ATTEMPTS, Session, Ticket
-from fewer.engine._threads import cores, within
+from fewer.engine._run import MAX_ATTEMPTS, Session, Ticket
+from fewer.engine._worker import cores, within
 
 if TYPE_CHECKING:
     from distributed import Client, Future

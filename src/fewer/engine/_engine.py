@@ -5,9 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sized
 from typing import TYPE_CHECKING, Any, Self
 
-from fewer.engine._progress import Observer, display
-from fewer.engine._run import Run
-from fewer.engine._session import Session
+from fewer.engine._run import Observer, Run, Session, display
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -8,14 +8,16 @@ import sys
 import time
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from fewer.engine import Engine
-from fewer.engine._crew import Crew, CrewSession
-from fewer.engine._payload import SharedPackage, mapped_package, packed, unpacked
-from fewer.engine._session import Ticket
-from fewer.engine._worker import WorkerDiedError, WorkerProcess
+from fewer.engine._attempt import SharedPackage, mapped_package, packed, unpacked
+from fewer.engine._local import Crew, CrewSession
+from fewer.engine._run import Ticket
+from fewer.engine._worker import WorkerDiedError, WorkerProcess, thread_environment, within
 
 SCRIPT = """
 import ctypes, os, sys, time
@@ -88,7 +90,7 @@ def test_a_later_package_is_not_taken_for_an_earlier_one_in_the_same_place():
 
 
 def test_where_open_files_have_no_path_the_package_is_in_a_folder_until_it_is_closed(monkeypatch, tmp_path):
-    monkeypatch.setattr("fewer.engine._payload.sys.platform", "darwin")
+    monkeypatch.setattr("fewer.engine._attempt.sys.platform", "darwin")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     package = SharedPackage(packed(np.arange(3)))
     assert list(unpacked(mapped_package(Path(package.place.path)))) == [0, 1, 2]
@@ -103,7 +105,7 @@ def test_shared_data_that_finds_no_room_names_the_folder(monkeypatch, tmp_path):
     def full(package, file):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("fewer.engine._payload.write_package", full)
+    monkeypatch.setattr("fewer.engine._attempt.write_package", full)
     with pytest.raises(OSError, match=rf"No space left.*cannot be written to {tmp_path}.*TMPDIR"):
         SharedPackage(packed(1))
     assert list(tmp_path.iterdir()) == []
@@ -126,3 +128,28 @@ def test_a_run_that_is_closed_does_not_wait_for_workers_to_start(monkeypatch):
     session.close()  # would wait for ever
     assert not any(worker.alive() for worker in starting)
     assert session.finished() == []
+
+
+def test_a_lower_limit_of_the_user_stays(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("MKL_NUM_THREADS", "64")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    environment = thread_environment(4)
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert environment["MKL_NUM_THREADS"] == "4"
+    assert environment["OPENBLAS_NUM_THREADS"] == "4"
+
+
+def test_native_threads_are_lowered_to_the_budget_and_never_raised():
+    with threadpool_limits(limits=3), within(2):
+        assert max(library["num_threads"] for library in threadpool_info()) == 2
+    with threadpool_limits(limits=1), within(5):
+        assert max(library["num_threads"] for library in threadpool_info()) == 1
+
+
+@pytest.mark.parametrize("budget", [1, 3])
+def test_nested_joblib_calls_get_threads_up_to_the_budget(budget):
+    with within(budget):
+        assert joblib.effective_n_jobs(8) == budget
+        assert joblib.effective_n_jobs(1) == 1
+        assert joblib.Parallel(n_jobs=8)(joblib.delayed(abs)(-x) for x in range(5)) == list(range(5))
