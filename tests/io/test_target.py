@@ -171,7 +171,7 @@ def test_the_task_can_be_asked_for():
 @pytest.mark.parametrize(
     ("y", "task", "message"),
     [
-        (["a", "b"], "regression", "needs a target of numbers"),
+        (["a", "b"], "regression", "numeric target"),
         ([1, 2, 3], "binary", "two classes, but 'target' has 3"),
         ([1, 2], "multiclass", "two classes only"),
         ([1, 2], "guess", "task='guess' is not known"),

@@ -104,7 +104,7 @@ def test_missing_cells_constants_and_repeated_rows_have_their_sections():
     X[:, 1] = 7.0
     X[20:, 2] = np.nan
     text = printed(X)
-    assert "8.3% of the cells, in 1 of 4 columns; 20 of 30 rows complete" in text
+    assert "8.3% of cells, in 1 of 4 columns; 20 of 30 rows complete" in text
     assert "x1: 7.0 in every row" in text
     assert "2 rows repeat an earlier one" in text
     assert "3 = 6 = 10" in text

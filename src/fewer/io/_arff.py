@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
+from fewer._wording import listed_values
 from fewer.io._convert import dataset_to_polars, target_name
 from fewer.io._csv import decoded, is_packed, unpacked
 from fewer.io._dataset import Dataset
-from fewer.io._errors import TableError, did_you_mean, shortened
+from fewer.io._errors import TableError, did_you_mean
 from fewer.io._memory import Table
 from fewer.io._read import Options
 
@@ -162,7 +163,7 @@ def _typed(column: pl.Series, attribute: Attribute, numbers: list[int], source: 
         wanted = f"a date of the form {attribute.date_format}"
     else:
         typed = column.cast(pl.Enum(attribute.values), strict=False)
-        wanted = f"one of its values {{{shortened(attribute.values)}}}"
+        wanted = f"one of its values {{{listed_values(attribute.values)}}}"
     wrong = (typed.is_null() & column.is_not_null()).arg_true()
     if wrong.len():
         value = column[wrong[0]]
@@ -194,7 +195,7 @@ def _sparse_table(attributes: list[Attribute], rows: _Rows, source: str) -> Tabl
     if len(others) > 1:
         raise TableError(
             f"{source}: the rows are sparse, but these attributes are not numbers: "
-            f"{shortened([attributes[j].name for j in others])}. A sparse table holds numbers, and one target."
+            f"{listed_values([attributes[j].name for j in others])}. A sparse table holds numbers, and one target."
         )
     numeric = np.flatnonzero(~np.isin(column_of, others))
     values = np.zeros(len(cells))

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
+from fewer._wording import listed_values
 from fewer.io._dataset import Dataset
-from fewer.io._errors import TableError, shortened
+from fewer.io._errors import TableError
 from fewer.io._frame import is_numeric_type, numeric_array
 from fewer.io._kinds import KINDS
 from fewer.io._memory import free_name, pandas_from_series
@@ -24,7 +25,7 @@ def dataset_to_numpy(dataset: Dataset) -> Any:
     others = [name for name, dtype in dataset.X.schema.items() if not is_numeric_type(dtype)]
     if others:
         raise TableError(
-            f"{dataset.source}: these columns are not numbers: {shortened(others)}. Leave them out with "
+            f"{dataset.source}: these columns are not numbers: {listed_values(others)}. Leave them out with "
             "dataset.keep(dataset.columns_of_kind('numeric')), or encode them first."
         )
     return numeric_array(dataset.X)

@@ -11,7 +11,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 import polars as pl
 
-from fewer.io._errors import TableError, did_you_mean, refuse_large, refuse_repeated_names, shortened
+from fewer._wording import listed_values
+from fewer.io._errors import TableError, did_you_mean, refuse_large, refuse_repeated_names
 from fewer.io._memory import Table
 from fewer.io._read import Options
 
@@ -74,7 +75,7 @@ def read_uri(uri: str, options: Options) -> Table:
     place = _without_secrets(uri)
     if not options.query and not options.table:
         names = _asked_server(uri, _POSTGRESQL_TABLES, place)["name"].to_list()
-        raise TableError(f"{place}: say what to read by query= or table=. Tables: {shortened(names) or 'none'}.")
+        raise TableError(f"{place}: say what to read by query= or table=. Tables: {listed_values(names) or 'none'}.")
     query = options.query or "SELECT * FROM " + ".".join(_quoted(part) for part in str(options.table).split("."))
     frame = _asked_server(uri, query, place)
     if not frame.height:
@@ -132,7 +133,7 @@ def _sqlite_table(connection: sqlite3.Connection, asked: str | None, path: Path)
     if asked is None:
         if len(names) == 1:
             return names[0]
-        there_are = f"Tables: {shortened(names)}." if names else "The file has no tables."
+        there_are = f"Tables: {listed_values(names)}." if names else "The file has no tables."
         raise TableError(f"{path}: say which table to read by table= or query=. {there_are}")
     if asked not in names:
         raise TableError(f"{path}: there is no table {asked!r}. {did_you_mean(asked, names)}")

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer.io._errors import TableError, shortened, unknown_column
+from fewer._wording import listed_values
+from fewer.io._errors import TableError, unknown_column
 from fewer.io._frame import DEFAULT_MISSING
 from fewer.io._kinds import KINDS
 from fewer.io._target import TASKS, is_counts, missing_in
@@ -83,7 +84,7 @@ class Dataset:
         if not self.X.shape[1] == len(self.columns) == len(self.kinds):
             raise TableError(f"{self.X.shape[1]} columns, but {len(self.columns)} names and {len(self.kinds)} kinds.")
         if unknown := set(self.kinds) - set(KINDS):
-            raise TableError(f"{shortened(sorted(unknown))}: not a kind of column. Use one of {', '.join(KINDS)}.")
+            raise TableError(f"{listed_values(sorted(unknown))}: not a kind of column. Use one of {', '.join(KINDS)}.")
         if self.task not in TASKS or (self.task == "none") != (self.y is None):
             raise TableError(f"task={self.task!r} does not fit {'no' if self.y is None else 'a'} target.")
         if self.y is not None and np.shape(self.y) != (self.X.shape[0],):
@@ -285,7 +286,7 @@ class Dataset:
         names = [columns] if isinstance(columns, str) else list(columns)
         where = self._positions(names, "keep")
         if twice := [name for name, times in Counter(names).items() if times > 1]:
-            raise TableError(f"{self.source}: keep names {shortened(twice)} more than once. Name each column once.")
+            raise TableError(f"{self.source}: keep names {listed_values(twice)} more than once. Name each column once.")
         if isinstance(self.X, pl.DataFrame):  # a frame without columns would lose its rows
             X = self.X.select(names) if names else np.empty((self.n_rows, 0))
         else:
@@ -422,8 +423,8 @@ def split_rows(
         distinct, counts = np.unique(labels, return_counts=True)
         if lonely := distinct[counts < 2].tolist():
             raise TableError(
-                f"These classes have one row each, so they cannot be in both parts of a split: {shortened(lonely)}. "
-                "Leave these rows out, or split with stratify=False."
+                f"These classes have a single row, which cannot be in both parts of a split: {listed_values(lonely)}. "
+                "Leave these rows out, or use stratify=False."
             )
     train, test = _or_table_error(
         lambda: train_test_split(rows, test_size=test_size, stratify=labels, random_state=random_state)

@@ -2,9 +2,10 @@
 
 import difflib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-_LONGEST = 100
+from fewer._wording import cut, listed_values
+
 # A dense table takes some KB for each column in each of several places.
 MOST_COLUMNS = 1_000_000
 _MOST_EMPTY = 1 << 20  # as many columns as hashed features commonly have
@@ -24,29 +25,13 @@ class TableError(ValueError):
     """
 
 
-def shortened(items: Iterable[object], limit: int = 8) -> str:
-    """The first few items, and how many more there are.
-
-    >>> shortened(["a", "b", "c"], limit=2)
-    "'a', 'b' and 1 more"
-    """
-    items = list(items)
-    shown = ", ".join(repr(_cut(item)) for item in items[:limit])
-    return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
-
-
-def _cut(item: object) -> object:
-    """The item; of a long text, how it begins."""
-    return f"{item[:_LONGEST]}..." if isinstance(item, str) and len(item) > _LONGEST else item
-
-
 def did_you_mean(wanted: str, names: Sequence[str]) -> str:
     """A sentence that offers the nearest names, or lists what there is."""
     by_lower = {name.lower(): name for name in reversed(names)}
     near = difflib.get_close_matches(wanted.lower(), by_lower, n=3, cutoff=0.6)
     if near:
         return "Did you mean " + " or ".join(repr(by_lower[name]) for name in near) + "?"
-    return f"There are: {shortened(names)}." if names else "There are none."
+    return f"There are: {listed_values(names)}." if names else "There are none."
 
 
 def unknown_column(source: str, wanted: str, names: Sequence[str], asked_by: str) -> TableError:
@@ -88,7 +73,7 @@ def refuse_repeated_names(source: str, names: Sequence[str]) -> None:
         positions.setdefault(name, []).append(position)
     repeats = {name: where for name, where in positions.items() if len(where) > 1}
     shown = "; ".join(
-        f"{_cut(name)!r} is the name of columns {shortened(where)}" for name, where in list(repeats.items())[:5]
+        f"{cut(name, 100)!r} is the name of columns {listed_values(where)}" for name, where in list(repeats.items())[:5]
     )
     more = f" (and {len(repeats) - 5} more repeated names)" if len(repeats) > 5 else ""
     raise TableError(

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from fewer.io._errors import TableError, shortened
+from fewer._wording import listed_values
+from fewer.io._errors import TableError
 
 DEFAULT_MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "?")
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
@@ -60,12 +61,12 @@ def _warn_of_stray_words(frame: pl.DataFrame, source: str) -> None:
     strays = {series.name: words for series in frame if (words := _stray_words(series))}
     if not strays:
         return
-    shown = "; ".join(f"{name!r} for {shortened(words)}" for name, words in list(strays.items())[:3])
+    shown = "; ".join(f"{name!r} for {listed_values(words)}" for name, words in list(strays.items())[:3])
     more = f"; and {len(strays) - 3} more columns" if len(strays) > 3 else ""
     words = sorted({word for found in strays.values() for word in found})
     warnings.warn(
         f"{source}: columns of numbers are read as strings for words among them: {shown}{more}. If these stand for "
-        f"missing values, add them: missing_values=[*fewer.io.DEFAULT_MISSING, {shortened(words)}].",
+        f"missing values, add them: missing_values=[*fewer.io.DEFAULT_MISSING, {listed_values(words)}].",
         UserWarning,
         stacklevel=5,  # the caller of read_table
     )

@@ -16,11 +16,12 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
+from fewer._wording import listed_values
 from fewer.io._confined import Reply, UnreadableError, read_confined
 from fewer.io._convert import dataset_to_numpy
 from fewer.io._csv import is_packed, unpacked
 from fewer.io._dataset import Dataset
-from fewer.io._errors import TableError, refuse_empty, refuse_large, shortened
+from fewer.io._errors import TableError, refuse_empty, refuse_large
 from fewer.io._memory import Table, default_names, table_from_memory
 from fewer.io._read import Options
 
@@ -169,7 +170,7 @@ def _table_of(arrays: dict[str, Any], path: Path, others: Iterable[str] = ()) ->
         found = tables[0] if len(tables) == 1 else None
     if found is None:
         shown = ", ".join(f"{name} {'x'.join(map(str, np.shape(array)))}" for name, array in arrays.items())
-        structs = f" Structs and objects are not read: {shortened(others)}." if others else ""
+        structs = f" Structs and objects are not read: {listed_values(others)}." if others else ""
         raise TableError(
             f"{path}: no array is called X, so it is not clear which is the table. There are: {shown or 'none'}."
             f"{structs} Name the table X and the target y, or load the arrays and give read_table(X, target=y)."

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer.io._errors import TableError, refuse_repeated_names, shortened
+from fewer._wording import listed_values
+from fewer.io._errors import TableError, refuse_repeated_names
 
 
 @dataclass
@@ -98,7 +99,7 @@ def _table_from_sparse_pandas(frame: Any, names: list[str]) -> Table:
     if len(others) > 1:
         raise TableError(
             "pandas DataFrame: some columns are sparse, but these are not numbers: "
-            f"{shortened([names[j] for j in others])}. A sparse table holds numbers, and one target."
+            f"{listed_values([names[j] for j in others])}. A sparse table holds numbers, and one target."
         )
     columns = [series for _, series in frame.items()]
     matrix = sparse_from_pandas([columns[j] for j in numbers])

@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
+from fewer._wording import listed_values
 from fewer.io._dataset import Dataset
-from fewer.io._errors import TableError, did_you_mean, refuse_repeated_names, shortened, unknown_column
+from fewer.io._errors import TableError, did_you_mean, refuse_repeated_names, unknown_column
 from fewer.io._frame import (
     DEFAULT_MISSING,
     is_numeric,
@@ -174,7 +175,7 @@ def _table_from(source: Any, options: Options, format: str | None) -> Table:
 
 def _existing(path: Path) -> Path:
     if path.is_dir():
-        files = shortened(_files_in(path)) or "none"
+        files = listed_values(_files_in(path)) or "none"
         raise TableError(f"{path} is a folder. Give the path of one of its files: {files}.")
     if path.exists():
         return path

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from fewer.io._errors import TableError, shortened
+from fewer._wording import listed_values
+from fewer.io._errors import TableError
 from fewer.io._memory import is_pandas, series_from_pandas, unmasked
 
 TASKS = ("binary", "multiclass", "regression", "none")
@@ -132,13 +133,13 @@ def task_of(y: np.ndarray, source: str, name: str, asked: str = "auto") -> Task:
     if asked == "regression":
         if y.dtype == object:
             raise TableError(
-                f"{source}: task='regression' needs a target of numbers, but {name!r} holds {shortened(distinct, 4)}."
+                f"{source}: task='regression' needs a numeric target, but {name!r} holds {listed_values(distinct, 4)}."
             )
         return Task(asked, "as asked")
     if asked == "binary" and len(distinct) != 2:
         raise TableError(
             f"{source}: task='binary' needs a target of two classes, but {name!r} has {len(distinct)}: "
-            f"{shortened(distinct.tolist(), 6)}. Use task='multiclass', or join classes."
+            f"{listed_values(distinct.tolist(), 6)}. Use task='multiclass', or join classes."
         )
     if asked == "multiclass" and len(distinct) == 2:
         raise TableError(f"{source}: the target {name!r} has two classes only. Use task='binary' or leave task='auto'.")

@@ -14,10 +14,11 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
+from fewer._wording import listed_values
 from fewer.io._arff import write_arff
 from fewer.io._convert import dataset_to_polars
 from fewer.io._dataset import Dataset
-from fewer.io._errors import TableError, refuse_repeated_names, shortened
+from fewer.io._errors import TableError, refuse_repeated_names
 from fewer.io._matrix_files import write_mat, write_npz, write_svm
 from fewer.io._memory import table_from_memory
 from fewer.io._read import format_of
@@ -118,7 +119,9 @@ def _check_no_other_tables(place: Path) -> None:
     except sqlite3.Error as error:
         raise TableError(f"{place} exists and is not a SQLite database ({error}). Choose another name.") from error
     if others := [name for name in names if name != place.name.split(".")[0]]:
-        raise TableError(f"{place} holds other tables, which would be lost: {shortened(others)}. Choose another name.")
+        raise TableError(
+            f"{place} holds other tables, which would be lost: {listed_values(others)}. Choose another name."
+        )
 
 
 def frame_of(table: Dataset | pl.DataFrame) -> pl.DataFrame:
@@ -129,7 +132,9 @@ def frame_of(table: Dataset | pl.DataFrame) -> pl.DataFrame:
 def _flat_frame_of(table: Dataset | pl.DataFrame, format: str) -> pl.DataFrame:
     frame = frame_of(table)
     if nested := [name for name, dtype in frame.schema.items() if dtype.is_nested() or dtype == pl.Binary]:
-        raise TableError(f"{format} cannot hold lists or bytes, as in the columns {shortened(nested)}. Write Parquet.")
+        raise TableError(
+            f"{format} cannot hold the lists or bytes in the columns {listed_values(nested)}. Use Parquet."
+        )
     return frame
 
 
@@ -165,7 +170,7 @@ def write_excel(path: Path, table: Dataset | pl.DataFrame) -> None:
     infinite = [series.name for series in frame if series.dtype.is_float() and series.is_infinite().any()]
     if infinite:
         raise TableError(
-            f"Excel cannot hold infinite values, as in the columns {shortened(infinite)}. Write Parquet or CSV."
+            f"Excel cannot hold infinite values, as in the columns {listed_values(infinite)}. Write Parquet or CSV."
         )
     frame.with_columns(cs.by_dtype(pl.Categorical, pl.Enum).cast(pl.String)).write_excel(path)
 

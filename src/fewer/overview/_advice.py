@@ -5,6 +5,7 @@ import io
 import shlex
 from collections.abc import Iterator, Sequence
 
+from fewer._wording import counted, listed
 from fewer.overview._description import Description, Target
 
 _NAMES_IN_OPTION = 12
@@ -51,7 +52,7 @@ def _about_commas(description: Description) -> Iterator[str]:
     names = description.comma_numbers
     if names:
         yield (
-            f"{_count(len(names), 'column holds', 'columns hold')} numbers with a comma ({_listed(names)}), which were "
+            f"{counted(len(names), 'column holds', 'columns hold')} numbers with a comma ({listed(names)}), which were "
             "read as words. If it is the decimal mark, read the table again with --decimal , (or write points, where "
             "commas part the fields); if it parts thousands, take it out of the file."
         )
@@ -67,9 +68,9 @@ def _about_target(description: Description) -> Iterator[str]:
         return
     few = [item for item in target.classes if item.count < _FEWEST_ROWS_OF_CLASS]
     if few:
-        shown = _listed([f"{item.label} ({item.count:,})" for item in few])
+        shown = listed([f"{item.label} ({item.count:,})" for item in few])
         yield (
-            f"{_count(len(few), 'class has', 'classes have')} fewer than {_FEWEST_ROWS_OF_CLASS} rows, too few to "
+            f"{counted(len(few), 'class has', 'classes have')} fewer than {_FEWEST_ROWS_OF_CLASS} rows, too few to "
             f"learn from and to test on: {shown}. Find more rows, join classes, or leave them out."
         )
     commonest, rarest = target.classes[0], target.classes[-1]
@@ -86,7 +87,7 @@ def _about_distribution(target: Target) -> Iterator[str]:
     if spread is None:
         return
     if spread.infinite:
-        yield f"The target {target.name} is infinite in {_count(spread.infinite, 'row')}: mend or leave out these rows."
+        yield f"The target {target.name} is infinite in {counted(spread.infinite, 'row')}: correct or remove them."
     if spread.skewness is not None and abs(spread.skewness) > _SKEWED:
         cure = "its logarithm" if spread.minimum is not None and spread.minimum > 0 else "its ranks"
         yield (
@@ -142,19 +143,19 @@ def _about_columns(description: Description) -> Iterator[str]:
     useless = description.columns_to_drop
     if useless:
         reasons = [
-            _count(len(description.constants), "constant column") if description.constants else "",
+            counted(len(description.constants), "constant column") if description.constants else "",
             _repeats(sum(len(group) - 1 for group in description.duplicates), "repeats", "repeat"),
             _repeats(
                 sum(len(group.columns) - 1 for group in description.near_duplicates), "nearly repeats", "nearly repeat"
             ),
-            _count(len(description.identifiers), "identifier") if description.identifiers else "",
+            counted(len(description.identifiers), "identifier") if description.identifiers else "",
         ]
-        what = _listed([reason for reason in reasons if reason], limit=4)
+        what = listed([reason for reason in reasons if reason], 4)
         yield f"Leave out what adds nothing ({what}): {drop_option(useless)}"
     if description.infinite:
         names = [found.column for found in description.infinite]
         yield (
-            f"Most methods refuse infinite values ({_listed(names)}): find out where they come from, and mark them as "
+            f"Most methods refuse infinite values ({listed(names)}): find out where they come from, and mark them as "
             "missing with --missing-values inf,-inf or leave the column out."
         )
 
@@ -165,7 +166,7 @@ def _about_missing(description: Description) -> Iterator[str]:
     mostly = [found.column for found in missing.columns if found.share > _MOSTLY_MISSING and found.column not in told]
     if mostly:
         yield (
-            f"{_count(len(mostly), 'column is', 'columns are')} missing in more than half of the rows; see whether "
+            f"{counted(len(mostly), 'column is', 'columns are')} missing in more than half of the rows; see whether "
             f"what is left is worth it, else {drop_option(mostly)}"
         )
     if missing.cells:
@@ -179,7 +180,7 @@ def _about_rows(description: Description) -> Iterator[str]:
     rows = description.duplicate_rows
     if rows.repeats:
         yield (
-            f"{_count(rows.repeats, 'row repeats', 'rows repeat')} an earlier one. If they are the same measurement, "
+            f"{counted(rows.repeats, 'row repeats', 'rows repeat')} an earlier one. If they are the same measurement, "
             "leave them out: a row in training and in test makes every score too good."
             + _both_ways(rows.measure, rows.plain_score, rows.grouped_score, "folds that keep equal rows together")
         )
@@ -220,13 +221,4 @@ def _next_command(description: Description) -> str:
 
 
 def _repeats(number: int, one: str, many: str) -> str:
-    return _count(number, f"column that {one} another", f"columns that {many} another") if number else ""
-
-
-def _listed(items: Sequence[str], limit: int = 5) -> str:
-    shown = ", ".join(items[:limit])
-    return shown + (f" and {len(items) - limit:,} more" if len(items) > limit else "")
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return counted(number, f"column that {one} another", f"columns that {many} another") if number else ""

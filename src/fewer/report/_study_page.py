@@ -3,24 +3,46 @@
 Findings go in, a page comes out: figures as data that plotly.js (inlined) draws, tables that sort and filter, the plan
 as JSON. Everything that comes from the user's data is escaped; a policy in the page forbids any request, and any script
 but the two that belong to it.
+
+Each figure has a caption, a description in words for screen readers, and a legend that wraps like text.
 """
 
 import json
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from fewer.report._shown_names import printable, shortened
-from fewer.report._study_legend import legend_html
-from fewer.report._study_numbers import given_unit, metric_of, shown_numbers, signed, unit_of
-from fewer.report._study_pictures import Picture, pictures_of
-from fewer.report._study_time import duration, seconds_by_candidate, seconds_by_kind
+from fewer._wording import cut, printable, signed
+from fewer.report._study_figures import (
+    NULL_WORDS,
+    benefit_figure,
+    confusion_figure,
+    curve_figure,
+    frequency_figure,
+    holes_figure,
+    made_figure,
+    null_figure,
+    predicted_figure,
+    spreads_figure,
+)
+from fewer.report._study_numbers import (
+    duration,
+    given_unit,
+    metric_of,
+    seconds_by_candidate,
+    seconds_by_kind,
+    shown_numbers,
+    unit_of,
+)
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
     from fewer.study import Findings
 
 _LEVELS = {"critical": "Critical.", "warning": "Warning.", "note": "Note."}
@@ -54,6 +76,8 @@ _CANDIDATE_HEADINGS = (
     ("Behind", "number", "How far behind the winner on the same folds, with its interval"),
     ("Time", "number", "All folds together"),
 )
+_DASHES = {"dash": "6 4", "dot": "2 3"}
+_TRIANGLE = "M11 2 L17 12 L5 12 Z"
 
 
 def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None) -> str:
@@ -135,7 +159,7 @@ def study_summary_html(findings: "Findings") -> str:
     """
     from markupsafe import escape
 
-    columns = ", ".join(f"<bdi>{escape(shortened(printable(name), 40))}</bdi>" for name in findings.chosen[:10])
+    columns = ", ".join(f"<bdi>{escape(cut(printable(name), 40))}</bdi>" for name in findings.chosen[:10])
     more = f" and {len(findings.chosen) - 10:,} more" if len(findings.chosen) > 10 else ""
     sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in findings.verdict[1:])
     return f"<div><p><strong>{escape(findings.headline)}</strong></p>{sentences}<p>{columns}{more}</p></div>"
@@ -221,6 +245,15 @@ def _command(plan: Mapping[str, Any]) -> str:
     return f"fewer study {'' if plan['reading'].get('table') else 'TABLE '}--plan report.html"
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A figure, how to read it, and what it shows."""
+
+    figure: "go.Figure"
+    caption: str
+    in_words: str
+
+
 def _figure_html(name: str, pictures: Mapping[str, Picture]) -> Any:
     """A figure: its data, the place where it is drawn, and its caption."""
     from markupsafe import Markup, escape
@@ -245,3 +278,124 @@ def _versions() -> dict[str, str]:
     import fewer
 
     return {"fewer": fewer.__version__, "scikit-learn": sklearn.__version__, "numpy": numpy.__version__}
+
+
+def legend_html(figure: "go.Figure") -> Any:
+    """One entry for each named trace, in the order of their ranks; nothing if the figure has no legend."""
+    from markupsafe import Markup
+
+    if figure.layout.showlegend is not True:
+        return Markup("")
+    named = [trace for trace in figure.data if trace.showlegend is not False]
+    named.sort(key=lambda trace: trace.legendrank or 1000)
+    # Names have been made harmless for plotly, which reads them as markup: the same that HTML needs.
+    entries = "".join(f"<li>{_swatch(trace)}{trace.name}</li>" for trace in named)
+    return Markup(f'<ul class="legend" aria-hidden="true">{entries}</ul>')
+
+
+def _swatch(trace: Any) -> str:
+    return f'<svg width="22" height="14" viewBox="0 0 22 14">{_mark(trace)}</svg>'
+
+
+def _mark(trace: Any) -> str:
+    """The look of a trace, in a box of 22 by 14."""
+    if trace.type == "bar":
+        return f'<rect x="5" y="1" width="12" height="12" fill="{trace.marker.color}"/>'
+    if trace.fill:
+        return f'<rect y="2" width="22" height="10" fill="{trace.fillcolor}"/>'
+    if trace.mode == "markers":
+        colour = trace.marker.color
+        if trace.marker.symbol == "triangle-up":
+            return f'<path d="{_TRIANGLE}" fill="{colour}"/>'
+        inside = "none" if trace.marker.symbol == "circle-open" else colour
+        return f'<circle cx="11" cy="7" r="5" fill="{inside}" stroke="{colour}" stroke-width="2"/>'
+    dash = f' stroke-dasharray="{_DASHES[trace.line.dash]}"' if trace.line.dash in _DASHES else ""
+    width = min(trace.line.width, 4)
+    return f'<path d="M0 7 H22" stroke="{trace.line.color}" stroke-width="{width}"{dash}/>'
+
+
+def pictures_of(findings: "Findings") -> dict[str, Picture]:
+    """Every picture that there is something to draw for, by name; "first" is the one beside the verdict."""
+    found = {
+        "curve": Picture(
+            curve_figure(findings, with_others=True),
+            "Scores on held-out rows over the number of columns, on a logarithmic axis: each candidate in grey, the "
+            "best of all candidates at each number in blue. Triangles at the bottom: the numbers that the folds chose.",
+            _curve_in_words(findings),
+        ),
+        "benefit": Picture(
+            benefit_figure(findings),
+            "What each way to reduce gains over all columns with the same learner, with its interval; in red, the rule "
+            "that chose the shipped columns against the best learner with all columns. Left of the dotted line, fewer "
+            "columns lose.",
+            _benefit_in_words(findings),
+        ),
+        "frequency": Picture(
+            frequency_figure(findings),
+            f"How often the first columns were {'chosen' if findings.n_made is None else 'among the first ten'} when a "
+            "fold was held out. Long bars come back whatever rows are left out.",
+            findings.which.sentence,
+        ),
+    }
+    for null, words in NULL_WORDS.items():
+        if findings.nulls[null]["scores"]:
+            caption = f"The same procedure on tables with {words}: what it reaches by chance, and what it reached here."
+            found[null] = Picture(null_figure(findings, null), caption, _null_in_words(findings, null))
+    if findings.made:
+        caption = (
+            "What the new columns hold: their correlations with the columns that weigh most in them. Blue goes up with "
+            "the new column, red goes down."
+        )
+        found["made"] = Picture(made_figure(findings), caption, findings.which.sentence)
+    if "confusion" in findings.wrong.evidence:
+        caption = "Held-out rows by true and predicted class; each row of the picture adds up to the rows of a class."
+        found["wrong"] = Picture(confusion_figure(findings), caption, findings.wrong.sentence)
+    elif "predicted" in findings.wrong.evidence:
+        caption = "Predicted over true values of held-out rows; on the dotted line, predictions are right."
+        found["wrong"] = Picture(predicted_figure(findings), caption, findings.wrong.sentence)
+    if findings.spreads:
+        caption = (
+            "The first chosen columns by class (at most six), or by thirds of the target: median and interquartile "
+            "range, in standard deviations from the mean."
+        )
+        found["spreads"] = Picture(spreads_figure(findings), caption, findings.which.sentence)
+    if findings.holes:
+        caption = "How much of each column is missing, the emptiest first."
+        found["holes"] = Picture(holes_figure(findings), caption, findings.holes["sentence"])
+    if findings.learnable.verdict == "no":
+        found["first"] = replace(found["labels"], figure=null_figure(findings, "labels", height=350))
+    else:
+        caption = (
+            "Best mean score on held-out rows of all candidates at each number of columns, on a logarithmic axis. The "
+            "scores above are lower where picking the best of many is a matter of luck."
+        )
+        found["first"] = Picture(curve_figure(findings), caption, _curve_in_words(findings))
+    return found
+
+
+def _curve_in_words(findings: "Findings") -> str:
+    curve, chosen = findings.curve["frontier"], findings.curve["chosen"]
+    at = dict(zip(curve["sizes"], curve["mean"], strict=True))
+    sizes = sorted({curve["sizes"][0], chosen["size"], curve["sizes"][-1]})
+    reached = ", ".join(f"{at[size]:.3f} with {size:,} column{'s' * (size > 1)}" for size in sizes)
+    return (
+        f"The best candidate reaches {metric_of(findings)} {reached}. The best learner with all columns reaches "
+        f"{findings.fewer_help.evidence['with_all']:.3f}, the baseline {findings.curve['simplest']:.3f}. The chosen "
+        f"number is {chosen['size']:,}."
+    )
+
+
+def _benefit_in_words(findings: "Findings") -> str:
+    gains = [rival for rival in findings.rivals if rival.benefit is not None and rival.benefit_interval is not None]
+    sure = sum(rival.benefit_interval[0] > 0 for rival in gains if rival.benefit_interval is not None)
+    return f"{findings.fewer_help.sentence} Of {len(gains)} ways to reduce, {sure} have an interval above zero."
+
+
+def _null_in_words(findings: "Findings", null: str) -> str:
+    evidence = findings.nulls[null]
+    as_good = sum(score >= evidence["observed"] for score in evidence["scores"])
+    return (
+        f"{as_good} of {len(evidence['scores'])} tables with {NULL_WORDS[null]} did as well as this one, which reached "
+        f"{metric_of(findings)} {evidence['observed']:.3f}; they reached {min(evidence['scores']):.3f} to "
+        f"{max(evidence['scores']):.3f}."
+    )
