@@ -154,8 +154,8 @@ def test_a_column_of_a_data_set_by_name_may_be_the_target():
         ("t.csv", b"1.5,2\n3,4\n", [], "Use --no-header (the columns", ["--no-header"]),
         ("t.csv", b"a b\n1 2\n", [], "Use --separator ' ' if", ["--separator", " "]),
         ("t.csv", b"a;b\n1,5;2\n2,5;3\n", [], "use --decimal ,; if", ["--decimal", ","]),
-        ("t.dat", b"a,b\n1,2\n", [], "say it by --format (csv,", ["--format", "csv"]),
-        ("t.csv", b"a,b\n1,2\n2,3\n", ["-t", "c"], "(asked for by --target)", ["-t", "b"]),
+        ("t.dat", b"a,b\n1,2\n", [], "--format (csv,", ["--format", "csv"]),
+        ("t.csv", b"a,b\n1,2\n2,3\n", ["-t", "c"], "(given by --target)", ["-t", "b"]),
         ("t.csv", b"a,b\n1,2\n2,3\n", ["-t", "b", "--drop", "b"], "the target and in --drop.", ["-t", "b"]),
         ("t.csv", b"a\n" + b"1\n" * 30 + b"no\nlow\n", [], "--missing-values low,no.", ["--missing-values", "low,no"]),
     ],
@@ -190,7 +190,7 @@ def test_a_table_of_a_database_is_asked_for_by_its_name(tmp_path):
         connection.execute(f"INSERT INTO {table} VALUES (1, 2)")
     connection.commit()
     connection.close()
-    assert "by --table or --query. Tables: 'assays', 'patients'" in run("describe", tmp_path / "lab.sqlite").stderr
+    assert "--table or --query. Tables: 'assays', 'patients'" in run("describe", tmp_path / "lab.sqlite").stderr
     assert run("describe", tmp_path / "lab.sqlite", "--table", "assays").exit_code == 0
 
 
@@ -204,9 +204,9 @@ def test_a_table_of_a_database_is_asked_for_by_its_name(tmp_path):
         (["TABLE", "-o", "no/such/folder/out.txt"], "no/such/folder/out.txt"),
         (["dataset:irsi"], "Did you mean 'iris'"),
         (["dataset:iris", "--drop", "petal"], "there is no column 'petal'"),
-        (["dataset:iris", "--target", "petal width"], "(asked for by --target). Did you mean 'petal width (cm)'"),
-        (["dataset:iris", "--separator", ";"], "--separator has no meaning"),
-        (["dataset:iris", "--task", "regression"], "--task has no meaning"),
+        (["dataset:iris", "--target", "petal width"], "(given by --target). Did you mean 'petal width (cm)'"),
+        (["dataset:iris", "--separator", ";"], "--separator does not apply"),
+        (["dataset:iris", "--task", "regression"], "--task does not apply"),
     ],
 )
 def test_mistakes_get_one_paragraph_on_stderr_and_exit_code_2(arguments, message, table):
@@ -234,7 +234,7 @@ def test_rows_left_out_for_want_of_a_target_are_noted_on_stderr(tmp_path):
     path.write_text("a,y\n1.5,u\n2.5,\n3.5,v\n4.5,u\n")
     done = run("describe", path, "--target", "y", "--json")
     assert json.loads(done.stdout)["rows"] == 3
-    assert done.stderr.startswith("Note: ")
+    assert done.stderr.startswith("Warning: ")
     assert "UserWarning" not in done.stderr
 
 

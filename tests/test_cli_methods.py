@@ -43,7 +43,7 @@ def test_filters_narrow_the_list():
 
 def test_where_nothing_matches_the_nearest_are_named():
     said = run("--room", "extract", "--handles", "missing,sparse,categorical").stdout
-    assert said.startswith("No method matches all of this.\n")
+    assert said.startswith("No method matches all of these options.\n")
     extract = ", ".join(card.name for card in methods(room="extract"))
     assert f"Without --handles: {extract}.\n" in said
 

@@ -59,7 +59,7 @@ def test_an_eigenvalue_that_is_negative_by_rounding_alone_is_allowed():
 @pytest.mark.parametrize(
     ("mean", "covariance", "message"),
     [
-        ([0, 0, 0], np.eye(2), "does not go with a mean"),
+        ([0, 0, 0], np.eye(2), "does not match a mean"),
         ([0, 0], [[1, 0.5], [0, 1]], "symmetric"),
         ([0, 0], [[1, 2], [2, 1]], "negative eigenvalue -1"),
     ],
@@ -103,7 +103,7 @@ def test_the_seed_alone_decides_the_draw_of_two_classes():
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"), [({"mu": [[1.0]]}, "one finite number"), ({"n_samples": 1}, "2 or more")]
+    ("asked", "message"), [({"mu": [[1.0]]}, "one finite number"), ({"n_samples": 1}, "at least 2")]
 )
 def test_what_cannot_be_drawn_is_refused(asked, message):
     with pytest.raises(ValueError, match=message):

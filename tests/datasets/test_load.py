@@ -171,7 +171,7 @@ def test_without_the_packages_only_scikit_learn_is_listed_as_installed():
 
 
 def test_a_package_without_its_file_is_told_apart_from_a_missing_one():
-    with pytest.raises(DatasetError, match=r"does not carry data/nothing\.csv"):
+    with pytest.raises(DatasetError, match=r"has no file data/nothing\.csv"):
         package_files.package_file("scikit-learn", "data", "nothing.csv")
 
 

@@ -96,7 +96,7 @@ def test_what_the_child_sends_is_not_trusted(confined):
     for receive in (array((2,), "<f8"), array((1 << 60,), "<f8"), array((1,), "O"), array((-3, -4), "|b1")):
         [outcome] = confined("lie", receive=receive)
         assert outcome.cause == "crash"
-        assert "makes no sense" in str(outcome)
+        assert "invalid" in str(outcome)
 
 
 def test_the_child_imports_only_what_the_format_needs(confined):
@@ -200,5 +200,5 @@ def test_types_are_kept(tmp_path, suffix):
 
 
 def test_the_first_version_of_feather_is_named(file):
-    with pytest.raises(TableError, match="first version of Feather"):
+    with pytest.raises(TableError, match="Feather version 1"):
         read_table(file(b"FEA1" + bytes(100), "t.feather"))

@@ -63,7 +63,7 @@ def test_a_uri_reads_the_same(database):
 def test_one_of_several_tables_must_be_named(database):
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute('CREATE TABLE "odd ""name" AS SELECT 1 AS a, 2 AS b')
-    with pytest.raises(TableError, match=r"by table= or query=. Tables: 'plants', 'odd \"name'"):
+    with pytest.raises(TableError, match=r"table= or query=. Tables: 'plants', 'odd \"name'"):
         read_table(database)
     assert read_table(database, table='odd "name').X.tolist() == [[1, 2]]
     with pytest.raises(TableError, match=r"no table 'plant'. Did you mean 'plants'"):
@@ -81,7 +81,7 @@ def test_the_file_is_never_written_to(database):
     [
         ("SELEC 1", "in the query 'SELEC 1'.*syntax error"),
         ("SELECT no FROM plants", "no such column: no"),
-        ("SELECT 1 AS a WHERE 0", "gave no rows"),
+        ("SELECT 1 AS a WHERE 0", "returned no rows"),
         ("SELECT 1 AS a, 2 AS a", "'a' is the name of columns 1, 2"),
     ],
 )
@@ -137,7 +137,7 @@ def test_passwords_are_found_in_either_form():
 
 def test_a_server_that_is_not_there_is_an_error_without_the_password():
     pytest.importorskip("adbc_driver_postgresql")
-    with pytest.raises(TableError, match=r"postgresql://me@127\.0\.0\.1:1/db: the database refused") as caught:
+    with pytest.raises(TableError, match=r"postgresql://me@127\.0\.0\.1:1/db: the database") as caught:
         read_table("postgresql://me:s3cret@127.0.0.1:1/db", query="SELECT 1")
     assert "s3cret" not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -230,7 +230,7 @@ def test_a_table_is_read_by_name_and_schema(plants):
 
 
 def test_without_query_the_tables_are_listed(plants):
-    with pytest.raises(TableError, match=r"by query= or table=. Tables: 'public\.plants', 'wood\.Odd Name'"):
+    with pytest.raises(TableError, match=r"query= or table=. Tables: 'public\.plants', 'wood\.Odd Name'"):
         read_table(plants)
     with pytest.raises(TableError, match="not both"):
         read_table(plants, query="SELECT 1", table="plants")
@@ -241,7 +241,7 @@ def test_without_query_the_tables_are_listed(plants):
     [
         ("SELECT hieght FROM plants", 'column "hieght" does not exist'),
         ("SELEC 1", "syntax error"),
-        ("SELECT * FROM plants WHERE false", "gave no rows"),
+        ("SELECT * FROM plants WHERE false", "returned no rows"),
         ("SELECT 1 AS a, 2 AS a", "['\"]a['\"]|duplicate"),
     ],
 )

@@ -121,7 +121,7 @@ def test_overriding_with_an_impossible_kind_says_why():
         read_table({"a": ["1", "two", "3"]}, kinds={"a": "numeric"})
     with pytest.raises(TableError, match=r"not known. Use one of " + ", ".join(KINDS)):
         read_table({"a": [1, 2]}, kinds={"a": "number"})
-    with pytest.raises(TableError, match=r"no column 'hight' \(asked for by kinds=\). Did you mean 'height'"):
+    with pytest.raises(TableError, match=r"no column 'hight' \(given by kinds=\). Did you mean 'height'"):
         read_table({"height": [1, 2]}, kinds={"hight": "numeric"})
 
 

@@ -20,7 +20,7 @@ def test_a_wrong_path_offers_near_names(file):
 
 
 def test_a_wrong_folder_says_how_far_the_path_exists(tmp_path):
-    with pytest.raises(TableError, match=rf"no folder .*deep/down \(the path exists as far as {tmp_path}\)"):
+    with pytest.raises(TableError, match=rf"no folder .*deep/down \(.* exists is {tmp_path}\)"):
         read_table(tmp_path / "deep" / "down" / "t.csv")
 
 
@@ -32,7 +32,7 @@ def test_a_folder_lists_its_files(file):
 
 def test_an_unknown_suffix_says_which_are_known(file):
     path = file("a,b\n1,2\n", "table.dat")
-    with pytest.raises(TableError, match=r"table\.dat: the format cannot be told.*\.parquet.*format="):
+    with pytest.raises(TableError, match=r"table\.dat: the format.*\.parquet.*format="):
         read_table(path)
     assert read_table(path, format="csv").columns == ("a", "b")
     with pytest.raises(TableError, match=r"format='cvs' is not known. Use one of csv"):
@@ -45,7 +45,7 @@ def test_suffixes_in_capitals_and_paths_as_strings_are_fine(file):
 
 @pytest.mark.parametrize("option", [{"query": "select 1"}, {"sheet": 2}, {"table": "t"}])
 def test_an_option_without_meaning_is_refused(file, option):
-    with pytest.raises(TableError, match=f"option {next(iter(option))}= has no meaning"):
+    with pytest.raises(TableError, match=f"option {next(iter(option))}= does not apply"):
         read_table(file("a,b\n1,2\n"), **option)
     with pytest.raises(TableError, match="A table in memory"):
         read_table({"a": [1, 2]}, **option)
@@ -58,7 +58,7 @@ def test_the_source_is_the_path(file):
 
 @pytest.mark.parametrize("uri", ["https://example.org/t.csv", "mysql://me@host/db"])
 def test_other_uris_are_refused_with_the_cure(uri):
-    with pytest.raises(TableError, match=r"is not read. Databases: postgresql://"):
+    with pytest.raises(TableError, match=r"is not supported; postgresql://"):
         read_table(uri)
 
 
@@ -68,7 +68,7 @@ def test_missing_target_option_is_checked():
 
 
 def test_options_for_text_have_no_meaning_for_a_database():
-    with pytest.raises(TableError, match=r"A database URI: the option separator= has no meaning"):
+    with pytest.raises(TableError, match=r"A database URI: the option separator= does not apply"):
         read_table("postgresql://nobody@nowhere/none", query="SELECT 1", separator=";")
 
 
@@ -113,7 +113,7 @@ def test_the_number_of_queries_does_not_grow_with_the_number_of_columns(file, mo
 
 
 def test_names_that_repeat_a_hundred_thousand_times_make_a_short_error(file):
-    with pytest.raises(TableError, match=r"'a' is the name of columns 1, 2, .* and 99992 more") as caught:
+    with pytest.raises(TableError, match=r"'a' is the name of columns 1, 2, .* and 99,992 more") as caught:
         read_table(file(",".join(["a"] * 100_000) + "\n" + ",".join(["1"] * 100_000) + "\n"))
     assert len(str(caught.value)) < 500
     with pytest.raises(TableError) as caught:

@@ -93,7 +93,7 @@ def test_many_classes_are_cut_short_with_the_size_of_the_rest():
 def test_leaking_columns_are_shown_with_their_score(noise):
     labels = np.random.default_rng(1).permutation(np.arange(40) % 2)
     text = printed(np.column_stack([noise[:, :3], labels * 5.0 - 1]), labels)
-    assert "Columns that give the target away" in text
+    assert "Possible target leakage" in text
     assert "x3" in text
     assert "1.000" in text
 

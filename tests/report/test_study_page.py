@@ -222,7 +222,7 @@ def test_noise_leads_with_the_permutations(noise_study):
     assert page.all("div", class_="plot")[0]["id"] == "plot-first"
     assert _figure(page, "first")["data"] == _figure(page, "labels")["data"]
     assert _figure(page, "first")["data"][0]["type"] == "bar"
-    asides = [each for each in page.all("p", class_="aside") if "not as a finding" in each["text"]]
+    asides = [each for each in page.all("p", class_="aside") if "not a finding" in each["text"]]
     assert len(asides) == 3
 
 

@@ -59,15 +59,14 @@ if TYPE_CHECKING:
     from fewer._estimators._validated import (
         checked_array,
         columns_known_as,
-        each_warning_once,
         encoded_classes,
         known_column,
         narrow_indices,
         refuse_dataset,
         refuse_documents,
         validated,
-        warn_caller,
     )
+    from fewer._estimators._warn import each_warning_once, warn_caller
     from fewer._estimators._whole_file import beside_of, put_in_place, write_whole
 
 __all__ = [

@@ -1,12 +1,9 @@
 """A table and its target as arrays, as scikit-learn checks them; errors name the columns that are wrong.
 
 A study prepares its table once and passes arrays on. So that an error inside a fit can still name a column as the user
-knows it, `columns_known_as` keeps the names. Warnings point at the user's line, however many wrappers lie between, and
-are raised once.
+knows it, `columns_known_as` keeps the names.
 """
 
-import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,7 +17,6 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
 _names: ContextVar[Sequence[str]] = ContextVar("names of columns", default=())
-_PASSED_OVER = ("fewer", "sklearn", "contextlib", "joblib")
 
 
 def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
@@ -105,10 +101,10 @@ class _Culprits(NamedTuple):
 def _with_columns(message: str, X: Any, who: str) -> str | None:
     """The message of scikit-learn with the columns that it is about, and the cure; None for messages about others."""
     if message.startswith("Input X contains NaN"):
-        cure = "fill the holes first, by SimpleImputer as the step before in a pipeline, or leave them out"
+        cure = "impute missing values first, with SimpleImputer as an earlier step of a pipeline, or leave them out"
         return _told("Input X contains NaN", _culprits(X, np.isnan), X, f"{who} needs a number everywhere: {cure}.")
     if message.startswith("Input X contains infinity"):
-        cure = f"{who} needs numbers that can be added up: replace them, or leave them out."
+        cure = f"{who} needs finite numbers: replace them, or leave them out."
         return _told(message.removesuffix("."), _culprits(X, np.isinf), X, cure)
     if message.startswith("could not convert string to float"):
         return _told_of_text(X, who)
@@ -143,7 +139,7 @@ def _told_of_text(X: Any, who: str) -> str | None:
             if isinstance(value, str) and not _is_number(value):
                 return (
                     f"Column {_name(X, column)} holds text, such as {value!r}. {who} needs numbers: encode it first, "
-                    "by OneHotEncoder or OrdinalEncoder as the step before in a pipeline, or leave it out."
+                    "with OneHotEncoder or OrdinalEncoder as an earlier step of a pipeline, or leave it out."
                 )
     return None
 
@@ -211,13 +207,13 @@ def encoded_classes(y: np.ndarray, who: str, otherwise: Callable[[], str] = str)
     kind = type_of_target(y, input_name="y")
     if kind == "continuous":
         raise ValueError(
-            f"Unknown label type: continuous. {who} tells classes apart, and y holds numbers with fractions; put them "
-            f"into bins first{otherwise()}."
+            f"Unknown label type: continuous. {who} tells classes apart, and y holds numbers with fractions; bin them "
+            f"first{otherwise()}."
         )
     if kind not in ("binary", "multiclass"):
         raise ValueError(
             f"Unknown label type: {kind}. {who} tells classes apart, and y is an array of Python objects "
-            f"({type(y.flat[0]).__name__}); turn them into numbers or text, by y.astype(int) or y.astype(str)."
+            f"({type(y.flat[0]).__name__}); convert them to numbers or text, with y.astype(int) or y.astype(str)."
         )
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
@@ -286,7 +282,7 @@ def refuse_documents(X: Any, who: str) -> None:
     >>> refuse_documents(["a cat", "a dog"], "WordClusters")
     Traceback (most recent call last):
         ...
-    ValueError: X holds texts, such as 'a cat', and WordClusters takes a table with the counts of their words; ...
+    ValueError: X holds texts, such as 'a cat', and WordClusters takes a table of word counts; ...
     """
     if issparse(X) or not (isinstance(X, (list, tuple)) or len(getattr(X, "shape", ())) == 1):
         return
@@ -294,30 +290,6 @@ def refuse_documents(X: Any, who: str) -> None:
     if isinstance(first, str):
         shown = first if len(first) <= 40 else first[:37] + "..."
         raise ValueError(
-            f"X holds texts, such as {str(shown)!r}, and {who} takes a table with the counts of their words; make one "
-            "with CountVectorizer of scikit-learn, as the step before in a pipeline."
+            f"X holds texts, such as {str(shown)!r}, and {who} takes a table of word counts; make one with "
+            "scikit-learn's CountVectorizer as an earlier step of a pipeline."
         )
-
-
-def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the nearest line outside of fewer and scikit-learn."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED_OVER:
-        frame = frame.f_back
-        level += 1
-    warnings.warn(message, category, stacklevel=level)
-
-
-@contextmanager
-def each_warning_once() -> Iterator[None]:
-    """Of equal warnings inside, which many fits may raise, one; at the end, and before an error, too.
-
-    Serves as a decorator as well.
-    """
-    caught: list[warnings.WarningMessage] = []
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            yield
-    finally:
-        for category, text in dict.fromkeys((warning.category, str(warning.message)) for warning in caught):
-            warn_caller(text, category)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 GROUP = "fewer.methods"
 _CURES: dict[Trait, str] = {
-    "missing": "fill the holes inside the folds, for example with sklearn.impute.SimpleImputer in a Pipeline",
+    "missing": "impute them inside the folds, for example with sklearn.impute.SimpleImputer in a Pipeline",
     "sparse": "convert it yourself if it fits into memory (X.toarray())",
     "categorical": "encode these columns inside the folds, for example with sklearn.preprocessing.OneHotEncoder",
 }
@@ -145,8 +145,8 @@ def _catalogue() -> dict[str, Method]:
             continue
         if card.name in cards and cards[card.name].implementation is not card.implementation:
             warnings.warn(
-                f"The entry point {entry.value!r} brings a method {card.name}, a name that {cards[card.name].package} "
-                "already has; it is left out.",
+                f"The entry point {entry.value!r} defines the method {card.name}, but {cards[card.name].package} "
+                "already has a method of this name; it is ignored.",
                 stacklevel=3,
             )
             continue
@@ -164,7 +164,8 @@ def _card_of_guest(entry: EntryPoint) -> Method | None:
     card = card_of(found)
     if card is None:
         warnings.warn(
-            f"The entry point {entry.value!r} names something without a card; decorate it with fewer.catalogue.method.",
+            f"The entry point {entry.value!r} refers to an object without a card; decorate it with "
+            "fewer.catalogue.method.",
             stacklevel=4,
         )
     return card
@@ -198,7 +199,7 @@ def check_takes(card: Method, dataset: "Dataset") -> None:
     >>> check_takes(find("ReconstructionPCA"), read_table(np.array([[1.0, np.nan], [2.0, 3.5], [0.5, 2.0]])))
     Traceback (most recent call last):
     ...
-    fewer.catalogue...UnsuitableDataError: ReconstructionPCA takes no missing values, and x1 has 1...
+    fewer.catalogue...UnsuitableDataError: ReconstructionPCA does not accept missing values, and x1 has 1...
     """
     _check_task(card, dataset)
     needed = traits_of(dataset)
@@ -210,25 +211,25 @@ def check_takes(card: Method, dataset: "Dataset") -> None:
             for other in methods(room=card.room, handles=tuple(needed))
             if set(other.tasks) & set(card.tasks) and other.name != card.name
         ]
-        raise UnsuitableDataError(f"{card.name} takes {where}. {_advice(peers, card.room, _CURES[trait])}")
+        raise UnsuitableDataError(f"{card.name} {where}. {_advice(peers, card.room, _CURES[trait])}")
 
 
 def traits_of(dataset: "Dataset") -> dict[Trait, str]:
     """What makes this table difficult, each with words that say where."""
     traits: dict[Trait, str] = {}
     if dataset.is_sparse:
-        traits["sparse"] = "no sparse tables, and this one is sparse"
+        traits["sparse"] = "does not accept sparse tables, and this one is sparse"
     if dataset.has_missing:
         counts = dataset.missing_by_column
-        holes = [(name, int(count)) for name, count in zip(dataset.columns, counts, strict=True) if count]
-        first, count = holes[0]
-        more = len(holes) - 1
+        found = [(name, int(count)) for name, count in zip(dataset.columns, counts, strict=True) if count]
+        first, count = found[0]
+        more = len(found) - 1
         others = f", as {'has' if more == 1 else 'have'} {more} other column{'' if more == 1 else 's'}" if more else ""
-        traits["missing"] = f"no missing values, and {first} has {count}{others}"
+        traits["missing"] = f"does not accept missing values, and {first} has {count}{others}"
     words = [] if dataset.is_sparse else _words_of(dataset)
     if words:
         verb = f" and {len(words) - 1} more are not" if len(words) > 1 else " is not"
-        traits["categorical"] = f"numbers only, and {words[0]}{verb}"
+        traits["categorical"] = f"accepts numbers only, and {words[0]}{verb}"
     return traits
 
 
@@ -263,5 +264,5 @@ def _check_task(card: Method, dataset: "Dataset") -> None:
 
 def _advice(peers: list[str], room: str, cure: str) -> str:
     if peers:
-        return f"{', '.join(peers[:3])} in fewer.{room} can; or {cure}."
-    return f"No method in fewer.{room} takes it yet: {cure}."
+        return f"{', '.join(peers[:3])} in fewer.{room} can, or {cure}."
+    return f"No method in fewer.{room} accepts it: {cure}."

@@ -18,23 +18,28 @@ def apply(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write to a file (.csv, .parquet, ...), and not CSV to the screen."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write to this file (.csv, .parquet, ...) instead of CSV to the terminal.",
         ),
     ] = None,
     no_predictions: Annotated[
-        bool, typer.Option("--no-predictions", help="Only the chosen columns, without predictions.")
+        bool, typer.Option("--no-predictions", help="Write the chosen columns without predictions.")
     ] = False,
     *,
     options: _reading.ReadingOptions,
 ) -> None:
-    """Reduce a new table to the chosen columns of a study, and predict its target."""
+    """Reduce a new table to the columns that a study chose, and predict its target."""
     with told_plainly():
         from fewer.io import write_table
         from fewer.study import StudyError, StudyFolder, StudyModel, apply_model
 
         where = StudyFolder(folder)
         if not where.model.exists():
-            raise StudyError(f"There is no model in {folder}; is the study finished? See: fewer show {folder}")
+            raise StudyError(
+                f"There is no model in {folder}: the study is not finished. Show its progress with: fewer show {folder}"
+            )
         model = StudyModel.load(where.model)
         with warnings_as_notes():
             dataset = _reading.read(table, None, [], "auto", options.given())
@@ -53,14 +58,17 @@ def describe(
     target: _reading.Target = None,
     drop: _reading.Drop = None,
     task: _reading.Task = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file (.json for JSON).")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to this file (.json for JSON) instead of the terminal."
+        ),
     ] = None,
     *,
     options: _reading.ReadingOptions,
 ) -> None:
-    """Take a first look at a table: kinds, missing cells, duplicates, what gives the target away, what to do next."""
+    """Describe a table: kinds of columns, missing values, duplicates, possible target leakage, what to do next."""
     with told_plainly():
         from fewer.overview import describe as describe_dataset
 
@@ -91,19 +99,23 @@ def _rendered(description: Any, *, to_file: bool) -> str:
 
 @app.command()
 def methods(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show one method in full.")] = None,
-    room: Annotated[str | None, typer.Option("--room", help="Only those of a room, such as select or extract.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show this method in full.")] = None,
+    room: Annotated[
+        str | None, typer.Option("--room", help="Only methods of this module: select, extract, latent, ...")
+    ] = None,
     task: Annotated[
         str | None,
-        typer.Option("--task", help="Only those for classification, regression, unsupervised or evaluation."),
+        typer.Option(
+            "--task", help="Only methods for this task: classification, regression, unsupervised or evaluation."
+        ),
     ] = None,
     handles: Annotated[
         list[str] | None,
-        typer.Option("--handles", help="Only those that take such data as they are: missing, sparse, categorical."),
+        typer.Option("--handles", help="Only methods that accept such data: missing, sparse or categorical."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
 ) -> None:
-    """List the methods: what each does, when to use it, what it costs, whose it is."""
+    """List the methods: what each does, when to use it, its cost and its paper."""
     with told_plainly():
         from fewer import catalogue
 
@@ -140,7 +152,7 @@ def _nearest_matches(asked: dict[str, Any]) -> str:
     """What there would be without one of the options."""
     from fewer import catalogue
 
-    lines = ["No method matches all of this."]
+    lines = ["No method matches all of these options."]
     for option in [option for option, value in asked.items() if value]:
         names = [card.name for card in catalogue.methods(**(asked | {option: () if option == "handles" else None}))]
         lines += [f"Without --{option}: {', '.join(names)}."] if names else []

@@ -394,7 +394,7 @@ def simulate_factor_classes(
     table, labels = check_X_y(X, y, dtype=np.float64)
     classes, counts = np.unique(labels, return_counts=True)
     if counts.min() < 2:
-        raise ValueError(f"class '{classes[counts.argmin()]}' has one row, and a spread takes two or more.")
+        raise ValueError(f"class '{classes[counts.argmin()]}' has one row, but a variance needs two or more.")
     rng = check_random_state(random_state)
     models = [fitted_factors(table[labels == label], n_factors) for label in classes]
     truth: dict[str, Any] = {

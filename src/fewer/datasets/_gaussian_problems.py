@@ -98,15 +98,15 @@ def make_gaussian(
     mean = np.asarray(mean, dtype=float)
     covariance = np.asarray(covariance, dtype=float)
     if mean.ndim != 1 or covariance.shape != (len(mean), len(mean)):
-        raise ValueError(
-            f"covariance of shape {covariance.shape} does not go with a mean of shape {mean.shape}: p means need p x p."
-        )
+        raise ValueError(f"covariance of shape {covariance.shape} does not match a mean of shape {mean.shape}.")
     if not np.allclose(covariance, covariance.T):
-        raise ValueError("covariance must be symmetric; (covariance + covariance.T) / 2 is.")
+        raise ValueError("covariance must be symmetric; use (covariance + covariance.T) / 2.")
     eigenvalues, directions = _eigen(covariance)
     rounding = len(mean) * np.finfo(float).eps * max(eigenvalues[0], 0.0)
     if eigenvalues[-1] < -rounding:
-        raise ValueError(f"covariance has the negative eigenvalue {eigenvalues[-1]:.3g}, so no distribution has it.")
+        raise ValueError(
+            f"covariance has the negative eigenvalue {eigenvalues[-1]:.3g}, so it is not positive semidefinite."
+        )
     # Rounding leaves an eigenvalue of 0 on either side of it, and the root of 1e-16 is 1e-8.
     eigenvalues = np.where(eigenvalues > rounding, eigenvalues, 0.0)
     standard = check_random_state(random_state).normal(size=(n_samples, len(mean)))
@@ -168,7 +168,7 @@ def make_two_gaussians(
     if mu.ndim != 1 or mu.size == 0 or not np.isfinite(mu).all():
         raise ValueError(f"mu of shape {mu.shape} must be one finite number for each column.")
     if n_samples < 2:
-        raise ValueError(f"n_samples={n_samples} rows cannot hold two classes; ask for 2 or more.")
+        raise ValueError(f"n_samples={n_samples} must be at least 2, a row for each class.")
     random = check_random_state(random_state)
     if balanced:
         y = random.permutation(np.where(np.arange(n_samples) % 2, -1, 1))
@@ -349,7 +349,7 @@ def _covariance(cov: "str | ArrayLike", n_features: int, a: float) -> np.ndarray
 def _rows(covariance: np.ndarray, n_samples: int, draws) -> np.ndarray:
     eigenvalues, vectors = np.linalg.eigh(covariance)
     if eigenvalues[0] < -1e-10 * max(eigenvalues[-1], 0.0):
-        raise ValueError(f"cov has the negative eigenvalue {eigenvalues[0]:.3g}, so no distribution has it.")
+        raise ValueError(f"cov has the negative eigenvalue {eigenvalues[0]:.3g}, so it is not positive semidefinite.")
     # Rounding leaves an eigenvalue of 0 on either side of it, and the root of 1e-16 is 1e-8.
     rounding = len(covariance) * np.finfo(float).eps * eigenvalues[-1]
     root = vectors * np.sqrt(np.where(eigenvalues > rounding, eigenvalues, 0.0))
@@ -413,14 +413,14 @@ def make_sparsified_gaussian(
     from sklearn.utils import check_random_state
 
     if not 0 < density <= 1:
-        raise ValueError(f"density={density}: the share of entries that are not zero must lie above 0, at most at 1.")
+        raise ValueError(f"density={density}: the share of non-zero entries must be above 0 and at most 1.")
     if distribution not in ("normal", "sign"):
         raise ValueError(f"distribution={distribution!r} is not known; choose 'normal' or 'sign'.")
     measured = np.asarray(coef, dtype=float) if coef is not None else np.repeat(
         [1.0, 0.0], [isqrt(n_features), n_features - isqrt(n_features)]
     )  # fmt: skip
     if measured.shape != (n_features,):
-        raise ValueError(f"coef of shape {measured.shape} does not go with n_features={n_features}.")
+        raise ValueError(f"coef of shape {measured.shape} does not match n_features={n_features}.")
     rng = np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     size = 1 / np.sqrt(density) if scaled else 1.0
     places = _places(n_samples * n_features, density, rng)

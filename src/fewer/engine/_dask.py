@@ -230,7 +230,7 @@ class DaskSession(Session):
             return
         parcel.losses += error.allowed_failures + 1
         if parcel.on_trial:
-            how = f"last on {error.last_worker.address}; its log may say more"
+            how = f"last on {error.last_worker.address}; see its log"
             self._outcomes.append(parcel.ticket.killer(parcel.losses, how, error.last_worker.address))
         else:
             self._suspects.append(parcel)
@@ -278,8 +278,8 @@ class DaskSession(Session):
     def _require_scheduler(self) -> None:
         if self._client.status != "running":
             raise ConnectionError(
-                "Lost the Dask scheduler. The outcomes that were given out before are good; start the scheduler again "
-                "and run the other tasks with a new engine."
+                "The connection to the Dask scheduler was lost. Outcomes returned before are valid; start the "
+                "scheduler again and run the remaining tasks with a new engine."
             )
 
 

@@ -170,7 +170,7 @@ class Engine(ABC):
         if self._closed:
             raise RuntimeError("This engine is closed; make a new one.")
         if not callable(function):
-            raise TypeError(f"function must be something to call with each task, not {function!r}.")
+            raise TypeError(f"function must be callable, not {function!r}.")
         total = len(tasks) if isinstance(tasks, Sized) else None
         session = self._session(
             function, () if shared is None else (shared,), n_short_tasks=total if short_tasks else None
@@ -186,7 +186,9 @@ class Engine(ABC):
         self._closed = True
         for run in list(self._runs):
             run._abandon(
-                RuntimeError("The engine was closed before this run had ended; loop over a run inside the with.")
+                RuntimeError(
+                    "The engine was closed before this run had ended; iterate over a run inside the with block."
+                )
             )
         self._release()
 

@@ -148,7 +148,7 @@ def _worker_count(n_jobs: int | None) -> int:
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int)):
         raise TypeError(f"n_jobs must be a whole number or None, not {n_jobs!r}.")
     if n_jobs == 0:
-        raise ValueError("n_jobs=0 means no workers at all; use None or -1 for all cores, 1 for this process.")
+        raise ValueError("n_jobs must not be 0; use None or -1 for all cores, 1 for this process.")
     if current_process().daemon:  # inside a worker of another pool, which may not have children
         return 1
     if n_jobs is None:
@@ -201,8 +201,8 @@ class Crew:
             else:
                 return worker
         raise RuntimeError(
-            f"Could not start a worker process: {MAX_ATTEMPTS} of them died at once ({cause}). Is there memory left? "
-            "Engine.local(1) runs the tasks without worker processes."
+            f"Could not start a worker process: {MAX_ATTEMPTS} of them died at once ({cause}). Check the free "
+            "memory; Engine.local(1) runs the tasks without worker processes."
         )
 
     def take_back(self, worker: WorkerProcess) -> None:

@@ -104,12 +104,12 @@ def _parts(text: str, source: str) -> tuple[list[Attribute], _Rows]:
             in_data = True
         elif not stripped.lower().startswith("@relation"):
             raise TableError(
-                f"{source}, line {number}: {stripped[:60]!r} is out of place before @data. The header of an ARFF file "
+                f"{source}, line {number}: {stripped[:60]!r} is not allowed before @data. The header of an ARFF file "
                 "holds lines with @relation, @attribute and comments (%)."
             )
     if not attributes or not rows.lines:
         missing = "@attribute lines" if not attributes else "lines with @data" if not in_data else "rows after @data"
-        raise TableError(f"{source}: there are no {missing}. Is this a complete ARFF file?")
+        raise TableError(f"{source}: there are no {missing}. Check that the ARFF file is complete.")
     return attributes, rows
 
 
@@ -133,7 +133,7 @@ def _fields(line: str, number: int, width: int, source: str) -> list[str | None]
         match = _FIELD.match(line, position)
         if match is None:
             raise TableError(
-                f"{source}, line {number}: field {len(fields) + 1} has a quote out of place. Put the whole field in "
+                f"{source}, line {number}: field {len(fields) + 1} has a misplaced quote. Put the whole field in "
                 "quotes, and a backslash before quotes inside it."
             )
         fields.append(None if match[1].strip() == "?" else unquoted(match[1]))
@@ -180,7 +180,8 @@ def _dates(column: pl.Series, attribute: Attribute, source: str) -> pl.Series:
         typed = column.str.to_datetime(attribute.date_format, strict=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise TableError(
-            f"{source}: the dates of the attribute {attribute.name!r} have a form that is not read. Write them as "
+            f"{source}: the dates of the attribute {attribute.name!r} have a format that is not supported. Write "
+            "them as "
             "yyyy-MM-dd."
         ) from error
     return typed if "%H" in attribute.date_format else typed.cast(pl.Date)
@@ -243,15 +244,15 @@ def _sparse_cells(attributes: list[Attribute], rows: _Rows, source: str) -> Iter
     for row, (line, number) in enumerate(zip(rows.lines, rows.numbers, strict=True)):
         if not (line.startswith("{") and line.endswith("}")):
             raise TableError(
-                f"{source}, line {number}: the first row is sparse, so this one should stand in braces, too."
+                f"{source}, line {number}: the first row is sparse, so this one must be in braces as well."
             )
         inside, position, last = line[1:-1].strip(), 0, -1
         while position < len(inside):
             match = _PAIR.match(inside, position)
             if match is None or not last < int(match[1]) < len(attributes):
                 raise TableError(
-                    f"{source}, line {number}: {inside[position : position + 30]!r} is not 'index value' with an index "
-                    f"that grows from 0 to {len(attributes) - 1}."
+                    f"{source}, line {number}: {inside[position : position + 30]!r} is not 'index value' pairs with "
+                    f"increasing indices from 0 to {len(attributes) - 1}."
                 )
             last, position = int(match[1]), match.end()
             yield row, last, match[2].strip()
@@ -273,7 +274,7 @@ def parsed_attribute(line: str, where: str) -> Attribute:
     name, kind = unquoted(match[1]), match[2].strip()
     if kind.startswith("{"):
         if not kind.endswith("}"):
-            raise TableError(f"{where}: the values of the attribute {name!r} lack their closing brace.")
+            raise TableError(f"{where}: the values of the attribute {name!r} have no closing brace.")
         return Attribute(name, "nominal", nominal_values(kind[1:-1], name, where))
     word = kind.split()[0].lower()
     if word in _NUMERIC:
@@ -283,7 +284,8 @@ def parsed_attribute(line: str, where: str) -> Attribute:
     if word == "date":
         return Attribute(name, "date", date_format=_polars_format(unquoted(kind[4:].strip()) or _DATE_FORMAT))
     raise TableError(
-        f"{where}: the attribute {name!r} is of the type {kind[:40]!r}, which is not read. Types are numeric, real, "
+        f"{where}: the attribute {name!r} is of the type {kind[:40]!r}, which is not supported. Types are numeric, "
+        "real, "
         "integer, string, date and {value, value, ...}."
     )
 

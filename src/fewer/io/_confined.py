@@ -111,10 +111,10 @@ class UnreadableError(Exception):
         super().__init__(reason)
         self.cause = cause
 
-    def as_error(self, path: Path, what: str, cure: str = "Was it written completely?") -> TableError:
+    def as_error(self, path: Path, what: str, cure: str = "Check that it is complete.") -> TableError:
         """The error for the user; ``what`` is such as "a MATLAB"."""
         if self.cause == "crash":
-            cure = "It is damaged, or was made to do harm. Write it anew, or take another format, such as CSV."
+            cure = "It is damaged or malicious. Save it again, or use another format, such as CSV."
         return TableError(f"{path}: this cannot be read as {what} file ({self}). {cure}")
 
 
@@ -207,7 +207,7 @@ class _Child:
             return limits.of_memory()
         except _NONSENSE as error:
             self.is_lost = True
-            return UnreadableError(f"what it holds makes no sense: {error}", "crash")
+            return UnreadableError(f"its content is invalid: {error}", "crash")
         finally:
             timer.cancel()
 
@@ -254,7 +254,7 @@ def read_arrow(path: Path, options: Options) -> Table:
     with path.open("rb") as file:
         start = file.read(4)
     if start == b"FEA1":
-        raise TableError(f"{path}: this is the first version of Feather, which is not read. Write it anew as Parquet.")
+        raise TableError(f"{path}: this is a Feather version 1 file, which is not supported. Save it as Parquet.")
     return _read(path, "arrow", lambda: pl.read_ipc(path), "an Arrow")
 
 
@@ -274,15 +274,17 @@ def read_excel(path: Path, options: Options) -> Table:
     """The table in a sheet of a workbook; the first sheet when none is named."""
     if importlib.util.find_spec("fastexcel") is None:
         raise TableError(
-            f"{path}: reading Excel files needs fastexcel. Install it by pip install 'fewer[excel]', or save the sheet "
+            f"{path}: reading Excel files needs fastexcel. Install it with pip install 'fewer[excel]', or save the "
+            "sheet "
             "as CSV."
         )
     try:
         sheets, frames = read_confined("excel", path, _received, {"sheet": options.sheet, "header": options.header})
     except UnreadableError as error:
-        cure = "Was it written completely?"
+        cure = "Check that it is complete."
         if error.cause == "memory":
-            cure = "Is there a cell far to the right of the others, or far below? Delete it, or save the sheet as CSV."
+            cure = "A stray cell far to the right or far below makes a sheet very large. Delete such cells, or save "
+            "the sheet as CSV."
         raise error.as_error(path, "an Excel", cure) from error
     sheet = _sheet_name(sheets, options.sheet, path)
     if len(frames) != 2:
@@ -292,7 +294,7 @@ def read_excel(path: Path, options: Options) -> Table:
         raise TableError(f"{path}, sheet {sheet!r}: the sheet is empty.")
     source = f"{path}, sheet {sheet!r}" if len(sheets) > 1 else str(path)
     if not cells.height:
-        raise TableError(f"{source}: there is a line of names, but no row below it.")
+        raise TableError(f"{source}: there is a header, but no rows.")
     cells.columns = _header(first_row, cells.width, source) if options.header else default_names(cells.width)
     return Table(cells, cells.columns, source)
 

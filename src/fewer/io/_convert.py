@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer._wording import listed_values
+from fewer._wording import counted, listed_values, rounded_percent
 from fewer.io._dataset import Dataset
 from fewer.io._errors import TableError
 from fewer.io._frame import is_numeric_type, numeric_array
@@ -37,8 +37,9 @@ def dataset_to_polars(dataset: Dataset, *, dense: bool = False) -> pl.DataFrame:
     if sp.issparse(X):
         if not dense:
             raise TableError(
-                f"{dataset.source}: the table is sparse, and a polars frame would hold its zeros as well: "
-                f"{X.shape[0]:,} x {X.shape[1]:,} cells. Use to_polars(dense=True) if that fits, or to_pandas()."
+                f"{dataset.source}: the table is sparse, and a polars frame would store its zeros as well: "
+                f"{X.shape[0]:,} x {X.shape[1]:,} cells. Use to_polars(dense=True) if it fits into memory, or "
+                "to_pandas()."
             )
         X = X.toarray()
     if isinstance(X, np.ndarray):
@@ -101,17 +102,17 @@ def summary_html(dataset: Dataset) -> str:
 
 
 def _table_line(dataset: Dataset) -> str:
-    line = f"{_count(dataset.n_rows, 'row')}, {_count(dataset.n_columns, 'column')}"
+    line = f"{counted(dataset.n_rows, 'row')}, {counted(dataset.n_columns, 'column')}"
     if dataset.is_sparse:
         share = dataset.X.nnz / max(1, dataset.n_rows * dataset.n_columns)
-        line += f", sparse ({_percent(share)} stored)"
+        line += f", sparse ({rounded_percent(share)} stored)"
     return line
 
 
 def _facts(dataset: Dataset) -> list[tuple[str, str]]:
     facts = [("kinds", _kinds_line(dataset)), ("missing", _missing_line(dataset))]
     if infinite := _infinite_columns(dataset):
-        facts.append(("infinite", f"values in {_count(infinite, 'column')}; most methods refuse these"))
+        facts.append(("infinite", f"values in {counted(infinite, 'column')}; most methods raise an error for them"))
     facts.append(("target", _target_line(dataset)))
     if "--task" in dataset.task_reason:  # where it could be taken otherwise
         facts.append(("task", dataset.task_reason.replace("--task ", "task=")))
@@ -129,8 +130,8 @@ def _missing_line(dataset: Dataset) -> str:
         return "none"
     columns = int(np.count_nonzero(dataset.missing_by_column))
     rows = int(np.count_nonzero(dataset.missing_by_row))
-    share = _percent(total / (dataset.n_rows * dataset.n_columns))
-    return f"{_count(total, 'cell')} ({share}), in {_count(columns, 'column')} and {_count(rows, 'row')}"
+    share = rounded_percent(total / (dataset.n_rows * dataset.n_columns))
+    return f"{counted(total, 'cell')} ({share}), in {counted(columns, 'column')} and {counted(rows, 'row')}"
 
 
 def _infinite_columns(dataset: Dataset) -> int:
@@ -160,14 +161,6 @@ def _target_line(dataset: Dataset) -> str:
     classes, counts = np.unique(y, return_counts=True)
     shown = [f"{label}: {count:,}" for label, count in zip(classes[:_CLASSES_SHOWN], counts, strict=False)]
     if len(classes) > _CLASSES_SHOWN:
-        shown.append(f"and {len(classes) - _CLASSES_SHOWN} more, the rarest with {_count(int(counts.min()), 'row')}")
+        shown.append(f"and {len(classes) - _CLASSES_SHOWN} more, the rarest with {counted(int(counts.min()), 'row')}")
     number = "" if dataset.task == "binary" else f", {len(classes)} classes"
     return f"{dataset.target}: {dataset.task}{number} ({', '.join(shown)})"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _percent(share: float) -> str:
-    return "less than 0.1%" if share < 0.001 else f"{100 * share:.1f}%"

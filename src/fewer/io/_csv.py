@@ -50,13 +50,15 @@ def read_csv(path: Path, options: Options) -> Table:
     if len(separator) != 1 or not separator.isascii():
         raise TableError(f"separator={separator!r} must be a single character, such as ',', ';', '\\t' or '|'.")
     if options.decimal not in (".", ",") or options.decimal == separator:
-        raise TableError(f"decimal={options.decimal!r} does not go with the separator {separator!r} of {source}.")
+        raise TableError(
+            f"decimal={options.decimal!r} must be '.' or ',', and differ from the separator {separator!r} of {source}."
+        )
     where = f"{source}, line {records.lines[0]}"
     _refuse_many_columns(n_fields(records.texts[0], separator), separator, where)
     cells = _cells(header, separator, where)
     names = _names(cells, source, records.lines[0]) if options.header else default_names(len(cells))
     if options.header and len(records.texts) == 1:
-        raise TableError(f"{source}: there is a header with {len(cells)} names, but no row below it.")
+        raise TableError(f"{source}: there is a header with {len(cells)} names, but no rows.")
     _check_for_spaces(cells, records.texts[-1], source)
     blank = blank_records(data, separator, len(cells), source)
     frame = _parsed(text if text is not None else path, separator, len(cells), options, source)
@@ -83,7 +85,7 @@ def _utf8_bytes(path: Path, encoding: str, source: str) -> tuple[np.ndarray, byt
         data = decoded(data, encoding, source)
         text = data.tobytes()
     if data[:2].tobytes() in (b"\xff\xfe", b"\xfe\xff"):
-        raise TableError(f"{source}: this is UTF-16 text, as a spreadsheet writes it. Use encoding='utf-16'.")
+        raise TableError(f"{source}: this is UTF-16 text, as some spreadsheets write it. Use encoding='utf-16'.")
     check_encoding(data, source)
     if data[:3].tobytes() == b"\xef\xbb\xbf":
         data = data[3:]
@@ -102,9 +104,9 @@ def _sniffed_separator(header: str) -> str:
 def _refuse_many_columns(n_columns: int, separator: str, where: str) -> None:
     if n_columns > MOST_COLUMNS:
         raise TableError(
-            f"{where}: the first line has {n_columns:,} fields, and a table of more than {MOST_COLUMNS:,} columns is "
-            f"not read from text. Check that {separator!r} is the separator; write rows as columns if the table lies "
-            "on its side; and take svmlight or .npz for a sparse table."
+            f"{where}: the first line has {n_columns:,} fields, and tables of more than {MOST_COLUMNS:,} columns "
+            f"are not read from text files. Check that {separator!r} is the separator. Transpose the table if its "
+            "rows and columns are swapped. Use svmlight or .npz for a sparse table."
         )
 
 
@@ -112,7 +114,9 @@ def _cells(header: str, separator: str, where: str) -> list[str]:
     try:
         return next(csv.reader(io.StringIO(header, newline=""), delimiter=separator))
     except csv.Error as error:  # a field without end
-        raise TableError(f'{where}: the names cannot be read ({error}). Is a quote (") never closed?') from error
+        raise TableError(
+            f'{where}: the header cannot be read ({error}). Check that all quotes (") are closed.'
+        ) from error
 
 
 def _names(cells: list[str], source: str, line: int) -> list[str]:
@@ -131,8 +135,8 @@ def _check_for_spaces(cells: list[str], row: bytes, source: str) -> None:
     fields = row.decode().split() if len(cells) == 1 else []
     if len(fields) > 1 and all(_NUMBER.fullmatch(field) for field in fields):
         raise TableError(
-            f"{source}: the columns seem to be separated by spaces. Use separator=' ' if it is one space each time; "
-            "otherwise replace the spaces by commas."
+            f"{source}: the columns seem to be separated by spaces. Use separator=' ' if fields are separated by "
+            "exactly one space; otherwise replace the spaces by commas."
         )
 
 
@@ -189,11 +193,11 @@ def _warn_of_commas(frame: pl.DataFrame, separator: str, source: str) -> None:
     names = columns_where(strings, found)
     if names:
         example = next(value for value in strings[names[0]] if value is not None and "," in value)
-        cure = "use decimal=','" if separator != "," else "write it as a point"
+        cure = "use decimal=','" if separator != "," else "write a point instead"
         warnings.warn(
             f"{source}: numbers with a comma ({example.strip()!r} in column {names[0]!r}) are read as strings, in "
-            f"{len(names)} of {frame.width} columns. If the comma is the decimal mark, {cure}; if it parts thousands, "
-            "take it out of the file.",
+            f"{len(names)} of {frame.width} columns. If the comma is the decimal mark, {cure}; if it separates "
+            "thousands, remove it from the file.",
             UserWarning,
             stacklevel=6,  # the caller of read_table
         )
@@ -299,7 +303,7 @@ def _scanned(data: np.ndarray, separator: int, source: str) -> Iterator[_Chunk]:
         lines += len(newlines)
     if in_quotes:
         raise TableError(
-            f'{source}, line {record_line}: a quote (") is opened in this row and never closed. Close it, or double it '
+            f'{source}, line {record_line}: a quote (") is opened in this row and not closed. Close it, or double it '
             "if it is part of the text."
         )
 
@@ -341,10 +345,10 @@ def _check_quotes(
 
 
 def _ragged(source: str, line: int, found: int, expected: int) -> TableError:
-    cure = "Mend this line; a separator that is part of a text must stand in quotes."
+    cure = "Correct this line; a field that contains the separator must be in quotes."
     if found == expected + 1:
         cure += (
-            " If every line has one field more than the header, the header lacks a name for the row labels: add one at "
+            " If every line has one field more than the header, the header has no name for the row labels: add one at "
             "its start."
         )
     noun = "field" if found == 1 else "fields"
@@ -369,12 +373,12 @@ def unpacked(path: Path) -> bytes:
                 length += len(chunk)
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(
-            f"{path}: the file cannot be unpacked by gzip ({error}). Was it written completely?"
+            f"{path}: the file cannot be decompressed by gzip ({error}). Check that it is complete."
         ) from error
     if length > most:
         raise TableError(
-            f"{path}: unpacked, this is more than {most / 2**30:.1f} GiB of text, which is too much for the memory of "
-            "this machine. Unpack it and read a part of it."
+            f"{path}: decompressed, this is more than {most / 2**30:.1f} GiB of text, which is too much for the "
+            "memory of this machine. Decompress it and read a part of it."
         )
     return b"".join(chunks)
 

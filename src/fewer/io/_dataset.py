@@ -262,12 +262,10 @@ class Dataset:
         if rows.size == 0:
             return rows.astype(np.intp)
         if rows.dtype.kind not in "iub":
-            raise TableError(
-                f"Rows are taken by their numbers or a mask of true and false, not by {rows.tolist()[0]!r}."
-            )
+            raise TableError(f"Rows are selected by integers or by a boolean mask, not by {rows.tolist()[0]!r}.")
         beyond = rows[(rows >= self.n_rows) | (rows < -self.n_rows)] if rows.dtype != bool else rows[:0]
         if beyond.size:
-            raise TableError(f"Row {beyond[0]} was asked for, but there are {self.n_rows} rows (numbered from 0).")
+            raise TableError(f"Row {beyond[0]} is out of range: there are {self.n_rows} rows (numbered from 0).")
         return rows
 
     def keep(self, columns: Iterable[str]) -> "Dataset":
@@ -411,7 +409,7 @@ def split_rows(
             )
         if n_missing := int(missing_in(groups).sum()):
             raise TableError(
-                f"groups= is missing in {n_missing} of {n_rows} rows, so it cannot tell where they belong. Fill it in, "
+                f"groups= is missing in {n_missing} of {n_rows} rows, so their group is not known. Add the values, "
                 "or leave these rows out with take()."
             )
         if groups.dtype == object:
@@ -436,4 +434,4 @@ def _or_table_error(split: Any) -> Any:
     try:
         return split()
     except ValueError as error:
-        raise TableError(f"The rows cannot be split so: {error}") from error
+        raise TableError(f"The rows cannot be split: {error}") from error

@@ -21,7 +21,7 @@ class TableError(ValueError):
     ...     read_table({"height": [1.5, 1.7]}, target="hieght")
     ... except TableError as error:
     ...     print(error)
-    dict of columns: there is no column 'hieght' (asked for by target=). Did you mean 'height'?
+    dict of columns: there is no column 'hieght' (given by target=). Did you mean 'height'?
     """
 
 
@@ -57,11 +57,9 @@ def unknown_column(source: str, wanted: str, names: Sequence[str], asked_by: str
     --------
     >>> from fewer.io import unknown_column
     >>> print(unknown_column("t.csv", "hieght", ["height", "age"], "target="))
-    t.csv: there is no column 'hieght' (asked for by target=). Did you mean 'height'?
+    t.csv: there is no column 'hieght' (given by target=). Did you mean 'height'?
     """
-    return TableError(
-        f"{source}: there is no column {wanted!r} (asked for by {asked_by}). {did_you_mean(wanted, names)}"
-    )
+    return TableError(f"{source}: there is no column {wanted!r} (given by {asked_by}). {did_you_mean(wanted, names)}")
 
 
 def refuse_repeated_names(source: str, names: Sequence[str]) -> None:
@@ -93,9 +91,9 @@ def refuse_large(source: str, n_bytes: int) -> None:
     """Raise when this many bytes do not fit into the memory of this machine."""
     if n_bytes > physical_memory():
         raise TableError(
-            f"{source}: this would take {n_bytes / 2**30:,.1f} GiB, but this machine has "
-            f"{physical_memory() / 2**30:,.1f} GiB of memory. If it is not damaged, read a part of it, or take a "
-            "machine with more memory."
+            f"{source}: this needs {n_bytes / 2**30:,.1f} GiB, but this machine has "
+            f"{physical_memory() / 2**30:,.1f} GiB of memory. Read a part of it, or use a machine with more memory. "
+            "If the size is unexpected, the file may be damaged."
         )
 
 
@@ -104,5 +102,6 @@ def refuse_empty(source: str, shape: Sequence[int], n_bytes: int) -> None:
     if max(shape) > _MOST_EMPTY + n_bytes:
         raise TableError(
             f"{source}: a table of {' x '.join(f'{length:,}' for length in shape)} with {n_bytes:,} bytes of "
-            "stored values is not read: nearly all of it would be empty. Check its indices; make hashes shorter."
+            "stored values is not read, because nearly all of it would be empty. Check its indices, or hash the "
+            "features into fewer columns."
         )

@@ -61,12 +61,12 @@ def _warn_of_stray_words(frame: pl.DataFrame, source: str) -> None:
     strays = {series.name: words for series in frame if (words := _stray_words(series))}
     if not strays:
         return
-    shown = "; ".join(f"{name!r} for {listed_values(words)}" for name, words in list(strays.items())[:3])
+    shown = "; ".join(f"{name!r} contains {listed_values(words)}" for name, words in list(strays.items())[:3])
     more = f"; and {len(strays) - 3} more columns" if len(strays) > 3 else ""
     words = sorted({word for found in strays.values() for word in found})
     warnings.warn(
-        f"{source}: columns of numbers are read as strings for words among them: {shown}{more}. If these stand for "
-        f"missing values, add them: missing_values=[*fewer.io.DEFAULT_MISSING, {listed_values(words)}].",
+        f"{source}: columns of numbers are read as strings, because they contain text: {shown}{more}. If this text "
+        f"marks missing values, add it: missing_values=[*fewer.io.DEFAULT_MISSING, {listed_values(words)}].",
         UserWarning,
         stacklevel=5,  # the caller of read_table
     )
@@ -80,7 +80,7 @@ def _warn_of_other_dates(frame: pl.DataFrame, n_columns: int, source: str) -> No
         first = dates[0]
         warnings.warn(
             f"{source}: dates such as {first[0].strip()!r} (column {first.name!r}) are read as strings, in "
-            f"{len(dates)} of {n_columns} columns. Write dates as 2024-05-31: day and month cannot be mixed up then.",
+            f"{len(dates)} of {n_columns} columns. Write dates as 2024-05-31: day and month are then unambiguous.",
             UserWarning,
             stacklevel=5,  # the caller of read_table
         )
@@ -210,8 +210,8 @@ def _plain(series: pl.Series, source: str) -> pl.Series:
     if dtype in (pl.String, pl.Boolean, pl.Null) or dtype.is_temporal() or isinstance(dtype, (pl.Categorical, pl.Enum)):
         return series
     raise TableError(
-        f"{source}: column {series.name!r} holds values of type {dtype}, which have no place in a table of features. "
-        f"Leave it out with drop=[{series.name!r}], or turn it into numbers or strings first."
+        f"{source}: column {series.name!r} holds values of type {dtype}, which cannot be features. "
+        f"Leave it out with drop=[{series.name!r}], or convert it to numbers or strings first."
     )
 
 

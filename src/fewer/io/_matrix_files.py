@@ -41,8 +41,8 @@ def read_mat(path: Path, options: Options) -> Table:
     except UnreadableError as error:
         if error.cause == "NotImplementedError":
             raise TableError(
-                f"{path}: this MATLAB file is of version 7.3 (HDF5), which is not read. Save it in MATLAB by "
-                "save('name.mat', 'X', 'Y', '-v7'), or turn it into .npz with h5py."
+                f"{path}: this MATLAB file is of version 7.3 (HDF5), which is not supported. Save it in MATLAB with "
+                "save('name.mat', 'X', 'Y', '-v7'), or convert it to .npz with h5py."
             ) from error
         raise error.as_error(path, "a MATLAB") from error
     return _table_of(arrays, path, others)
@@ -76,7 +76,7 @@ def _received_sparse(reply: Reply, shape: tuple[int, ...], n_stored: int, n_star
 def read_npz(path: Path, options: Options) -> Table:
     """The table in a numpy archive, or a matrix written by ``scipy.sparse.save_npz``; objects are never unpickled."""
     if not zipfile.is_zipfile(path):
-        raise TableError(f"{path}: this is not a numpy archive. Write it by np.savez(path, X=X, y=y).")
+        raise TableError(f"{path}: this is not a numpy archive. Write one with np.savez(path, X=X, y=y).")
     try:
         arrays = _members(path)
         if arrays.keys() >= _SPARSE_PARTS:
@@ -96,7 +96,7 @@ def read_npz(path: Path, options: Options) -> Table:
             ) from error
         reason = str(error) or type(error).__name__
         raise TableError(
-            f"{path}: this cannot be read as a numpy archive ({reason[:500]}). Was it written completely?"
+            f"{path}: this cannot be read as a numpy archive ({reason[:500]}). Check that it is complete."
         ) from error
     return _table_of(arrays, path)
 
@@ -184,7 +184,7 @@ def _table_of(arrays: dict[str, Any], path: Path, others: Iterable[str] = ()) ->
         if isinstance(error, TableError):
             raise TableError(f"{path}: {found} is not a table. {error}") from error
         raise TableError(
-            f"{path}: {found}, of type {arrays[found].dtype}, cannot be made a table ({error})."
+            f"{path}: {found}, of type {arrays[found].dtype}, cannot be converted to a table ({error})."
         ) from error
     table.source = str(path)
     names = _first(by_lower, _COLUMN_NAMES)
@@ -211,7 +211,7 @@ def _target(array: Any, table: Table, name: str) -> np.ndarray:
     if values.ndim == 1 and len(values) == n_columns != n_rows:
         raise TableError(
             f"{table.source}: {name} has {len(values)} values, which is the number of columns of the table, not of its "
-            f"{n_rows} rows. The table seems to lie on its side: save its transpose."
+            f"{n_rows} rows. Rows and columns seem to be swapped: save the transposed table."
         )
     if values.dtype.kind in "OU":
         return np.array([None if value is None else str(value).rstrip() for value in values.ravel()], dtype=object)
@@ -228,11 +228,13 @@ def write_svm(path: Path, table: Dataset | pl.DataFrame) -> None:
     dataset = dataset_of(table)
     if dataset.y is None:
         raise TableError(
-            "Each line of an svmlight file starts with the target, but this table has none. Read it with target=."
+            "Each line of an svmlight file starts with the target, but this table has none. Read the table with "
+            "target=."
         )
     if dataset.y.dtype == object:
         raise TableError(
-            f"svmlight holds numbers only, but the target {dataset.target!r} holds strings. Number its classes."
+            f"svmlight holds numbers only, but the target {dataset.target!r} holds strings. Encode its classes as "
+            "numbers."
         )
     write_svmlight(path, dataset_to_numpy(dataset), dataset.y)
 
@@ -313,7 +315,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _bad_line(path: Path, error: Exception) -> TableError:
-    cure = "A line is a label followed by index:value pairs with growing indices."
+    cure = "A line is a label followed by index:value pairs with increasing indices."
     with _open(path) as file:
         for number, line in enumerate(file, start=1):
             if not _is_sound(line.decode("utf-8", errors="replace")):

@@ -184,7 +184,8 @@ def _existing(path: Path) -> Path:
         while not parent.is_dir():
             parent = parent.parent
         raise TableError(
-            f"{path} does not exist: there is no folder {path.parent} (the path exists as far as {parent})."
+            f"{path} does not exist: there is no folder {path.parent} (the last folder of this path that exists is "
+            f"{parent})."
         )
     raise TableError(f"{path} does not exist. {did_you_mean(path.name, _files_in(path.parent))}")
 
@@ -228,8 +229,8 @@ def format_of(path: Path, asked: str | None = None) -> str:
         raise TableError(f"format={asked!r} is not known. Use one of {', '.join(FORMATS)}.")
     suffixes = sorted({suffix for known in FORMATS.values() for suffix in known.suffixes})
     raise TableError(
-        f"{path}: the format cannot be told from the name. Use a known suffix ({', '.join(suffixes)}), or say it by "
-        f"format= ({', '.join(FORMATS)})."
+        f"{path}: the format is not clear from the name. Use a known suffix ({', '.join(suffixes)}), or set format= "
+        f"({', '.join(FORMATS)})."
     )
 
 
@@ -249,7 +250,7 @@ def check_options(options: Options, used: Iterable[str], source: str) -> None:
     for option in fields(Options):
         unused = option.name not in used and option.name != "missing_values"
         if unused and getattr(options, option.name) != option.default:
-            raise TableError(f"{source}: the option {option.name}= has no meaning for this source. Leave it out.")
+            raise TableError(f"{source}: the option {option.name}= does not apply to this source. Leave it out.")
 
 
 def assemble(
@@ -272,7 +273,7 @@ def assemble(
     target_name, y = _target_of(table, target, task)
     data, columns = _without(table, _dropped(table, drop, target_name))
     if table.columns and columns in ([], [target_name]):
-        raise TableError(f"{table.source}: no column is left to learn from beside the target and those in drop=.")
+        raise TableError(f"{table.source}: no column is left besides the target and those in drop=.")
     if isinstance(data, pl.DataFrame):
         data = tidy_frame(data, missing_values, table.source)
     else:
@@ -327,8 +328,8 @@ def _target_of(table: Table, target: Any, task: str) -> tuple[str | None, Any]:
             return wanted, None
         if table.y is not None:
             raise TableError(
-                f"{table.source}: there is no column {wanted!r}, but the file carries a target of its own. Leave the "
-                f"target out to use it, or call it {table.target or 'target'!r}."
+                f"{table.source}: there is no column {wanted!r}, but the file has a target of its own. Leave out "
+                f"target= to use it, or give its name {table.target or 'target'!r}."
             )
         raise unknown_column(table.source, wanted, table.columns, "target=")
     name = getattr(target, "name", None)
@@ -378,7 +379,7 @@ def _with_marked_missing(data: Any, missing_values: Iterable[object], source: st
     if not numbers:
         return data
     if sp.issparse(data) and 0.0 in numbers:
-        raise TableError(f"{source}: 0 cannot mark missing values in a sparse table, where it is what is not stored.")
+        raise TableError(f"{source}: 0 cannot mark missing values in a sparse table, because zeros are not stored.")
     cells = data.data if sp.issparse(data) else data
     marked = np.isin(cells, numbers)
     if not marked.any():
@@ -404,7 +405,7 @@ def _rows_with_target(
     rows = ", ".join(str(row + 1) for row in np.flatnonzero(missing)[:5]) + (", ..." if n_missing > 5 else "")
     found = f"{source}: the target {name!r} is missing in {n_missing} of {len(y)} rows (rows {rows}, counted from 1)"
     if missing_target == "error":
-        raise TableError(f"{found}. Fill it in, or use missing_target='drop' to leave these rows out.")
+        raise TableError(f"{found}. Add the values, or use missing_target='drop' to leave these rows out.")
     warnings.warn(f"{found}; these rows are left out.", UserWarning, stacklevel=4)
     kept = np.flatnonzero(~missing)
     return data[kept], y[kept], kept
@@ -426,6 +427,6 @@ def _override(found: list[str], columns: list[str], kinds: Mapping[str, str], da
             wanted = "numbers" if kind == "numeric" else "ISO dates such as 2024-05-31"
             raise TableError(
                 f"{source}: column {name!r} cannot be of the kind {kind!r}: it does not hold {wanted}{example}. "
-                "If some of its values stand for missing ones, name them in missing_values=."
+                "If some of its values mark missing values, list them in missing_values=."
             )
         found[position[name]] = kind

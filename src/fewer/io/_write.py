@@ -69,7 +69,7 @@ def write_table(table: Any, path: str | os.PathLike[str], *, format: str | None 
     if key == "sqlite":
         _check_no_other_tables(place)
     if not place.parent.is_dir():
-        raise TableError(f"{place}: there is no folder {place.parent}. Make it first.")
+        raise TableError(f"{place}: there is no folder {place.parent}. Create it first.")
     content = table if isinstance(table, Dataset) else _frame_or_dataset(table)
     try:
         _write_and_move(place, _WRITERS[key], content)
@@ -160,7 +160,7 @@ def write_arrow(path: Path, table: Dataset | pl.DataFrame) -> None:
 def write_excel(path: Path, table: Dataset | pl.DataFrame) -> None:
     """Write a workbook with one sheet."""
     if importlib.util.find_spec("xlsxwriter") is None:
-        raise TableError("Writing Excel files needs xlsxwriter. Install it by pip install 'fewer[excel]'.")
+        raise TableError("Writing Excel files needs xlsxwriter. Install it with pip install 'fewer[excel]'.")
     frame = _flat_frame_of(table, "Excel")
     if frame.height > _MOST_EXCEL_ROWS or frame.width > _MOST_EXCEL_COLUMNS:
         raise TableError(

@@ -83,8 +83,8 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
     >>> description.leaking_columns[0]
     LeakingColumn(column='code', score=1.0, measure='balanced accuracy', by='values', known=1.0, level='critical')
     >>> print(description.advice[0])
-    code alone predicts the target almost perfectly. If it is not known before the outcome is, a study with it means
-    nothing: --drop code
+    code alone predicts the target almost perfectly, which suggests target leakage. If it is not known before the
+    outcome, leave it out: --drop code
     """
     parts = parts_of(dataset)
     duplicates = duplicate_columns(dataset, parts)

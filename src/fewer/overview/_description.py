@@ -161,7 +161,7 @@ class GroupColumn:
 
 @dataclass(frozen=True)
 class TimeColumn:
-    """A column that puts the rows in the order of time.
+    """A column that orders the rows by time.
 
     ``resemblance`` is the mean distance in time to the nearest neighbour, over that to rows with the same target. The
     scores are those of a quick learner that learns from random rows, and from as many earlier rows only.

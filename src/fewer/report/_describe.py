@@ -48,7 +48,7 @@ def print_description(description: "Description", console: Console | None = None
     <BLANKLINE>
     What to do next
       1. Name the column to predict, if there is one: --target COLUMN.
-      2. Leave out what adds nothing (1 constant column): --drop b
+      2. Leave out columns that add nothing (1 constant column): --drop b
       3. See which methods fit this table: fewer methods --task unsupervised
     """
     console = console or Console(file=sys.stdout, highlight=False)
@@ -98,7 +98,7 @@ def _sections(description: "Description", bar: str) -> Iterator[Section]:
 def _target(target: Any, bar: str) -> Section:
     if target.distribution is not None:
         spread = target.distribution
-        table = _table("minimum", "quartile", "median", "quartile", "maximum", "mean", "sd", justify="right")
+        table = _table("minimum", "25%", "median", "75%", "maximum", "mean", "std", justify="right")
         quartiles = (spread.minimum, spread.lower_quartile, spread.median, spread.upper_quartile, spread.maximum)
         table.add_row(*(_number(value) for value in (*quartiles, spread.mean, spread.standard_deviation)))
         title = f"Target {_shown(target.name)}: regression, {counted(spread.distinct, 'different value')}"
@@ -125,7 +125,7 @@ def _target(target: Any, bar: str) -> Section:
 def _groups(description: "Description") -> Section | None:
     if not description.groups:
         return None
-    table = _table("column", "groups", "rows in each", "nearest row is of the group", "by chance", justify="right")
+    table = _table("column", "groups", "rows in each", "nearest row in same group", "by chance", justify="right")
     for item in description.groups[:_ROWS_OF_A_LIST]:
         figures = (
             f"{item.values:,}",
@@ -136,7 +136,7 @@ def _groups(description: "Description") -> Section | None:
         table.add_row(Text(_shown(item.column)), *figures)
     level = description.groups[0].level
     lines = [table, *_and_more(len(description.groups) - _ROWS_OF_A_LIST, "column")]
-    return f"Columns that name groups of rows ({level})", lines
+    return f"Columns that identify groups of rows ({level})", lines
 
 
 def _time(description: "Description") -> Section | None:
@@ -144,7 +144,7 @@ def _time(description: "Description") -> Section | None:
         return None
     (item,) = description.time
     order = "the rows are sorted by it" if item.is_sorted else "the rows are not sorted by it"
-    return f"Order of time ({item.level})", [Text(f"{_shown(item.column)}: {order}")]
+    return f"Time order ({item.level})", [Text(f"{_shown(item.column)}: {order}")]
 
 
 def _leaking_columns(description: "Description") -> Section | None:
@@ -154,7 +154,7 @@ def _leaking_columns(description: "Description") -> Section | None:
     table = _table("column", found[0].measure, "by its", "known in")
     for item in found[:_ROWS_OF_A_LIST]:
         table.add_row(Text(_shown(item.column)), f"{item.score:.3f}", item.by, f"{rounded_percent(item.known)} of rows")
-    return "Columns that give the target away", [table, *_and_more(len(found) - _ROWS_OF_A_LIST, "column")]
+    return "Possible target leakage", [table, *_and_more(len(found) - _ROWS_OF_A_LIST, "column")]
 
 
 def _missing(description: "Description") -> Section | None:
@@ -170,8 +170,8 @@ def _missing(description: "Description") -> Section | None:
     for item in columns[:_ROWS_OF_A_LIST]:
         table.add_row(Text(_shown(item.column)), f"{item.count:,}", rounded_percent(item.share))
     rows = ", ".join(f"{item.row:,} ({item.count:,})" for item in missing.worst_rows[:5])
-    worst = Text(f"Rows with most missing, counted from 1: {rows}")
-    return "Missing", [Text(head), table, *_and_more(len(columns) - _ROWS_OF_A_LIST, "column"), worst]
+    worst = Text(f"Rows with the most missing values, counted from 1: {rows}")
+    return "Missing values", [Text(head), table, *_and_more(len(columns) - _ROWS_OF_A_LIST, "column"), worst]
 
 
 def _constants(description: "Description") -> Section | None:
@@ -193,7 +193,7 @@ def _duplicates(description: "Description") -> Section | None:
     if not groups:
         return None
     lines = [Text(_names(group, " = ")) for group in groups[:_ROWS_OF_A_LIST]]
-    return "Columns that say the same", [*lines, *_and_more(len(groups) - _ROWS_OF_A_LIST, "group")]
+    return "Duplicate columns", [*lines, *_and_more(len(groups) - _ROWS_OF_A_LIST, "group")]
 
 
 def _near_duplicates(description: "Description") -> Section | None:
@@ -207,7 +207,7 @@ def _near_duplicates(description: "Description") -> Section | None:
             for name, value in zip(group.columns[1:], group.correlations[1:], strict=True)
         ]
         lines.append(Text(f"{_shown(group.columns[0])} and {_few(members)}"))
-    title = "Columns that say almost the same (correlation)"
+    title = "Nearly duplicate columns (with their correlation)"
     return title, [*lines, *_and_more(len(groups) - _ROWS_OF_A_LIST, "group")]
 
 
@@ -216,7 +216,7 @@ def _identifiers(description: "Description") -> Section | None:
 
 
 def _commas(description: "Description") -> Section | None:
-    return ("Numbers read as words", [Text(_names(description.comma_numbers))]) if description.comma_numbers else None
+    return ("Numbers read as strings", [Text(_names(description.comma_numbers))]) if description.comma_numbers else None
 
 
 def _infinite(description: "Description") -> Section | None:
@@ -234,7 +234,7 @@ def _rows(description: "Description") -> Section | None:
     if rows.contradicting:
         head += f"; {rows.contradicting:,} equal rows have different targets"
     sets = "; ".join(" = ".join(f"{row:,}" for row in group) for group in rows.examples)
-    return "Rows that say the same", [Text(head), Text(f"For example, counted from 1: {sets}")]
+    return "Duplicate rows", [Text(head), Text(f"For example, counted from 1: {sets}")]
 
 
 def _table(*headers: str, justify: Any = "left") -> Table:

@@ -399,7 +399,7 @@ def made_figure(findings: "Findings") -> "go.Figure":
     return figure
 
 
-def holes_figure(findings: "Findings") -> "go.Figure":
+def missing_figure(findings: "Findings") -> "go.Figure":
     """Share of each column that is missing, the emptiest first."""
     import plotly.graph_objects as go
 

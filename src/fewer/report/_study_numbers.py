@@ -51,7 +51,7 @@ def shown_numbers(findings: "Findings") -> dict[str, Shown]:
         "compared": _of(
             findings,
             findings.compared,
-            f"Score of the first line ({metric_of(findings)})",
+            f"Score in the headline ({metric_of(findings)})",
             lambda value: f"{value:.3f}",
         ),
     }
@@ -103,7 +103,7 @@ def seconds_by_kind(seconds: Mapping[str, float]) -> dict[str, float]:
     """Time of each kind of work, in words, from the times of the journal."""
     spent: dict[str, float] = {}
     for key, value in seconds.items():
-        kind = _KINDS.get(key.partition("/")[0], "last fit and checks")
+        kind = _KINDS.get(key.partition("/")[0], "final fit and checks")
         spent[kind] = spent.get(kind, 0.0) + value
     return spent
 

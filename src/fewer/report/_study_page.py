@@ -24,8 +24,8 @@ from fewer.report._study_figures import (
     confusion_figure,
     curve_figure,
     frequency_figure,
-    holes_figure,
     made_figure,
+    missing_figure,
     null_figure,
     predicted_figure,
     spreads_figure,
@@ -48,33 +48,41 @@ if TYPE_CHECKING:
 _LEVELS = {"critical": "Critical.", "warning": "Warning.", "note": "Note."}
 _SECTIONS = (
     ("learn", "Anything to learn?"),
-    ("together", "Together?"),
+    ("together", "Interactions?"),
     ("help", "Do fewer help?"),
     ("how-few", "How few?"),
     ("which", "Which ones?"),
     ("wrong", "Which rows are wrong?"),
     ("compared", "Compared"),
     ("careful", "Warnings"),
-    ("holes", "Missing values"),
+    ("missing", "Missing values"),
     ("plan", "What was done"),
 )
 _COLUMN_HEADINGS = (
-    ("Rank", "number", "Place in the order of the winner, fitted on all rows"),
-    ("Column", "text", "Name of the column; of a category, column = value"),
-    ("Chosen", "text", "Whether it is among the chosen columns"),
-    ("In folds", "number", "Share of the folds that chose it, without their held-out rows"),
-    ("Score", "number", "What the winner's selector gave it on all rows"),
-    ("Effect", "text", "Which way it goes with the target, on all rows"),
+    ("Rank", "number", "Rank by the winning candidate, fitted on all rows"),
+    ("Column", "text", "Name of the column; for an encoded category, column = value"),
+    ("Chosen", "text", "Whether it is one of the chosen columns"),
+    ("In folds", "number", "Share of the folds in which it was chosen, from their training rows"),
+    ("Score", "number", "Score by the selector of the winning candidate, on all rows"),
+    ("Effect", "text", "Direction of its association with the target, on all rows"),
     ("Size", "number", "Size of the effect: correlation with the target, or difference of standardised class means"),
-    ("Redundant with", "text", "Columns among the best that it is correlated with by 0.9 or more, up to the sign"),
+    ("Redundant with", "text", "Columns among the best whose absolute correlation with it is 0.9 or more"),
 )
 _CANDIDATE_HEADINGS = (
-    ("Candidate", "text", "How columns are chosen, and what learns from them"),
-    ("Score", "number", "Mean over held-out folds, at the size that the other folds chose, with its interval"),
-    ("Columns", "number", "Mean of the sizes that the folds chose"),
-    ("Benefit", "number", "Over all features with the same learner, on the same folds, with its interval"),
-    ("Behind", "number", "How far behind the winner on the same folds, with its interval"),
-    ("Time", "number", "All folds together"),
+    ("Candidate", "text", "Selection method and learner"),
+    (
+        "Score",
+        "number",
+        "Mean held-out score, at the number of columns chosen on the other folds, with its confidence interval",
+    ),
+    ("Columns", "number", "Number of columns, mean over the folds"),
+    (
+        "Benefit",
+        "number",
+        "Gain over all columns with the same learner on the same folds, with its confidence interval",
+    ),
+    ("Behind", "number", "Difference to the winner on the same folds, with its confidence interval"),
+    ("Time", "number", "Total time of all folds"),
 )
 _DASHES = {"dash": "6 4", "dot": "2 3"}
 _TRIANGLE = "M11 2 L17 12 L5 12 Z"
@@ -110,7 +118,7 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         nothing=findings.learnable.verdict == "no",
         mood=_mood(findings),
         verdict=_verdict(findings),
-        sections=[section for section in _SECTIONS if section[0] != "holes" or findings.holes],
+        sections=[section for section in _SECTIONS if section[0] != "missing" or findings.holes],
         levels=_LEVELS,
         winner=findings.plan["candidates"][findings.winner]["name"],
         source=_short_source(findings.plan),
@@ -325,30 +333,32 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
         ),
         "benefit": Picture(
             benefit_figure(findings),
-            "What each way to reduce gains over all columns with the same learner, with its interval; in red, the rule "
-            "that chose the shipped columns against the best learner with all columns. Left of the dotted line, fewer "
-            "columns lose.",
+            "Gain of each candidate over all columns with the same learner, with its confidence interval; in red, "
+            "the whole selection procedure against the best learner with all columns. Left of the dotted line, "
+            "fewer columns score worse.",
             _benefit_in_words(findings),
         ),
         "frequency": Picture(
             frequency_figure(findings),
-            f"How often the first columns were {'chosen' if findings.n_made is None else 'among the first ten'} when a "
-            "fold was held out. Long bars come back whatever rows are left out.",
+            f"Share of the folds in which the first columns were "
+            f"{'chosen' if findings.n_made is None else 'among the first ten'} . Columns with long bars are chosen "
+            "whichever rows are held out.",
             findings.which.sentence,
         ),
     }
     for null, words in NULL_WORDS.items():
         if findings.nulls[null]["scores"]:
-            caption = f"The same procedure on tables with {words}: what it reaches by chance, and what it reached here."
+            caption = f"Scores of the same procedure on tables with {words}, which is what it reaches by chance, "
+            "and its score on this table."
             found[null] = Picture(null_figure(findings, null), caption, _null_in_words(findings, null))
     if findings.made:
         caption = (
-            "What the new columns hold: their correlations with the columns that weigh most in them. Blue goes up with "
-            "the new column, red goes down."
+            "Correlations of the new columns with the columns that have the largest weights in them: blue is "
+            "positive, red is negative."
         )
         found["made"] = Picture(made_figure(findings), caption, findings.which.sentence)
     if "confusion" in findings.wrong.evidence:
-        caption = "Held-out rows by true and predicted class; each row of the picture adds up to the rows of a class."
+        caption = "Held-out rows by true and predicted class; each row of the figure adds up to the size of a class."
         found["wrong"] = Picture(confusion_figure(findings), caption, findings.wrong.sentence)
     elif "predicted" in findings.wrong.evidence:
         caption = "Predicted over true values of held-out rows; on the dotted line, predictions are right."
@@ -360,14 +370,14 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
         )
         found["spreads"] = Picture(spreads_figure(findings), caption, findings.which.sentence)
     if findings.holes:
-        caption = "How much of each column is missing, the emptiest first."
-        found["holes"] = Picture(holes_figure(findings), caption, findings.holes["sentence"])
+        caption = "Share of missing values in each column, the largest first."
+        found["missing"] = Picture(missing_figure(findings), caption, findings.holes["sentence"])
     if findings.learnable.verdict == "no":
         found["first"] = replace(found["labels"], figure=null_figure(findings, "labels", height=350))
     else:
         caption = (
-            "Best mean score on held-out rows of all candidates at each number of columns, on a logarithmic axis. The "
-            "scores above are lower where picking the best of many is a matter of luck."
+            "Best mean score on held-out rows of all candidates at each number of columns, on a logarithmic axis. "
+            "The scores in the text may be lower: they correct for choosing the best of many candidates."
         )
         found["first"] = Picture(curve_figure(findings), caption, _curve_in_words(findings))
     return found
