@@ -151,7 +151,7 @@ def _leaking_columns(description: "Description") -> Section | None:
     found = description.leaking_columns
     if not found:
         return None
-    table = _table("column", found[0].measure, "by its", "known in")
+    table = _table("column", found[0].measure, "from its", "known in")
     for item in found[:_ROWS_OF_A_LIST]:
         table.add_row(Text(_shown(item.column)), f"{item.score:.3f}", item.by, f"{rounded_percent(item.known)} of rows")
     return "Possible target leakage", [table, *_and_more(len(found) - _ROWS_OF_A_LIST, "column")]
