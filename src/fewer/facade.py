@@ -265,8 +265,8 @@ def _write(study: Study, data: StudyData) -> None:
         findings.save(folder.findings)
     except OSError as error:
         raise StudyError(
-            f"The results cannot be written to {folder.path}: {error.strerror}. All finished work is in the "
-            "journal: free some space, or permit writing, then run the same command again."
+            f"The results cannot be written to {folder.path}: {error.strerror}. The journal has everything "
+            "that is finished: free some space, or permit writing, then run the same command again."
         ) from None
 
 

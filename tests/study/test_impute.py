@@ -60,7 +60,7 @@ def test_the_findings_tell_how_much_is_missing_and_how_well_it_can_be_filled():
     median, by_others = holes["filled"]
     assert by_others["interval"][1] < median["interval"][0]
     assert "try --impute PCAMissing" in holes["sentence"]
-    assert 'id="holes"' in study.report().read_text(encoding="utf-8")
+    assert 'id="missing"' in study.report().read_text(encoding="utf-8")
 
 
 def test_noise_is_not_said_to_be_filled_by_other_columns():
@@ -105,7 +105,7 @@ def test_only_columns_with_holes_are_listed_the_emptiest_first():
 def test_a_table_without_holes_has_no_panel_of_them(make_table):
     study = run_study(make_table(), n_permutations=0, impute="PCAMissing", **QUICK)
     assert study.findings.holes == {}
-    assert 'id="holes"' not in study.report().read_text(encoding="utf-8")
+    assert 'id="missing"' not in study.report().read_text(encoding="utf-8")
 
 
 def test_the_model_fills_holes_as_the_study_did_and_is_loaded_safely(tmp_path):

@@ -262,9 +262,7 @@ def rm(
             except StudyError:
                 what = "the study"  # a damaged one can be removed, too
             if where.owner is not None and not force:
-                raise StudyError(
-                    f"The study in {folder} is being run by {where.owner}. Stop and remove it with --force."
-                )
+                raise StudyError(f"The study in {folder} is run by {where.owner}. Stop and remove it with --force.")
             if yes or typer.confirm(f"Remove {what} in {folder}?"):
                 if force:
                     where.stop()

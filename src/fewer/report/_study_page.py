@@ -353,8 +353,8 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
             found[null] = Picture(null_figure(findings, null), caption, _null_in_words(findings, null))
     if findings.made:
         caption = (
-            "Correlations of the new columns with the columns that have the largest weights in them: blue is "
-            "positive, red is negative."
+            "What the new columns hold: their correlations with the columns that have the largest weights in them. "
+            "Blue is positive, red is negative."
         )
         found["made"] = Picture(made_figure(findings), caption, findings.which.sentence)
     if "confusion" in findings.wrong.evidence:
