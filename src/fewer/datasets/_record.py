@@ -38,7 +38,7 @@ class Record:
     package : str
         The distribution, as pip knows it, whose files are read.
     about : str
-        What the rows and the target are.
+        Description of the rows and the target.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Record:
 
     @property
     def installed(self) -> bool:
-        """Whether the package that carries the files is here."""
+        """Whether the package with the files is installed."""
         return is_installed(self.package)
 
     def __str__(self) -> str:

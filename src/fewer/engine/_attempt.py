@@ -31,7 +31,7 @@ Buffer: TypeAlias = Any  # bytes, memoryview or an array of bytes
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a task has no value, in plain text that survives any journey.
+    """Why a task has no value, as plain text.
 
     Exceptions themselves are not kept: many cannot be pickled, and they hold on to the memory of the frames they
     went through.
@@ -42,7 +42,7 @@ class Failure:
         Name of the exception, such as ``"ValueError"``; or ``"WorkerDied"``, ``"UnpicklableTask"``,
         ``"UnpicklableValue"``.
     message : str
-        What the exception said.
+        Message of the exception.
     traceback : str
         The traceback as text, from the place where the task ran; empty when there is none.
 
@@ -79,7 +79,7 @@ class Outcome:
         How long the function ran (its last attempt).
     attempts : int
         How many times the task was handed to a worker; more than 1 when a worker died under it. (A Dask scheduler
-        replaces one dead worker by itself and does not tell, so there the number may be too low.)
+        replaces one dead worker by itself without reporting it, so there the number may be too low.)
     worker : str
         Which worker ran it last.
     label : str

@@ -105,7 +105,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _release(self) -> None:
-        """Let go of workers and connections."""
+        """Release workers and connections."""
 
     @property
     def closed(self) -> bool:
@@ -131,7 +131,7 @@ class Engine(ABC):
             Called as ``function(task)``, or as ``function(task, shared)`` when ``shared`` is given. Its value must
             depend on its arguments alone: a task may run anywhere, in any order, and twice when a worker dies.
         tasks : iterable
-            What to do. May be a generator, even an endless one: a few tasks for each worker are taken ahead, some
+            The tasks. May be a generator, even an endless one: a few tasks for each worker are taken ahead, some
             more when tasks take only milliseconds.
         shared : object, default=None
             Data that every task needs, such as the table: sent once to each worker, not with each task. Its
@@ -142,7 +142,7 @@ class Engine(ABC):
             True shows a progress bar on the error stream, "auto" only when that is a terminal. A function is called
             with the number of tasks done, their total (None when unknown) and the latest outcome.
         description : str, default="Running"
-            Words beside the bar.
+            Text beside the bar.
         short_tasks : bool, default=False
             Tasks are expected to take fractions of a second. On this machine they then run in this process, until those
             left are expected to take longer than worker processes take to start.

@@ -37,9 +37,9 @@ class Dataset:
     target : str, optional
         Name of the target.
     task : {"binary", "multiclass", "regression", "none"}
-        What the target asks for; "none" without a target.
+        Task of the target; "none" without a target.
     source : str
-        What a person would call where the table came from.
+        Name of the source of the table, for messages.
     task_reason : str
         Why the target was taken for this task, and the option that changes it.
     rows : ndarray of shape (n_rows,), optional
@@ -102,7 +102,7 @@ class Dataset:
         kinds: Mapping[str, str] | None = None,
         missing_target: str = "drop",
     ) -> "Dataset":
-        """Dataset of a frame, array, sparse matrix or dict of columns in memory.
+        """Make a Dataset from a frame, array, sparse matrix or dict of columns.
 
         Parameters
         ----------

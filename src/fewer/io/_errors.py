@@ -12,7 +12,7 @@ _MOST_EMPTY = 1 << 20  # as many columns as hashed features commonly have
 
 
 class TableError(ValueError):
-    """A table cannot be read, written or used as asked; the message says where, why and what to do.
+    """A table cannot be read, written or used as asked; the message names the place, the reason and the cure.
 
     Examples
     --------

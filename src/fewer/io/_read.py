@@ -72,19 +72,19 @@ def read_table(
     drop : iterable of str, default=()
         Columns to leave out.
     missing_values : iterable, default=DEFAULT_MISSING
-        What marks a missing value; spaces around it do not count. Numbers (-999) mark numbers as well.
+        Markers of missing values; spaces around them are ignored. Numbers (-999) mark numbers as well.
     task : {"auto", "binary", "multiclass", "classification", "regression", "none"}, default="auto"
-        What the target asks for. "auto": strings, booleans and categories are classes; so are whole numbers that are
+        Task of the target. "auto": strings, booleans and categories are classes; so are whole numbers that are
         two, about equally frequent, or few without looking like counts; all other numbers make a regression.
-        ``task_reason`` of the result says why. "none": read no target.
+        ``task_reason`` of the result gives the reason. "none": read no target.
     kinds : mapping of str to str, optional
-        Kinds (of ``fewer.io.KINDS``) for columns whose kind was found otherwise than you want.
+        Kinds (of ``fewer.io.KINDS``) that override the detected ones.
     missing_target : {"drop", "error"}, default="drop"
-        What to do with rows whose target is missing: leave them out with a warning, or raise.
+        Rows whose target is missing: leave them out with a warning, or raise an error.
     header : bool, default=True
         CSV, Excel: whether the first line holds the names. Without, columns are named x0, x1, ...
     separator : str, optional
-        CSV: what stands between fields. Found from the first line among comma, semicolon, tab and ``|`` when not given.
+        CSV: the delimiter. Detected in the first line among comma, semicolon, tab and ``|`` by default.
     decimal : {".", ","}, default="."
         CSV: the decimal mark.
     encoding : str, default="utf-8"
@@ -96,7 +96,7 @@ def read_table(
     sheet : str or int, optional
         Excel: name or number (from 1) of the sheet; the first when not given.
     format : str, optional
-        The file format when the suffix does not tell it: csv, parquet, arrow, arff, svmlight, mat, npz, excel, sqlite.
+        The file format, if the suffix does not show it: csv, parquet, arrow, arff, svmlight, mat, npz, excel, sqlite.
 
     Returns
     -------

@@ -37,10 +37,10 @@ def write_table(table: Any, path: str | os.PathLike[str], *, format: str | None 
     table : Dataset, pandas or polars frame, array, sparse matrix or dict of columns
         What to write. The target of a Dataset becomes the last column, or the label where the format has one.
     path : path
-        Where to. The suffix tells the format: ``.csv``, ``.tsv``, ``.arff`` (each also with ``.gz``), ``.parquet``,
+        The file. Its suffix decides the format: ``.csv``, ``.tsv``, ``.arff`` (each also with ``.gz``), ``.parquet``,
         ``.feather``, ``.arrow``, ``.svm``, ``.npz``, ``.mat``, ``.xlsx``, ``.sqlite``.
     format : str, optional
-        The format when the suffix does not tell it: csv, parquet, arrow, arff, svmlight, mat, npz, excel, sqlite.
+        The format, if the suffix does not show it: csv, parquet, arrow, arff, svmlight, mat, npz, excel, sqlite.
 
     Raises
     ------

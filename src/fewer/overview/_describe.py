@@ -1,4 +1,4 @@
-"""A first look at a table: what is in it, what is wrong with it, and what to do next.
+"""A first look at a table: its content, its problems, and what to do next.
 
 Plain facts about a table: what is missing, constant or infinite, and how the target is spread.
 """
@@ -45,7 +45,7 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
     dataset : Dataset
         The table, as `read_table` gives it; a target is not needed.
     times : mapping of str to ndarray of shape (n_rows,), default=None
-        Columns that are not in the table and may tell the time of each row, as numbers.
+        Columns that are not in the table and may hold the time of each row, as numbers.
 
     Returns
     -------
@@ -54,14 +54,14 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
 
     Notes
     -----
-    A column *gives the target away* when it alone predicts each row from the other rows with a balanced accuracy (for
+    A column *leaks the target* when it alone predicts each row from the other rows with a balanced accuracy (for
     a target of numbers: an R2 on ranks) of 0.99 or more, or when its sorted values pass through the classes one after
     the other without overlap. A column of numbers predicts a row by the nearest rows in sorted order, a column of
     categories by the other rows of the category, so an identifier does not look perfect. Missing cells count as a
     value, and the known rows are judged alone too. Where rows are so few that one of as many columns of noise would
-    be found as well, nothing is reported and ``leakage_checked`` is False.
+    be found as well, no column is reported and ``leakage_checked`` is False.
 
-    Columns that *name groups* of rows, such as a patient with several rows, and columns that tell the *time* are found
+    Columns that *name groups* of rows, such as a patient with several rows, and columns that hold the *time* are found
     by how much rows that belong together resemble each other (`GroupColumn`, `TimeColumn`); at most a thousand rows are
     compared. Where folds that ignore this would be too optimistic, the finding is "critical", and its scores show by
     how much.
