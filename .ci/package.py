@@ -20,7 +20,6 @@ ABSENT = ("pandas", "pyarrow", "distributed", "fastexcel", "matplotlib", "torch"
 CORE_TESTS = (
     "test_package.py",
     "test_cli.py",
-    "test_cli_methods.py",
     "test_cli_study.py",
     "catalogue",
     "overview",

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.cases import UnavailableError, real_file
 from fewer.datasets import PackageMissingError, load
-from fewer.datasets._package_files import package_file
+from fewer.datasets._record import package_file
 from fewer.io import Dataset, read_table
 
 _WEKA = Path("/usr/share/doc/weka/examples")

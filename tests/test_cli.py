@@ -1,4 +1,4 @@
-"""The command line: `fewer describe`, its errors, and how it ends."""
+"""The command line: `fewer describe` and `fewer methods`, their errors, and their exit codes."""
 
 import inspect
 import json
@@ -12,8 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import fewer
+from fewer.catalogue import method, methods
 from fewer.cli import app
 from fewer.cli._reading import ReadingOptions
+from fewer.report import print_methods
 
 
 def run(*arguments):
@@ -91,7 +93,7 @@ def test_other_formats_are_described_alike(frame, table, tmp_path, suffix):
             f"@attribute code {{a,b}}\n@attribute ill {{yes,no}}\n@data\n{rows}\n"
         )
     found, expected = (json.loads(run("describe", file, "-t", "ill", "--json").stdout) for file in (path, table))
-    for key in ("rows", "columns", "kinds", "duplicates", "give_aways", "target"):
+    for key in ("rows", "columns", "kinds", "duplicates", "leaking_columns", "target"):
         assert found[key] == expected[key]
 
 
@@ -154,8 +156,8 @@ def test_a_column_of_a_data_set_by_name_may_be_the_target():
         ("t.csv", b"1.5,2\n3,4\n", [], "Use --no-header (the columns", ["--no-header"]),
         ("t.csv", b"a b\n1 2\n", [], "Use --separator ' ' if", ["--separator", " "]),
         ("t.csv", b"a;b\n1,5;2\n2,5;3\n", [], "use --decimal ,; if", ["--decimal", ","]),
-        ("t.dat", b"a,b\n1,2\n", [], "say it by --format (csv,", ["--format", "csv"]),
-        ("t.csv", b"a,b\n1,2\n2,3\n", ["-t", "c"], "(asked for by --target)", ["-t", "b"]),
+        ("t.dat", b"a,b\n1,2\n", [], "--format (csv,", ["--format", "csv"]),
+        ("t.csv", b"a,b\n1,2\n2,3\n", ["-t", "c"], "(given by --target)", ["-t", "b"]),
         ("t.csv", b"a,b\n1,2\n2,3\n", ["-t", "b", "--drop", "b"], "the target and in --drop.", ["-t", "b"]),
         ("t.csv", b"a\n" + b"1\n" * 30 + b"no\nlow\n", [], "--missing-values low,no.", ["--missing-values", "low,no"]),
     ],
@@ -190,7 +192,7 @@ def test_a_table_of_a_database_is_asked_for_by_its_name(tmp_path):
         connection.execute(f"INSERT INTO {table} VALUES (1, 2)")
     connection.commit()
     connection.close()
-    assert "by --table or --query. Tables: 'assays', 'patients'" in run("describe", tmp_path / "lab.sqlite").stderr
+    assert "--table or --query. Tables: 'assays', 'patients'" in run("describe", tmp_path / "lab.sqlite").stderr
     assert run("describe", tmp_path / "lab.sqlite", "--table", "assays").exit_code == 0
 
 
@@ -204,9 +206,9 @@ def test_a_table_of_a_database_is_asked_for_by_its_name(tmp_path):
         (["TABLE", "-o", "no/such/folder/out.txt"], "no/such/folder/out.txt"),
         (["dataset:irsi"], "Did you mean 'iris'"),
         (["dataset:iris", "--drop", "petal"], "there is no column 'petal'"),
-        (["dataset:iris", "--target", "petal width"], "(asked for by --target). Did you mean 'petal width (cm)'"),
-        (["dataset:iris", "--separator", ";"], "--separator has no meaning"),
-        (["dataset:iris", "--task", "regression"], "--task has no meaning"),
+        (["dataset:iris", "--target", "petal width"], "(given by --target). Did you mean 'petal width (cm)'"),
+        (["dataset:iris", "--separator", ";"], "--separator does not apply"),
+        (["dataset:iris", "--task", "regression"], "--task does not apply"),
     ],
 )
 def test_mistakes_get_one_paragraph_on_stderr_and_exit_code_2(arguments, message, table):
@@ -234,7 +236,7 @@ def test_rows_left_out_for_want_of_a_target_are_noted_on_stderr(tmp_path):
     path.write_text("a,y\n1.5,u\n2.5,\n3.5,v\n4.5,u\n")
     done = run("describe", path, "--target", "y", "--json")
     assert json.loads(done.stdout)["rows"] == 3
-    assert done.stderr.startswith("Note: ")
+    assert done.stderr.startswith("Warning: ")
     assert "UserWarning" not in done.stderr
 
 
@@ -270,3 +272,70 @@ def test_piped_output_is_plain_and_fits_80_columns(table):
     assert max(map(len, lines[1:])) <= 80
     assert "\x1b" not in done.stdout
     assert all(line == line.rstrip() for line in lines)
+
+
+def run_methods(*arguments):
+    return CliRunner().invoke(app, ["methods", *arguments])
+
+
+def test_every_method_is_listed_with_when_to_use_it_its_cost_and_its_authors():
+    said = run_methods().stdout
+    for card in methods():
+        assert card.name in said
+    assert "When: The columns mix a few independent sources" in said
+    assert "Cost: O(n p^2 + p^3) time" in said
+    assert "From: Cardoso, J.-F. (1989)\n" in said
+
+
+def test_one_method_is_shown_with_its_paper_and_its_cost():
+    said = " ".join(run_methods("kurtosisica").stdout.split())
+    assert "Cardoso, J.-F. (1989)" in said
+    assert "O(n p^2 + p^3)" in said
+
+
+def test_json_holds_the_whole_card():
+    (card,) = json.loads(run_methods("ReconstructionPCA", "--json").stdout)
+    assert card["room"] == "extract"
+    assert card["handles"] == ["sparse"]
+    assert card["citation"].startswith("Jolliffe")
+
+
+def test_filters_narrow_the_list():
+    assert {card["room"] for card in json.loads(run_methods("--room", "extract", "--json").stdout)} == {"extract"}
+    assert all("sparse" in card["handles"] for card in json.loads(run_methods("--handles", "sparse", "--json").stdout))
+
+
+def test_where_nothing_matches_the_nearest_are_named():
+    said = run_methods("--room", "extract", "--handles", "missing,sparse,categorical").stdout
+    assert said.startswith("No method matches all of these options.\n")
+    extract = ", ".join(card.name for card in methods(room="extract"))
+    assert f"Without --handles: {extract}.\n" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["KurtosICA"], "Did you mean KurtosisICA?"),
+        (["--room", "kitchen"], "There is no room 'kitchen'"),
+        (["--handles", "dirt"], "There is no kind of data 'dirt'"),
+    ],
+)
+def test_unknown_words_end_with_a_message_and_no_traceback(arguments, complaint):
+    done = run_methods(*arguments)
+    assert done.exit_code == 2
+    assert complaint in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_a_card_with_markup_in_it_stays_text(capsys):
+    declare = method(room="select", tasks=["evaluation"], when="[red]always[/red] and [bold", cost="O(1)", handles=[])
+    print_methods([declare(lambda X: X).__fewer_method__])
+    assert "When: [red]always[/red] and [bold" in capsys.readouterr().out
+
+
+def test_one_method_is_shown_with_what_units_do():
+    shown = " ".join(run_methods("RegularizedFisher").stdout.split())
+    assert "The result depends on the unit of the columns: alpha is added to sums of squares of the columns." in shown
+    shown = " ".join(run_methods("ReconstructionPCA").stdout.split())
+    assert "The result does not depend on the unit or the origin of the columns." in shown
+    assert json.loads(run_methods("BasisPursuit", "--json").stdout)[0]["depends_on_shift"]

@@ -27,7 +27,7 @@ def study(tmp_path, text, *words, method="anova"):
 
 REFUSED = {
     "an empty file": ("", [], "the file is empty"),
-    "a header alone": ("x0,x1,y\n", [], "no row below it"),
+    "a header alone": ("x0,x1,y\n", [], "no rows"),
     "two rows": (rows("ab"), [], "2 rows"),
     "five rows with two classes of one row": (rows("aaabc"), [], "The class 'b' of 'y' has one row"),
     "a class of one row": (rows("a" * 19 + "b"), [], "The class 'b' of 'y' has one row"),
@@ -38,7 +38,7 @@ REFUSED = {
     "two columns of one name": ("x,x,y\n" + "1,2,a\n2,1,b\n" * 10, [], "column names must differ"),
     "columns without values": ("x0,x1,y\n" + ",,a\n,,b\n" * 10, [], "No column is left to learn from"),
     "constant columns": ("x0,x1,y\n" + "1,2,a\n1,2,b\n" * 10, [], "No column is left to learn from"),
-    "an open quote": ('x0,x1,y\n1,"2,a\n' + "1,2,b\n" * 10, [], "never closed"),
+    "an open quote": ('x0,x1,y\n1,"2,a\n' + "1,2,b\n" * 10, [], "not closed"),
     "infinite cells": (rows("ab" * 10).replace("0.370", "inf"), [], "holds inf, an infinite number, in row"),
     "as many folds as rows": (rows("ab" * 10), ["--folds", "20"], "No class of 'y' has more than 10 rows"),
     "more folds than rows": (rows("ab" * 10), ["--folds", "30"], "too few for 30 folds"),

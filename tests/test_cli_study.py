@@ -139,7 +139,7 @@ def test_an_unfinished_study_says_what_is_left_and_is_no_json(table, tmp_path):
         for candidate in range(len(plan.candidates)):
             for fold in range(3):
                 journal.add(FoldWork(candidate, 0, fold).key, {})
-    assert "; tests and the report are left" in fewer("show", tmp_path).stdout
+    assert "the tests and the report remain" in fewer("show", tmp_path).stdout
     as_json = fewer("show", tmp_path, "--json")
     assert as_json.exit_code == 2
     assert as_json.stdout == ""
@@ -179,15 +179,15 @@ def test_a_model_from_a_stranger_is_not_loaded(finished, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--target", "sate"], "(asked for by --target). Did you mean 'state'?"),
+        (["--target", "sate"], "(given by --target). Did you mean 'state'?"),
         (["--target", "state", "--preset", "fast"], "there are quick"),
         (["--target", "state", "--methods", "fischer"], "fisher"),
-        (["--target", "state", "--engine", "cloud"], "there are local and dask"),
+        (["--target", "state", "--engine", "cloud"], "must be local or dask"),
         (["--target", "state", "--engine", "dask"], "--scheduler"),
         (["--target", "state", "--sizes", "a,b"], "whole numbers"),
-        (["--target", "state", "--groups", "sampel_id"], "(asked for by --groups). Did you mean 'sample_id'?"),
-        (["--target", "state", "--time", "sampel_id"], "(asked for by --time). Did you mean 'sample_id'?"),
-        (["--target", "state", "--keep", "sampel_id"], "(asked for by --keep). Did you mean 'sample_id'?"),
+        (["--target", "state", "--groups", "sampel_id"], "(given by --groups). Did you mean 'sample_id'?"),
+        (["--target", "state", "--time", "sampel_id"], "(given by --time). Did you mean 'sample_id'?"),
+        (["--target", "state", "--keep", "sampel_id"], "(given by --keep). Did you mean 'sample_id'?"),
         (["--target", "state", "--groups", "state"], "'state' is the target"),
         (["--target", "state", "--jobs", "0"], "'--jobs'"),
         (["--target", "state", "--seed", "-1"], "'--seed'"),
@@ -218,7 +218,7 @@ def test_decimal_commas_are_told_although_the_study_cannot_begin(tmp_path):
 def test_without_a_table_there_is_no_study():
     result = fewer("study")
     assert result.exit_code == 2
-    assert "Which table?" in result.stderr
+    assert "Give a table" in result.stderr
 
 
 def test_what_every_fold_warns_of_is_one_note_with_the_name_of_the_column(tmp_path):
@@ -228,7 +228,7 @@ def test_what_every_fold_warns_of_is_one_note_with_the_name_of_the_column(tmp_pa
     effort = ["SubspaceDistanceFeatures" if word == "anova" else word for word in EFFORT] + ["--permutations", "0"]
     result = fewer("study", tmp_path / "t.csv", "--target", "y", *effort, "--out", tmp_path / "study")
     assert result.exit_code == 0, result.output
-    assert [line[:18] for line in result.stderr.splitlines() if "different values" in line] == ["Note: Column 'sex'"]
+    assert [line[:21] for line in result.stderr.splitlines() if "different values" in line] == ["Warning: Column 'sex'"]
 
 
 @pytest.fixture
@@ -341,4 +341,5 @@ def test_counts_are_studied_by_the_poisson_deviance(tmp_path):
 
 def test_the_help_names_every_learner():
     (option,) = (each for each in get_command(app).commands["study"].params if "--learners" in each.opts)
-    assert sorted(option.help.rstrip(".").split(", ")) == sorted(set(LEARNERS) - {"simplest"})
+    names = option.help.partition(": ")[2].rstrip(".").split(", ")
+    assert sorted(names) == sorted(set(LEARNERS) - {"simplest"})

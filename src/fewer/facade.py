@@ -266,8 +266,8 @@ def _write(study: Study, data: StudyData) -> None:
         findings.save(folder.findings)
     except OSError as error:
         raise StudyError(
-            f"The results cannot be written to {folder.path}: {error.strerror}. The journal has everything: make "
-            "room, or permit writing, and run the same command again."
+            f"The results cannot be written to {folder.path}: {error.strerror}. The journal has everything "
+            "that is finished: free some space, or permit writing, then run the same command again."
         ) from None
 
 

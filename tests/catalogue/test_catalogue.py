@@ -75,7 +75,7 @@ def test_something_without_a_card_is_named(install_guest):
 
 def test_a_guest_cannot_take_the_name_of_a_method(install_guest):
     install_guest(GUEST.replace("WidestColumns", "KurtosisICA"), "KurtosisICA = guest_methods:KurtosisICA\n")
-    with pytest.warns(UserWarning, match="a name that fewer already has"):
+    with pytest.warns(UserWarning, match="fewer already has"):
         methods()
     assert find("KurtosisICA").package == "fewer"
 
@@ -129,8 +129,8 @@ def test_the_beginning_of_a_name_gets_those_that_begin_so():
         ({"room": "attic"}, "room 'attic' is not one of"),
         ({"tasks": ["ranking"]}, "task 'ranking' is not one of"),
         ({"handles": ["dirt"]}, "trait 'dirt' is not one of"),
-        ({"when": ""}, "says nothing under 'when'"),
-        ({"room": None}, "lives outside of fewer, so its card needs a room="),
+        ({"when": ""}, "no text for 'when'"),
+        ({"room": None}, "outside of fewer, so its card needs a room="),
     ],
 )
 def test_a_wrong_card_is_refused_where_it_is_written(change, complaint):
@@ -157,28 +157,28 @@ TABLE_WITH_HOLES = pl.DataFrame(
 )
 
 
-def test_a_table_with_holes_is_refused_by_name_of_the_column_and_a_method_that_takes_it(install_guest):
+def test_a_table_with_missing_values_is_refused_by_name_of_the_column_and_a_method_that_takes_it(install_guest):
     install_guest(GUEST, "WidestColumns = guest_methods:WidestColumns\n")
     install_second = method(room="select", tasks=["unsupervised"], when="Never, it is a test.", cost="O(1)", handles=[])
-    card = install_second(type("NoHoles", (), {"__doc__": "Take no holes."})).__fewer_method__
+    card = install_second(type("Complete", (), {"__doc__": "Accept no missing values."})).__fewer_method__
     with pytest.raises(UnsuitableDataError) as caught:
         check_takes(card, read_table(TABLE_WITH_HOLES, target="y"))
     said = str(caught.value)
-    assert said.startswith("NoHoles takes no missing values, and age has 1, as has 1 other column.")
+    assert said.startswith("Complete does not accept missing values, and age has 1, as has 1 other column.")
     assert "WidestColumns in fewer.select can" in said
 
 
 def test_without_a_method_that_takes_it_the_message_says_what_to_do():
-    with pytest.raises(UnsuitableDataError, match=r"No method in fewer\.extract takes it yet: .*SimpleImputer"):
+    with pytest.raises(UnsuitableDataError, match=r"No method in fewer\.extract accepts it: .*SimpleImputer"):
         check_takes(find("KurtosisICA"), read_table(TABLE_WITH_HOLES, target="y"))
 
 
 def test_words_are_refused_by_a_method_for_numbers():
     table = pl.DataFrame({"x": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"]})
-    with pytest.raises(UnsuitableDataError, match="takes numbers only, and colour is not"):
+    with pytest.raises(UnsuitableDataError, match="numbers only, and colour is not"):
         check_takes(find("KurtosisICA"), read_table(table))
     two = table.with_columns(shape=pl.Series(["round", "long", "long"]))
-    with pytest.raises(UnsuitableDataError, match="takes numbers only, and colour and 1 more are not"):
+    with pytest.raises(UnsuitableDataError, match="numbers only, and colour and 1 more are not"):
         check_takes(find("KurtosisICA"), read_table(two))
 
 

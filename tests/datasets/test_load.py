@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-import fewer.datasets._package_files as package_files
+import fewer.datasets._record as package_files
 from fewer.datasets import DatasetError, PackageMissingError, available, load
 
 NAMES = [record.name for record in available()]
@@ -171,7 +171,7 @@ def test_without_the_packages_only_scikit_learn_is_listed_as_installed():
 
 
 def test_a_package_without_its_file_is_told_apart_from_a_missing_one():
-    with pytest.raises(DatasetError, match=r"does not carry data/nothing\.csv"):
+    with pytest.raises(DatasetError, match=r"has no file data/nothing\.csv"):
         package_files.package_file("scikit-learn", "data", "nothing.csv")
 
 

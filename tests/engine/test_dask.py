@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fewer.engine import Engine
+from fewer.engine._attempt import packed
 from fewer.engine._dask import Cargo
-from fewer.engine._payload import packed
 
 dask = pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewer[dask]'")
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'fewer[dask]'")
@@ -161,7 +161,7 @@ def test_a_lost_scheduler_is_named_and_what_is_done_is_kept():
     ) as cluster:
         engine = Engine.dask(cluster.scheduler_address)
         run = engine.run(lambda x: x, range(100_000), progress=lambda done, *_: cluster.close() if done == 1 else None)
-        with pytest.raises(ConnectionError, match="Lost the Dask scheduler"):
+        with pytest.raises(ConnectionError, match="Dask scheduler was lost"):
             run.collect()
         assert [outcome.value for outcome in run.collect()] == list(range(run.done))
         assert run.done >= 1

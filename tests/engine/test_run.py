@@ -1,12 +1,39 @@
 import itertools
+import json
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fewer.engine import Engine
+
+SCRIPT = """
+import json, os, sys, time
+from pathlib import Path
+from fewer.engine import Engine
+
+started = Path(sys.argv[1])
+
+def work(x):
+    (started / str(os.getpid())).touch()
+    if x >= 4:
+        (started / f"long-{x}").touch()
+        time.sleep(600)
+    return x
+
+with Engine.local(2) as engine:
+    run = engine.run(work, range(20), progress=True)
+    done = [outcome.value for outcome in run]
+    print(json.dumps({"done": sorted(done), "interrupted": run.interrupted}), flush=True)
+    again = engine.run(abs, [-1, -2])
+    print(json.dumps([outcome.value for outcome in again.collect()]))
+"""
 
 
 def test_outcomes_collect_in_the_order_of_the_tasks(engine):
@@ -24,7 +51,7 @@ def test_no_tasks_make_an_empty_run(engine):
 
 
 def test_what_cannot_be_called_is_refused_before_the_run(engine):
-    with pytest.raises(TypeError, match="something to call with each task, not 5"):
+    with pytest.raises(TypeError, match="callable, not 5"):
         engine.run(5, [1, 2])
 
 
@@ -66,7 +93,7 @@ def test_exceptions_that_cannot_travel_or_speak_still_leave_a_record(engine):
 
     (outcome,) = engine.run(fail, [0]).collect()
     assert "StubbornError" in outcome.failure.kind
-    assert "could not say" in outcome.failure.message
+    assert "no message" in outcome.failure.message
 
 
 def test_shared_data_reaches_every_task_and_is_read_only(engine):
@@ -233,3 +260,117 @@ def test_negative_numbers_of_jobs_count_from_all_cores(monkeypatch):
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", str(cores := min(2, len(os.sched_getaffinity(0)))))
     assert Engine.local().n_workers == Engine.local(-1).n_workers == cores
     assert Engine.local(-1000).n_workers == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
+@pytest.mark.parametrize("whole_group", [True, False], ids=["as a terminal does", "to the main process"])
+def test_ctrl_c_returns_what_is_done_and_leaves_no_process_behind(tmp_path, whole_group):
+    started = tmp_path / "started"
+    started.mkdir()
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    process = subprocess.Popen(
+        [sys.executable, script, started],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background are deaf to it
+    )
+    try:
+        while len(list(started.glob("long-*"))) < 2:  # both workers are in the middle of a task
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        if whole_group:
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    first, second = out.splitlines()
+    assert json.loads(first) == {"done": [0, 1, 2, 3], "interrupted": True}
+    assert json.loads(second) == [1, 2]
+    assert process.returncode == 0
+    assert "Traceback" not in err
+    for path in started.iterdir():
+        if path.name.isdigit():
+            assert not Path("/proc", path.name).exists()
+    assert not list(tmp_path.glob("fewer-*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="uses POSIX process groups")
+def test_a_script_that_forgets_its_engine_ends_and_takes_its_workers_along(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, time\n"
+        "from fewer.engine import Engine\n"
+        "engine = Engine.local(2)\n"
+        "run = engine.run(lambda x: (time.sleep(600 * x), os.getpid())[1], [0, 1, 1])\n"
+        "print(next(run).value)\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, check=True)
+    assert "Traceback" not in done.stderr
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
+
+
+@pytest.fixture
+def inline():
+    with Engine.local(1) as engine:
+        yield engine
+
+
+def test_a_function_is_told_of_every_outcome(inline):
+    told = []
+    inline.run(abs, [-1, "x"], progress=lambda done, total, outcome: told.append((done, total, outcome.ok))).collect()
+    inline.run(abs, iter([-1]), progress=lambda done, total, outcome: told.append((done, total, outcome.ok))).collect()
+    assert told == [(1, 2, True), (2, 2, False), (1, None, True)]
+
+
+def test_the_bar_counts_tasks_and_failures_on_the_error_stream(inline, capsys):
+    inline.run(abs, [-1, "x", -3], progress=True, description="Fitting [folds]").collect()
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Fitting [folds]" in captured.err
+    assert "3/3" in captured.err
+    assert "1 failed" in captured.err
+
+
+@pytest.mark.parametrize("progress", [False, "auto"])
+def test_nothing_is_shown_where_there_is_no_terminal(inline, capsys, progress):
+    inline.run(abs, [-1], progress=progress).collect()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("how", ["to the end", "left early", "forgotten", "failing task list"])
+def test_the_cursor_is_back_however_the_run_ends(inline, capsys, monkeypatch, how):
+    def tasks():
+        yield -1
+        if how == "failing task list":
+            raise OSError
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    run = inline.run(abs, tasks(), progress="auto")
+    if how == "forgotten":
+        next(run)
+        del run
+    elif how == "left early":
+        for _ in run:
+            break
+    elif how == "to the end":
+        run.collect()
+    else:
+        with pytest.raises(OSError):
+            run.collect()
+    written = capsys.readouterr().err
+    assert "\x1b[?25l" in written
+    assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
+
+
+def test_an_unknown_kind_of_progress_is_refused(inline):
+    with pytest.raises(ValueError, match="progress must be"):
+        inline.run(abs, [1], progress="loud").collect()

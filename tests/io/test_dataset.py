@@ -77,9 +77,9 @@ def test_take_accepts_numbers_masks_and_slices(mixed, sparse):
 
 
 def test_take_refuses_rows_that_do_not_exist(mixed):
-    with pytest.raises(TableError, match="Row 12 was asked for, but there are 12 rows"):
+    with pytest.raises(TableError, match=r"Row 12 .*there are 12 rows"):
         mixed.take([12])
-    with pytest.raises(TableError, match="Row -13 was asked for, but there are 12 rows"):
+    with pytest.raises(TableError, match=r"Row -13 .*there are 12 rows"):
         mixed.take([3, -13])
     with pytest.raises(TableError, match="mask of rows needs 12 entries"):
         mixed.take([True, False])
@@ -95,7 +95,7 @@ def test_keep_takes_columns_by_name_in_the_order_asked_for(mixed, sparse):
 
 @pytest.mark.parametrize("rows", [["a"], [0.5], [None]])
 def test_take_refuses_what_is_no_row_number(mixed, rows):
-    with pytest.raises(TableError, match=r"by their numbers or a mask.*, not by "):
+    with pytest.raises(TableError, match=r"integers or .* mask, not by "):
         mixed.take(rows)
 
 
@@ -154,7 +154,7 @@ def test_split_refuses_rows_without_a_group(groups):
 
 def test_split_refuses_a_class_of_one():
     dataset = read_table(np.eye(5), target=["a", "a", "b", "b", "c"])
-    with pytest.raises(TableError, match=r"have one row each.*'c'.*stratify=False"):
+    with pytest.raises(TableError, match=r"single row.*'c'.*stratify=False"):
         dataset.split()
     assert dataset.split(stratify=False, random_state=0)[0].n_rows == 3
 

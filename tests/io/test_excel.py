@@ -51,7 +51,7 @@ def test_headers_are_checked(workbook):
         read_table(workbook(s=[["a", "b", "a"], [1, 2, 3]]))
     assert read_table(workbook(s=[["", "b"], [1, 2], [3, 4]])).columns == ("unnamed_1", "b")
     assert read_table(workbook(s=[[1, 2], [3, 4]]), header=False).X.tolist() == [[1, 2], [3, 4]]
-    with pytest.raises(TableError, match="no row below"):
+    with pytest.raises(TableError, match="no rows"):
         read_table(workbook(s=[["a", "b"]]))
     with pytest.raises(TableError, match="empty"):
         read_table(workbook(s=[]))

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from scipy.io import savemat
 
-from fewer.io import _arrow, _confined, _excel, _formats, _matrix_files, read_table
+from fewer.io import _confined, _matrix_files, _read, read_table
 from mutated import (
     QUICK,
     SLOW,
@@ -193,7 +193,7 @@ BATCH = 50
 )
 def test_binary_files_are_read_or_refused(tmp_path, monkeypatch, format, damage, valid, max_examples):
     """One child process for many files, else most of the time would be its start."""
-    known = _formats.FORMATS[format]
+    known = _read.FORMATS[format]
     n_read = 0
     outcomes: dict[Path, object] = {}
 
@@ -202,9 +202,9 @@ def test_binary_files_are_read_or_refused(tmp_path, monkeypatch, format, damage,
             raise outcomes[path]
         return outcomes[path]
 
-    for module in (_arrow, _excel, _matrix_files):
+    for module in (_confined, _matrix_files):
         monkeypatch.setattr(module, "read_confined", outcome_of)
-    receive = {"mat": _matrix_files.received_variables, "excel": _excel._received}.get(format, lambda reply: None)
+    receive = {"mat": _matrix_files.received_variables, "excel": _confined._received}.get(format, lambda reply: None)
     paths = [tmp_path / f"t{place}{known.suffixes[0]}" for place in range(BATCH)]
 
     @fuzzed(max_examples // BATCH)

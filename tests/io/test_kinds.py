@@ -1,4 +1,5 @@
 import datetime
+import sys
 import warnings
 
 import numpy as np
@@ -6,15 +7,17 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from fewer.io import KINDS, TableError, _kinds, read_table
+from fewer.io import KINDS, TableError, _frame, _kinds, read_table
+from fewer.overview import describe
+
+N = 20
+RUNNING = list(range(5, 5 + N))
 
 
 def kind_of(values, name="column"):
     return read_table(pl.DataFrame({name: values, "other": [1.5] * len(values)})).kinds[0]
 
 
-N = 20
-RUNNING = list(range(5, 5 + N))
 SCATTERED = [j * j + 3 for j in range(N)]
 
 
@@ -118,7 +121,7 @@ def test_overriding_with_an_impossible_kind_says_why():
         read_table({"a": ["1", "two", "3"]}, kinds={"a": "numeric"})
     with pytest.raises(TableError, match=r"not known. Use one of " + ", ".join(KINDS)):
         read_table({"a": [1, 2]}, kinds={"a": "number"})
-    with pytest.raises(TableError, match=r"no column 'hight' \(asked for by kinds=\). Did you mean 'height'"):
+    with pytest.raises(TableError, match=r"no column 'hight' \(given by kinds=\). Did you mean 'height'"):
         read_table({"height": [1, 2]}, kinds={"hight": "numeric"})
 
 
@@ -151,3 +154,53 @@ def test_short_columns_of_strings_get_the_kinds_that_tall_ones_get(monkeypatch):
     assert set(short) == {"constant", "boolean", "categorical", "identifier", "text"}
     monkeypatch.setattr(_kinds, "SHORT", 0)
     assert _kinds.kinds_of(table, table.columns) == short
+
+
+def words_and_numbers(n_columns):
+    rng = np.random.default_rng(0)
+    words = {f"w{j}": rng.choice(["AA", "AG", "GG"], 30).tolist() for j in range(n_columns)}
+    numbers = {f"n{j}": [None, *rng.normal(size=29)] for j in range(n_columns)}
+    return pl.DataFrame(words | numbers)
+
+
+def calls_of(action, argument):
+    """Number of Python functions that an action enters."""
+    count = 0
+
+    def counted(frame, event, value):
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        action(argument)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("look", [read_table, lambda table: describe(read_table(table))], ids=["read", "describe"])
+def test_wide_tables_of_words_need_no_query_for_each_column(look):
+    look(words_and_numbers(5))  # imports what it needs
+    few, many = (calls_of(look, words_and_numbers(width)) for width in (50, 150))
+    assert (many - few) / 200 < 150  # a query of polars alone takes about 100
+
+
+def test_columns_that_are_read_together_and_one_by_one_are_the_same(monkeypatch, assert_same):
+    table = pl.DataFrame(
+        {
+            "padded": [" 1", "+2", "3 "],
+            "fraction": ["1.5", "NA", "2e3"],
+            "mixed": ["1", "x", "2"],
+            "empty": ["?", "", "NA"],
+            "day": ["2024-05-31", None, "2024-06-01"],
+            "moment": ["2024-05-31T10:00Z", "2024-05-31 12:00:00+01:00", "?"],
+            "late": ["?", "", "word"],
+        }
+    )
+    together = read_table(table)
+    assert together.kinds == ("numeric", "numeric", "categorical", "constant", "date", "date", "constant")
+    assert together.X["padded"].to_list() == [1, 2, 3]
+    monkeypatch.setattr(_frame, "BATCH_CELLS", 1)
+    assert_same(read_table(table), together)

@@ -141,7 +141,7 @@ def test_columns_can_be_dropped():
     columns = {"a": [1, 2], "b": [[1], [2]], "c": [3, 5]}
     assert read_table(columns, drop=["b"]).columns == ("a", "c")
     assert read_table(np.eye(3), drop="x1").columns == ("x0", "x2")
-    with pytest.raises(TableError, match=r"no column 'd' \(asked for by drop=\)"):
+    with pytest.raises(TableError, match=r"no column 'd' \(given by drop=\)"):
         read_table(columns, drop=["d"])
 
 

@@ -162,7 +162,7 @@ def test_a_missing_value_at_the_end_of_a_single_column_is_kept(tmp_path):
 def test_the_format_can_be_named(tmp_path):
     write_table({"a": [1, 2]}, tmp_path / "table.out", format="parquet")
     assert pl.read_parquet(tmp_path / "table.out")["a"].to_list() == [1, 2]
-    with pytest.raises(TableError, match="format cannot be told"):
+    with pytest.raises(TableError, match="format is not clear"):
         write_table({"a": [1, 2]}, tmp_path / "table.out")
 
 

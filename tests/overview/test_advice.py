@@ -20,7 +20,7 @@ def noise(n_rows=100, n_columns=3):
 
 def test_a_sound_table_is_sent_on_to_a_study():
     labels = np.random.default_rng(1).permutation(np.arange(100) % 2)
-    assert advice(noise(), labels) == ("See whether fewer columns do: fewer study TABLE --target target",)
+    assert advice(noise(), labels) == ("See whether fewer columns are enough: fewer study TABLE --target target",)
 
 
 def test_without_a_target_the_methods_come_next():
@@ -80,14 +80,14 @@ def test_rare_and_unbalanced_classes_are_pointed_out():
     labels = np.array(["a"] * 95 + ["b"] * 5)
     sentences = " ".join(advice(noise(), labels))
     assert "1 class has fewer than 10 rows" in sentences
-    assert "always answering a is right in 95.0%" in sentences
+    assert "always predicting a is right in 95.0%" in sentences
 
 
 def test_mostly_missing_columns_are_named():
     X = noise()
     X[:60, 1] = np.nan
     sentences = advice(X)
-    assert any(text.endswith("else --drop x1") for text in sentences)
+    assert any(text.endswith(": --drop x1") for text in sentences)
     assert any("--handles missing" in text for text in sentences)
 
 

@@ -108,7 +108,7 @@ def test_a_target_of_numbers_is_summarised():
 def test_a_table_without_target_is_described_too(messy):
     description = describe(read_table(messy))
     assert description.target is None
-    assert description.give_aways == ()
+    assert description.leaking_columns == ()
     assert description.duplicates == (("code", "sick"),)
     assert any("--target" in sentence for sentence in description.advice)
 
@@ -118,7 +118,7 @@ def test_json_is_valid_and_holds_every_fact(description):
     assert set(facts) == {field.name for field in dataclasses.fields(Description)} | {"kinds", "columns_to_drop"}
     assert facts == description.to_dict()
     assert facts["target"]["rarest"] == {"label": "yes", "count": 20, "share": pytest.approx(1 / 6)}
-    assert facts["give_aways"][0]["column"] == "code"
+    assert facts["leaking_columns"][0]["column"] == "code"
     assert facts["advice"] == list(description.advice)
     assert facts["columns_to_drop"] == ["country", "empty", "patient"]
 

@@ -90,10 +90,10 @@ def test_many_classes_are_cut_short_with_the_size_of_the_rest():
     assert "and 12 more classes, 5 rows each" in printed(np.random.default_rng(0).normal(size=(100, 2)), even)
 
 
-def test_give_aways_are_shown_with_their_score(noise):
+def test_leaking_columns_are_shown_with_their_score(noise):
     labels = np.random.default_rng(1).permutation(np.arange(40) % 2)
     text = printed(np.column_stack([noise[:, :3], labels * 5.0 - 1]), labels)
-    assert "Columns that give the target away" in text
+    assert "Possible target leakage" in text
     assert "x3" in text
     assert "1.000" in text
 
@@ -104,7 +104,7 @@ def test_missing_cells_constants_and_repeated_rows_have_their_sections():
     X[:, 1] = 7.0
     X[20:, 2] = np.nan
     text = printed(X)
-    assert "8.3% of the cells, in 1 of 4 columns; 20 of 30 rows complete" in text
+    assert "8.3% of cells, in 1 of 4 columns; 20 of 30 rows complete" in text
     assert "x1: 7.0 in every row" in text
     assert "2 rows repeat an earlier one" in text
     assert "3 = 6 = 10" in text

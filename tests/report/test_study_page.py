@@ -15,7 +15,7 @@ import pytest
 import fewer
 from fewer.report import study_page, study_summary_html
 from fewer.report._study_figures import null_figure
-from fewer.report._study_time import duration
+from fewer.report._study_numbers import duration
 from fewer.study import Caution, Plan
 
 _VOID = {"meta", "input", "br", "link", "img"}
@@ -153,7 +153,7 @@ def test_figures_hold_no_markup_from_names(page):
 
 
 def test_names_that_begin_alike_can_be_told_apart_in_figures():
-    from fewer.report._shown_names import plotly_text
+    from fewer.report._study_numbers import plotly_text
 
     one, other = (plotly_text(f"{'the same beginning ' * 10}{end}") for end in ("ridge", "knn"))
     assert one.endswith("ridge")
@@ -222,7 +222,7 @@ def test_noise_leads_with_the_permutations(noise_study):
     assert page.all("div", class_="plot")[0]["id"] == "plot-first"
     assert _figure(page, "first")["data"] == _figure(page, "labels")["data"]
     assert _figure(page, "first")["data"][0]["type"] == "bar"
-    asides = [each for each in page.all("p", class_="aside") if "not as a finding" in each["text"]]
+    asides = [each for each in page.all("p", class_="aside") if "not a finding" in each["text"]]
     assert len(asides) == 3
 
 

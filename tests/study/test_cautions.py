@@ -100,7 +100,7 @@ def test_a_class_is_rare_below_ten_rows_or_a_tenth(counts, rarest):
 )
 def test_a_critical_leak_counts_the_columns_that_predict_the_target(n, said):
     leaks = [SimpleNamespace(column=f"x{j}", level="critical", measure="accuracy", score=1.0) for j in range(n)]
-    (found,) = _giveaways(SimpleNamespace(give_aways=leaks))
+    (found,) = _giveaways(SimpleNamespace(leaking_columns=leaks))
     assert found["headline"].startswith("x0 alone predicts the target almost perfectly (accuracy 1.000)")
     assert said in found["headline"]
 

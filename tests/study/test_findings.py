@@ -106,7 +106,7 @@ def test_without_permutations_nothing_is_tested(studied, make_table):
     assert findings.interacting.verdict == "not tested"
 
 
-def test_a_give_away_comes_first_among_the_cautions(studied, make_table):
+def test_a_leaking_column_comes_first_among_the_cautions(studied, make_table):
     table = make_table(n_rows=80)
     X = np.column_stack([table.X, np.where(table.y == "ill", 3.0, 7.0) + 1e-3 * np.arange(80)])
     spoilt = Dataset(X, (*table.columns, "outcome"), (*table.kinds, "numeric"), table.y, "state", "binary")

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer._estimators._classes import encoded_classes
     from fewer._estimators._closed_forms import (
         DISCRIMINANT,
         NAIVE_BAYES,
@@ -22,10 +21,14 @@ if TYPE_CHECKING:
         plain_table,
         scales_columns,
     )
-    from fewer._estimators._documents import refuse_documents
-    from fewer._estimators._fit_steps import fit_steps
-    from fewer._estimators._known_columns import columns_known_as, known_column
-    from fewer._estimators._prediction_scores import asks_for_predictions, fold_scores, score_of_predictions
+    from fewer._estimators._prediction_scores import (
+        asks_for_predictions,
+        clearly_better,
+        first_of_best,
+        fold_scores,
+        score_of_predictions,
+        without_rounding,
+    )
     from fewer._estimators._sklearn import (
         CVIterableWrapper,
         GroupsConsumerMixin,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
         check_sample_weight,
         check_y,
         fit_context,
+        fit_steps,
         get_column_indices,
         get_feature_names,
         is_pandas_df,
@@ -53,8 +57,16 @@ if TYPE_CHECKING:
         validate_params,
     )
     from fewer._estimators._targets import known_target, target_matrix
-    from fewer._estimators._ties import clearly_better, first_of_best, without_rounding
-    from fewer._estimators._validated import checked_array, narrow_indices, refuse_dataset, validated
+    from fewer._estimators._validated import (
+        checked_array,
+        columns_known_as,
+        encoded_classes,
+        known_column,
+        narrow_indices,
+        refuse_dataset,
+        refuse_documents,
+        validated,
+    )
     from fewer._estimators._warn import each_warning_once, warn_caller
     from fewer._estimators._whole_file import beside_of, put_in_place, write_whole
 

@@ -1,9 +1,14 @@
-"""Scores of predictions that are at hand: many sets of them at once, fold by fold."""
+"""Scores of given predictions, many sets of them at once, fold by fold; and ties between scores.
+
+Scores that differ by rounding alone are ties.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+ROUNDING = 1e-10  # scores with a smaller relative difference are ties
 
 
 def asks_for_predictions(scorer: Any) -> bool:
@@ -92,3 +97,32 @@ _AT_ONCE: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] 
     "neg_root_mean_squared_error": lambda *given: -np.sqrt(_squared_error(*given)),
     "neg_mean_absolute_error": lambda true, predicted, starts: -_means(np.abs(true - predicted), starts),
 }
+
+
+def clearly_better(score: float, other: float) -> bool:
+    """Whether a score is higher by more than rounding."""
+    if not (np.isfinite(score) and np.isfinite(other)):
+        return score > other
+    return score - other > ROUNDING * max(abs(score), abs(other))
+
+
+def first_of_best(values: np.ndarray) -> np.ndarray:
+    """Place of the largest value along the last axis; of values that are equal but for rounding, the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> int(first_of_best(np.array([0.5, 0.3, 0.1 + 0.2 + 0.2])))
+    0
+    """
+    values = np.asarray(values, dtype=float)
+    largest = values.max(axis=-1, keepdims=True)
+    slack = ROUNDING * np.where(np.isfinite(largest), np.abs(largest), 0.0)
+    return np.argmax(values >= largest - slack, axis=-1)
+
+
+def without_rounding(values: np.ndarray) -> np.ndarray:
+    """Values for sorting, to as many digits as count; those that are equal but for rounding come out equal."""
+    finite = np.abs(values[np.isfinite(values)])
+    scale = float(finite.max(initial=0.0)) or 1.0
+    return np.round(values / scale, -int(np.log10(ROUNDING)))

@@ -1,15 +1,22 @@
-"""A table and its target as arrays, as scikit-learn checks them; refusals name the columns that are to blame."""
+"""A table and its target as arrays, as scikit-learn checks them; errors name the columns that are wrong.
 
-from collections.abc import Callable, Iterator
+A study prepares its table once and passes arrays on. So that an error inside a fit can still name a column as the user
+knows it, `columns_known_as` keeps the names.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import issparse
 from sklearn.utils import check_array
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
-from fewer._estimators._classes import refuse_missing_labels
+_names: ContextVar[Sequence[str]] = ContextVar("names of columns", default=())
 
 
 def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
@@ -94,10 +101,10 @@ class _Culprits(NamedTuple):
 def _with_columns(message: str, X: Any, who: str) -> str | None:
     """The message of scikit-learn with the columns that it is about, and the cure; None for messages about others."""
     if message.startswith("Input X contains NaN"):
-        cure = "fill the holes first, by SimpleImputer as the step before in a pipeline, or leave them out"
+        cure = "impute missing values first, with SimpleImputer as an earlier step of a pipeline, or leave them out"
         return _told("Input X contains NaN", _culprits(X, np.isnan), X, f"{who} needs a number everywhere: {cure}.")
     if message.startswith("Input X contains infinity"):
-        cure = f"{who} needs numbers that can be added up: replace them, or leave them out."
+        cure = f"{who} needs finite numbers: replace them, or leave them out."
         return _told(message.removesuffix("."), _culprits(X, np.isinf), X, cure)
     if message.startswith("could not convert string to float"):
         return _told_of_text(X, who)
@@ -132,7 +139,7 @@ def _told_of_text(X: Any, who: str) -> str | None:
             if isinstance(value, str) and not _is_number(value):
                 return (
                     f"Column {_name(X, column)} holds text, such as {value!r}. {who} needs numbers: encode it first, "
-                    "by OneHotEncoder or OrdinalEncoder as the step before in a pipeline, or leave it out."
+                    "with OneHotEncoder or OrdinalEncoder as an earlier step of a pipeline, or leave it out."
                 )
     return None
 
@@ -172,3 +179,117 @@ def _name(X: Any, column: int) -> str:
     """The column by its name, or by its position where there are no names."""
     names = getattr(X, "columns", None)
     return str(column) if names is None else repr(list(names)[column])
+
+
+class EncodedClasses(NamedTuple):
+    """The classes in sorted order, and for each row the place of its class among them."""
+
+    classes: np.ndarray
+    codes: np.ndarray
+
+
+def encoded_classes(y: np.ndarray, who: str, otherwise: Callable[[], str] = str) -> EncodedClasses:
+    """Two classes or more, and the code of each row; anything else is refused in the name of ``who``.
+
+    ``otherwise`` gives what else can be done where y holds numbers with fractions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> encoded_classes(np.array(["ham", "spam", "ham"]), "Relief").codes
+    array([0, 1, 0])
+    """
+    if np.ndim(y) != 1:
+        raise ValueError(f"y has several columns, and {who} takes one target only.")
+    y = np.asarray(y)
+    refuse_missing_labels(y, who)
+    _refuse_mixed_labels(y)
+    kind = type_of_target(y, input_name="y")
+    if kind == "continuous":
+        raise ValueError(
+            f"Unknown label type: continuous. {who} tells classes apart, and y holds numbers with fractions; bin them "
+            f"first{otherwise()}."
+        )
+    if kind not in ("binary", "multiclass"):
+        raise ValueError(
+            f"Unknown label type: {kind}. {who} tells classes apart, and y is an array of Python objects "
+            f"({type(y.flat[0]).__name__}); convert them to numbers or text, with y.astype(int) or y.astype(str)."
+        )
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{who} tells classes apart, and y has one class only, {classes.tolist()[0]!r}; at least two are needed."
+        )
+    return EncodedClasses(classes, codes)
+
+
+def refuse_missing_labels(y: np.ndarray, who: str) -> None:
+    """Say in which rows there is no label."""
+    if y.dtype.kind == "f":
+        missing = np.flatnonzero(np.isnan(y))
+    elif y.dtype.kind == "O":
+        missing = np.array([row for row, label in enumerate(y) if _is_missing(label)], dtype=int)
+    else:
+        return
+    if missing.size:
+        rows = f"row {missing[0]}" if missing.size == 1 else f"{missing.size:,} rows, the first is row {missing[0]}"
+        raise ValueError(
+            f"Input y contains NaN: there is no label in {rows}. {who} needs a class for every row: leave these rows "
+            "out, or give them a label of their own."
+        )
+
+
+def _refuse_mixed_labels(y: np.ndarray) -> None:
+    """Text and something else, which NumPy cannot sort."""
+    if y.dtype.kind != "O":
+        return
+    kinds = sorted({"text" if isinstance(label, str) else type(label).__name__ for label in y})
+    if "text" in kinds and len(kinds) > 1:
+        raise ValueError(
+            f"y mixes labels of several kinds ({', '.join(kinds)}), which have no common order; make all of them text, "
+            "for instance by [str(label) for label in y]."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    # pandas' own NA is neither equal to itself nor different.
+    return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label)
+
+
+@contextmanager
+def columns_known_as(names: Sequence[str]) -> Iterator[None]:
+    """Inside, messages about a table of as many columns call them by these names."""
+    before = _names.set(names)
+    try:
+        yield
+    finally:
+        _names.reset(before)
+
+
+def known_column(place: int, n_columns: int) -> str | int:
+    """What to call a column of an array with so many: its name where that is known, and its place otherwise.
+
+    Part of a table has other columns at the same places, so names count for a table of their number only.
+    """
+    names = _names.get()
+    return names[place] if len(names) == n_columns else int(place)
+
+
+def refuse_documents(X: Any, who: str) -> None:
+    """Say how texts become a table.
+
+    >>> refuse_documents([[0, 2], [1, 0]], "WordClusters")
+    >>> refuse_documents(["a cat", "a dog"], "WordClusters")
+    Traceback (most recent call last):
+        ...
+    ValueError: X holds texts, such as 'a cat', and WordClusters takes a table of word counts; ...
+    """
+    if issparse(X) or not (isinstance(X, (list, tuple)) or len(getattr(X, "shape", ())) == 1):
+        return
+    first = next(iter(X), None)
+    if isinstance(first, str):
+        shown = first if len(first) <= 40 else first[:37] + "..."
+        raise ValueError(
+            f"X holds texts, such as {str(shown)!r}, and {who} takes a table of word counts; make one with "
+            "scikit-learn's CountVectorizer as an earlier step of a pipeline."
+        )

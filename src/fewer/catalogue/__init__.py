@@ -5,9 +5,15 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.catalogue._discover import find, methods, public_objects, undeclared_estimators
+    from fewer.catalogue._discover import (
+        UnsuitableDataError,
+        check_takes,
+        find,
+        methods,
+        public_objects,
+        undeclared_estimators,
+    )
     from fewer.catalogue._method import ROOMS, TASKS, TRAITS, CatalogueError, Method, card_of, method
-    from fewer.catalogue._suitable import UnsuitableDataError, check_takes
 
 __all__ = [
     "ROOMS",

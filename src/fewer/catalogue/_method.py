@@ -218,7 +218,7 @@ def _check_card(card: Method) -> None:
         raise CatalogueError(f"{card.name}: {what} {given!r} is not one of {', '.join(known)}.")
 
     if card.room is None:
-        raise CatalogueError(f"{card.name} lives outside of fewer, so its card needs a room=: {', '.join(ROOMS)}.")
+        raise CatalogueError(f"{card.name} is defined outside of fewer, so its card needs a room=: {', '.join(ROOMS)}.")
     if card.room not in ROOMS:
         refuse("room", card.room, ROOMS)
     for task in card.tasks:
@@ -229,7 +229,7 @@ def _check_card(card: Method) -> None:
             refuse("trait", trait, TRAITS)
     for blank in ("tasks", "when", "cost"):
         if not getattr(card, blank):
-            raise CatalogueError(f"{card.name}: the card says nothing under {blank!r}.")
+            raise CatalogueError(f"{card.name}: the card has no text for {blank!r}.")
 
 
 def card_of(implementation: Any) -> Method | None:

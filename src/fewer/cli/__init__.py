@@ -1,12 +1,12 @@
-"""The command line: ``fewer study``, ``fewer describe``, ``fewer methods`` and what goes with them.
+"""The command line: ``fewer study``, ``fewer describe``, ``fewer methods`` and the commands that go with them.
 
-One module for each command. Each imports what it needs itself, so that ``fewer --help`` answers at once.
+Each command imports what it needs itself, so that ``fewer --help`` answers at once.
 """
 
-from fewer.cli import _apply, _describe, _methods, _study
+from fewer.cli import _commands, _study
 from fewer.cli._app import app
 
 __all__ = ["app"]
 
 # A command joins the app when its module is imported.
-_COMMANDS = (_study, _apply, _describe, _methods)
+_COMMANDS = (_study, _commands)

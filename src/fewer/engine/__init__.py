@@ -1,7 +1,7 @@
 """Where work runs: this machine or a Dask cluster."""
 
+from fewer.engine._attempt import Failure, Outcome, failure_from
 from fewer.engine._engine import Engine
-from fewer.engine._outcome import Failure, Outcome, failure_from
 from fewer.engine._run import Run
 from fewer.engine._versions import show_versions
 

@@ -13,12 +13,20 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from fewer.engine._attempt import Report, attempt_on_bytes, call_from, report_from
+from fewer.engine._attempt import (
+    Outcome,
+    Packed,
+    Report,
+    attempt_on_bytes,
+    call_from,
+    failure_from,
+    packed,
+    pickled,
+    report_from,
+)
 from fewer.engine._engine import Engine
-from fewer.engine._outcome import Outcome, failure_from
-from fewer.engine._payload import Packed, packed, pickled
-from fewer.engine._session import MAX_ATTEMPTS, Session, Ticket
-from fewer.engine._threads import cores, within
+from fewer.engine._run import MAX_ATTEMPTS, Session, Ticket
+from fewer.engine._worker import cores, within
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -222,7 +230,7 @@ class DaskSession(Session):
             return
         parcel.losses += error.allowed_failures + 1
         if parcel.on_trial:
-            how = f"last on {error.last_worker.address}; its log may say more"
+            how = f"last on {error.last_worker.address}; see its log"
             self._outcomes.append(parcel.ticket.killer(parcel.losses, how, error.last_worker.address))
         else:
             self._suspects.append(parcel)
@@ -270,8 +278,8 @@ class DaskSession(Session):
     def _require_scheduler(self) -> None:
         if self._client.status != "running":
             raise ConnectionError(
-                "Lost the Dask scheduler. The outcomes that were given out before are good; start the scheduler again "
-                "and run the other tasks with a new engine."
+                "The connection to the Dask scheduler was lost. Outcomes returned before are valid; start the "
+                "scheduler again and run the remaining tasks with a new engine."
             )
 
 

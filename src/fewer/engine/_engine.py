@@ -5,9 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sized
 from typing import TYPE_CHECKING, Any, Self
 
-from fewer.engine._progress import Observer, display
-from fewer.engine._run import Run
-from fewer.engine._session import Session
+from fewer.engine._run import Observer, Run, Session, display
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -107,7 +105,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _release(self) -> None:
-        """Let go of workers and connections."""
+        """Release workers and connections."""
 
     @property
     def closed(self) -> bool:
@@ -133,7 +131,7 @@ class Engine(ABC):
             Called as ``function(task)``, or as ``function(task, shared)`` when ``shared`` is given. Its value must
             depend on its arguments alone: a task may run anywhere, in any order, and twice when a worker dies.
         tasks : iterable
-            What to do. May be a generator, even an endless one: a few tasks for each worker are taken ahead, some
+            The tasks. May be a generator, even an endless one: a few tasks for each worker are taken ahead, some
             more when tasks take only milliseconds.
         shared : object, default=None
             Data that every task needs, such as the table: sent once to each worker, not with each task. Its
@@ -144,7 +142,7 @@ class Engine(ABC):
             True shows a progress bar on the error stream, "auto" only when that is a terminal. A function is called
             with the number of tasks done, their total (None when unknown) and the latest outcome.
         description : str, default="Running"
-            Words beside the bar.
+            Text beside the bar.
         short_tasks : bool, default=False
             Tasks are expected to take fractions of a second. On this machine they then run in this process, until those
             left are expected to take longer than worker processes take to start.
@@ -172,7 +170,7 @@ class Engine(ABC):
         if self._closed:
             raise RuntimeError("This engine is closed; make a new one.")
         if not callable(function):
-            raise TypeError(f"function must be something to call with each task, not {function!r}.")
+            raise TypeError(f"function must be callable, not {function!r}.")
         total = len(tasks) if isinstance(tasks, Sized) else None
         session = self._session(
             function, () if shared is None else (shared,), n_short_tasks=total if short_tasks else None
@@ -188,7 +186,9 @@ class Engine(ABC):
         self._closed = True
         for run in list(self._runs):
             run._abandon(
-                RuntimeError("The engine was closed before this run had ended; loop over a run inside the with.")
+                RuntimeError(
+                    "The engine was closed before this run had ended; iterate over a run inside the with block."
+                )
             )
         self._release()
 

@@ -1,15 +1,101 @@
-"""A run: many tasks on their way, outcomes in the order in which they finish."""
+"""A run: many submitted tasks, and their outcomes in the order in which they finish.
 
+A `Session` is the contract between a run and the place where its tasks run. While a run lasts, Ctrl-C is a request to
+stop, and a progress bar may show how many tasks are done.
+"""
+
+import signal
+import sys
+import threading
 import weakref
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
-from fewer.engine._interrupt import CtrlC
-from fewer.engine._outcome import Outcome
-from fewer.engine._progress import Silence
-from fewer.engine._session import Session, Ticket
+from fewer.engine._attempt import Failure, Outcome, Report, failure_from
+
+# How often a task may lose its worker before it is taken for the cause.
+MAX_ATTEMPTS = 3
+Observer = Callable[[int, int | None, Outcome], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A task that was handed in."""
+
+    index: int
+    task: Any
+    label: str
+
+    def outcome(self, report: Report, *, attempts: int = 1, worker: str = "") -> Outcome:
+        """What became of the task, by the report of its last attempt."""
+        return Outcome(
+            self.index, self.task, report.value, report.failure, report.seconds, attempts, worker, self.label
+        )
+
+    def unpicklable(self, error: BaseException) -> Outcome:
+        """The task could not even be sent."""
+        failure = failure_from(error, kind="UnpicklableTask")
+        message = (
+            f"{self.label}, a {type(self.task).__qualname__}, cannot be sent to a worker ({failure.message}); make "
+            "tasks of plain data, and open files, connections and the like inside the function"
+        )
+        return self.outcome(Report(None, Failure(failure.kind, message, failure.traceback), 0.0), attempts=0)
+
+    def killer(self, times: int, how: str, worker: str) -> Outcome:
+        """The task was running whenever a worker died."""
+        message = f"the worker died {times} times while running {self.label} ({how})"
+        return self.outcome(Report(None, Failure("WorkerDied", message), 0.0), attempts=times, worker=worker)
+
+
+class Session(ABC):
+    """One run on one backend: tickets go in, outcomes come out as they finish.
+
+    A run calls ``submit``, ``next_outcome`` and ``finished`` from one thread. ``wake`` may come at any moment, from a
+    signal handler; ``close`` from any thread, more than once, and it must not wait for tasks to finish.
+    """
+
+    @property
+    @abstractmethod
+    def capacity(self) -> int:
+        """How many tickets may be in flight: enough to keep the workers busy, and not more."""
+
+    @abstractmethod
+    def submit(self, ticket: Ticket) -> None:
+        """Take a ticket; never block on running tasks."""
+
+    @abstractmethod
+    def next_outcome(self, *, wait: bool) -> Outcome | None:
+        """An outcome that has not been given out; None when woken, or when there is none and ``wait`` is false."""
+
+    @abstractmethod
+    def wake(self) -> None:
+        """Make a ``next_outcome`` that waits return at once."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give up what has not finished, and leave nothing behind."""
+
+    def finished(self) -> list[Outcome]:
+        """Outcomes that are here but were not given out."""
+        outcomes = []
+        while (outcome := self.next_outcome(wait=False)) is not None:
+            outcomes.append(outcome)
+        return outcomes
+
+
+class Silence:
+    """Shows nothing; also the contract of a display."""
+
+    def update(self, done: int, outcome: Outcome) -> None:
+        """Take note of one more outcome."""
+
+    def stop(self) -> None:
+        """Leave the terminal as it was; may be called more than once."""
 
 
 class Run:
@@ -170,3 +256,103 @@ class Run:
         self._session.close()
         self._last.extend(self._session.finished())
         return self._last.popleft() if self._last else None
+
+
+class CtrlC:
+    """While watching, the first Ctrl-C sets ``pressed`` and calls ``on_press``; the second one is Python's own again.
+
+    So the caller's loop is not torn apart in the middle of, say, a write to a journal. Watches only in the main thread,
+    where Python handles signals, and only where nobody else has put a handler; a run inside the loop of another run
+    stops both.
+    """
+
+    def __init__(self, on_press: Callable[[], None]) -> None:
+        self.pressed = False
+        self._on_press = on_press
+        self._before: Any = None
+
+    def watch(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        before = signal.getsignal(signal.SIGINT)
+        if before is signal.default_int_handler or isinstance(before, _Handler):
+            self._before = before
+            signal.signal(signal.SIGINT, _Handler(self))
+
+    def unwatch(self) -> None:
+        """Give the signal back; in another thread that cannot be done, but then the handler steps aside by itself."""
+        before, self._before = self._before, None
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
+
+    def press(self, signum: int, frame: FrameType | None) -> None:
+        if self.pressed or self._before is None:
+            signal.default_int_handler(signum, frame)
+        self.pressed = True
+        if isinstance(self._before, _Handler):
+            self._before(signum, frame)
+        self._on_press()
+
+
+class _Handler:
+    """A signal handler that does not keep an abandoned run alive."""
+
+    def __init__(self, watcher: CtrlC) -> None:
+        self._watcher = weakref.ref(watcher)
+
+    def __call__(self, signum: int, frame: FrameType | None) -> None:
+        watcher = self._watcher()
+        if watcher is None:
+            signal.default_int_handler(signum, frame)
+        else:
+            watcher.press(signum, frame)
+
+
+class Call(Silence):
+    """Tells a function of the caller's."""
+
+    def __init__(self, observer: Observer, total: int | None) -> None:
+        self._observer = observer
+        self._total = total
+
+    def update(self, done: int, outcome: Outcome) -> None:
+        self._observer(done, self._total, outcome)
+
+
+class Bar(Silence):
+    """A bar on the error stream: count, time left, failures."""
+
+    def __init__(self, description: str, total: int | None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._failures = 0
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            TextColumn("{task.fields[failures]}", style="red"),
+            console=Console(stderr=True),
+        )
+        self._bar = self._progress.add_task(description, total=total, failures="")
+        self._progress.start()
+
+    def update(self, done: int, outcome: Outcome) -> None:
+        self._failures += not outcome.ok
+        failures = f"{self._failures} failed" if self._failures else ""
+        self._progress.update(self._bar, completed=done, failures=failures)
+
+    def stop(self) -> None:
+        self._progress.stop()
+
+
+def display(progress: "bool | str | Observer", description: str, total: int | None) -> Silence:
+    """The display that ``progress`` asks for."""
+    if callable(progress):
+        return Call(progress, total)
+    if progress is True or (progress == "auto" and sys.stderr.isatty()):
+        return Bar(description, total)
+    if progress is False or progress == "auto":
+        return Silence()
+    raise ValueError(f'progress must be True, False, "auto" or a function of (done, total, outcome), not {progress!r}.')

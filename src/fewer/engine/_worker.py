@@ -1,7 +1,15 @@
 """A worker process on this machine, seen from both ends of its pipe.
 
 Each worker has a pipe of its own and answers its tasks one by one, in order. So when a worker dies, the task that it
-was busy with is known for certain, and no other worker notices.
+was running is known for certain, and the other workers are not affected.
+
+Worker processes end with the process that started them, however that ends. On Linux the kernel does it at once, even
+while a worker is in the middle of compiled code (``PR_SET_PDEATHSIG``). It watches the thread that started a worker,
+not the process, so all workers are started by one thread that lives as long as the process. Elsewhere, a thread of the
+worker notices within a quarter of a second, as soon as Python code runs.
+
+Tasks that run side by side use no more cores than there are, ``workers x threads <= cores``: each task gets its share
+of the cores, for BLAS and OpenMP as well as for joblib calls inside the task.
 """
 
 import contextlib
@@ -9,20 +17,37 @@ import functools
 import os
 import pickle
 import signal
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from fewer.engine._attempt import attempt_on_bytes, call_from
-from fewer.engine._orphans import end_with, lasting_thread
-from fewer.engine._payload import Place, mapped_package
-from fewer.engine._threads import thread_environment, within
+from fewer.engine._attempt import Place, attempt_on_bytes, call_from, mapped_package
 
 _READY = b"ready"
 _STOP = b""
 _LOST_PIPE = (EOFError, OSError)
 _GRACE_SECONDS = 5.0
+_PR_SET_PDEATHSIG = 1
+_LOOK_EVERY_SECONDS = 0.25
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+    "LOKY_MAX_CPU_COUNT",  # what joblib.cpu_count() says, so that n_jobs=-1 in a task means its share
+)
+_capped = threading.local()
 
 
 class Order(NamedTuple):
@@ -159,3 +184,121 @@ def _sigint_held_back() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _LastingThread:
+    """A thread that makes calls for others, one at a time, as long as this process lives."""
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[tuple[Future, Callable[[], Any]]] = SimpleQueue()
+        self._process: int | None = None
+        self._lock = threading.Lock()
+
+    def make(self, call: Callable[[], Any]) -> Any:
+        """Make a call there, and wait for its value."""
+        with self._lock:
+            if self._process != os.getpid():  # the first call, or the first one in a fork, which has no threads
+                self._process, self._calls = os.getpid(), SimpleQueue()
+                threading.Thread(target=self._live, name="fewer-starter", daemon=True).start()
+        future: Future = Future()
+        self._calls.put((future, call))
+        return future.result()
+
+    def _live(self) -> None:
+        while True:
+            future, call = self._calls.get()
+            try:
+                future.set_result(call())
+            except BaseException as error:
+                future.set_exception(error)
+            del future, call  # the thread waits long, and must not keep what it has started
+
+
+lasting_thread = _LastingThread()
+
+
+def end_with(parent: int) -> None:
+    """End this process when its parent ends.
+
+    Parameters
+    ----------
+    parent : int
+        Its process id, from the parent itself: it may have ended before this call.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    threading.Thread(target=_watch, args=(parent,), name="fewer-watch", daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY_SECONDS)
+    os._exit(1)
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    import joblib
+
+    return joblib.cpu_count()
+
+
+def thread_environment(budget: int) -> dict[str, str]:
+    """Environment of a worker whose libraries may use ``budget`` threads; a lower limit set by the user stays."""
+
+    def lower(variable: str) -> str:
+        asked = os.environ.get(variable, "")
+        return asked if asked.isdigit() and 0 < int(asked) <= budget else str(budget)
+
+    return {variable: lower(variable) for variable in _THREAD_VARIABLES}
+
+
+@contextmanager
+def within(budget: int) -> Iterator[None]:
+    """Hold BLAS, OpenMP and nested joblib calls of this thread to ``budget`` threads."""
+    import joblib
+
+    _cap_native_threads(budget)
+    with joblib.parallel_config(backend=_nested_backend(budget)):
+        yield
+
+
+def _cap_native_threads(budget: int) -> None:
+    """Lower, never raise, the threads of each native library that is loaded.
+
+    Not undone afterwards: the setting is global to the process in some libraries, so tasks in neighbouring threads of a
+    Dask worker would undo each other's. Looking through the loaded libraries takes about a millisecond, so it happens
+    again only when new modules were imported.
+    """
+    state = (budget, len(sys.modules))
+    if getattr(_capped, "state", None) == state:
+        return
+    from threadpoolctl import ThreadpoolController
+
+    for library in ThreadpoolController().lib_controllers:
+        if library.num_threads is not None and library.num_threads > budget:
+            library.set_num_threads(budget)
+    _capped.state = (budget, len(sys.modules))
+
+
+def _nested_backend(budget: int):
+    backend = _share_class()(nesting_level=1)
+    backend.budget = budget
+    return backend
+
+
+@functools.cache
+def _share_class() -> type:
+    from joblib.parallel import ThreadingBackend
+
+    class Share(ThreadingBackend):
+        """Threads for joblib calls inside a task: as many as were asked for, up to the share of the task."""
+
+        budget = 1
+
+        def effective_n_jobs(self, n_jobs: int) -> int:
+            return min(super().effective_n_jobs(n_jobs), self.budget)
+
+    return Share

@@ -7,9 +7,11 @@ child sends numbers, text and Arrow streams through a pipe; nothing is unpickled
 
 Parquet and Arrow files may be large, and polars fails for the same bytes in the same way each time. So the child only
 tries them, and the parent reads them again when that went well: that costs less than to send all the data.
+Excel sheets are read by fastexcel (extra ``fewer[excel]``).
 """
 
 import contextlib
+import importlib.util
 import json
 import math
 import os
@@ -24,10 +26,10 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 import polars as pl
 
-from fewer.io._errors import TableError
-from fewer.io._limits import physical_memory
+from fewer.io._errors import TableError, did_you_mean, physical_memory
+from fewer.io._memory import Table, default_names, header_names
+from fewer.io._read import Options
 
-_SCRIPT = Path(__file__).with_name("_reader_process.py")
 # What the interpreter and its libraries take themselves, and what a small file may take beyond that.
 _LEAST_MEMORY = 2 << 30
 # No format packs data more tightly than about 1:1000; a reader holds its data a few times while it works.
@@ -44,8 +46,9 @@ _NONSENSE = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,
 )
-
 T = TypeVar("T")
+
+_SCRIPT = Path(__file__).with_name("_reader_process.py")
 
 
 class Reply:
@@ -108,10 +111,10 @@ class UnreadableError(Exception):
         super().__init__(reason)
         self.cause = cause
 
-    def as_error(self, path: Path, what: str, cure: str = "Was it written completely?") -> TableError:
+    def as_error(self, path: Path, what: str, cure: str = "Check that it is complete.") -> TableError:
         """The error for the user; ``what`` is such as "a MATLAB"."""
         if self.cause == "crash":
-            cure = "It is damaged, or was made to do harm. Write it anew, or take another format, such as CSV."
+            cure = "It is damaged or malicious. Save it again, or use another format, such as CSV."
         return TableError(f"{path}: this cannot be read as {what} file ({self}). {cure}")
 
 
@@ -204,7 +207,7 @@ class _Child:
             return limits.of_memory()
         except _NONSENSE as error:
             self.is_lost = True
-            return UnreadableError(f"what it holds makes no sense: {error}", "crash")
+            return UnreadableError(f"its content is invalid: {error}", "crash")
         finally:
             timer.cancel()
 
@@ -239,3 +242,84 @@ def _limits(size: int) -> _Limits:
     return _Limits(
         _LEAST_SECONDS + size // _BYTES_PER_SECOND, _LEAST_MEMORY + min(_MEMORY_PER_BYTE * size, physical_memory())
     )
+
+
+def read_parquet(path: Path, options: Options) -> Table:
+    """The table in a Parquet file."""
+    return _read(path, "parquet", lambda: pl.read_parquet(path, glob=False), "a Parquet")
+
+
+def read_arrow(path: Path, options: Options) -> Table:
+    """The table in an Arrow IPC (Feather version 2) file."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start == b"FEA1":
+        raise TableError(f"{path}: this is a Feather version 1 file, which is not supported. Save it as Parquet.")
+    return _read(path, "arrow", lambda: pl.read_ipc(path), "an Arrow")
+
+
+def _read(path: Path, format: str, read: Callable[[], pl.DataFrame], what: str) -> Table:
+    try:
+        read_confined(format, path, lambda reply: None)
+        frame = read()
+    except UnreadableError as error:
+        raise error.as_error(path, what) from error
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise UnreadableError(reason, type(error).__name__).as_error(path, what) from error
+    return Table(frame, frame.columns, str(path))
+
+
+def read_excel(path: Path, options: Options) -> Table:
+    """The table in a sheet of a workbook; the first sheet when none is named."""
+    if importlib.util.find_spec("fastexcel") is None:
+        raise TableError(
+            f"{path}: reading Excel files needs fastexcel. Install it with pip install 'fewer[excel]', or save the "
+            "sheet "
+            "as CSV."
+        )
+    try:
+        sheets, frames = read_confined("excel", path, _received, {"sheet": options.sheet, "header": options.header})
+    except UnreadableError as error:
+        cure = "Check that it is complete."
+        if error.cause == "memory":
+            cure = "A stray cell far to the right or far below makes a sheet very large. Delete such cells, or save "
+            "the sheet as CSV."
+        raise error.as_error(path, "an Excel", cure) from error
+    sheet = _sheet_name(sheets, options.sheet, path)
+    if len(frames) != 2:
+        raise TableError(f"{path}: the sheet {sheet!r} cannot be read.")
+    first_row, cells = frames
+    if not first_row.width:
+        raise TableError(f"{path}, sheet {sheet!r}: the sheet is empty.")
+    source = f"{path}, sheet {sheet!r}" if len(sheets) > 1 else str(path)
+    if not cells.height:
+        raise TableError(f"{source}: there is a header, but no rows.")
+    cells.columns = _header(first_row, cells.width, source) if options.header else default_names(cells.width)
+    return Table(cells, cells.columns, source)
+
+
+def _received(reply: Reply) -> tuple[list[str], list[pl.DataFrame]]:
+    return [str(name) for name in reply.about["sheets"]], [reply.frame() for _ in range(reply.about["frames"])]
+
+
+def _sheet_name(names: list[str], asked: str | int | None, path: Path) -> str:
+    if not names:
+        raise TableError(f"{path}: the workbook has no sheets.")
+    if asked is None:
+        return names[0]
+    if isinstance(asked, int):
+        if not 1 <= asked <= len(names):
+            raise TableError(
+                f"{path}: there is no sheet number {asked}; the sheets are numbered from 1 to {len(names)}."
+            )
+        return names[asked - 1]
+    if asked not in names:
+        raise TableError(f"{path}: there is no sheet {asked!r}. {did_you_mean(asked, names)}")
+    return asked
+
+
+def _header(first_row: pl.DataFrame, width: int, source: str) -> list[str]:
+    """Names of the columns; those that the first row does not reach have none."""
+    cells = ["" if cell is None else str(cell).strip() for cell in first_row.row(0)] if first_row.height else []
+    return header_names([*cells, *[""] * width][:width], source)

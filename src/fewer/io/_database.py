@@ -11,10 +11,10 @@ from urllib.parse import quote, unquote, urlsplit
 
 import polars as pl
 
-from fewer.io._errors import TableError, did_you_mean, refuse_repeated_names, shortened
-from fewer.io._formats import Options
-from fewer.io._limits import refuse_large
+from fewer._wording import listed_values
+from fewer.io._errors import TableError, did_you_mean, refuse_large, refuse_repeated_names
 from fewer.io._memory import Table
+from fewer.io._read import Options
 
 _BATCH = 5_000
 _LONGEST_VALUE = 1 << 16
@@ -40,7 +40,7 @@ def read_sqlite(path: Path, options: Options) -> Table:
     except (sqlite3.Error, UnicodeError, MemoryError, OverflowError) as error:
         asked = f" in the query {options.query!r}" if options.query else ""
         reason = (
-            "it takes too long (give query= if it may)"
+            "it takes too long (with query= there is no time limit)"
             if "interrupted" in str(error)
             else str(error) or "out of memory"
         )
@@ -67,31 +67,35 @@ def read_uri(uri: str, options: Options) -> Table:
         return read_sqlite(path, options)
     if scheme not in ("postgresql", "postgres"):
         raise TableError(
-            f"{scheme}:// is not read. Databases: postgresql:// and sqlite://. Download a file from the web first, or "
-            "query another database yourself and give the frame to read_table."
+            f"{scheme}:// is not supported; postgresql:// and sqlite:// are. Download a file from the web first, or "
+            "query another database yourself and pass the frame to read_table."
         )
     if options.query and options.table:
         raise TableError("Give query= or table=, not both.")
     place = _without_secrets(uri)
     if not options.query and not options.table:
         names = _asked_server(uri, _POSTGRESQL_TABLES, place)["name"].to_list()
-        raise TableError(f"{place}: say what to read by query= or table=. Tables: {shortened(names) or 'none'}.")
+        raise TableError(
+            f"{place}: choose what to read with query= or table=. Tables: {listed_values(names) or 'none'}."
+        )
     query = options.query or "SELECT * FROM " + ".".join(_quoted(part) for part in str(options.table).split("."))
     frame = _asked_server(uri, query, place)
     if not frame.height:
-        raise TableError(f"{place}: the query gave no rows: {query}")
+        raise TableError(f"{place}: the query returned no rows: {query}")
     return Table(frame, frame.columns, f"{place}: {options.query or options.table}")
 
 
 def _asked_server(uri: str, query: str, place: str) -> pl.DataFrame:
     if importlib.util.find_spec("adbc_driver_postgresql") is None:
-        raise TableError(f"{place}: reading a database needs a driver. Install it by pip install 'fewer[sql]'.")
+        raise TableError(f"{place}: reading a database needs a driver. Install it with pip install 'fewer[sql]'.")
     try:
         return pl.read_database_uri(query, uri, engine="adbc")
     except Exception as error:  # the driver has its own families of errors
         reason = _cleaned(str(error), uri)
     # Raised outside, so that the driver's own error, which may show the password, is not part of the traceback.
-    raise TableError(f"{place}: the database refused ({reason}). Check the address, the user and the query: {query}")
+    raise TableError(
+        f"{place}: the database reported an error ({reason}). Check the address, the user and the query: {query}"
+    )
 
 
 def _secrets(uri: str) -> list[str]:
@@ -133,8 +137,8 @@ def _sqlite_table(connection: sqlite3.Connection, asked: str | None, path: Path)
     if asked is None:
         if len(names) == 1:
             return names[0]
-        there_are = f"Tables: {shortened(names)}." if names else "The file has no tables."
-        raise TableError(f"{path}: say which table to read by table= or query=. {there_are}")
+        there_are = f"Tables: {listed_values(names)}." if names else "The file has no tables."
+        raise TableError(f"{path}: choose the table to read with table= or query=. {there_are}")
     if asked not in names:
         raise TableError(f"{path}: there is no table {asked!r}. {did_you_mean(asked, names)}")
     return asked
@@ -142,7 +146,7 @@ def _sqlite_table(connection: sqlite3.Connection, asked: str | None, path: Path)
 
 def _fetched(cursor: sqlite3.Cursor, source: str) -> pl.DataFrame:
     if cursor.description is None:
-        raise TableError(f"{source}: the query gives no table. Use a SELECT.")
+        raise TableError(f"{source}: the query returns no table. Use a SELECT statement.")
     names = [column[0] for column in cursor.description]
     batches: list[list[pl.Series]] = []
     n_bytes = 0.0
@@ -151,7 +155,7 @@ def _fetched(cursor: sqlite3.Cursor, source: str) -> pl.DataFrame:
         n_bytes += sum(series.estimated_size() for series in batches[-1])
         refuse_large(source, int(2 * n_bytes))  # the batches are joined
     if not batches:
-        raise TableError(f"{source}: the query gave no rows.")
+        raise TableError(f"{source}: the query returned no rows.")
     columns = [_joined([batch[j] for batch in batches]) for j in range(len(names))]
     refuse_repeated_names(source, names)
     return pl.DataFrame([series.alias(name) for series, name in zip(columns, names, strict=True)])

@@ -1,4 +1,4 @@
-"""A table ready to learn from: columns with names and kinds, a target, and what is missing."""
+"""A table ready for an estimator: columns with names and kinds, a target, and where values are missing."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer.io._errors import TableError, shortened, unknown_column
+from fewer._wording import listed_values
+from fewer.io._errors import TableError, unknown_column
 from fewer.io._frame import DEFAULT_MISSING
 from fewer.io._kinds import KINDS
-from fewer.io._target import TASKS, is_counts
+from fewer.io._target import TASKS, is_counts, missing_in
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,9 +37,9 @@ class Dataset:
     target : str, optional
         Name of the target.
     task : {"binary", "multiclass", "regression", "none"}
-        What the target asks for; "none" without a target.
+        Task of the target; "none" without a target.
     source : str
-        What a person would call where the table came from.
+        Name of the source of the table, for messages.
     task_reason : str
         Why the target was taken for this task, and the option that changes it.
     rows : ndarray of shape (n_rows,), optional
@@ -83,7 +84,7 @@ class Dataset:
         if not self.X.shape[1] == len(self.columns) == len(self.kinds):
             raise TableError(f"{self.X.shape[1]} columns, but {len(self.columns)} names and {len(self.kinds)} kinds.")
         if unknown := set(self.kinds) - set(KINDS):
-            raise TableError(f"{shortened(sorted(unknown))}: not a kind of column. Use one of {', '.join(KINDS)}.")
+            raise TableError(f"{listed_values(sorted(unknown))}: not a kind of column. Use one of {', '.join(KINDS)}.")
         if self.task not in TASKS or (self.task == "none") != (self.y is None):
             raise TableError(f"task={self.task!r} does not fit {'no' if self.y is None else 'a'} target.")
         if self.y is not None and np.shape(self.y) != (self.X.shape[0],):
@@ -101,7 +102,7 @@ class Dataset:
         kinds: Mapping[str, str] | None = None,
         missing_target: str = "drop",
     ) -> "Dataset":
-        """Dataset of a frame, array, sparse matrix or dict of columns in memory.
+        """Make a Dataset from a frame, array, sparse matrix or dict of columns.
 
         Parameters
         ----------
@@ -124,8 +125,8 @@ class Dataset:
         >>> Dataset.from_frame(np.eye(3)).kinds
         ('boolean', 'boolean', 'boolean')
         """
-        from fewer.io._assemble import assemble
         from fewer.io._memory import table_from_memory
+        from fewer.io._read import assemble
 
         return assemble(
             table_from_memory(frame),
@@ -261,12 +262,10 @@ class Dataset:
         if rows.size == 0:
             return rows.astype(np.intp)
         if rows.dtype.kind not in "iub":
-            raise TableError(
-                f"Rows are taken by their numbers or a mask of true and false, not by {rows.tolist()[0]!r}."
-            )
+            raise TableError(f"Rows are selected by integers or by a boolean mask, not by {rows.tolist()[0]!r}.")
         beyond = rows[(rows >= self.n_rows) | (rows < -self.n_rows)] if rows.dtype != bool else rows[:0]
         if beyond.size:
-            raise TableError(f"Row {beyond[0]} was asked for, but there are {self.n_rows} rows (numbered from 0).")
+            raise TableError(f"Row {beyond[0]} is out of range: there are {self.n_rows} rows (numbered from 0).")
         return rows
 
     def keep(self, columns: Iterable[str]) -> "Dataset":
@@ -285,7 +284,7 @@ class Dataset:
         names = [columns] if isinstance(columns, str) else list(columns)
         where = self._positions(names, "keep")
         if twice := [name for name, times in Counter(names).items() if times > 1]:
-            raise TableError(f"{self.source}: keep names {shortened(twice)} more than once. Name each column once.")
+            raise TableError(f"{self.source}: keep names {listed_values(twice)} more than once. Name each column once.")
         if isinstance(self.X, pl.DataFrame):  # a frame without columns would lose its rows
             X = self.X.select(names) if names else np.empty((self.n_rows, 0))
         else:
@@ -320,8 +319,6 @@ class Dataset:
         train, test : Dataset
             Rows in the order of the table.
         """
-        from fewer.io._split import split_rows
-
         if isinstance(groups, str):
             groups = self._column(groups)
         labels = self.y if stratify and self.classes is not None else None
@@ -384,7 +381,7 @@ class Dataset:
         text : str
             What ``print(dataset)`` shows.
         """
-        from fewer.io._summary import summary_text
+        from fewer.io._convert import summary_text
 
         return summary_text(self)
 
@@ -392,6 +389,49 @@ class Dataset:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from fewer.io._summary import summary_html
+        from fewer.io._convert import summary_html
 
         return summary_html(self)
+
+
+def split_rows(
+    n_rows: int, test_size: float, labels: np.ndarray | None, groups: Any, random_state: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted row numbers of the training and of the test set."""
+    from sklearn.model_selection import GroupShuffleSplit, train_test_split
+
+    rows = np.arange(n_rows)
+    if groups is not None:
+        groups = np.asarray(groups)
+        if groups.shape != (n_rows,):
+            raise TableError(
+                f"groups= needs one value for each of the {n_rows} rows, but has the shape {groups.shape}."
+            )
+        if n_missing := int(missing_in(groups).sum()):
+            raise TableError(
+                f"groups= is missing in {n_missing} of {n_rows} rows, so their group is not known. Add the values, "
+                "or leave these rows out with take()."
+            )
+        if groups.dtype == object:
+            groups = np.array([str(group) for group in groups])
+        splitter = GroupShuffleSplit(n_splits=1, test_size=test_size, random_state=random_state)
+        train, test = _or_table_error(lambda: next(splitter.split(rows, groups=groups)))
+        return np.sort(train), np.sort(test)
+    if labels is not None:
+        distinct, counts = np.unique(labels, return_counts=True)
+        if lonely := distinct[counts < 2].tolist():
+            raise TableError(
+                f"These classes have a single row, which cannot be in both parts of a split: {listed_values(lonely)}. "
+                "Leave these rows out, or use stratify=False."
+            )
+    train, test = _or_table_error(
+        lambda: train_test_split(rows, test_size=test_size, stratify=labels, random_state=random_state)
+    )
+    return np.sort(train), np.sort(test)
+
+
+def _or_table_error(split: Any) -> Any:
+    try:
+        return split()
+    except ValueError as error:
+        raise TableError(f"The rows cannot be split: {error}") from error

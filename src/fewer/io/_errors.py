@@ -1,13 +1,18 @@
-"""What goes wrong with a table, told to a person."""
+"""`TableError`, the sentences that its messages share, and the checks for tables that are too large."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Sequence
 
-_LONGEST = 100
+from fewer._wording import cut, listed_values
+
+# A dense table takes some KB for each column in each of several places.
+MOST_COLUMNS = 1_000_000
+_MOST_EMPTY = 1 << 20  # as many columns as hashed features commonly have
 
 
 class TableError(ValueError):
-    """A table cannot be read, written or used as asked; the message says where, why and what to do.
+    """A table cannot be read, written or used as asked; the message names the place, the reason and the cure.
 
     Examples
     --------
@@ -16,24 +21,8 @@ class TableError(ValueError):
     ...     read_table({"height": [1.5, 1.7]}, target="hieght")
     ... except TableError as error:
     ...     print(error)
-    dict of columns: there is no column 'hieght' (asked for by target=). Did you mean 'height'?
+    dict of columns: there is no column 'hieght' (given by target=). Did you mean 'height'?
     """
-
-
-def shortened(items: Iterable[object], limit: int = 8) -> str:
-    """The first few items, and how many more there are.
-
-    >>> shortened(["a", "b", "c"], limit=2)
-    "'a', 'b' and 1 more"
-    """
-    items = list(items)
-    shown = ", ".join(repr(_cut(item)) for item in items[:limit])
-    return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
-
-
-def _cut(item: object) -> object:
-    """The item; of a long text, how it begins."""
-    return f"{item[:_LONGEST]}..." if isinstance(item, str) and len(item) > _LONGEST else item
 
 
 def did_you_mean(wanted: str, names: Sequence[str]) -> str:
@@ -42,7 +31,7 @@ def did_you_mean(wanted: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(wanted.lower(), by_lower, n=3, cutoff=0.6)
     if near:
         return "Did you mean " + " or ".join(repr(by_lower[name]) for name in near) + "?"
-    return f"There are: {shortened(names)}." if names else "There are none."
+    return f"There are: {listed_values(names)}." if names else "There are none."
 
 
 def unknown_column(source: str, wanted: str, names: Sequence[str], asked_by: str) -> TableError:
@@ -68,11 +57,9 @@ def unknown_column(source: str, wanted: str, names: Sequence[str], asked_by: str
     --------
     >>> from fewer.io import unknown_column
     >>> print(unknown_column("t.csv", "hieght", ["height", "age"], "target="))
-    t.csv: there is no column 'hieght' (asked for by target=). Did you mean 'height'?
+    t.csv: there is no column 'hieght' (given by target=). Did you mean 'height'?
     """
-    return TableError(
-        f"{source}: there is no column {wanted!r} (asked for by {asked_by}). {did_you_mean(wanted, names)}"
-    )
+    return TableError(f"{source}: there is no column {wanted!r} (given by {asked_by}). {did_you_mean(wanted, names)}")
 
 
 def refuse_repeated_names(source: str, names: Sequence[str]) -> None:
@@ -84,9 +71,37 @@ def refuse_repeated_names(source: str, names: Sequence[str]) -> None:
         positions.setdefault(name, []).append(position)
     repeats = {name: where for name, where in positions.items() if len(where) > 1}
     shown = "; ".join(
-        f"{_cut(name)!r} is the name of columns {shortened(where)}" for name, where in list(repeats.items())[:5]
+        f"{cut(name, 100)!r} is the name of columns {listed_values(where)}" for name, where in list(repeats.items())[:5]
     )
     more = f" (and {len(repeats) - 5} more repeated names)" if len(repeats) > 5 else ""
     raise TableError(
         f"{source}: column names must differ, but {shown}{more}. Rename the columns so that each is unique."
     )
+
+
+def physical_memory() -> int:
+    """Bytes of memory of this machine; 64 GiB where it cannot be asked for."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 64 << 30
+
+
+def refuse_large(source: str, n_bytes: int) -> None:
+    """Raise when this many bytes do not fit into the memory of this machine."""
+    if n_bytes > physical_memory():
+        raise TableError(
+            f"{source}: this needs {n_bytes / 2**30:,.1f} GiB, but this machine has "
+            f"{physical_memory() / 2**30:,.1f} GiB of memory. Read a part of it, or use a machine with more memory. "
+            "If the size is unexpected, the file may be damaged."
+        )
+
+
+def refuse_empty(source: str, shape: Sequence[int], n_bytes: int) -> None:
+    """Raise for rows or columns that are far more than what is stored in this many bytes, as in a sparse table."""
+    if max(shape) > _MOST_EMPTY + n_bytes:
+        raise TableError(
+            f"{source}: a table of {' x '.join(f'{length:,}' for length in shape)} with {n_bytes:,} bytes of "
+            "stored values is not read, because nearly all of it would be empty. Check its indices, or hash the "
+            "features into fewer columns."
+        )

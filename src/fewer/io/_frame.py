@@ -1,18 +1,22 @@
-"""One shape for polars frames from anywhere: plain types, nulls for what is missing, numbers as numbers."""
+"""Frames as readers return them: missing values marked, and strings that are all numbers or dates converted.
+
+Short columns of strings are examined together, each different value once: a query costs polars some 30 microseconds for
+each column, so their cells are joined end to end as codes of the different values, which are few where columns hold
+categories.
+"""
 
 import warnings
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from fewer.io._errors import TableError, shortened
-from fewer.io._strings import BATCH_CELLS, SHORT, string_columns, string_counts
+from fewer._wording import listed_values
+from fewer.io._errors import TableError
 
 DEFAULT_MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "?")
-
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 _ISO_MOMENT = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?)?$"
 _ISO_MOMENT_IN_ZONE = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?(Z|[+-]\d{2}:?\d{2})$"
@@ -21,6 +25,19 @@ _OTHER_DATE = r"^\s*(\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})|\d{4}[./]\d{1,2}[./]\
 _SAMPLE = 200
 _BAND_ROWS = 1024
 _MOST = 0.9
+_NUMPY_TYPE: dict[pl.DataType | type[pl.DataType], type] = {
+    pl.Boolean: np.bool_,
+    pl.Int8: np.int8,
+    pl.Int16: np.int16,
+    pl.Int32: np.int32,
+    pl.Int64: np.int64,
+    pl.UInt8: np.uint8,
+    pl.UInt16: np.uint16,
+    pl.UInt32: np.uint32,
+    pl.UInt64: np.uint64,
+}
+SHORT = 1000
+BATCH_CELLS = 10_000_000
 
 
 def tidy_frame(frame: pl.DataFrame, missing_values: Iterable[object], source: str) -> pl.DataFrame:
@@ -44,12 +61,12 @@ def _warn_of_stray_words(frame: pl.DataFrame, source: str) -> None:
     strays = {series.name: words for series in frame if (words := _stray_words(series))}
     if not strays:
         return
-    shown = "; ".join(f"{name!r} for {shortened(words)}" for name, words in list(strays.items())[:3])
+    shown = "; ".join(f"{name!r} contains {listed_values(words)}" for name, words in list(strays.items())[:3])
     more = f"; and {len(strays) - 3} more columns" if len(strays) > 3 else ""
     words = sorted({word for found in strays.values() for word in found})
     warnings.warn(
-        f"{source}: columns of numbers are read as strings for words among them: {shown}{more}. If these stand for "
-        f"missing values, add them: missing_values=[*fewer.io.DEFAULT_MISSING, {shortened(words)}].",
+        f"{source}: columns of numbers are read as strings, because they contain text: {shown}{more}. If this text "
+        f"marks missing values, add it: missing_values=[*fewer.io.DEFAULT_MISSING, {listed_values(words)}].",
         UserWarning,
         stacklevel=5,  # the caller of read_table
     )
@@ -63,7 +80,7 @@ def _warn_of_other_dates(frame: pl.DataFrame, n_columns: int, source: str) -> No
         first = dates[0]
         warnings.warn(
             f"{source}: dates such as {first[0].strip()!r} (column {first.name!r}) are read as strings, in "
-            f"{len(dates)} of {n_columns} columns. Write dates as 2024-05-31: day and month cannot be mixed up then.",
+            f"{len(dates)} of {n_columns} columns. Write dates as 2024-05-31: day and month are then unambiguous.",
             UserWarning,
             stacklevel=5,  # the caller of read_table
         )
@@ -179,19 +196,6 @@ def _common_type(frame: pl.DataFrame) -> np.dtype:
     return np.result_type(*[_NUMPY_TYPE[dtype] for dtype in dtypes])
 
 
-_NUMPY_TYPE: dict[pl.DataType | type[pl.DataType], type] = {
-    pl.Boolean: np.bool_,
-    pl.Int8: np.int8,
-    pl.Int16: np.int16,
-    pl.Int32: np.int32,
-    pl.Int64: np.int64,
-    pl.UInt8: np.uint8,
-    pl.UInt16: np.uint16,
-    pl.UInt32: np.uint32,
-    pl.UInt64: np.uint64,
-}
-
-
 def _is_plain(dtype: pl.DataType) -> bool:
     """Whether columns of this type stay as they are."""
     return dtype in _NUMPY_TYPE or dtype in (pl.Float32, pl.Float64, pl.String, pl.Null)
@@ -206,8 +210,8 @@ def _plain(series: pl.Series, source: str) -> pl.Series:
     if dtype in (pl.String, pl.Boolean, pl.Null) or dtype.is_temporal() or isinstance(dtype, (pl.Categorical, pl.Enum)):
         return series
     raise TableError(
-        f"{source}: column {series.name!r} holds values of type {dtype}, which have no place in a table of features. "
-        f"Leave it out with drop=[{series.name!r}], or turn it into numbers or strings first."
+        f"{source}: column {series.name!r} holds values of type {dtype}, which cannot be features. "
+        f"Leave it out with drop=[{series.name!r}], or convert it to numbers or strings first."
     )
 
 
@@ -281,3 +285,43 @@ def _dates_from(series: pl.Series) -> pl.Series:
         moments = moments.str.replace(r"^(.{10})$", "${1}T00:00:00")
         dates = moments.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f" + ("%#z" if in_zone else ""), strict=False)
     return dates if dates.null_count() == series.null_count() else series
+
+
+class CodedStrings(NamedTuple):
+    """Columns of strings as numbers: of each cell the place of its value in ``values``, their number if missing."""
+
+    values: pl.Series
+    codes: np.ndarray
+
+    def cells(self, of_values: pl.Series) -> np.ndarray:
+        """What is known of each value, for each cell (n_columns, n_rows); zero where the cell is missing."""
+        known = of_values.to_numpy()
+        return np.append(known, np.zeros(1, dtype=known.dtype))[self.codes]
+
+
+def string_columns(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns of strings; the frame itself if it has no others, as a selection takes a while if it is wide."""
+    return frame.select(cs.string()) if frame.select(~cs.string()).width else frame
+
+
+def coded_strings(strings: pl.DataFrame) -> Iterator[CodedStrings]:
+    """The columns of a frame of strings as numbers, as many at a time as fit into a bounded number of cells."""
+    width = max(1, BATCH_CELLS // max(1, strings.height))
+    columns = strings.get_columns()
+    for start in range(0, len(columns), width):
+        batch = columns[start : start + width]
+        cells = pl.concat(batch, rechunk=True)
+        values = cells.unique().drop_nulls()
+        codes = cells.cast(pl.Enum(values)).to_physical().fill_null(len(values)).to_numpy()
+        yield CodedStrings(values, codes.reshape(len(batch), strings.height))
+
+
+def string_counts(strings: pl.DataFrame, *conditions: Callable[[Any], Any]) -> list[np.ndarray]:
+    """For each condition, in how many cells of each column of strings it holds."""
+    if strings.height > SHORT:
+        return [np.array(strings.select(holds(pl.all()).sum()).row(0), dtype=np.int64) for holds in conditions]
+    counts: list[list[np.ndarray]] = [[np.zeros(0, dtype=np.int64)] for _ in conditions]
+    for coded in coded_strings(strings):
+        for found, holds in zip(counts, conditions, strict=True):
+            found.append(coded.cells(holds(coded.values)).sum(axis=1))
+    return [np.concatenate(found) for found in counts]

@@ -28,7 +28,7 @@ import polars as pl
 import polars.selectors as cs
 import scipy.sparse as sp
 
-from fewer.io._strings import SHORT, CodedStrings, coded_strings, string_columns
+from fewer.io._frame import SHORT, CodedStrings, coded_strings, string_columns
 
 KINDS = ("numeric", "boolean", "categorical", "text", "date", "constant", "identifier")
 

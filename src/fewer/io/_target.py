@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from fewer.io._errors import TableError, shortened
-from fewer.io._memory import unmasked
-from fewer.io._pandas import is_pandas, series_from_pandas
+from fewer._wording import listed_values
+from fewer.io._errors import TableError
+from fewer.io._memory import is_pandas, series_from_pandas, unmasked
 
 TASKS = ("binary", "multiclass", "regression", "none")
 _MOST_CODES = 10
@@ -65,7 +65,7 @@ def target_array(values: Any, source: str, name: str) -> np.ndarray:
         return array
     if array.dtype.kind in "OUS":
         return _from_series(pl.Series(name, _plain_values(array), strict=False), source, name)
-    raise TableError(f"{source}: a target of type {array.dtype} is neither a class nor a number. Convert it to one.")
+    raise TableError(f"{source}: a target of type {array.dtype} holds neither classes nor numbers. Convert it.")
 
 
 def _pandas_column(values: Any) -> Any:
@@ -88,8 +88,8 @@ def _from_series(series: pl.Series, source: str, name: str) -> np.ndarray:
     dtype = series.dtype
     if dtype.is_temporal():
         raise TableError(
-            f"{source}: the target {name!r} holds dates or times. Turn them into a number (days since a fixed day) "
-            "or a class first."
+            f"{source}: the target {name!r} holds dates or times. Convert them to numbers (days since a fixed day) "
+            "or classes first."
         )
     if isinstance(dtype, (pl.List, pl.Array, pl.Struct)):
         raise TableError(f"{source}: the target {name!r} holds lists; it must hold one class or number in each row.")
@@ -120,7 +120,7 @@ def task_of(y: np.ndarray, source: str, name: str, asked: str = "auto") -> Task:
     """Task that a complete target sets, by the rules of this module, and why; a single value is an error."""
     distinct = np.unique(y)
     if len(distinct) < 2:
-        only = f" It is {distinct[0]!r} everywhere." if len(distinct) else ""
+        only = f" It is {distinct.tolist()[0]!r} in every row." if len(distinct) else ""
         raise TableError(
             f"{source}: the target {name!r} has only one value, so there is nothing to learn.{only} "
             "Choose another target, or add rows of the other classes."
@@ -128,18 +128,18 @@ def task_of(y: np.ndarray, source: str, name: str, asked: str = "auto") -> Task:
     is_number = y.dtype.kind in "iuf"
     if asked == "auto":
         if not is_number:
-            return Task(_classification(distinct), "words or booleans are classes")
+            return Task(_classification(distinct), "strings or booleans are classes")
         return _task_of_numbers(y)
     if asked == "regression":
         if y.dtype == object:
             raise TableError(
-                f"{source}: task='regression' needs a target of numbers, but {name!r} holds {shortened(distinct, 4)}."
+                f"{source}: task='regression' needs a numeric target, but {name!r} holds {listed_values(distinct, 4)}."
             )
         return Task(asked, "as asked")
     if asked == "binary" and len(distinct) != 2:
         raise TableError(
             f"{source}: task='binary' needs a target of two classes, but {name!r} has {len(distinct)}: "
-            f"{shortened(distinct.tolist(), 6)}. Use task='multiclass', or join classes."
+            f"{listed_values(distinct.tolist(), 6)}. Use task='multiclass', or join classes."
         )
     if asked == "multiclass" and len(distinct) == 2:
         raise TableError(f"{source}: the target {name!r} has two classes only. Use task='binary' or leave task='auto'.")

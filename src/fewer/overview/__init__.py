@@ -1,4 +1,4 @@
-"""A first look at a table: what it holds, what is wrong with it, what to do next."""
+"""A first look at a table: its content, its problems, and what to do next."""
 
 from typing import TYPE_CHECKING
 

@@ -5,6 +5,7 @@ import io
 import shlex
 from collections.abc import Iterator, Sequence
 
+from fewer._wording import counted, listed
 from fewer.overview._description import Description, Target
 
 _NAMES_IN_OPTION = 12
@@ -21,7 +22,7 @@ def advice_for(description: Description) -> tuple[str, ...]:
         *_about_groups(description),
         *_about_time(description),
         *_about_target(description),
-        *_about_give_aways(description),
+        *_about_leakage(description),
         *_about_columns(description),
         *_about_missing(description),
         *_about_rows(description),
@@ -51,9 +52,9 @@ def _about_commas(description: Description) -> Iterator[str]:
     names = description.comma_numbers
     if names:
         yield (
-            f"{_count(len(names), 'column holds', 'columns hold')} numbers with a comma ({_listed(names)}), which were "
-            "read as words. If it is the decimal mark, read the table again with --decimal , (or write points, where "
-            "commas part the fields); if it parts thousands, take it out of the file."
+            f"{counted(len(names), 'column holds', 'columns hold')} numbers with a comma ({listed(names)}), which "
+            "were read as strings. If the comma is the decimal mark, read the table again with --decimal , (write "
+            "points if the comma is also the delimiter); if it separates thousands, remove it from the file."
         )
 
 
@@ -67,17 +68,17 @@ def _about_target(description: Description) -> Iterator[str]:
         return
     few = [item for item in target.classes if item.count < _FEWEST_ROWS_OF_CLASS]
     if few:
-        shown = _listed([f"{item.label} ({item.count:,})" for item in few])
+        shown = listed([f"{item.label} ({item.count:,})" for item in few])
         yield (
-            f"{_count(len(few), 'class has', 'classes have')} fewer than {_FEWEST_ROWS_OF_CLASS} rows, too few to "
-            f"learn from and to test on: {shown}. Find more rows, join classes, or leave them out."
+            f"{counted(len(few), 'class has', 'classes have')} fewer than {_FEWEST_ROWS_OF_CLASS} rows, too few to "
+            f"learn from and to test on: {shown}. Add rows, merge classes, or leave them out."
         )
     commonest, rarest = target.classes[0], target.classes[-1]
     # With many classes each is rare; what misleads is one that outweighs the rest.
     if commonest.share > 0.5 and rarest.share < _RARE_SHARE:
         yield (
-            f"The classes are unbalanced: always answering {commonest.label} is right in {commonest.share:.1%} of the "
-            "rows. Judge by balanced accuracy, not by plain accuracy."
+            f"The classes are unbalanced: always predicting {commonest.label} is right in {commonest.share:.1%} of the "
+            "rows. Use balanced accuracy instead of accuracy."
         )
 
 
@@ -86,12 +87,12 @@ def _about_distribution(target: Target) -> Iterator[str]:
     if spread is None:
         return
     if spread.infinite:
-        yield f"The target {target.name} is infinite in {_count(spread.infinite, 'row')}: mend or leave out these rows."
+        yield f"The target {target.name} is infinite in {counted(spread.infinite, 'row')}: correct or remove them."
     if spread.skewness is not None and abs(spread.skewness) > _SKEWED:
         cure = "its logarithm" if spread.minimum is not None and spread.minimum > 0 else "its ranks"
         yield (
-            f"The target {target.name} is skewed (skewness {spread.skewness:.1f}), so a few rows decide the squared "
-            f"error: consider {cure}, or an error measure that such rows do not rule."
+            f"The target {target.name} is skewed (skewness {spread.skewness:.1f}), so a few rows dominate the "
+            f"squared error: consider {cure}, or an error measure that is robust to outliers."
         )
 
 
@@ -99,8 +100,8 @@ def _about_groups(description: Description) -> Iterator[str]:
     for found in description.groups[:1]:
         scores = _both_ways(found.measure, found.plain_score, found.grouped_score, "folds that keep them together")
         yield (
-            f"{found.column} names {found.values:,} groups of rows that resemble each other, {found.rows_of_value:.3g} "
-            f"rows in each.{scores} Keep the rows of a group together: --groups {shlex.quote(found.column)}"
+            f"{found.column} identifies {found.values:,} groups of similar rows, with {found.rows_of_value:.3g} "
+            f"rows each on average.{scores} Keep the rows of a group together: --groups {shlex.quote(found.column)}"
         )
 
 
@@ -108,7 +109,7 @@ def _about_time(description: Description) -> Iterator[str]:
     for found in description.time:
         scores = _both_ways(found.measure, found.plain_score, found.ordered_score, "earlier rows only")
         yield (
-            f"{found.column} puts the rows in the order of time.{scores} If later rows are to be predicted from "
+            f"{found.column} orders the rows by time.{scores} If later rows are to be predicted from "
             f"earlier ones: --time {shlex.quote(found.column)}"
         )
 
@@ -116,25 +117,25 @@ def _about_time(description: Description) -> Iterator[str]:
 def _both_ways(measure: str | None, plain: float | None, kept: float | None, how: str) -> str:
     if measure is None:
         return ""
-    return f" A quick learner reaches {measure} {plain:.3f} with random folds, {kept:.3f} with {how}."
+    return f" A quick model reaches {measure} {plain:.3f} with random folds, {kept:.3f} with {how}."
 
 
-def _about_give_aways(description: Description) -> Iterator[str]:
-    names = [found.column for found in description.give_aways]
+def _about_leakage(description: Description) -> Iterator[str]:
+    names = [found.column for found in description.leaking_columns]
     if len(names) == 1:
         yield (
-            f"{names[0]} alone predicts the target almost perfectly. If it is not known before the outcome is, a study "
-            f"with it means nothing: {drop_option(names)}"
+            f"{names[0]} alone predicts the target almost perfectly, which suggests target leakage. If it is not "
+            f"known before the outcome, leave it out: {drop_option(names)}"
         )
     elif names:
         yield (
-            f"{len(names):,} columns predict the target almost perfectly, each alone. A study means nothing with those "
-            f"that are not known before the outcome is: {drop_option(names)}"
+            f"{len(names):,} columns each predict the target almost perfectly, which suggests target leakage. Leave "
+            f"out those that are not known before the outcome: {drop_option(names)}"
         )
-    if description.target is not None and description.columns and not description.give_aways_checked:
+    if description.target is not None and description.columns and not description.leakage_checked:
         yield (
-            "There are too few rows for this many columns to tell a column that gives the target away from one that "
-            "fits by luck, so this was not checked: go through the columns by what they mean."
+            "Target leakage was not checked: with so few rows and this many columns, some column predicts the "
+            "target by chance. Check yourself that each column is known before the outcome."
         )
 
 
@@ -142,36 +143,36 @@ def _about_columns(description: Description) -> Iterator[str]:
     useless = description.columns_to_drop
     if useless:
         reasons = [
-            _count(len(description.constants), "constant column") if description.constants else "",
+            counted(len(description.constants), "constant column") if description.constants else "",
             _repeats(sum(len(group) - 1 for group in description.duplicates), "repeats", "repeat"),
             _repeats(
                 sum(len(group.columns) - 1 for group in description.near_duplicates), "nearly repeats", "nearly repeat"
             ),
-            _count(len(description.identifiers), "identifier") if description.identifiers else "",
+            counted(len(description.identifiers), "identifier") if description.identifiers else "",
         ]
-        what = _listed([reason for reason in reasons if reason], limit=4)
-        yield f"Leave out what adds nothing ({what}): {drop_option(useless)}"
+        what = listed([reason for reason in reasons if reason], 4)
+        yield f"Leave out columns that add nothing ({what}): {drop_option(useless)}"
     if description.infinite:
         names = [found.column for found in description.infinite]
         yield (
-            f"Most methods refuse infinite values ({_listed(names)}): find out where they come from, and mark them as "
-            "missing with --missing-values inf,-inf or leave the column out."
+            f"Most methods raise an error for infinite values ({listed(names)}): find out where they come from, "
+            "then mark them as missing with --missing-values inf,-inf or leave the column out."
         )
 
 
 def _about_missing(description: Description) -> Iterator[str]:
     missing = description.missing
-    told = {found.column for found in description.constants} | {found.column for found in description.give_aways}
+    told = {found.column for found in description.constants} | {found.column for found in description.leaking_columns}
     mostly = [found.column for found in missing.columns if found.share > _MOSTLY_MISSING and found.column not in told]
     if mostly:
         yield (
-            f"{_count(len(mostly), 'column is', 'columns are')} missing in more than half of the rows; see whether "
-            f"what is left is worth it, else {drop_option(mostly)}"
+            f"{counted(len(mostly), 'column is', 'columns are')} missing in more than half of the rows; if they are "
+            f"not useful, leave them out: {drop_option(mostly)}"
         )
     if missing.cells:
         yield (
-            "Fill missing values in within each training fold, never before the split, as fewer study does; or choose "
-            "methods that take them as they are: fewer methods --handles missing"
+            "Impute missing values inside each training fold, never before the split, as fewer study does; or "
+            "choose methods that accept them: fewer methods --handles missing"
         )
 
 
@@ -179,20 +180,21 @@ def _about_rows(description: Description) -> Iterator[str]:
     rows = description.duplicate_rows
     if rows.repeats:
         yield (
-            f"{_count(rows.repeats, 'row repeats', 'rows repeat')} an earlier one. If they are the same measurement, "
-            "leave them out: a row in training and in test makes every score too good."
+            f"{counted(rows.repeats, 'row repeats', 'rows repeat')} an earlier one. If they are the same measurement, "
+            "leave them out: copies in training and test folds make every score too optimistic."
             + _both_ways(rows.measure, rows.plain_score, rows.grouped_score, "folds that keep equal rows together")
         )
     if rows.contradicting:
         yield (
-            f"{rows.contradicting:,} equal rows have different targets, so no method can get all of them right: look "
+            f"{rows.contradicting:,} equal rows have different targets, so no method can predict all of them "
+            "correctly: look "
             "for wrong labels or a column that is not in the table."
         )
     if description.rows < description.columns:
         yield (
             f"There are fewer rows ({description.rows:,}) than columns ({description.columns:,}): almost any target "
-            "can be fitted perfectly, and the best of so many columns looks good by luck. Trust only scores from rows "
-            "that took no part in choosing the columns either."
+            "can be fitted perfectly, and the best of many columns looks good by chance. Trust only scores on "
+            "held-out rows that were not used to choose the columns either."
         )
 
 
@@ -201,8 +203,8 @@ def _about_kinds(description: Description) -> Iterator[str]:
     words = [f"{kinds[kind]:,} {kind}" for kind in ("categorical", "text", "date") if kinds.get(kind)]
     if words:
         yield (
-            f"Turn into numbers what is none ({', '.join(words)}): most methods take numbers only. fewer study does so "
-            "with categories, and leaves out texts and dates."
+            f"Encode columns that are not numeric ({', '.join(words)}): most methods take numbers only. fewer study "
+            "encodes categories, and leaves out texts and dates."
         )
 
 
@@ -213,20 +215,11 @@ def _next_command(description: Description) -> str:
         tied = [f" --groups {shlex.quote(found.column)}" for found in description.groups]
         tied += [f" --time {shlex.quote(found.column)}" for found in description.time if found.level == "critical"]
         option = tied[0] if tied else ""
-        return f"See whether fewer columns do: fewer study TABLE --target {shlex.quote(target.name)}{option}"
+        return f"See whether fewer columns are enough: fewer study TABLE --target {shlex.quote(target.name)}{option}"
     handles = " --handles missing" if description.missing.cells else ""
     handles += " --handles sparse" if description.stored_share is not None else ""
     return f"See which methods fit this table: fewer methods --task unsupervised{handles}"
 
 
 def _repeats(number: int, one: str, many: str) -> str:
-    return _count(number, f"column that {one} another", f"columns that {many} another") if number else ""
-
-
-def _listed(items: Sequence[str], limit: int = 5) -> str:
-    shown = ", ".join(items[:limit])
-    return shown + (f" and {len(items) - limit:,} more" if len(items) > limit else "")
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return counted(number, f"column that {one} another", f"columns that {many} another") if number else ""

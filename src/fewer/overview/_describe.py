@@ -1,32 +1,38 @@
-"""A first look at a table: what is in it, what is wrong with it, and what to do next."""
+"""A first look at a table: its content, its problems, and what to do next.
 
+Plain facts about a table: what is missing, constant or infinite, and how the target is spread.
+"""
+
+import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import polars as pl
+import polars.selectors as cs
+import scipy.sparse as sp
 
 from fewer.io import KINDS, Dataset
 from fewer.overview._advice import advice_for
-from fewer.overview._description import Description
-from fewer.overview._duplicates_of_table import duplicate_columns, duplicate_rows, equal_rows, near_duplicates
-from fewer.overview._facts import (
-    constant_columns,
-    infinite_cells,
-    memory_bytes,
-    missing_cells,
-    numbers_with_commas,
-    target_of,
+from fewer.overview._description import (
+    ClassCount,
+    Constant,
+    CountInColumn,
+    CountInRow,
+    Description,
+    Distribution,
+    Missing,
+    Target,
 )
-from fewer.overview._giveaways_of_table import give_aways
-from fewer.overview._parts import parts_of
-from fewer.overview._rows_together import (
-    TableRows,
-    group_columns,
-    judged_copies,
-    judged_give_aways,
-    rows_of_groups,
-    time_columns,
-)
+from fewer.overview._duplicates import duplicate_columns, duplicate_rows, equal_rows, near_duplicates
+from fewer.overview._leakage import judged_leaks, leaking_columns
+from fewer.overview._parts import TableRows, parts_of, row_blocks
+from fewer.overview._row_groups import group_columns, judged_copies, rows_of_groups
+from fewer.overview._row_time import time_columns
+
+_ROWS_LISTED = 10
+_COMMA_NUMBER = r"^\s*[+-]?\d+,\d+\s*$"
 
 
 def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None) -> Description:
@@ -39,7 +45,7 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
     dataset : Dataset
         The table, as `read_table` gives it; a target is not needed.
     times : mapping of str to ndarray of shape (n_rows,), default=None
-        Columns that are not in the table and may tell the time of each row, as numbers.
+        Columns that are not in the table and may hold the time of each row, as numbers.
 
     Returns
     -------
@@ -48,14 +54,14 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
 
     Notes
     -----
-    A column *gives the target away* when it alone predicts each row from the other rows with a balanced accuracy (for
+    A column *leaks the target* when it alone predicts each row from the other rows with a balanced accuracy (for
     a target of numbers: an R2 on ranks) of 0.99 or more, or when its sorted values pass through the classes one after
     the other without overlap. A column of numbers predicts a row by the nearest rows in sorted order, a column of
     categories by the other rows of the category, so an identifier does not look perfect. Missing cells count as a
     value, and the known rows are judged alone too. Where rows are so few that one of as many columns of noise would
-    be found as well, nothing is reported and ``give_aways_checked`` is False.
+    be found as well, no column is reported and ``leakage_checked`` is False.
 
-    Columns that *name groups* of rows, such as a patient with several rows, and columns that tell the *time* are found
+    Columns that *name groups* of rows, such as a patient with several rows, and columns that hold the *time* are found
     by how much rows that belong together resemble each other (`GroupColumn`, `TimeColumn`); at most a thousand rows are
     compared. Where folds that ignore this would be too optimistic, the finding is "critical", and its scores show by
     how much.
@@ -74,21 +80,21 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
     >>> description = describe(read_table(table, target="ill"))
     >>> description.near_duplicates[0].columns
     ('height', 'inches')
-    >>> description.give_aways[0]
-    GiveAway(column='code', score=1.0, measure='balanced accuracy', by='values', known=1.0, level='critical')
+    >>> description.leaking_columns[0]
+    LeakingColumn(column='code', score=1.0, measure='balanced accuracy', by='values', known=1.0, level='critical')
     >>> print(description.advice[0])
-    code alone predicts the target almost perfectly. If it is not known before the outcome is, a study with it means
-    nothing: --drop code
+    code alone predicts the target almost perfectly, which suggests target leakage. If it is not known before the
+    outcome, leave it out: --drop code
     """
     parts = parts_of(dataset)
     duplicates = duplicate_columns(dataset, parts)
     table = TableRows(dataset, parts)
     groups, equals = group_columns(table), equal_rows(dataset, parts)
-    found, checked = give_aways(dataset, parts)
+    found, checked = leaking_columns(dataset, parts)
     if found and groups:
         # Whatever is constant within a group tells the target of its rows; a give-away does so in other groups too.
         of_groups = dataset.take(rows_of_groups(table, groups[0]))
-        again = {each.column for each in give_aways(of_groups, parts_of(of_groups))[0]}
+        again = {each.column for each in leaking_columns(of_groups, parts_of(of_groups))[0]}
         found = tuple(each for each in found if each.column in again)
     comma_numbers = numbers_with_commas(dataset)
     description = Description(
@@ -106,10 +112,130 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
         comma_numbers=comma_numbers,
         infinite=infinite_cells(dataset),
         target=target_of(dataset),
-        give_aways=judged_give_aways(found, table),
-        give_aways_checked=checked,
+        leaking_columns=judged_leaks(found, table),
+        leakage_checked=checked,
         duplicate_rows=judged_copies(duplicate_rows(dataset, equals), equals, table),
         groups=groups,
         time=time_columns(table, times),
     )
     return replace(description, advice=advice_for(description))
+
+
+def memory_bytes(X: Any) -> int:
+    """Memory of the cells."""
+    if isinstance(X, pl.DataFrame):
+        return int(X.estimated_size())
+    if sp.issparse(X):
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    return int(X.nbytes)
+
+
+def missing_cells(dataset: Dataset) -> Missing:
+    """Missing cells in total, by column and by row, the worst first."""
+    by_column = dataset.missing_by_column
+    cells = int(by_column.sum())
+    if cells == 0:
+        return Missing(0, 0.0, (), dataset.n_rows, ())
+    by_row = dataset.missing_by_row
+    worst_columns = np.argsort(-by_column, kind="stable")[: np.count_nonzero(by_column)]
+    worst_rows = np.argsort(-by_row, kind="stable")[: min(_ROWS_LISTED, np.count_nonzero(by_row))]
+    return Missing(
+        cells=cells,
+        share=cells / (dataset.n_rows * dataset.n_columns),
+        columns=tuple(_in_column(dataset, int(j), by_column[j]) for j in worst_columns),
+        complete_rows=int(np.count_nonzero(by_row == 0)),
+        worst_rows=tuple(CountInRow(int(i) + 1, int(by_row[i]), by_row[i] / dataset.n_columns) for i in worst_rows),
+    )
+
+
+def infinite_cells(dataset: Dataset) -> tuple[CountInColumn, ...]:
+    """Columns with infinite values."""
+    X = dataset.X
+    counts = np.zeros(dataset.n_columns, dtype=np.int64)
+    if isinstance(X, pl.DataFrame):
+        floats = np.array([dtype.is_float() for dtype in X.dtypes], dtype=bool)
+        if floats.any():
+            counts[floats] = X.select(cs.float().is_infinite().sum()).row(0)
+    elif X.dtype.kind == "f":
+        if sp.issparse(X):
+            infinite = X.astype(bool)
+            infinite.data = np.isinf(X.data)
+            counts += np.asarray(infinite.sum(axis=0)).ravel()
+        else:
+            for rows in row_blocks(*X.shape):
+                counts += np.isinf(X[rows]).sum(axis=0)
+    return tuple(_in_column(dataset, int(j), counts[j]) for j in np.flatnonzero(counts))
+
+
+def numbers_with_commas(dataset: Dataset) -> tuple[str, ...]:
+    """Columns of words all of which are numbers but for a comma."""
+    if not isinstance(dataset.X, pl.DataFrame):
+        return ()
+    words = dataset.X.select(cs.string())
+    if not words.width:
+        return ()
+    all_are = words.select(pl.all().str.contains(_COMMA_NUMBER).all() & pl.all().is_not_null().any()).row(0)
+    return tuple(name for name, numbers in zip(words.columns, all_are, strict=True) if numbers)
+
+
+def constant_columns(dataset: Dataset) -> tuple[Constant, ...]:
+    """Columns of the kind "constant", with their value."""
+    return tuple(
+        Constant(name, _only_value(dataset, j), int(dataset.missing_by_column[j]))
+        for j, (name, kind) in enumerate(zip(dataset.columns, dataset.kinds, strict=True))
+        if kind == "constant"
+    )
+
+
+def target_of(dataset: Dataset) -> Target | None:
+    """The target, with its classes or its distribution."""
+    y = dataset.y
+    if y is None:
+        return None
+    name = dataset.target or "target"
+    if dataset.task == "regression":
+        return Target(name, dataset.task, (), distribution_of(y), dataset.task_reason, dataset.is_counts)
+    labels, counts = np.unique(y, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    classes = tuple(ClassCount(plain_value(labels[k]), int(counts[k]), float(counts[k] / len(y))) for k in order)
+    return Target(name, dataset.task, classes, None, dataset.task_reason)
+
+
+def distribution_of(y: np.ndarray) -> Distribution:
+    """Quartiles, mean, spread and skewness of the finite values."""
+    values = y.astype(np.float64)
+    finite = values[np.isfinite(values)]
+    distinct, infinite = len(np.unique(values)), len(values) - len(finite)
+    if not len(finite):
+        return Distribution(None, None, None, None, None, None, None, None, distinct, infinite)
+    quartiles = [float(q) for q in np.quantile(finite, [0, 0.25, 0.5, 0.75, 1])]
+    mean, spread = float(finite.mean()), float(finite.std(ddof=1)) if len(finite) > 1 else 0.0
+    skewness = float(np.mean(((finite - mean) / finite.std()) ** 3)) if spread > 0 else None
+    minimum, lower, median, upper, maximum = quartiles
+    return Distribution(minimum, lower, median, upper, maximum, mean, spread, skewness, distinct, infinite)
+
+
+def plain_value(value: Any) -> Any:
+    """A value as a Python object that JSON knows; what is neither number, boolean nor string becomes its text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return str(value)
+
+
+def _only_value(dataset: Dataset, j: int) -> Any:
+    X = dataset.X
+    if isinstance(X, pl.DataFrame):
+        known = X.to_series(j).drop_nulls()
+        return plain_value(known[0]) if known.len() else None
+    if sp.issparse(X):
+        column = X[:, [j]]
+        values = np.append(column.data, 0) if column.nnz < dataset.n_rows else column.data
+    else:
+        values = X[:, j]
+    known = values[values == values]
+    return plain_value(known[0]) if len(known) else None
+
+
+def _in_column(dataset: Dataset, j: int, count: Any) -> CountInColumn:
+    return CountInColumn(dataset.columns[j], int(count), float(count / dataset.n_rows))

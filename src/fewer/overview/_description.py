@@ -99,7 +99,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class GiveAway:
+class LeakingColumn:
     """A column that alone predicts the target almost perfectly.
 
     ``by`` says whether its values do so or only which of its cells are missing; ``known`` is the share of rows where
@@ -155,13 +155,13 @@ class GroupColumn:
 
     @property
     def gap(self) -> float:
-        """How much random folds flatter the score."""
+        """Score with random folds less that with folds that respect the structure."""
         return (self.plain_score or 0.0) - (self.grouped_score or 0.0)
 
 
 @dataclass(frozen=True)
 class TimeColumn:
-    """A column that puts the rows in the order of time.
+    """A column that orders the rows by time.
 
     ``resemblance`` is the mean distance in time to the nearest neighbour, over that to rows with the same target. The
     scores are those of a quick learner that learns from random rows, and from as many earlier rows only.
@@ -177,7 +177,7 @@ class TimeColumn:
 
     @property
     def gap(self) -> float:
-        """How much random folds flatter the score."""
+        """Score with random folds less that with folds that respect the structure."""
         return (self.plain_score or 0.0) - (self.ordered_score or 0.0)
 
 
@@ -208,15 +208,15 @@ class Description:
     identifiers : tuple of str
         Columns that number or name the rows.
     comma_numbers : tuple of str
-        Columns of words that are numbers with a comma in them: read with another decimal mark than they have.
+        Columns of strings that are numbers with a comma, such as "1,5".
     infinite : tuple of CountInColumn
         Columns with infinite values.
     target : Target or None
         What is to be predicted.
-    give_aways : tuple of GiveAway
+    leaking_columns : tuple of LeakingColumn
         Columns that alone predict the target almost perfectly, the best first.
-    give_aways_checked : bool
-        False without a target, and when there are too few rows to tell a give-away from luck.
+    leakage_checked : bool
+        False without a target, and when there are too few rows to tell leakage from chance.
     duplicate_rows : DuplicateRows
         Rows that repeat earlier ones.
     groups : tuple of GroupColumn
@@ -224,7 +224,7 @@ class Description:
     time : tuple of TimeColumn
         The column that puts the rows in the order of time, if there is one.
     columns_to_drop : tuple of str
-        Columns that a study loses nothing by: constants, all but one of each group of exact or near duplicates,
+        Columns that can be dropped without loss: constants, all but one of each group of exact or near duplicates,
         identifiers.
     advice : tuple of str
         What to do next, in sentences.
@@ -254,8 +254,8 @@ class Description:
     comma_numbers: tuple[str, ...]
     infinite: tuple[CountInColumn, ...]
     target: Target | None
-    give_aways: tuple[GiveAway, ...]
-    give_aways_checked: bool
+    leaking_columns: tuple[LeakingColumn, ...]
+    leakage_checked: bool
     duplicate_rows: DuplicateRows
     groups: tuple[GroupColumn, ...] = ()
     time: tuple[TimeColumn, ...] = ()
@@ -263,7 +263,7 @@ class Description:
 
     @property
     def columns_to_drop(self) -> tuple[str, ...]:
-        """Columns that a study loses nothing by."""
+        """Columns that can be dropped without loss."""
         useless = [constant.column for constant in self.constants]
         useless += [name for group in self.duplicates for name in group[1:]]
         useless += [name for group in self.near_duplicates for name in group.columns[1:]]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from fewer.overview._duplicates import row_blocks
+from fewer.overview._parts import row_blocks
 
 THRESHOLD = 0.999
 # With fewer rows two unrelated columns among many thousands reach the threshold by luck.

@@ -16,10 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+ROWS_COMPARED = 1000
+MOST_TESTED = 12
+FEWEST_ROWS_COMPARED = 30
+STANDARD_ERRORS = 6
+GAP = 0.05
+CERTAIN = 3
 N_FOLDS = 5
 _NEIGHBOURS = (1, 5)
 _STRATA = 10
-
 Split = tuple[np.ndarray, np.ndarray]
 
 
@@ -165,6 +170,11 @@ class BothWays(NamedTuple):
     def gap(self) -> float:
         """How much random folds flatter."""
         return self.plain - self.kept
+
+
+def is_harmful(scores: BothWays, gap: float = GAP, certain: float = CERTAIN) -> bool:
+    """Whether random folds score better by a gap that is larger than chance explains."""
+    return scores.gap >= gap and scores.z >= certain
 
 
 def scores_by_group(rows: Rows, groups: np.ndarray, random_state: int = 0) -> BothWays:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fewer.report._shown_names import printable, shortened
+from fewer._wording import counted, cut, listed, printable, rounded_percent
 
 if TYPE_CHECKING:
     from fewer.overview import Description
@@ -48,7 +48,7 @@ def print_description(description: "Description", console: Console | None = None
     <BLANKLINE>
     What to do next
       1. Name the column to predict, if there is one: --target COLUMN.
-      2. Leave out what adds nothing (1 constant column): --drop b
+      2. Leave out columns that add nothing (1 constant column): --drop b
       3. See which methods fit this table: fewer methods --task unsupervised
     """
     console = console or Console(file=sys.stdout, highlight=False)
@@ -61,9 +61,9 @@ def print_description(description: "Description", console: Console | None = None
 
 
 def _headline(description: "Description") -> str:
-    size = f"{_count(description.rows, 'row')}, {_count(description.columns, 'column')}"
+    size = f"{counted(description.rows, 'row')}, {counted(description.columns, 'column')}"
     if description.stored_share is not None:
-        size += f", sparse with {_percent(description.stored_share)} of the cells stored"
+        size += f", sparse with {rounded_percent(description.stored_share)} of the cells stored"
     return f"{_shown(description.source, 200)}: {size} ({_bytes(description.memory_bytes)})"
 
 
@@ -78,7 +78,7 @@ def _sections(description: "Description", bar: str) -> Iterator[Section]:
     parts = (
         _groups,
         _time,
-        _give_aways,
+        _leaking_columns,
         _missing,
         _constants,
         _duplicates,
@@ -98,10 +98,10 @@ def _sections(description: "Description", bar: str) -> Iterator[Section]:
 def _target(target: Any, bar: str) -> Section:
     if target.distribution is not None:
         spread = target.distribution
-        table = _table("minimum", "quartile", "median", "quartile", "maximum", "mean", "sd", justify="right")
+        table = _table("minimum", "25%", "median", "75%", "maximum", "mean", "std", justify="right")
         quartiles = (spread.minimum, spread.lower_quartile, spread.median, spread.upper_quartile, spread.maximum)
         table.add_row(*(_number(value) for value in (*quartiles, spread.mean, spread.standard_deviation)))
-        title = f"Target {_shown(target.name)}: regression, {_count(spread.distinct, 'different value')}"
+        title = f"Target {_shown(target.name)}: regression, {counted(spread.distinct, 'different value')}"
         return title, [table]
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(overflow="fold")
@@ -112,12 +112,12 @@ def _target(target: Any, bar: str) -> Section:
     classes = target.classes if len(target.classes) <= _ROWS_OF_A_LIST + 1 else target.classes[:_ROWS_OF_A_LIST]
     for item in classes:
         drawn = Text(bar * max(1, round(_BAR * item.count / largest)), style="cyan")
-        table.add_row(Text(_shown(item.label)), f"{item.count:,}", _percent(item.share), drawn)
+        table.add_row(Text(_shown(item.label)), f"{item.count:,}", rounded_percent(item.share), drawn)
     lines: list[RenderableType] = [table]
     rest = target.classes[len(classes) :]
     if rest:
         fewest, most = rest[-1].count, rest[0].count
-        counts = f"from {_count(fewest, 'row')} to {most:,}" if fewest < most else f"{_count(most, 'row')} each"
+        counts = f"from {counted(fewest, 'row')} to {most:,}" if fewest < most else f"{counted(most, 'row')} each"
         lines.append(Text(f"and {len(rest):,} more classes, {counts}"))
     return f"Target {_shown(target.name)}: {target.task}, {len(target.classes):,} classes", lines
 
@@ -125,13 +125,18 @@ def _target(target: Any, bar: str) -> Section:
 def _groups(description: "Description") -> Section | None:
     if not description.groups:
         return None
-    table = _table("column", "groups", "rows in each", "nearest row is of the group", "by chance", justify="right")
+    table = _table("column", "groups", "rows in each", "nearest row in same group", "by chance", justify="right")
     for item in description.groups[:_ROWS_OF_A_LIST]:
-        figures = (f"{item.values:,}", f"{item.rows_of_value:.1f}", _percent(item.resemblance), _percent(item.chance))
+        figures = (
+            f"{item.values:,}",
+            f"{item.rows_of_value:.1f}",
+            rounded_percent(item.resemblance),
+            rounded_percent(item.chance),
+        )
         table.add_row(Text(_shown(item.column)), *figures)
     level = description.groups[0].level
     lines = [table, *_and_more(len(description.groups) - _ROWS_OF_A_LIST, "column")]
-    return f"Columns that name groups of rows ({level})", lines
+    return f"Columns that identify groups of rows ({level})", lines
 
 
 def _time(description: "Description") -> Section | None:
@@ -139,17 +144,17 @@ def _time(description: "Description") -> Section | None:
         return None
     (item,) = description.time
     order = "the rows are sorted by it" if item.is_sorted else "the rows are not sorted by it"
-    return f"Order of time ({item.level})", [Text(f"{_shown(item.column)}: {order}")]
+    return f"Time order ({item.level})", [Text(f"{_shown(item.column)}: {order}")]
 
 
-def _give_aways(description: "Description") -> Section | None:
-    found = description.give_aways
+def _leaking_columns(description: "Description") -> Section | None:
+    found = description.leaking_columns
     if not found:
         return None
-    table = _table("column", found[0].measure, "by its", "known in")
+    table = _table("column", found[0].measure, "from its", "known in")
     for item in found[:_ROWS_OF_A_LIST]:
-        table.add_row(Text(_shown(item.column)), f"{item.score:.3f}", item.by, f"{_percent(item.known)} of rows")
-    return "Columns that give the target away", [table, *_and_more(len(found) - _ROWS_OF_A_LIST, "column")]
+        table.add_row(Text(_shown(item.column)), f"{item.score:.3f}", item.by, f"{rounded_percent(item.known)} of rows")
+    return "Possible target leakage", [table, *_and_more(len(found) - _ROWS_OF_A_LIST, "column")]
 
 
 def _missing(description: "Description") -> Section | None:
@@ -158,15 +163,15 @@ def _missing(description: "Description") -> Section | None:
         return None
     columns = missing.columns
     head = (
-        f"{_percent(missing.share)} of the cells, in {len(columns):,} of {_count(description.columns, 'column')}; "
-        f"{missing.complete_rows:,} of {_count(description.rows, 'row')} complete"
+        f"{rounded_percent(missing.share)} of cells, in {len(columns):,} of {counted(description.columns, 'column')}; "
+        f"{missing.complete_rows:,} of {counted(description.rows, 'row')} complete"
     )
     table = _table("column", "missing", "share", justify="right")
     for item in columns[:_ROWS_OF_A_LIST]:
-        table.add_row(Text(_shown(item.column)), f"{item.count:,}", _percent(item.share))
+        table.add_row(Text(_shown(item.column)), f"{item.count:,}", rounded_percent(item.share))
     rows = ", ".join(f"{item.row:,} ({item.count:,})" for item in missing.worst_rows[:5])
-    worst = Text(f"Rows with most missing, counted from 1: {rows}")
-    return "Missing", [Text(head), table, *_and_more(len(columns) - _ROWS_OF_A_LIST, "column"), worst]
+    worst = Text(f"Rows with the most missing values, counted from 1: {rows}")
+    return "Missing values", [Text(head), table, *_and_more(len(columns) - _ROWS_OF_A_LIST, "column"), worst]
 
 
 def _constants(description: "Description") -> Section | None:
@@ -177,7 +182,7 @@ def _constants(description: "Description") -> Section | None:
         if item.value is None:
             what = "missing in every row"
         else:
-            where = "in every row" if item.missing == 0 else f"where it is not missing ({_count(item.missing, 'row')})"
+            where = "in every row" if item.missing == 0 else f"where it is not missing ({counted(item.missing, 'row')})"
             what = f"{_shown(item.value)} {where}"
         lines.append(Text(f"{_shown(item.column)}: {what}"))
     return "Constant columns", [*lines, *_and_more(len(description.constants) - _ROWS_OF_A_LIST, "column")]
@@ -188,7 +193,7 @@ def _duplicates(description: "Description") -> Section | None:
     if not groups:
         return None
     lines = [Text(_names(group, " = ")) for group in groups[:_ROWS_OF_A_LIST]]
-    return "Columns that say the same", [*lines, *_and_more(len(groups) - _ROWS_OF_A_LIST, "group")]
+    return "Duplicate columns", [*lines, *_and_more(len(groups) - _ROWS_OF_A_LIST, "group")]
 
 
 def _near_duplicates(description: "Description") -> Section | None:
@@ -201,8 +206,8 @@ def _near_duplicates(description: "Description") -> Section | None:
             f"{_shown(name)} ({value:.4f})"
             for name, value in zip(group.columns[1:], group.correlations[1:], strict=True)
         ]
-        lines.append(Text(f"{_shown(group.columns[0])} and {_listed(members)}"))
-    title = "Columns that say almost the same (correlation)"
+        lines.append(Text(f"{_shown(group.columns[0])} and {_few(members)}"))
+    title = "Nearly duplicate columns (with their correlation)"
     return title, [*lines, *_and_more(len(groups) - _ROWS_OF_A_LIST, "group")]
 
 
@@ -211,25 +216,25 @@ def _identifiers(description: "Description") -> Section | None:
 
 
 def _commas(description: "Description") -> Section | None:
-    return ("Numbers read as words", [Text(_names(description.comma_numbers))]) if description.comma_numbers else None
+    return ("Numbers read as strings", [Text(_names(description.comma_numbers))]) if description.comma_numbers else None
 
 
 def _infinite(description: "Description") -> Section | None:
     if not description.infinite:
         return None
-    names = [f"{_shown(item.column)} ({_count(item.count, 'row')})" for item in description.infinite]
-    return "Infinite values", [Text(_listed(names))]
+    names = [f"{_shown(item.column)} ({counted(item.count, 'row')})" for item in description.infinite]
+    return "Infinite values", [Text(_few(names))]
 
 
 def _rows(description: "Description") -> Section | None:
     rows = description.duplicate_rows
     if not rows.repeats:
         return None
-    head = f"{_count(rows.repeats, 'row repeats an earlier one', 'rows repeat an earlier one')}"
+    head = f"{counted(rows.repeats, 'row repeats an earlier one', 'rows repeat an earlier one')}"
     if rows.contradicting:
         head += f"; {rows.contradicting:,} equal rows have different targets"
     sets = "; ".join(" = ".join(f"{row:,}" for row in group) for group in rows.examples)
-    return "Rows that say the same", [Text(head), Text(f"For example, counted from 1: {sets}")]
+    return "Duplicate rows", [Text(head), Text(f"For example, counted from 1: {sets}")]
 
 
 def _table(*headers: str, justify: Any = "left") -> Table:
@@ -255,27 +260,16 @@ def _and_more(number: int, noun: str) -> list[RenderableType]:
 
 
 def _names(names: Sequence[str], between: str = ", ") -> str:
-    return _listed([_shown(name) for name in names], between)
+    return _few([_shown(name) for name in names], between)
 
 
-def _listed(items: Sequence[str], between: str = ", ") -> str:
-    shown = between.join(items[:_NAMES_OF_A_LIST])
-    return shown + (f" and {len(items) - _NAMES_OF_A_LIST:,} more" if len(items) > _NAMES_OF_A_LIST else "")
+def _few(items: Sequence[str], between: str = ", ") -> str:
+    return listed(items, _NAMES_OF_A_LIST, between=between, longest=_LONGEST_NAME + 30)
 
 
 def _shown(value: object, longest: int = _LONGEST_NAME) -> str:
     """A name or value from the data, on one line and not too long."""
-    return shortened(printable(str(value)), longest, "...")
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def _percent(share: float) -> str:
-    if 0 < share < 0.001:
-        return "<0.1%"
-    return "100%" if share == 1 else f"{min(100 * share, 99.9):.1f}%"
+    return cut(printable(str(value)), longest, "...")
 
 
 def _number(value: float | None) -> str:

@@ -40,7 +40,7 @@ def print_methods(cards: Sequence[Method], console: Console | None = None) -> No
                 if fact:
                     console.print(Padding(Text(f"{label}: ", style="dim").append(fact, style="not dim"), (0, 0, 0, 6)))
         console.print()
-    console.print(Text("fewer methods NAME shows one in full, with its paper.", style="dim"))
+    console.print(Text("fewer methods NAME shows a method in full, with its paper.", style="dim"))
 
 
 def print_method(card: Method, console: Console | None = None) -> None:
@@ -66,10 +66,10 @@ def print_method(card: Method, console: Console | None = None) -> None:
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
     for label, value in [
-        ("room", f"fewer.{card.room}" + ("" if card.package == "fewer" else f" (from the package {card.package})")),
-        ("for", ", ".join(card.tasks)),
+        ("module", f"fewer.{card.room}" + ("" if card.package == "fewer" else f" (from the package {card.package})")),
+        ("tasks", ", ".join(card.tasks)),
         ("when", card.when),
-        ("takes", ", ".join(card.handles) or "dense tables of numbers, without missing values"),
+        ("accepts", ", ".join(card.handles) or "dense numeric tables without missing values"),
         ("units", card.units),
         ("cost", card.cost),
         ("paper", card.citation or "none"),
@@ -85,6 +85,6 @@ def _authors(card: Method) -> str:
 
 
 def _marks(card: Method) -> str:
-    takes = f"; takes {', '.join(card.handles)}" if card.handles else ""
+    takes = f"; accepts {', '.join(card.handles)}" if card.handles else ""
     guest = "" if card.package == "fewer" else f"; from {card.package}"
     return f"  {', '.join(card.tasks)}{takes}{guest}"

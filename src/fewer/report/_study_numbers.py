@@ -1,10 +1,18 @@
-"""The figure behind each answer, as it is written beside it."""
+"""The number behind each answer as it is shown, how the time of a study was spent, and names made safe to show.
 
+Names from the user's data must not control a terminal, and must not be read as markup.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fewer._wording import metric_words, p_digits, printable, signed
+
 if TYPE_CHECKING:
     from fewer.study import Answer, Findings
+
+_KINDS = {"fold": "comparing candidates", "null": "permutation tests"}
 
 
 @dataclass(frozen=True)
@@ -16,14 +24,9 @@ class Shown:
     interval: str = ""
 
 
-def signed(value: float) -> str:
-    """With its sign and three decimals, and nothing as +0.000."""
-    return f"{round(value, 3) + 0.0:+.3f}"
-
-
 def metric_of(findings: "Findings") -> str:
     """What the score is called."""
-    return {"r2": "R2", "roc_auc": "ROC AUC"}.get(findings.plan["scoring"], findings.plan["scoring"].replace("_", " "))
+    return metric_words(findings.plan["scoring"])
 
 
 def unit_of(findings: "Findings") -> str:
@@ -34,11 +37,6 @@ def unit_of(findings: "Findings") -> str:
 def given_unit(findings: "Findings") -> str:
     """What there is to choose from: columns of the table, or columns after one-hot encoding."""
     return "encoded columns" if findings.n_columns > findings.plan["n_columns"] else "columns"
-
-
-def p_value_text(p_value: float) -> str:
-    """A p-value with three decimals, or its power of ten."""
-    return f"{p_value:.3f}" if p_value >= 0.001 else f"{p_value:.1e}"
 
 
 def shown_numbers(findings: "Findings") -> dict[str, Shown]:
@@ -53,7 +51,7 @@ def shown_numbers(findings: "Findings") -> dict[str, Shown]:
         "compared": _of(
             findings,
             findings.compared,
-            f"Score of the first line ({metric_of(findings)})",
+            f"Score in the headline ({metric_of(findings)})",
             lambda value: f"{value:.3f}",
         ),
     }
@@ -69,7 +67,7 @@ def _wrong(answer: "Answer") -> Shown | None:
 
 
 def _p_value(answer: "Answer") -> Shown | None:
-    return None if answer.number is None else Shown("p-value", p_value_text(answer.number))
+    return None if answer.number is None else Shown("p-value", p_digits(answer.number))
 
 
 def _size(answer: "Answer", unit: str) -> Shown | None:
@@ -87,3 +85,52 @@ def _of(findings: "Findings", answer: "Answer", label: str, written) -> Shown | 
         return Shown(label, written(answer.number))
     low, high = (written(end) for end in answer.interval)
     return Shown(label, written(answer.number), f"{findings.plan['confidence']:.0%} interval {low} to {high}")
+
+
+def seconds_by_candidate(findings: "Findings", seconds: Mapping[str, float]) -> dict[str, float]:
+    """Time of all folds of each candidate, from the times of the journal."""
+    names = [candidate["name"] for candidate in findings.plan["candidates"]]
+    spent: dict[str, float] = {}
+    for key, value in seconds.items():
+        kind, _, rest = key.partition("/")
+        if kind == "fold":
+            name = names[int(rest.split("/")[0])]
+            spent[name] = spent.get(name, 0.0) + value
+    return spent
+
+
+def seconds_by_kind(seconds: Mapping[str, float]) -> dict[str, float]:
+    """Time of each kind of work, in words, from the times of the journal."""
+    spent: dict[str, float] = {}
+    for key, value in seconds.items():
+        kind = _KINDS.get(key.partition("/")[0], "final fit and checks")
+        spent[kind] = spent.get(kind, 0.0) + value
+    return spent
+
+
+def duration(seconds: float) -> str:
+    """A time for people: 0.35 s, 1.2 s, 12 s, 3 min 20 s, 2 h 5 min."""
+    if seconds < 1:
+        return f"{seconds:.2f} s"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if round(seconds) < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def shortened_inside(text: str, most: int) -> str:
+    """Both ends of a text that is longer than allowed: names with the same beginning often differ at the end."""
+    if len(text) <= most:
+        return text
+    end = most // 3
+    return f"{text[: most - end - 1]}…{text[-end:]}"
+
+
+def plotly_text(text: str, most: int = 36) -> str:
+    """A short text for a figure. Plotly reads tags in text, so what looks like one is made harmless."""
+    text = shortened_inside(printable(text), most)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

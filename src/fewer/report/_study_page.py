@@ -3,30 +3,52 @@
 Findings go in, a page comes out: figures as data that plotly.js (inlined) draws, tables that sort and filter, the plan
 as JSON. Everything that comes from the user's data is escaped; a policy in the page forbids any request, and any script
 but the two that belong to it.
+
+Each figure has a caption, a description in words for screen readers, and a legend that wraps like text.
 """
 
 import json
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from fewer.report._shown_names import printable, shortened
-from fewer.report._study_legend import legend_html
-from fewer.report._study_numbers import given_unit, metric_of, shown_numbers, signed, unit_of
-from fewer.report._study_pictures import Picture, pictures_of
-from fewer.report._study_time import duration, seconds_by_candidate, seconds_by_kind
+from fewer._wording import cut, printable, signed
+from fewer.report._study_figures import (
+    NULL_WORDS,
+    benefit_figure,
+    confusion_figure,
+    curve_figure,
+    frequency_figure,
+    made_figure,
+    missing_figure,
+    null_figure,
+    predicted_figure,
+    spreads_figure,
+)
+from fewer.report._study_numbers import (
+    duration,
+    given_unit,
+    metric_of,
+    seconds_by_candidate,
+    seconds_by_kind,
+    shown_numbers,
+    unit_of,
+)
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
     from fewer.study import Findings
 
 _LEVELS = {"critical": "Critical.", "warning": "Warning.", "note": "Note."}
 _SECTIONS = (
     ("learn", "Anything to learn?"),
-    ("together", "Together?"),
+    ("together", "Interactions?"),
     ("help", "Do fewer help?"),
     ("how-few", "How few?"),
     ("which", "Which ones?"),
@@ -37,23 +59,33 @@ _SECTIONS = (
     ("plan", "What was done"),
 )
 _COLUMN_HEADINGS = (
-    ("Rank", "number", "Place in the order of the winner, fitted on all rows"),
-    ("Column", "text", "Name of the column; of a category, column = value"),
-    ("Chosen", "text", "Whether it is among the chosen columns"),
-    ("In folds", "number", "Share of the folds that chose it, without their held-out rows"),
-    ("Score", "number", "What the winner's selector gave it on all rows"),
-    ("Effect", "text", "Which way it goes with the target, on all rows"),
+    ("Rank", "number", "Rank by the winning candidate, fitted on all rows"),
+    ("Column", "text", "Name of the column; for an encoded category, column = value"),
+    ("Chosen", "text", "Whether it is one of the chosen columns"),
+    ("In folds", "number", "Share of the folds in which it was chosen, from their training rows"),
+    ("Score", "number", "Score by the selector of the winning candidate, on all rows"),
+    ("Effect", "text", "Direction of its association with the target, on all rows"),
     ("Size", "number", "Size of the effect: correlation with the target, or difference of standardised class means"),
-    ("Redundant with", "text", "Columns among the best that it is correlated with by 0.9 or more, up to the sign"),
+    ("Redundant with", "text", "Columns among the best whose absolute correlation with it is 0.9 or more"),
 )
 _CANDIDATE_HEADINGS = (
-    ("Candidate", "text", "How columns are chosen, and what learns from them"),
-    ("Score", "number", "Mean over held-out folds, at the size that the other folds chose, with its interval"),
-    ("Columns", "number", "Mean of the sizes that the folds chose"),
-    ("Benefit", "number", "Over all features with the same learner, on the same folds, with its interval"),
-    ("Behind", "number", "How far behind the winner on the same folds, with its interval"),
-    ("Time", "number", "All folds together"),
+    ("Candidate", "text", "Selection method and learner"),
+    (
+        "Score",
+        "number",
+        "Mean held-out score, at the number of columns chosen on the other folds, with its confidence interval",
+    ),
+    ("Columns", "number", "Number of columns, mean over the folds"),
+    (
+        "Benefit",
+        "number",
+        "Gain over all columns with the same learner on the same folds, with its confidence interval",
+    ),
+    ("Behind", "number", "Difference to the winner on the same folds, with its confidence interval"),
+    ("Time", "number", "Total time of all folds"),
 )
+_DASHES = {"dash": "6 4", "dot": "2 3"}
+_TRIANGLE = "M11 2 L17 12 L5 12 Z"
 
 
 def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None) -> str:
@@ -135,7 +167,7 @@ def study_summary_html(findings: "Findings") -> str:
     """
     from markupsafe import escape
 
-    columns = ", ".join(f"<bdi>{escape(shortened(printable(name), 40))}</bdi>" for name in findings.chosen[:10])
+    columns = ", ".join(f"<bdi>{escape(cut(printable(name), 40))}</bdi>" for name in findings.chosen[:10])
     more = f" and {len(findings.chosen) - 10:,} more" if len(findings.chosen) > 10 else ""
     sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in findings.verdict[1:])
     return f"<div><p><strong>{escape(findings.headline)}</strong></p>{sentences}<p>{columns}{more}</p></div>"
@@ -221,6 +253,15 @@ def _command(plan: Mapping[str, Any]) -> str:
     return f"fewer study {'' if plan['reading'].get('table') else 'TABLE '}--plan report.html"
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A figure, how to read it, and what it shows."""
+
+    figure: "go.Figure"
+    caption: str
+    in_words: str
+
+
 def _figure_html(name: str, pictures: Mapping[str, Picture]) -> Any:
     """A figure: its data, the place where it is drawn, and its caption."""
     from markupsafe import Markup, escape
@@ -245,3 +286,126 @@ def _versions() -> dict[str, str]:
     import fewer
 
     return {"fewer": fewer.__version__, "scikit-learn": sklearn.__version__, "numpy": numpy.__version__}
+
+
+def legend_html(figure: "go.Figure") -> Any:
+    """One entry for each named trace, in the order of their ranks; nothing if the figure has no legend."""
+    from markupsafe import Markup
+
+    if figure.layout.showlegend is not True:
+        return Markup("")
+    named = [trace for trace in figure.data if trace.showlegend is not False]
+    named.sort(key=lambda trace: trace.legendrank or 1000)
+    # Names have been made harmless for plotly, which reads them as markup: the same that HTML needs.
+    entries = "".join(f"<li>{_swatch(trace)}{trace.name}</li>" for trace in named)
+    return Markup(f'<ul class="legend" aria-hidden="true">{entries}</ul>')
+
+
+def _swatch(trace: Any) -> str:
+    return f'<svg width="22" height="14" viewBox="0 0 22 14">{_mark(trace)}</svg>'
+
+
+def _mark(trace: Any) -> str:
+    """The look of a trace, in a box of 22 by 14."""
+    if trace.type == "bar":
+        return f'<rect x="5" y="1" width="12" height="12" fill="{trace.marker.color}"/>'
+    if trace.fill:
+        return f'<rect y="2" width="22" height="10" fill="{trace.fillcolor}"/>'
+    if trace.mode == "markers":
+        colour = trace.marker.color
+        if trace.marker.symbol == "triangle-up":
+            return f'<path d="{_TRIANGLE}" fill="{colour}"/>'
+        inside = "none" if trace.marker.symbol == "circle-open" else colour
+        return f'<circle cx="11" cy="7" r="5" fill="{inside}" stroke="{colour}" stroke-width="2"/>'
+    dash = f' stroke-dasharray="{_DASHES[trace.line.dash]}"' if trace.line.dash in _DASHES else ""
+    width = min(trace.line.width, 4)
+    return f'<path d="M0 7 H22" stroke="{trace.line.color}" stroke-width="{width}"{dash}/>'
+
+
+def pictures_of(findings: "Findings") -> dict[str, Picture]:
+    """Every picture that there is something to draw for, by name; "first" is the one beside the verdict."""
+    found = {
+        "curve": Picture(
+            curve_figure(findings, with_others=True),
+            "Scores on held-out rows over the number of columns, on a logarithmic axis: each candidate in grey, the "
+            "best of all candidates at each number in blue. Triangles at the bottom: the numbers that the folds chose.",
+            _curve_in_words(findings),
+        ),
+        "benefit": Picture(
+            benefit_figure(findings),
+            "Gain of each candidate over all columns with the same learner, with its confidence interval; in red, "
+            "the whole selection procedure against the best learner with all columns. Left of the dotted line, "
+            "fewer columns score worse.",
+            _benefit_in_words(findings),
+        ),
+        "frequency": Picture(
+            frequency_figure(findings),
+            f"Share of the folds in which the first columns were "
+            f"{'chosen' if findings.n_made is None else 'among the first ten'} . Columns with long bars are chosen "
+            "whichever rows are held out.",
+            findings.which.sentence,
+        ),
+    }
+    for null, words in NULL_WORDS.items():
+        if findings.nulls[null]["scores"]:
+            caption = f"Scores of the same procedure on tables with {words}, which is what it reaches by chance, "
+            "and its score on this table."
+            found[null] = Picture(null_figure(findings, null), caption, _null_in_words(findings, null))
+    if findings.made:
+        caption = (
+            "What the new columns hold: their correlations with the columns that have the largest weights in them. "
+            "Blue is positive, red is negative."
+        )
+        found["made"] = Picture(made_figure(findings), caption, findings.which.sentence)
+    if "confusion" in findings.wrong.evidence:
+        caption = "Held-out rows by true and predicted class; each row of the figure adds up to the size of a class."
+        found["wrong"] = Picture(confusion_figure(findings), caption, findings.wrong.sentence)
+    elif "predicted" in findings.wrong.evidence:
+        caption = "Predicted over true values of held-out rows; on the dotted line, predictions are right."
+        found["wrong"] = Picture(predicted_figure(findings), caption, findings.wrong.sentence)
+    if findings.spreads:
+        caption = (
+            "The first chosen columns by class (at most six), or by thirds of the target: median and interquartile "
+            "range, in standard deviations from the mean."
+        )
+        found["spreads"] = Picture(spreads_figure(findings), caption, findings.which.sentence)
+    if findings.missing:
+        caption = "Share of missing values in each column, the largest first."
+        found["missing"] = Picture(missing_figure(findings), caption, findings.missing["sentence"])
+    if findings.learnable.verdict == "no":
+        found["first"] = replace(found["labels"], figure=null_figure(findings, "labels", height=350))
+    else:
+        caption = (
+            "Best mean score on held-out rows of all candidates at each number of columns, on a logarithmic axis. "
+            "The scores in the text may be lower: they correct for choosing the best of many candidates."
+        )
+        found["first"] = Picture(curve_figure(findings), caption, _curve_in_words(findings))
+    return found
+
+
+def _curve_in_words(findings: "Findings") -> str:
+    curve, chosen = findings.curve["frontier"], findings.curve["chosen"]
+    at = dict(zip(curve["sizes"], curve["mean"], strict=True))
+    sizes = sorted({curve["sizes"][0], chosen["size"], curve["sizes"][-1]})
+    reached = ", ".join(f"{at[size]:.3f} with {size:,} column{'s' * (size > 1)}" for size in sizes)
+    return (
+        f"The best candidate reaches {metric_of(findings)} {reached}. The best learner with all columns reaches "
+        f"{findings.fewer_help.evidence['with_all']:.3f}, the baseline {findings.curve['simplest']:.3f}. The chosen "
+        f"number is {chosen['size']:,}."
+    )
+
+
+def _benefit_in_words(findings: "Findings") -> str:
+    gains = [rival for rival in findings.rivals if rival.benefit is not None and rival.benefit_interval is not None]
+    sure = sum(rival.benefit_interval[0] > 0 for rival in gains if rival.benefit_interval is not None)
+    return f"{findings.fewer_help.sentence} Of {len(gains)} ways to reduce, {sure} have an interval above zero."
+
+
+def _null_in_words(findings: "Findings", null: str) -> str:
+    evidence = findings.nulls[null]
+    as_good = sum(score >= evidence["observed"] for score in evidence["scores"])
+    return (
+        f"{as_good} of {len(evidence['scores'])} tables with {NULL_WORDS[null]} did as well as this one, which reached "
+        f"{metric_of(findings)} {evidence['observed']:.3f}; they reached {min(evidence['scores']):.3f} to "
+        f"{max(evidence['scores']):.3f}."
+    )

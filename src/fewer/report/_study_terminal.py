@@ -9,9 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fewer.report._shown_names import printable, shortened
-from fewer.report._study_numbers import signed, unit_of
-from fewer.report._study_time import duration, seconds_by_candidate
+from fewer._wording import cut, printable, signed
+from fewer.report._study_numbers import duration, seconds_by_candidate, unit_of
 
 if TYPE_CHECKING:
     from fewer.study import Findings, Rival
@@ -91,7 +90,7 @@ class _Printer:
         """Text from the findings: short, without control characters, with a ? for what the terminal cannot show."""
         text = printable(text)
         if most is not None:
-            text = shortened(text, most, "..." if self.plain else "…")
+            text = cut(text, most, "..." if self.plain else "…")
         if self.plain:
             text = text.replace("…", "...")
         encoding = self.console.encoding

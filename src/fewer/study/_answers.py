@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from fewer._wording import metric_words, p_words, percent, rows_words, signed
 from fewer.study._cautions import CAUTIONS
 from fewer.study._columns import categories, chosen_columns, instability
 from fewer.study._compared import compared_with, rivals_of, size_curves
@@ -17,7 +18,6 @@ from fewer.study._predictions import prediction_works, which_rows
 from fewer.study._run import fold_keys, nulls_of, observed_score, tested
 from fewer.study._scores import AllScores, read_scores
 from fewer.study._verdict import first_lines, nothing_smaller
-from fewer.study._wording import metric_words, p_words, percent, rows_words, signed
 from fewer.study._work import Null
 
 # Shares of the gain given up for fewer columns, for which the report shows score and columns.

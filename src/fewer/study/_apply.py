@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from fewer._wording import listed
 from fewer.study._errors import StudyError
 from fewer.study._study_data import refuse_too_large
-from fewer.study._wording import listed
 
 if TYPE_CHECKING:
     from fewer.io import Dataset

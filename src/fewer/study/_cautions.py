@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._wording import counted, listed
 from fewer.study._coded import decoded, words_of
 from fewer.study._imputers import IMPUTERS
 from fewer.study._preparation import preparation
 from fewer.study._scores import AllScores
-from fewer.study._wording import counted, listed
 from fewer.study._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def caution(level: str, topic: str, sentence: str, *, headline: str = "", **evid
 
 
 def _giveaways(description: "Description") -> list[dict[str, Any]]:
-    found = description.give_aways
+    found = description.leaking_columns
     if not found:
         return []
     names, one, level = [each.column for each in found], len(found) == 1, found[0].level

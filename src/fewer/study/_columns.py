@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from fewer._wording import counted, listed, two_digits
 from fewer.evaluate import selection_stability
 from fewer.study._findings import Answer, Caution, Column
 from fewer.study._plan import Plan
 from fewer.study._scores import CandidateScores
-from fewer.study._wording import counted, listed, two_digits
 
 _MOST_COLUMNS = 200
 _UNSTABLE = 0.5

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from fewer._wording import counted
 from fewer.evaluate import corrected_interval
 from fewer.study._findings import Answer, Rival
 from fewer.study._scores import AllScores
-from fewer.study._wording import counted
 
 
 def rivals_of(scores: AllScores) -> tuple[Rival, ...]:

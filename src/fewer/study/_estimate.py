@@ -14,12 +14,12 @@ from dataclasses import replace
 import joblib
 import numpy as np
 
+from fewer._wording import counted
 from fewer.evaluate import Fold
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
 from fewer.study._reference import do_null, tested_rows
 from fewer.study._study_data import StudyData
-from fewer.study._wording import counted
 from fewer.study._work import Bench, FoldWork, NullWork, do_fold
 
 _SHARES = (0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from fewer._wording import counted, listed, p_words, percent, rows_words, signed, two_digits
 from fewer.study._cautions import TARGET
 from fewer.study._findings import Answer, Caution, Column
 from fewer.study._plan import Plan
 from fewer.study._scores import AllScores
-from fewer.study._wording import counted, listed, p_words, percent, rows_words, signed, two_digits
 
 NO_PROOF = "That is no proof that there is nothing: more rows, or other columns, may still show something."
 NOT_A_FINDING = "What was chosen below is what the procedure does with any table, not something found in this one."

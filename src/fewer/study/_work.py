@@ -14,6 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from fewer._estimators import columns_known_as
+from fewer._wording import counted
 from fewer.engine import failure_from
 from fewer.evaluate import (
     ComponentScores,
@@ -31,7 +32,6 @@ from fewer.study._plan import Plan
 from fewer.study._preparation import fit_prepared, preparation, prepared_names, prepared_rows
 from fewer.study._recipes import BALANCED_SCORES, Counts
 from fewer.study._study_data import StudyData
-from fewer.study._wording import counted
 
 if TYPE_CHECKING:
     from fewer.io import Dataset

@@ -1,0 +1,159 @@
+"""``fewer describe``, ``fewer methods`` and ``fewer apply``."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fewer.cli import _reading
+from fewer.cli._app import app, told_plainly, warnings_as_notes, without_trailing_spaces, write_out
+from fewer.cli._reading import names_in
+
+
+@app.command()
+@_reading.reads_a_table
+def apply(
+    folder: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.", show_default=False)],
+    table: _reading.TablePath,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write to this file (.csv, .parquet, ...) instead of CSV to the terminal.",
+        ),
+    ] = None,
+    no_predictions: Annotated[
+        bool, typer.Option("--no-predictions", help="Write the chosen columns without predictions.")
+    ] = False,
+    *,
+    options: _reading.ReadingOptions,
+) -> None:
+    """Reduce a new table to the columns that a study chose, and predict its target."""
+    with told_plainly():
+        from fewer.io import write_table
+        from fewer.study import StudyError, StudyFolder, StudyModel, apply_model
+
+        where = StudyFolder(folder)
+        if not where.model.exists():
+            raise StudyError(
+                f"There is no model in {folder}: the study is not finished. Show its progress with: fewer show {folder}"
+            )
+        model = StudyModel.load(where.model)
+        with warnings_as_notes():
+            dataset = _reading.read(table, None, [], "auto", options.given())
+            reduced = apply_model(model, dataset, predict=not no_predictions)
+        if output is None:
+            write_out(reduced.write_csv())
+        else:
+            write_table(reduced, output)
+            write_out(f"{reduced.height:,} rows, {reduced.width:,} columns: {output}\n")
+
+
+@app.command()
+@_reading.reads_a_table
+def describe(
+    table: _reading.TablePath,
+    target: _reading.Target = None,
+    drop: _reading.Drop = None,
+    task: _reading.Task = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to this file (.json for JSON) instead of the terminal."
+        ),
+    ] = None,
+    *,
+    options: _reading.ReadingOptions,
+) -> None:
+    """Describe a table: kinds of columns, missing values, duplicates, possible target leakage, what to do next."""
+    with told_plainly():
+        from fewer.overview import describe as describe_dataset
+
+        with warnings_as_notes():
+            dataset = _reading.read(table, target, _reading.names_in(drop), task, options.given())
+        description = describe_dataset(dataset)
+        if as_json or (output is not None and output.suffix.lower() == ".json"):
+            text = description.to_json() + "\n"
+        else:
+            text = _rendered(description, to_file=output is not None)
+        if output is not None:
+            output.write_text(text, encoding="utf-8")
+        else:
+            write_out(text)
+
+
+def _rendered(description: Any, *, to_file: bool) -> str:
+    """The description as it is to be shown: with colours for a terminal only, and plain for a file."""
+    from rich.console import Console
+
+    from fewer.report import print_description
+
+    console = Console(highlight=False, no_color=True, force_terminal=False) if to_file else Console(highlight=False)
+    with console.capture() as captured:
+        print_description(description, console)
+    return without_trailing_spaces(captured.get())
+
+
+@app.command()
+def methods(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show this method in full.")] = None,
+    room: Annotated[
+        str | None, typer.Option("--room", help="Only methods of this module: select, extract, latent, ...")
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            "--task", help="Only methods for this task: classification, regression, unsupervised or evaluation."
+        ),
+    ] = None,
+    handles: Annotated[
+        list[str] | None,
+        typer.Option("--handles", help="Only methods that accept such data: missing, sparse or categorical."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
+) -> None:
+    """List the methods: what each does, when to use it, its cost and its paper."""
+    with told_plainly():
+        from fewer import catalogue
+
+        with warnings_as_notes():
+            if name is not None:
+                cards = [catalogue.find(name)]
+            else:
+                cards = catalogue.methods(room=room, task=task, handles=names_in(handles))
+        if as_json:
+            import json
+
+            write_out(json.dumps([card.to_dict() for card in cards], indent=2, ensure_ascii=False) + "\n")
+        elif cards:
+            write_out(_rendered_methods(cards, in_full=name is not None))
+        else:
+            write_out(_nearest_matches({"room": room, "task": task, "handles": names_in(handles)}))
+
+
+def _rendered_methods(cards: list[Any], *, in_full: bool) -> str:
+    from rich.console import Console
+
+    from fewer.report import print_method, print_methods
+
+    console = Console(highlight=False)
+    with console.capture() as captured:
+        if in_full:
+            print_method(cards[0], console)
+        else:
+            print_methods(cards, console)
+    return without_trailing_spaces(captured.get())
+
+
+def _nearest_matches(asked: dict[str, Any]) -> str:
+    """What there would be without one of the options."""
+    from fewer import catalogue
+
+    lines = ["No method matches all of these options."]
+    for option in [option for option, value in asked.items() if value]:
+        names = [card.name for card in catalogue.methods(**(asked | {option: () if option == "handles" else None}))]
+        lines += [f"Without --{option}: {', '.join(names)}."] if names else []
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,300 @@
+"""Rows of a table that belong together: several rows of one patient, copies of rows.
+
+Folds that separate such rows give optimistic scores. The rules, all on at most a thousand rows:
+
+Groups
+    A column of whole numbers or strings with ten or more values, most of which repeat. Its rows resemble each other
+    (`fewer.overview._resemblance`) far more often than chance and target explain; for numbers, far more often than
+    those with the next value, since neighbouring values of an ordinary number mean similar rows too. And it is an
+    identifier (by its name, by numbers that run 1, 2, 3 ..., by strings with digits), or the target is nearly constant
+    within its values.
+Copies
+    Rows that are equal in all columns, unless so many are to be expected of columns with few values.
+
+A finding is *critical* when random folds score better than folds that keep the rows together by 0.05 and by three
+standard errors; for copies, when these are more than 5% of the rows and the difference is 0.02; for groups within which
+the target is constant, the difference alone counts. Otherwise it is a *warning* or a *note*.
+"""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from fewer.overview._description import DuplicateRows, GroupColumn
+from fewer.overview._leakage import category_class_score, category_rank_score
+from fewer.overview._parts import TIME_NAME, TableRows, words
+from fewer.overview._resemblance import (
+    FEWEST_ROWS_COMPARED,
+    GAP,
+    MOST_TESTED,
+    ROWS_COMPARED,
+    STANDARD_ERRORS,
+    is_harmful,
+    resemblance,
+    scores_by_group,
+    standardised,
+)
+
+_ROWS_SCREENED = 20_000
+_FEWEST_VALUES = 10
+_FEWEST_NUMBERS = 15  # scales from 0 to 10 and months have fewer
+_LARGEST_VALUE = 0.25
+_MOST_ROWS_OF_VALUE = 1000
+_CONSTANT_TARGET = 0.95
+_TIMES_CHANCE = 3
+_MOSTLY = 0.5
+_RATIO_OF_IDENTIFIER = 3
+_RATIO_OF_NUMBER = 5
+_ORDINARY_RATIO = 2
+_GAP_OF_COPIES = 0.02
+_MANY_COPIES = 0.05
+_SOME_COPIES = 0.01
+_GROUP_NAME = re.compile(
+    r"(^|_)(id|ids|nr|no|patient|subject|person|participant|proband|individual|user|customer|client|donor|animal|mouse|"
+    r"mice|rat|family|household|speaker|author|session|recording|batch|plate|slide|site|clinic|hospital|centre|center|"
+    r"group|cluster|sample|specimen|case|store|machine|device|station|player|team|student|school)(_?(id|nr|no|number|code))?$"
+)
+
+
+def group_columns(table: TableRows) -> tuple[GroupColumn, ...]:
+    """Columns that name the group of each row, the most harmful first; of several that agree, the first."""
+    found: list[tuple[GroupColumn, np.ndarray]] = []
+    for position in _candidates(table):
+        group = _group_column(table, position)
+        if group is None:
+            continue
+        values = table.values(position)
+        # The site of a patient also keeps the patient's rows together; so the finer column is the one to name.
+        if not any(_same_parts(values, other) for _, other in found):
+            found.append((group, values))
+    return tuple(sorted((group for group, _ in found), key=lambda group: (group.level != "critical", -group.gap)))
+
+
+def _candidates(table: TableRows) -> list[int]:
+    """Positions of columns whose values repeat as those of an identifier of groups do, the likeliest first."""
+    n_rows = table.dataset.n_rows
+    if n_rows < 2 * _FEWEST_VALUES:
+        return []
+    rng = np.random.default_rng(3)
+    rows = np.arange(n_rows) if n_rows <= _ROWS_SCREENED else np.sort(rng.choice(n_rows, _ROWS_SCREENED, replace=False))
+    labels = [int(table.parts.label_positions[j]) for j in table.labels]
+    numbers = _not_ordinary(table, _whole_numbers(table, rows))
+    numbers = [position for position in numbers if _may_repeat(table.column(position)[rows], n_rows)]
+    labels = [position for position in labels if _may_repeat(table.column(position)[rows], n_rows)]
+    names = table.dataset.columns
+    numbers = [position for position in numbers if not TIME_NAME.search(words(names[position]))]
+    by_name = sorted((*labels, *numbers), key=lambda j: _GROUP_NAME.search(words(names[j])) is None)
+    return by_name[:MOST_TESTED]
+
+
+def _whole_numbers(table: TableRows, rows: np.ndarray) -> list[int]:
+    """Positions of columns of whole numbers, of which many are different from zero."""
+    numbers, columns = table.parts.numbers, table.numbers
+    if sp.issparse(numbers):
+        columns = columns[np.diff(numbers.tocsc().indptr)[columns] >= (1 - _LARGEST_VALUE) * numbers.shape[0]]
+    for some in (rows[:: max(1, len(rows) // 50)], rows):  # nearly all other columns are ruled out by the first rows
+        block = numbers[some][:, columns]
+        block = np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
+        whole = ((block == np.rint(block)) | np.isnan(block)).all(axis=0)
+        # Two thirds of so few rows with one value are beyond chance where at most a quarter have it.
+        columns = columns[whole & (_commonest_share(block) < 2 / 3)] if block.size else columns[:0]
+    booleans = {j for j, kind in enumerate(table.dataset.kinds) if kind == "boolean"}
+    return [int(j) for j in table.parts.number_positions[columns] if j not in booleans]
+
+
+def _commonest_share(block: np.ndarray) -> np.ndarray:
+    """Share of the rows that have the median: a value that most rows have is the median."""
+    return (block == np.median(block, axis=0)).mean(axis=0)
+
+
+def _may_repeat(sample: np.ndarray, n_rows: int) -> bool:
+    """Whether values repeat, ten or more of them, none in more than a quarter of the rows."""
+    known = sample[~np.isnan(sample)]
+    if len(known) < max(2 * _FEWEST_VALUES, 0.9 * len(sample)):
+        return False
+    counts = np.unique(known, return_counts=True)[1]
+    n, pairs = len(known), float((counts * (counts - 1.0)).sum())
+    if len(counts) < _FEWEST_VALUES or counts.max() > _LARGEST_VALUE * n or not pairs:
+        return False
+    rows_of_value = 1 + pairs / n * (n_rows / n)  # a sample meets the other rows of a value less often
+    repeated = counts[counts > 1].sum() / n if n == n_rows else 1.0
+    return rows_of_value <= _MOST_ROWS_OF_VALUE and rows_of_value >= 1.5 and repeated >= 0.5
+
+
+def _not_ordinary(table: TableRows, positions: list[int]) -> list[int]:
+    """Those that are worth a closer look, by the nearest neighbours in a sample of rows that all of them share.
+
+    Left out are columns with which these neighbours agree no more than other rows do, and those with which they agree
+    no more exactly than nearly: neighbouring values of an ordinary number mean similar rows.
+    """
+    if len(positions) < 3:  # each is looked at more closely anyway
+        return positions
+    n_rows = table.dataset.n_rows
+    rng = np.random.default_rng(5)
+    rows = np.arange(n_rows) if n_rows <= ROWS_COMPARED else np.sort(rng.choice(n_rows, ROWS_COMPARED, replace=False))
+    sample, other = table.at(rows), rng.permutation(len(rows))
+    at = np.searchsorted(table.parts.number_positions, positions)
+    block = table.parts.numbers[rows][:, at]
+    block = np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
+    agree, by_chance = (block[sample.nearest] == block).mean(axis=0), (block[other] == block).mean(axis=0)
+    # A sample of many rows meets the other rows of a value only where the values are few.
+    tells = (by_chance > 0.01) | (n_rows <= ROWS_COMPARED)
+    found = []
+    for j in np.flatnonzero(~tells | (agree > _ORDINARY_RATIO * by_chance + 0.01)):
+        ranks = np.unique(block[:, j], return_inverse=True)[1]
+        near = np.abs(ranks[sample.nearest] - ranks) <= 1
+        if near.sum() < 20 or resemblance(sample, ranks).order_ratio >= _ORDINARY_RATIO:
+            found.append(positions[j])
+    return found
+
+
+def _rows_of_values(ranks: np.ndarray) -> np.ndarray:
+    """At most a thousand rows: all of some pairs of neighbouring values, or as many of each as there is room for."""
+    if len(ranks) <= ROWS_COMPARED:
+        return np.arange(len(ranks))
+    rng = np.random.default_rng(11)
+    shuffled = rng.permutation(len(ranks))
+    counts = np.bincount(ranks)
+    most = max(8, ROWS_COMPARED // len(counts))
+    place = np.empty(len(ranks), dtype=np.int64)
+    by_value = shuffled[np.argsort(ranks[shuffled], kind="stable")]
+    place[by_value] = np.arange(len(ranks)) - np.repeat(np.cumsum(counts) - counts, counts)
+    pairs = rng.permutation((len(counts) + 1) // 2)
+    kept = np.minimum(counts, most)
+    of_pair = np.bincount(np.arange(len(counts)) // 2, kept, minlength=len(pairs))
+    chosen = np.zeros(len(pairs), dtype=bool)
+    chosen[pairs[np.cumsum(of_pair[pairs]) <= ROWS_COMPARED]] = True
+    return np.flatnonzero(chosen[ranks // 2] & (place < most))
+
+
+def _group_column(table: TableRows, position: int) -> GroupColumn | None:
+    if table.n_features < 2:
+        return None
+    name, values = table.dataset.columns[position], table.values(position)
+    identifier = _is_identifier(table, position, values)
+    constant = _target_is_constant(table, values)
+    if not (identifier or constant):
+        return None
+    rows = _rows_of_values(values)
+    sample = table.at(rows, [position])
+    like = resemblance(sample, values[rows])
+    if like.share < _TIMES_CHANCE * like.chance or like.z < STANDARD_ERRORS:
+        return None
+    if not table.is_label(position):
+        ratio = _RATIO_OF_IDENTIFIER if identifier else _RATIO_OF_NUMBER
+        if like.order_ratio < ratio or (not identifier and _goes_with_others(table, position, rows)):
+            return None
+    scores = scores_by_group(sample, values[rows]) if table.has_score else None
+    certain = constant and like.share >= _MOSTLY
+    n_values = int(values.max()) + 1
+    return GroupColumn(
+        column=name,
+        values=n_values,
+        rows_of_value=table.dataset.n_rows / n_values,
+        resemblance=like.share,
+        chance=like.chance,
+        constant_target=constant,
+        measure=table.measure if scores else None,
+        plain_score=scores.plain if scores else None,
+        grouped_score=scores.kept if scores else None,
+        level="critical" if scores and (is_harmful(scores) or (certain and scores.gap >= GAP)) else "warning",
+    )
+
+
+def _is_identifier(table: TableRows, position: int, values: np.ndarray) -> bool:
+    """By its name, by numbers that run without a gap from 0 or 1, or by words with digits in them."""
+    if _GROUP_NAME.search(words(table.dataset.columns[position])):
+        return True
+    if table.is_label(position):
+        some = table.dataset.X.to_series(position).cast(pl.String).drop_nulls().unique()
+        return bool(some.str.contains(r"\d").mean() >= 0.9)
+    if values.max() + 1 < _FEWEST_NUMBERS:
+        return False
+    column = table.column(position)
+    return bool(np.nanmin(column) in (0, 1) and np.nanmax(column) - np.nanmin(column) == values.max())
+
+
+def _target_is_constant(table: TableRows, values: np.ndarray) -> bool:
+    if table.y is None or not table.has_score:
+        return False
+    if table.is_classes:
+        return max(category_class_score(values, table.y)) >= _CONSTANT_TARGET
+    ranks = np.unique(table.y, return_inverse=True)[1].astype(float)
+    return max(category_rank_score(values, ranks)) >= _CONSTANT_TARGET
+
+
+def _goes_with_others(table: TableRows, position: int, rows: np.ndarray) -> bool:
+    """Whether the numbers rise or fall with another column or the target, as those of an identifier do not."""
+    values = table.values(position)[rows]
+    Z = table.standardised(rows, [position])[0].astype(float)
+    if table.has_score and table.y is not None:
+        Z = np.column_stack([Z, standardised(table.y[rows][:, None].astype(float))])
+    counts = np.bincount(values)
+    seen = np.flatnonzero(counts)
+    means = np.stack([np.bincount(values, column)[seen] for column in Z.T], axis=1) / counts[seen, None]
+    means -= means.mean(axis=0)
+    order = np.arange(len(seen)) - (len(seen) - 1) / 2
+    correlation = order @ means / np.sqrt((order @ order) * np.maximum((means**2).sum(axis=0), 1e-9))
+    # Beyond what the largest of so many would be by chance.
+    return bool(np.abs(correlation).max(initial=0) > (1.5 + np.sqrt(2 * np.log(Z.shape[1] + 1))) / np.sqrt(len(seen)))
+
+
+def _same_parts(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether one of two columns only joins values of the other."""
+    both = len(np.unique(first * (int(second.max()) + 1) + second))
+    return both <= 1.05 * max(int(first.max()), int(second.max()) + 1)
+
+
+def judged_copies(rows: DuplicateRows, first: np.ndarray, table: TableRows) -> DuplicateRows:
+    """The repeated rows with their level, and for many of them with the score both ways."""
+    share = rows.repeats / max(1, table.dataset.n_rows)
+    if share <= _SOME_COPIES or _may_coincide(table, first):
+        return rows
+    if share <= _MANY_COPIES:
+        return replace(rows, level="warning")
+    if not table.has_score or len(first) < FEWEST_ROWS_COMPARED:
+        return replace(rows, level="warning")
+    values = np.unique(first, return_inverse=True)[1]
+    drawn = _rows_of_sets(values)
+    scores = scores_by_group(table.at(drawn), values[drawn])
+    return replace(
+        rows,
+        level="critical" if is_harmful(scores, _GAP_OF_COPIES) else "warning",
+        measure=table.measure,
+        plain_score=scores.plain,
+        grouped_score=scores.kept,
+    )
+
+
+def _may_coincide(table: TableRows, first: np.ndarray) -> bool:
+    """Whether a tenth of the pairs of equal rows, or more, is to be expected of independent columns of few values."""
+    counts = np.bincount(first)
+    pairs = float((counts * (counts - 1.0)).sum() / 2)
+    n_rows = len(first)
+    expected = n_rows * (n_rows - 1) / 2
+    for position in (*table.parts.number_positions[table.numbers], *table.parts.label_positions[table.labels]):
+        sizes = np.bincount(table.values(int(position)))
+        expected *= float((sizes * (sizes - 1.0)).sum()) / (n_rows * (n_rows - 1))
+        if expected < 0.1 * pairs:
+            return False
+    return True
+
+
+def _rows_of_sets(values: np.ndarray) -> np.ndarray:
+    """At most a thousand rows, all copies of each that is drawn."""
+    if len(values) <= ROWS_COMPARED:
+        return np.arange(len(values))
+    counts = np.bincount(values)
+    drawn = np.random.default_rng(13).permutation(len(counts))
+    chosen = np.zeros(len(counts), dtype=bool)
+    chosen[drawn[np.cumsum(counts[drawn]) <= ROWS_COMPARED]] = True
+    return np.flatnonzero(chosen[values])
+
+
+def rows_of_groups(table: TableRows, group: GroupColumn) -> Any:
+    """The first row of each group."""
+    return np.unique(table.values(table.dataset.columns.index(group.column)), return_index=True)[1]
