@@ -19,8 +19,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils import gen_batches
 
-from fewer._kernels._copied import copy_into
-from fewer._kernels._in_threads import in_threads
+from fewer._kernels._arrays import copy_into, in_threads
 from fewer.complete._observed import Observed
 
 

@@ -33,7 +33,7 @@ from fewer._estimators import (
     validated,
     warn_caller,
 )
-from fewer._kernels._copied import copy_into
+from fewer._kernels._arrays import copy_into
 from fewer.catalogue import method
 
 # How often at most a fit reports how far it has come.

@@ -20,9 +20,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, encoded_classes, fit_context, fit_steps, validated
-from fewer._kernels._random_column_trees import NO_CHANCE_LEVEL, GrownTree, grown_trees
-from fewer._kernels._ranked_columns import ranked_columns
-from fewer._kernels._read_only import read_only
+from fewer._kernels._arrays import read_only
+from fewer._kernels._random_column_trees import NO_CHANCE_LEVEL, GrownTree, grown_trees, ranked_columns
 from fewer.catalogue import method
 
 

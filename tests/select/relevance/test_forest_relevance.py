@@ -11,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fewer._kernels._random_column_trees import FORMULA_WITHOUT_TIES, grown_trees
-from fewer._kernels._ranked_columns import ranked_columns
+from fewer._kernels._random_column_trees import FORMULA_WITHOUT_TIES, grown_trees, ranked_columns
 from fewer.datasets import load, make_friedman_classes, make_simple_relevance
 from fewer.evaluate import selection_curve
 from fewer.select import (

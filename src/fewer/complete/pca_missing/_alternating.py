@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from fewer._kernels._in_threads import in_threads
+from fewer._kernels._arrays import in_threads
 from fewer.complete._entries import multiply_stored, sum_stored
 from fewer.complete._observed import Observed, Patterns
 from fewer.complete.pca_missing._packed import (

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fewer._kernels._in_threads import in_threads
+from fewer._kernels._arrays import in_threads
 from fewer.complete._entries import sum_residuals, sum_stored
 from fewer.complete._observed import Observed
 from fewer.complete.pca_missing._alternating import Family, Settings, Settled, pca_basis, robust_variance

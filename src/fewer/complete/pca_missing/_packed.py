@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from fewer._kernels._in_threads import in_threads
+from fewer._kernels._arrays import in_threads
 
 # A pivot below this share of the largest diagonal entry counts as zero: the matrix has no inverse worth the name.
 _SINGULAR = 1e-12

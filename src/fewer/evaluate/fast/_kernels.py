@@ -16,7 +16,7 @@ squared distances of one query to all rows stay in the cache while the columns c
 import numpy as np
 from numba import njit
 
-from fewer._kernels._copied import copy_into
+from fewer._kernels._arrays import copy_into
 
 
 @njit(cache=True, nogil=True)

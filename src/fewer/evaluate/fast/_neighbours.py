@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fewer._kernels._read_only import read_only
+from fewer._kernels._arrays import read_only
 from fewer.evaluate.curves._subset_path import SubsetPath
 from fewer.evaluate.fast import Routes
 from fewer.evaluate.fast._kernels import neighbour_votes, path_neighbours

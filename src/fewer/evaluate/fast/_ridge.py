@@ -42,7 +42,7 @@ class LeftOutFits:
 
         Y has the shape (n_labellings, n_rows, n_targets).
         """
-        from fewer._kernels._read_only import read_only
+        from fewer._kernels._arrays import read_only
         from fewer.evaluate.fast._kernels import left_out_by_normal_equations, left_out_by_residuals
 
         fitted = np.zeros_like(Y)

@@ -33,7 +33,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, fit_context, warn_caller
-from fewer._kernels._in_threads import in_threads
+from fewer._kernels._arrays import in_threads
 from fewer.catalogue import method
 from fewer.datasets import make_sparsified_gaussian
 from fewer.extract._extractor import Extractor

@@ -21,6 +21,7 @@ from scipy import sparse
 from scipy.sparse.linalg import svds
 from scipy.special import softmax
 
+from fewer._kernels._arrays import read_only
 from fewer._kernels._dual_averaging import (
     HINGE,
     LOG,
@@ -33,7 +34,6 @@ from fewer._kernels._dual_averaging import (
     safe_gamma,
     weights_of,
 )
-from fewer._kernels._read_only import read_only
 
 
 def soft_threshold(values: np.ndarray, threshold: float) -> np.ndarray:

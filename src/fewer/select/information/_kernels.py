@@ -12,7 +12,7 @@ n - sum(c log c) / n``. Counts are whole numbers up to n, so ``c log c`` is look
 import numpy as np
 from numba import njit
 
-from fewer._kernels._copied import copy_into
+from fewer._kernels._arrays import copy_into
 
 
 @njit(cache=True, nogil=True)

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import min_max_axis
 
-from fewer._kernels._read_only import read_only
+from fewer._kernels._arrays import read_only
 from fewer.select.information._kernels import (
     equal_frequency_cuts,
     intervals,

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from fewer._estimators import encoded_classes
-from fewer._kernels._copied import copy_into
+from fewer._kernels._arrays import copy_into
 from fewer.select._target import Split, fixed_splits
 from fewer.select.objectives._objective import CandidateThreads, FoldMeasure, Objective, SubsetScorer
 

@@ -11,7 +11,7 @@ pass over the rows and one over the bins.
 import numpy as np
 from numba import njit
 
-from fewer._kernels._copied import copy_into
+from fewer._kernels._arrays import copy_into
 from fewer._kernels._draws import distinct_bootstrap_rows, draw_below
 
 

@@ -21,8 +21,13 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, fit_steps, warn_caller
-from fewer._kernels._random_column_trees import FORMULA_FOR_TWO_CLASSES, FORMULA_WITHOUT_TIES, GrownTree, grown_trees
-from fewer._kernels._ranked_columns import ranked_columns
+from fewer._kernels._random_column_trees import (
+    FORMULA_FOR_TWO_CLASSES,
+    FORMULA_WITHOUT_TIES,
+    GrownTree,
+    grown_trees,
+    ranked_columns,
+)
 from fewer.catalogue import method
 from fewer.learn import RandomColumnForestClassifier
 from fewer.select._select_top import CORRECTIONS, adjusted_p_values

@@ -13,8 +13,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from fewer._kernels._copied import copy_into
-from fewer._kernels._read_only import read_only
+from fewer._kernels._arrays import copy_into, read_only
 
 _ENTRIES_AT_ONCE = 1 << 18
 """Entries of a row block that is copied, where a table does not store its rows one after the other."""

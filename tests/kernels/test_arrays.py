@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fewer._kernels import _in_threads
-from fewer._kernels._in_threads import in_threads
+from fewer._kernels import _arrays
+from fewer._kernels._arrays import in_threads
 from fewer.complete import PCAMissing
 from fewer.extract import RandomProjection
 
 
 @pytest.fixture
 def many_threads(monkeypatch):
-    monkeypatch.setattr(_in_threads, "_WORK_FOR_A_THREAD", 1)
-    monkeypatch.setattr(_in_threads, "_n_threads", lambda: 3)
+    monkeypatch.setattr(_arrays, "_WORK_FOR_A_THREAD", 1)
+    monkeypatch.setattr(_arrays, "_n_threads", lambda: 3)
 
 
 def test_every_row_is_worked_on_once(many_threads):
