@@ -5,7 +5,7 @@ import re
 import sys
 from importlib.metadata import PackageNotFoundError, requires, version
 
-from fewer.engine._threads import cores
+from fewer.engine._worker import cores
 
 _WORKING_ON_FEWER = {"test", "docs", "bench", "dev", "data"}
 
