@@ -314,6 +314,7 @@ class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     array(['goal+1', 'price+1', 'the'], dtype=object)
     """
 
+    _size_parameter = "n_clusters"
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "method": [StrOptions({"agglomerative", "divisive"})],

@@ -19,8 +19,8 @@ from fewer.study._errors import StudyError
 # numbers and run nothing.
 _PARTS_OF_LEARNERS = frozenset(
     [
-        "fewer.extract.fisher._left_out.LeftOut",
-        "fewer.extract.fisher._projected_classes.ClassGeometry",
+        "fewer.extract.fisher._eigenproblem.LeftOut",
+        "fewer.extract.fisher._regularized_fisher.ClassGeometry",
         "numpy.dtype",
         "scipy.sparse._csr.csr_matrix",
         "sklearn._loss._loss.CyHalfMultinomialLoss",
