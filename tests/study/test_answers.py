@@ -82,8 +82,8 @@ def test_features_are_redundant_only_where_scores_rise_without_their_dependence(
 
 def test_why_features_were_not_tested_together_is_told():
     of_numbers = SimpleNamespace(classify=False, level=0.05)
-    assert _interacting(of_numbers, {"p_value": None}).sentence == "Not tested: the test is for classes."
-    assert "no permutations" in _interacting(PLAN, {"p_value": None}).sentence
+    assert _interacting(of_numbers, {"p_value": None}).sentence == "Not tested: the test needs classes."
+    assert "number of permutations is 0" in _interacting(PLAN, {"p_value": None}).sentence
 
 
 def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
@@ -127,7 +127,7 @@ def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
 
 def test_effects_are_told_by_sign_and_by_class():
     said = [_effect({"correlation": r}, two_classes=False) for r in (0.3, -0.3, 0.0, None)]
-    assert said == ["rises with the target", "falls with the target", "flat", "flat"]
+    assert said == ["increases with the target", "decreases with the target", "flat", "flat"]
     classes = {"highest_in": "a", "lowest_in": "c"}
     assert _effect(classes, two_classes=True) == "higher in a"
     assert _effect(classes, two_classes=False) == "highest in a, lowest in c"
@@ -147,10 +147,10 @@ def test_lists_that_agree_are_stable_and_one_list_or_all_columns_are_neither():
 @pytest.mark.parametrize(
     ("others", "says"),
     [
-        ([], "2 of 5 held-out rows are predicted wrong. Lowest recall: class b, 0.50 of 2 rows."),
-        ([["a", "a", "a", "b", "a"]], "predicted wrong; 1 of them by both candidates."),
-        ([["a", "a", "b", "b", "b"]] * 2, "predicted wrong; 1 of them by all 3 candidates."),
-        ([["a", "a", "a", "b", "b"]] * 2, "predicted wrong; none of them by all 3 candidates."),
+        ([], "2 of 5 held-out rows are predicted incorrectly. Lowest recall: class b, 0.50 of 2 rows."),
+        ([["a", "a", "a", "b", "a"]], "predicted incorrectly; 1 of them by both candidates."),
+        ([["a", "a", "b", "b", "b"]] * 2, "predicted incorrectly; 1 of them by all 3 candidates."),
+        ([["a", "a", "a", "b", "b"]] * 2, "predicted incorrectly; none of them by all 3 candidates."),
     ],
 )
 def test_which_rows_are_wrong_counts_those_that_every_candidate_gets_wrong(others, says):
@@ -161,13 +161,13 @@ def test_which_rows_are_wrong_counts_those_that_every_candidate_gets_wrong(other
     assert answer.evidence["confusion"] == [[2, 1], [1, 1]]
     assert all(each["row"] in (9, 11) for each in answer.evidence["always_wrong"])
     right = which_rows(PLAN, [piece | {"predictions": [truth]}])
-    assert right.sentence == "None: all 5 held-out rows are predicted right."
+    assert right.sentence == "None: all 5 held-out rows are predicted correctly."
 
 
 def test_the_largest_errors_of_numbers_are_named_by_their_rows():
     piece = {"rows": [3, 1, 2], "truth": [1.0, 2.0, 3.0], "predictions": [[1.5, 2.0, 0.0]]}
     answer = which_rows(SimpleNamespace(classify=False), [piece])
-    assert "off by 0.5 or less" in answer.sentence
+    assert "at most 0.5 for half of the rows" in answer.sentence
     assert answer.sentence.endswith("The largest errors are in rows 2, 3, 1.")
 
 

@@ -52,7 +52,8 @@ def test_rivals_stand_in_order_of_their_scores_with_what_they_lack(scores):
 def test_the_winner_stands_beside_the_best_with_all_columns_and_the_baseline(scores):
     answer = compared_with(scores, "accuracy")
     assert answer.sentence == (
-        "Chosen from 2 ways to reduce: anova, ridge with 1 column (mean accuracy 0.900); best with all columns: ridge "
+        "Chosen from 2 combinations of selection method and learner: "
+        "anova, ridge with 1 column (mean accuracy 0.900); best with all columns: ridge "
         "(0.700); a coin: 0.500."
     )
     assert answer.number == pytest.approx(0.9)

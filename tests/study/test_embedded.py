@@ -20,7 +20,7 @@ def test_what_holds_no_plan_is_told(tmp_path):
     picture.write_bytes(b"\xff\xfe\xfd")
     for path, told in [
         (page, "is not a report of a study"),
-        (picture, "holds no plan"),
+        (picture, "contains no plan"),
         (tmp_path / "nothing.json", "cannot be read: No such file"),
     ]:
         with pytest.raises(StudyError, match=told):

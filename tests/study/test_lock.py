@@ -119,7 +119,7 @@ def test_a_process_elsewhere_or_another_of_that_number_is_not_stopped(folder, ho
     note = json.loads((folder.path / ".lock").read_text())
     for change in ({"host": "elsewhere"}, {"pid": os.getppid()}):
         (folder.path / ".lock").write_text(json.dumps(note | change))
-        with pytest.raises(StudyError, match="cannot be stopped from here"):
+        with pytest.raises(StudyError, match="stop it on that machine"):
             folder.stop()
     assert os.waitpid(child, os.WNOHANG) == (0, 0)
 

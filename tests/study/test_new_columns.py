@@ -111,7 +111,7 @@ def test_new_columns_have_a_path_of_their_own():
 @pytest.mark.parametrize("name", ["L1LinearClassifier", "LPBoost", "RandomSeparatorClassifier", "PUGOVRSVM"])
 @pytest.mark.parametrize("classify", [True, False])
 def test_what_neither_chooses_nor_makes_columns_is_refused(name, classify):
-    with pytest.raises(StudyError, match=f"{name} neither chooses columns nor makes new ones"):
+    with pytest.raises(StudyError, match=f"{name} is neither a selector nor an extractor"):
         candidates_for(classify=classify, n_columns=5, methods=[name])
 
 

@@ -27,7 +27,7 @@ def frame():
 
 def test_identifiers_and_constants_are_left_out_with_the_reason(frame):
     data = study_data(Dataset.from_frame(frame, target="ill"))
-    assert dict(data.left_out) == {"visit_id": "it names the rows", "same": "it has one value only"}
+    assert dict(data.left_out) == {"visit_id": "it identifies the rows", "same": "it is constant"}
     assert set(data.dataset.columns) == {"patient", "day", "dose", "colour"}
 
 
@@ -69,7 +69,7 @@ def test_groups_and_time_count_for_the_fingerprint(frame):
         ({"a": [1.0, 2.5], "y": ["b", "c"]}, {}, "has 2 rows"),
         ({"a": [1.0, 2.5, 3.5], "y": [1.5, 2.5, 3.5]}, {}, "3 rows"),
         ({"a": [1.0, 2.5, 3.5, 4.5], "y": ["b", "c", "d", "e"]}, {}, "is it an identifier"),
-        ({"a": [1.0, 1.0, 1.0, 1.0], "y": ["b", "c", "b", "c"]}, {}, "No column is left"),
+        ({"a": [1.0, 1.0, 1.0, 1.0], "y": ["b", "c", "b", "c"]}, {}, "no usable column"),
         ({"a": [1.0, 2.5, 3.0, 4.0], "g": [1, 1, 1, 1], "y": ["b", "c", "b", "c"]}, {"groups": "g"}, "one group"),
         ({"a": [1.0, 2.5, 3.0, 4.0], "y": ["b", "c", "b", "c"]}, {"groups": "a", "time": "a"}, "not both"),
     ],
@@ -104,7 +104,7 @@ def test_a_group_column_that_is_not_there_or_has_missing_values_is_named(frame):
         study_data(missing, groups="patient")
 
 
-@pytest.mark.parametrize(("n_columns", "said"), [(5, r"c4: it has one value only\)"), (6, r"only; and 1 more\)")])
+@pytest.mark.parametrize(("n_columns", "said"), [(5, r"c4: it is constant\)"), (6, r"constant; and 1 more\)")])
 def test_of_columns_that_are_not_learnt_from_five_are_named(n_columns, said):
     frame = {f"c{place}": [1.0] * 4 for place in range(n_columns)} | {"y": ["b", "c", "b", "c"]}
     with pytest.raises(StudyError, match=said):
@@ -128,7 +128,7 @@ def test_classes_of_less_than_three_rows_are_left_out_where_two_others_have_five
 
 def test_infinite_numbers_are_refused_by_column_and_row(frame):
     spoilt = frame.with_columns(day=pl.when(pl.int_range(pl.len()) == 7).then(-np.inf).otherwise("day"))
-    told = "the column 'day' holds -inf, an infinite number, in row 8"
+    told = "the column 'day' contains -inf, an infinite number, in row 8"
     for table in (spoilt, spoilt.select("day", "dose", "ill")):
         with pytest.raises(StudyError, match=told):
             study_data(Dataset.from_frame(table, target="ill"))
@@ -136,9 +136,9 @@ def test_infinite_numbers_are_refused_by_column_and_row(frame):
     with pytest.raises(StudyError, match=told.replace("day", "x1")):
         study_data(Dataset.from_frame(sparse.csr_array(X), target=frame["ill"].to_list()))
     X[7, 1] = 1e200
-    with pytest.raises(StudyError, match="'x1' holds 1e\\+200, a number too large to compute with, in row 8"):
+    with pytest.raises(StudyError, match="'x1' contains 1e\\+200, a number too large to compute with, in row 8"):
         study_data(Dataset.from_frame(X, target=frame["ill"].to_list()))
-    with pytest.raises(StudyError, match="the target 'day' holds -inf, an infinite number, in row 8"):
+    with pytest.raises(StudyError, match="the target 'day' contains -inf, an infinite number, in row 8"):
         study_data(Dataset.from_frame(spoilt, target="day"))
 
 

@@ -104,16 +104,17 @@ def _null_evidence(journal: Journal, plan: Plan, null: Null) -> dict[str, Any]:
 
 
 def _learnable(plan: Plan, scores: AllScores, null: dict[str, Any], metric: str) -> Answer:
-    question = "Is there anything to learn?"
+    question = "Can the target be predicted?"
     score, baseline = float(scores.choice.fold_scores.mean()), scores.simplest.score
     how = (
-        "A permutation test whose statistic is fixed in advance, whichever candidate wins: the cross-indexed score of "
-        "the best of ridge, naive Bayes and nearest neighbours behind a filter. It was computed on this table and on "
-        f"up to {plan.n_permutations} tables with a shuffled target; p is the share of all of them that did as well."
+        "A permutation test. Its statistic does not depend on the winner: the cross-indexed score of the best of "
+        "ridge, naive Bayes and nearest neighbours after a filter. It was computed on this table and on up to "
+        f"{plan.n_permutations} tables with a shuffled target; p is the share of these tables, this one included, that "
+        "score at least as high as this one."
     )
     evidence = {"score": score, "simplest": baseline, "n_tables": len(null["scores"])}
     if null["p_value"] is None:
-        sentence = f"Not tested: {metric} {score:.3f} on held-out rows, and {baseline:.3f} for the baseline."
+        sentence = f"Not tested: {metric} {score:.3f} on held-out rows, {baseline:.3f} for the baseline."
         return Answer(question, "not tested", sentence, None, None, how, evidence)
     p = p_words(null["p_value"], len(null["scores"]))
     test = f"the test statistic is {null['observed']:.3f} here and {np.mean(null['scores']):.3f} with a shuffled target"
@@ -125,24 +126,27 @@ def _learnable(plan: Plan, scores: AllScores, null: dict[str, Any], metric: str)
 
 
 def _interacting(plan: Plan, null: dict[str, Any]) -> Answer:
-    question = "Do features work together?"
+    question = "Do columns interact?"
     how = (
-        "The best of ridge and nearest neighbours behind a filter was scored on this table and on tables whose columns "
-        "were shuffled within each class: each column still separates the classes as before, but columns no longer "
-        "depend on one another. p is the share of such tables that did as well."
+        "The best of ridge and nearest neighbours after a filter was scored on this table and on tables whose columns "
+        "were shuffled within each class: each column still separates the classes as before, but columns are "
+        "independent of each other within a class. p is the share of these tables, this one included, that score at "
+        "least as high as this one."
     )
     if null["p_value"] is None:
-        why = "the test is for classes" if not plan.classify else "no permutations were asked for"
+        why = "the test needs classes" if not plan.classify else "the number of permutations is 0"
         return Answer(question, "not tested", f"Not tested: {why}.", None, None, how)
     p = p_words(null["p_value"], len(null["scores"]))
     if null["p_value"] <= plan.level:
-        sentence = f"Yes: scores use how columns depend on one another within a class ({p})."
+        sentence = f"Yes: scores decrease when columns are made independent within classes ({p})."
         return Answer(question, "yes", sentence, null["p_value"], None, how)
     no_better = sum(score <= null["observed"] for score in null["scores"])
     if (1 + no_better) / (1 + len(null["scores"])) <= plan.level:
-        sentence = f"No: scores rise where columns are made independent within a class, so columns are redundant ({p})."
+        sentence = (
+            f"No: scores increase when columns are made independent within classes, so columns are redundant ({p})."
+        )
         return Answer(question, "no", sentence, null["p_value"], None, how)
-    sentence = f"Not shown: scores are no lower where columns are independent within a class ({p})."
+    sentence = f"Not shown: scores do not decrease when columns are made independent within classes ({p})."
     return Answer(question, "not shown", sentence, null["p_value"], None, how)
 
 
@@ -162,11 +166,11 @@ def _fewer_help(plan: Plan, scores: AllScores, metric: str) -> Answer:
         "not shown": f"Not shown: {figures}. {_rows_needed(plan, scores)}",
     }[claim.outcome]
     how = (
-        "Cross-indexing: on each fold, the way to reduce, the number of columns and the learner were decided on the "
-        "other folds by the rule that also made the shipped choice; so was the learner that uses all columns. Better: "
-        "the interval of the difference is above zero. Not worse: so is that of the difference plus the margin, which "
-        f"is {percent(plan.margin)} of what all columns gain over the baseline. Intervals account for overlapping "
-        "training sets."
+        "Cross-indexing: for each fold, the combination of selection method, number of columns and learner was chosen "
+        "on the other folds by the same rule as the final choice, and so was the learner with all columns. Better: the "
+        "interval of the difference is above zero. Not worse: the interval of the difference plus the margin is above "
+        f"zero; the margin is {percent(plan.margin)} of what all columns gain over the baseline. Intervals account for "
+        "overlapping training sets."
     )
     evidence = {
         "with_fewer": with_fewer,

@@ -1,4 +1,4 @@
-"""New rows through the model of a study: the chosen or new columns, and what is predicted."""
+"""Apply the model of a study to new rows: the chosen or new columns, and the predictions."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True
     model : StudyModel
         Of a finished study.
     dataset : Dataset
-        New rows. Columns are found by name; others than those needed are ignored.
+        New rows. Columns are found by name; columns that the model does not need are ignored.
     predict : bool, default=True
         Add the prediction, and for classes the probability of each where the learner gives one.
 
@@ -34,7 +34,7 @@ def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True
     lacking = [name for name in model.columns if name not in set(dataset.columns)]
     if lacking:
         raise StudyError(
-            f"{dataset.source} lacks {len(lacking)} of the {len(model.columns)} columns that the model needs: "
+            f"{dataset.source} does not have {len(lacking)} of the {len(model.columns)} columns that the model needs: "
             f"{listed([repr(name) for name in lacking])}."
         )
     refuse_too_large(dataset, model.columns)
@@ -83,5 +83,7 @@ def _as_trained(model: "StudyModel", dataset: "Dataset") -> Any:
     )
     for name in model.columns:
         if cast[name].null_count() > frame[name].null_count():
-            raise StudyError(f"{dataset.source}: {name!r} held numbers in the study, and holds words here.")
+            raise StudyError(
+                f"{dataset.source}: {name!r} was numeric in the study, but contains strings in this table."
+            )
     return cast

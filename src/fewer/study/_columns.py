@@ -43,13 +43,14 @@ def chosen_columns(ranker: CandidateScores, final: dict[str, Any], plan: Plan) -
     sentence = _which_ones([column for column in columns if column.chosen], final, stability["value"])
     how = (
         f"Chosen by {ranker.name}, fitted on all rows. The frequency is the share of the {len(ranker.orders)} folds "
-        "in which a column was among the chosen; stability is Nogueira's index (1: always the same columns, 0: chance)."
+        "in which a column was among the chosen; stability is Nogueira's index (1: identical in all folds, 0: random "
+        "choice)."
     )
     if n_made is not None:
         how = (
-            f"Made by {ranker.name}, fitted on all rows. A column's score is the length of its correlations with the "
-            f"new columns; its frequency, the share of the {len(ranker.orders)} folds in which it was among the first "
-            f"{counted_first}."
+            f"Made by {ranker.name}, fitted on all rows. A column's score is the norm of its correlations with the "
+            f"new columns; its frequency is the share of the {len(ranker.orders)} folds in which it was among the "
+            f"first {counted_first}."
         )
     answer = Answer(
         "Which ones?", "yes", sentence, stability["value"], stability["interval"], how, {"stability": stability}
@@ -94,14 +95,14 @@ def _stability(supports: list[set[str]], n_columns: int, plan: Plan) -> dict[str
 def _effect(column: dict[str, Any], *, two_classes: bool) -> str:
     if "correlation" in column:
         r = column["correlation"] or 0.0
-        return "rises with the target" if r > 0 else "falls with the target" if r < 0 else "flat"
+        return "increases with the target" if r > 0 else "decreases with the target" if r < 0 else "flat"
     if two_classes:
         return f"higher in {column['highest_in']}"
     return f"highest in {column['highest_in']}, lowest in {column['lowest_in']}"
 
 
 def instability(which: Answer) -> list[Caution]:
-    """That other rows would give another list."""
+    """A caution where the folds agree poorly on the columns."""
     value = which.number
     if value is None or value >= _UNSTABLE:
         return []
@@ -109,8 +110,8 @@ def instability(which: Answer) -> list[Caution]:
         Caution(
             "warning",
             "unstable",
-            f"The choice of columns is unstable (stability {two_digits(value)} of 1): other rows would give a rather "
-            "different list that does about as well. Read it as one good list among many.",
+            f"The choice of columns is unstable (stability {two_digits(value)}, where 1 is identical in all folds): "
+            "other rows would give a different list of about the same score.",
             {"stability": value},
         )
     ]

@@ -44,9 +44,9 @@ def compared_with(scores: AllScores, metric: str) -> Answer:
         f"{best_all.name.removeprefix('all features, ')} ({best_all.score:.3f}); {simplest.name}: {simplest.score:.3f}."
     )
     how = (
-        "Every candidate was scored on the same folds, at the size that was best on the other folds. The mean of the "
-        "winner at its size is a little too high, because it was picked for it; the score in the first line is not, "
-        "because there the rule was applied to the other folds."
+        "All candidates were scored on the same folds, each with the number of columns that was best on the other "
+        "folds. The mean score of the winner is slightly optimistic, because it was selected for it; the score in the "
+        "headline is not, because there each choice was made on the other folds."
     )
     reached = scores.choice.fold_scores
     low, high = corrected_interval(reached, winner.confidence, winner.test_ratio)
@@ -84,4 +84,4 @@ def size_curves(scores: AllScores) -> dict[str, Any]:
 
 
 def _best_of(n_ways: int) -> str:
-    return "Chosen, from one way to reduce" if n_ways == 1 else f"Chosen from {n_ways} ways to reduce"
+    return f"Chosen from {counted(n_ways, 'combination')} of selection method and learner"

@@ -14,7 +14,7 @@ _LONGEST_PLAN = 1 << 26
 
 def plan_text(path: Path) -> str:
     """JSON of the plan in a file: the file itself, or the plan that a report carries."""
-    nothing = StudyError(f"{path} holds no plan; give the report.html or the plan.json of a study.")
+    nothing = StudyError(f"{path} contains no plan; give the report.html or the plan.json of a study.")
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise nothing
@@ -27,7 +27,7 @@ def plan_text(path: Path) -> str:
         _, opening, rest = text.partition(_OPENING)
         text, closing, _ = rest.partition(_CLOSING)
         if not opening or not closing:
-            raise StudyError(f"{path} is not a report of a study: no plan is in it.")
+            raise StudyError(f"{path} is not a report of a study: it contains no plan.")
     if len(text) > _LONGEST_PLAN:
         raise nothing
     return text

@@ -59,12 +59,12 @@ class StudyFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether a study has begun here."""
+        """Whether a study was started here."""
         return Journal.begun(self.journal)
 
     @property
     def finished(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether the study is finished."""
         return self.exists and self.findings.exists()
 
     @property
@@ -81,7 +81,7 @@ class StudyFolder:
         stop_owner(self.path)
 
     def remove(self) -> None:
-        """Delete the study, which must not be running. A folder that holds files of others stays with them."""
+        """Delete the study, which must not be running. Other files in the folder are kept."""
         if not any((self.path / name).exists() for name in _FILES):
             raise StudyError(f"There is no study in {self.path}, so nothing was removed.")
         with self.locked():
@@ -96,7 +96,7 @@ class StudyFolder:
 
 @dataclass(frozen=True)
 class StudyState:
-    """How far a study has come.
+    """Progress of a study.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class StudyState:
 
 
 def study_state(path: "str | Path") -> StudyState:
-    """How far the study in a folder has come; it may be running."""
+    """Progress of the study in a folder; it may be running."""
     folder = StudyFolder(Path(path))
     plan, started, done = glance(folder.journal)
     return StudyState(
@@ -146,7 +146,7 @@ def study_state(path: "str | Path") -> StudyState:
 
 
 def studies_in(home: "str | Path" = HOME) -> list[StudyState]:
-    """All studies in a folder of studies, by name; one that is damaged is there, too, and says what is wrong."""
+    """All studies in a folder of studies, by name; a damaged one is listed with its error."""
     home = Path(home)
     if not home.is_dir():
         return []

@@ -42,7 +42,7 @@ class Imputer:
     name : str
         In plans and on the command line.
     says : str
-        What people call it: "filled by ...".
+        The words after "imputed by".
     build : callable
         Makes it, not fitted.
     from_others : bool
@@ -75,10 +75,10 @@ def imputer_named(name: str, *, sparse: bool) -> Imputer:
     """The imputer of this name, in any case, if it can be used on such a table."""
     by_name = {each.lower(): imputer for each, imputer in IMPUTERS.items()}
     if name.lower() not in by_name:
-        raise StudyError(f"There is no imputer called {name!r}; choose one of {', '.join(IMPUTERS)}.")
+        raise StudyError(f"impute must be one of {', '.join(IMPUTERS)}, not {name!r}.")
     imputer = by_name[name.lower()]
     if sparse and imputer.from_others:
         raise StudyError(
-            f"{imputer.name} would take the zeros of a sparse table for missing values; take median or mean."
+            f"{imputer.name} would treat the zeros of a sparse table as missing values; use median or mean."
         )
     return imputer

@@ -1,4 +1,4 @@
-"""One process at a time runs a study: a lock that goes with its process, and a note of who holds it.
+"""One process at a time runs a study: a lock that goes with its process, and a note of its owner.
 
 The lock is the operating system's (``flock``), so that of a killed process is free at once. The note is inside of the
 locked file: process, host and time.
@@ -83,20 +83,22 @@ def stop_owner(folder: Path) -> None:
     if owner is None:
         return
     if owner.pid is None or owner.host != socket.gethostname() or not _has_open(owner.pid, folder / NAME):
-        raise StudyError(f"The study in {folder} is run by {owner}, and cannot be stopped from here: stop it there.")
+        raise StudyError(f"The study in {folder} is run by {owner}: stop it on that machine.")
     for how in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.kill(owner.pid, how)
         except ProcessLookupError:
             return
         except PermissionError:
-            raise StudyError(f"The study in {folder} is run by {owner}, which you may not stop.") from None
+            raise StudyError(
+                f"The study in {folder} is run by {owner}, which you have no permission to stop."
+            ) from None
         deadline = time.monotonic() + _GRACE_SECONDS
         while time.monotonic() < deadline:
             if owner_of(folder) is None:
                 return
             time.sleep(_PAUSE)
-    raise StudyError(f"The study in {folder} is run by {owner}, which does not end.")
+    raise StudyError(f"The study in {folder} is run by {owner}, which did not stop.")
 
 
 @contextmanager
@@ -120,7 +122,7 @@ def _held(folder: Path) -> Iterator[IO[bytes]]:
                     yield file
                     return
         time.sleep(_PAUSE)
-    raise StudyError(f"The study in {folder} is run by {owner}. Wait for it, or stop it.")
+    raise StudyError(f"The study in {folder} is run by {owner}. Wait until it finishes, or stop it.")
 
 
 def _noted(file: IO[bytes]) -> Owner:

@@ -34,7 +34,7 @@ VERSION = 2
 
 @dataclass(frozen=True, eq=False)
 class StudyModel:
-    """A fitted pipeline, and the columns that it wants.
+    """A fitted pipeline, and the columns that it needs.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class StudyModel:
     task: str
 
     def save(self, path: "str | Path") -> None:
-        """Write the model with skops, and what it wants beside it as JSON (``model.skops`` and ``model.json``)."""
+        """Write the model with skops, and its description beside it as JSON (``model.skops`` and ``model.json``)."""
         import skops.io
 
         path = Path(path)

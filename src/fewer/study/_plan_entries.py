@@ -14,9 +14,10 @@ _Rule = tuple[Callable[[Any], bool], str]
 def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
     """Raise for the first entry that is of another type than a plan has there, with what it should be."""
     rules: dict[str, _Rule] = {
-        **dict.fromkeys(("source", "fingerprint", "target", "scoring", "preset"), (_is_text, "a text")),
+        **dict.fromkeys(("source", "fingerprint", "target", "scoring", "preset"), (_is_text, "a string")),
         **dict.fromkeys(
-            ("n_rows", "n_columns", "n_folds", "n_repeats", "n_permutations", "seed"), (_is_count, "a whole number")
+            ("n_rows", "n_columns", "n_folds", "n_repeats", "n_permutations", "seed"),
+            (_is_count, "a non-negative integer"),
         ),
         "task": _one_of("binary", "multiclass", "regression"),
         "splitting": _one_of(*splittings),
@@ -35,7 +36,7 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
 
 def _check_candidate(candidate: Any, where: str) -> None:
     rules: dict[str, _Rule] = {
-        "name": (_is_text, "a text"),
+        "name": (_is_text, "a string"),
         "reducer": (lambda value: value is None or _is_recipe(value), "a name with params, or null"),
         "learner": (lambda value: _is_recipe(value) and value["name"] in LEARNERS, f"one of {', '.join(LEARNERS)}"),
         "sizes": (
@@ -44,16 +45,16 @@ def _check_candidate(candidate: Any, where: str) -> None:
         ),
     }
     if not isinstance(candidate, dict) or candidate.keys() != rules.keys():
-        raise StudyError(f"This is not a plan of fewer: the entries{where} should be {', '.join(rules)}.")
+        raise StudyError(f"This is not a plan of fewer: the entries{where} must be {', '.join(rules)}.")
     _check(candidate, rules, where)
 
 
 def _check(data: Mapping[str, Any], rules: Mapping[str, _Rule], where: str) -> None:
-    for name, (holds, wanted) in rules.items():
+    for name, (is_valid, wanted) in rules.items():
         value = data[name]
-        if not holds(value):
+        if not is_valid(value):
             shown = repr(value)[:60] if _is_plain(value) else f"a {type(value).__name__}"
-            raise StudyError(f"This is not a plan of fewer: {name!r}{where} should be {wanted}, and is {shown}.")
+            raise StudyError(f"This is not a plan of fewer: {name!r}{where} should be {wanted}, not {shown}.")
 
 
 def _one_of(*words: str) -> _Rule:

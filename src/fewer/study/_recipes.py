@@ -1,7 +1,7 @@
 """How to build a reducer or a learner from plain words: a name and its parameters, ready for JSON.
 
-A plan must be readable, comparable and safe to load, so it holds no objects: names of the catalogue or of the learners
-below, and parameters that are numbers, words or lists of them.
+A plan must be readable, comparable and safe to load, so it contains no objects: names of the catalogue or of the
+learners below, and parameters that are numbers, words or lists of them.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from fewer.study._errors import StudyError
 _ALPHAS = tuple(10 ** (power / 2) for power in range(-4, 11))
 # How a candidate that takes no negative numbers gets them: scaled by the largest entry of a column, or as they are.
 Counts = Literal["scaled", "raw"] | None
-# Leaves of numbers hold one row, those of classes several.
+# Leaves of regression trees have one row, those of classification trees several.
 _MOST_ROWS_OF_A_TREE = {True: 100_000, False: 50_000}
 # Costs that linear support vector machines choose from.
 _COSTS = [0.001, 0.01, 0.1, 1.0]
@@ -164,11 +164,11 @@ def _simplest(classify: bool, classes: int) -> Any:
 class Learner:
     """A learner that a study can name; ``says`` is what people call it.
 
-    ``build`` takes whether the target holds classes, and the number of classes if all of them count alike, else 0. A
-    learner that is fitted anew for every size gets ``every`` second or third size only. A ``pairwise`` one looks at all
-    pairs of rows, so that its time grows with their square. One for ``counts`` takes no negative columns, one for
-    ``count_targets`` no negative targets. Predictions of a ``positive`` one are above zero if no target is negative.
-    One that solves for all rows at once takes ``most_rows``.
+    ``build`` takes whether the target consists of classes, and the number of classes if all of them count alike, else
+    0. A learner that is fitted anew for every size gets ``every`` second or third size only. A ``pairwise`` one looks
+    at all pairs of rows, so that its time grows with their square. One for ``counts`` takes no negative columns, one
+    for ``count_targets`` no negative targets. Predictions of a ``positive`` one are above zero if no target is
+    negative. One that solves for all rows at once takes ``most_rows``.
     """
 
     name: str
@@ -246,7 +246,7 @@ class Recipe:
     def learner(self, *, classify: bool, classes: int = 0, seed: int) -> Any:
         """The learner, not fitted; ``classes`` is their number if all of them count alike in the score, else 0."""
         if self.name not in LEARNERS:
-            raise StudyError(f"There is no learner {self.name!r}; there are {', '.join(LEARNERS)}.")
+            raise StudyError(f"learner must be one of {', '.join(LEARNERS)}, not {self.name!r}.")
         return seeded(LEARNERS[self.name].build(classify, classes).set_params(**self.params), seed)
 
     @property

@@ -1,6 +1,6 @@
 """The tests of a study: a reference procedure on the real table, and on tables that were randomised.
 
-The statistic is fixed in advance, whoever wins the study: columns ranked by a filter (F test, or correlation), at all
+The statistic does not depend on the winner of the study: columns ranked by a filter (F test, or correlation), at all
 sizes, with ridge, naive Bayes and nearest neighbours, whose closed forms make all sizes cost little more than one;
 learner and size are chosen by cross-indexing over the folds of one repeat. So the test costs the same whatever the
 winner costs, and being the best of many candidates counts for nothing.

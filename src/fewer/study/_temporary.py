@@ -12,7 +12,7 @@ _ALIVE = ".alive"
 class TemporaryFolder:
     """A temporary folder that is deleted with this object.
 
-    A process that is killed deletes nothing. So the folder holds a file that its process keeps locked, and the next
+    A process that is killed deletes nothing. So the folder contains a file that its process keeps locked, and the next
     folder that is made deletes those whose file is not locked any more.
 
     Attributes
