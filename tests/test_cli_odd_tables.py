@@ -46,7 +46,7 @@ REFUSED = {
         ["--folds", "30"],
         "n_folds must be at most the number of rows (20), not 30",
     ),
-    "sizes beyond the columns": (rows("ab" * 10), ["--sizes", "5"], "3 columns"),
+    "sizes beyond the columns": (rows("ab" * 10), ["--sizes", "5"], "number of columns (3), not 5"),
     "an unknown score": (rows("ab" * 10), ["--scoring", "nonsense"], "no score 'nonsense'"),
     "one group": (rows("ab" * 10, [1] * 20), ["--groups", "g"], "has one group only"),
     "more folds than groups": (

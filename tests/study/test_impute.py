@@ -124,11 +124,11 @@ def test_the_way_to_fill_is_part_of_the_plan():
     assert Plan.from_dict(plan.to_dict()) == plan
     assert plan.identity != make_plan(data).identity
     assert "imputed by the five most similar rows" in str(plan)
-    with pytest.raises(StudyError, match="choose one of median, mean, knn, PCAMissing, SoftImputeCV"):
+    with pytest.raises(StudyError, match="must be one of median, mean, knn, PCAMissing, SoftImputeCV"):
         make_plan(data, impute="magic")
 
 
 def test_zeros_of_a_sparse_table_are_not_missing_values():
-    with pytest.raises(StudyError, match="take median or mean"):
+    with pytest.raises(StudyError, match="use median or mean"):
         imputer_named("PCAMissing", sparse=True)
     assert imputer_named("Mean", sparse=True).name == "mean"

@@ -124,7 +124,7 @@ def test_another_table_is_refused(undisturbed, make_table, tmp_path):
     with (
         Journal.create(tmp_path / "journal.sqlite", plan) as journal,
         Engine.local(1) as engine,
-        pytest.raises(StudyError, match="its cells, columns or order have changed"),
+        pytest.raises(StudyError, match="its cells, columns or row order have changed"),
     ):
         run_plan(plan, other, journal, engine=engine)
 
