@@ -7,8 +7,7 @@ import pytest
 
 from fewer._wording import rows_words
 from fewer.io import Dataset
-from fewer.study._answers import _fewer_help, _how_few, _interacting, _learnable, _null_evidence
-from fewer.study._columns import _effect, _stability
+from fewer.study._answers import _effect, _fewer_help, _how_few, _interacting, _learnable, _null_evidence, _stability
 from fewer.study._decision import Cells, Choice, claim
 from fewer.study._predictions import which_rows
 from fewer.study._work import NullWork

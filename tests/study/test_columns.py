@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fewer.study._columns import chosen_columns, instability
+from fewer.study._answers import chosen_columns, instability
 
 PLAN = SimpleNamespace(task="binary", confidence=0.95)
 

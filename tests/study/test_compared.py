@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fewer.study._compared import compared_with, rivals_of, size_curves
+from fewer.study._answers import compared_with, rivals_of, size_curves
 from fewer.study._scores import AllScores, CandidateScores
 
 PLAN = SimpleNamespace(

@@ -3,7 +3,7 @@
 import pytest
 
 from fewer.study import StudyError
-from fewer.study._embedded import PLAN_ELEMENT, plan_text
+from fewer.study._plan_file import PLAN_ELEMENT, plan_text
 
 
 def test_a_plan_is_read_from_its_file_and_from_a_report(tmp_path):

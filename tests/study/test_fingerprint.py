@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from fewer.io import Dataset
-from fewer.study._fingerprint import fingerprint
+from fewer.study._study_data import fingerprint
 
 FRAME = {"a": [1.5, 2.5, 3.5, 4.5], "colour": ["red", "blue", None, "red"], "y": [0.1, 0.2, 0.3, 0.4]}
 

@@ -8,7 +8,7 @@ from fewer.evaluate import Fold
 from fewer.facade import run_study
 from fewer.io import Dataset
 from fewer.study import Plan, StudyError, StudyModel, make_plan, study_data
-from fewer.study._imputers import IMPUTERS, imputer_named
+from fewer.study._recipes import IMPUTERS, imputer_named
 from fewer.study._work import prepared_fold
 
 QUICK = {"preset": "quick", "methods": ["anova"], "learners": ["ridge"], "n_folds": 3, "n_repeats": 1, "n_jobs": 1}

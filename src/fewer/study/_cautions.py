@@ -7,8 +7,8 @@ import numpy as np
 
 from fewer._wording import counted, listed
 from fewer.study._coded import decoded, words_of
-from fewer.study._imputers import IMPUTERS
 from fewer.study._preparation import preparation
+from fewer.study._recipes import IMPUTERS
 from fewer.study._scores import AllScores
 from fewer.study._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.study._coded import words_of
-from fewer.study._imputers import IMPUTERS
+from fewer.study._recipes import IMPUTERS
 from fewer.study._work import Bench
 
 if TYPE_CHECKING:

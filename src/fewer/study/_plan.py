@@ -16,8 +16,8 @@ from fewer._wording import counted
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
 from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
 from fewer.study._errors import StudyError
-from fewer.study._imputers import IMPUTERS, imputer_named
-from fewer.study._plan_entries import check_entries
+from fewer.study._plan_file import check_entries, plan_text
+from fewer.study._recipes import IMPUTERS, imputer_named
 
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
@@ -170,8 +170,6 @@ class Plan:
     @classmethod
     def load(cls, path: "str | Path") -> "Plan":
         """A plan from a JSON file, or from the report of a study."""
-        from fewer.study._embedded import plan_text
-
         try:
             data = json.loads(plan_text(Path(path)))
         except StudyError:

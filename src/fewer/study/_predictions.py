@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from fewer._estimators import columns_known_as
+from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted, listed
 from fewer.study._findings import Answer
-from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._scores import AllScores, CandidateScores
 from fewer.study._work import Bench, FoldWork, learner_of, seed_of

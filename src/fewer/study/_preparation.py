@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.study._coded import CodedDataset, positions, words_of
-from fewer.study._imputers import IMPUTERS
-from fewer.study._recipes import Counts
+from fewer.study._recipes import IMPUTERS, Counts
 
 if TYPE_CHECKING:
     from fewer.io import Dataset

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._kernels._one_thread import one_thread
 from fewer.evaluate import Fold, cross_index, randomize, score_sizes
 from fewer.study._candidates import size_path
-from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._recipes import BALANCED_SCORES, POSITIVE_SCORES, Recipe, can_be_scored
 from fewer.study._study_data import StudyData

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer._estimators import each_warning_once
+from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted
 from fewer.study._cautions import CAUTIONS, do_cautions
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL, do_final
 from fewer.study._missing import MISSING, do_missing
 from fewer.study._notes import warn_again
-from fewer.study._one_thread import one_thread
 from fewer.study._predictions import do_predictions, prediction_works
 from fewer.study._reference import do_null
 from fewer.study._scores import AllScores, read_scores

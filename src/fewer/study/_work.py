@@ -14,6 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from fewer._estimators import columns_known_as
+from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted
 from fewer.engine import failure_from
 from fewer.evaluate import (
@@ -27,7 +28,6 @@ from fewer.evaluate import (
 from fewer.study._candidates import Candidate
 from fewer.study._errors import StudyError
 from fewer.study._notes import Note, each_once, noted
-from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._preparation import fit_prepared, preparation, prepared_names, prepared_rows
 from fewer.study._recipes import BALANCED_SCORES, Counts

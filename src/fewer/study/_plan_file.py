@@ -1,14 +1,21 @@
-"""What the entries of a plan must be, so that a plan from a file is sound before it is run."""
+"""Plans in files: the JSON of a plan or inside a report, and checks of its entries before the plan is run."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from fewer.study._errors import StudyError
-from fewer.study._imputers import IMPUTERS
-from fewer.study._recipes import LEARNERS
+from fewer.study._recipes import IMPUTERS, LEARNERS
 
 _LARGEST = 2**63
 _Rule = tuple[Callable[[Any], bool], str]
+
+PLAN_ELEMENT = "fewer-plan"
+_OPENING = f'<script type="application/json" id="{PLAN_ELEMENT}">'
+_CLOSING = "</script>"
+# A report carries its figures with it, a plan only words.
+_MOST_BYTES = 1 << 28
+_LONGEST_PLAN = 1 << 26
 
 
 def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
@@ -114,3 +121,24 @@ def _are_options(value: Any) -> bool:
 
     known = signature(read_table).parameters.keys() - {"source", "target", "drop", "task"}
     return isinstance(value, dict) and value.keys() <= known and all(map(_is_plain_or_list, value.values()))
+
+
+def plan_text(path: Path) -> str:
+    """JSON of the plan in a file: the file itself, or the plan that a report carries."""
+    nothing = StudyError(f"{path} contains no plan; give the report.html or the plan.json of a study.")
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise nothing
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StudyError(f"The plan {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise nothing from None
+    if path.suffix.lower() in (".html", ".htm"):
+        _, opening, rest = text.partition(_OPENING)
+        text, closing, _ = rest.partition(_CLOSING)
+        if not opening or not closing:
+            raise StudyError(f"{path} is not a report of a study: it contains no plan.")
+    if len(text) > _LONGEST_PLAN:
+        raise nothing
+    return text
