@@ -1,4 +1,7 @@
-"""A plan is plain data: it is saved, loaded, compared, and says what is wrong with it."""
+"""A plan is plain data: it is saved, loaded, compared, and says what is wrong with it.
+
+The plan inside of a report is found there again.
+"""
 
 import json
 from dataclasses import replace
@@ -11,6 +14,7 @@ import scipy.sparse as sp
 from fewer.io import Dataset
 from fewer.study import Plan, StudyError, make_plan, study_data
 from fewer.study._candidates import _learners, _reducers, candidates_for, size_path
+from fewer.study._plan_file import PLAN_ELEMENT, plan_text
 from fewer.study._work import Bench, FoldWork, do_fold
 
 
@@ -341,3 +345,24 @@ def test_the_learners_of_a_preset_suit_target_and_table(kind, expected):
 def test_presets_boost_only_where_classes_times_columns_are_few(n_columns, n_classes, boosted):
     found = candidates_for(classify=True, preset="quick", n_rows=2000, n_columns=n_columns, n_classes=n_classes)
     assert any(each.learner.name == "boosting" for each in found) == boosted
+
+
+def test_a_plan_is_read_from_its_file_and_from_a_report(tmp_path):
+    plan, report = tmp_path / "plan.json", tmp_path / "report.HTML"
+    plan.write_text('{"a": 1}')
+    report.write_text(f'<p>\n<script type="application/json" id="{PLAN_ELEMENT}">{{\n"a": 1}}</script></p></script>')
+    assert plan_text(plan) == '{"a": 1}'
+    assert plan_text(report) == '{\n"a": 1}'
+
+
+def test_what_holds_no_plan_is_told(tmp_path):
+    page, picture = tmp_path / "page.html", tmp_path / "picture.png"
+    page.write_text("<p>Hello</p>")
+    picture.write_bytes(b"\xff\xfe\xfd")
+    for path, told in [
+        (page, "is not a report of a study"),
+        (picture, "contains no plan"),
+        (tmp_path / "nothing.json", "cannot be read: No such file"),
+    ]:
+        with pytest.raises(StudyError, match=told):
+            plan_text(path)
