@@ -152,7 +152,7 @@ class Findings:
     verdict : tuple of str
         Three sentences that sum it up.
     claims_benefit : bool
-        Whether the first line says that fewer columns are better, or not worse.
+        Whether the first line claims that fewer columns are better, or not worse.
     winner : int
         Place of the winning candidate in the plan.
     n_made : int or None

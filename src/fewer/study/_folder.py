@@ -229,7 +229,7 @@ def owner_of(folder: Path) -> Owner | None:
             except BlockingIOError:
                 return _noted(file)
     except OSError:
-        pass  # there is no lock, or none that this user could hold
+        pass  # there is no lock, or none that this user may take
     return None
 
 
@@ -259,7 +259,7 @@ def stop_owner(folder: Path) -> None:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[IO[bytes]]:
-    """The locked file. Somebody who only looks holds the lock for a moment, so there is more than one try."""
+    """The locked file. Another process may check the lock at this moment, so there is more than one try."""
     import fcntl
 
     for _ in range(_TRIES):

@@ -4,7 +4,7 @@ A SQLite file in WAL mode. Rows are only ever added (triggers refuse anything el
 So a process that is killed at any moment loses the work in its hands and nothing else; others can read while it runs.
 
 The file is made complete beside its place and renamed, so a journal is there as a whole or not at all. Every row
-carries a checksum over all that it holds. A row that does not match counts as missing. Opened to go on, a damaged
+has a checksum of its content. A row that does not match counts as missing. Opened to go on, a damaged
 journal is made anew from its sound rows, and the rest is computed again: it is a function of plan, table and key.
 """
 
@@ -267,7 +267,7 @@ def glance(path: "str | Path") -> tuple[dict[str, Any], str, int]:
 
 
 def _about(connection: sqlite3.Connection, path: Path) -> dict[str, str]:
-    """What a journal says about its study; an error if it is damaged, or in another form than is read here."""
+    """The description of the study in a journal; an error if it is damaged or has another format version."""
     about = {_text(key): _text(value) for key, value in connection.execute("SELECT key, value FROM about")}
     if about.get("schema") != str(SCHEMA):
         raise StudyError(

@@ -29,7 +29,7 @@ Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 _EFFORT: dict[str, tuple[int, int, int]] = {"quick": (5, 2, 99), "standard": (5, 10, 199), "thorough": (10, 10, 999)}
 # From here on, quick and standard draw folds half as often: they are large, and differ less.
 _ENOUGH_ROWS = 400
-# Of very many rows, folds drawn again say the same again, and each permutation takes long: one in so many is made.
+# With very many rows, repeated folds give nearly the same scores, and each permutation is slow: one in so many is made.
 _MANY_ROWS_SHARE = 5
 _FEW_OF_A_CLASS = 0.2
 
@@ -213,7 +213,7 @@ class Plan:
         parts = [candidate.name.rpartition(", ") for candidate in self.candidates]
         reducers, learners = (list(dict.fromkeys(part[place] for part in parts if part[0])) for place in (0, 2))
         simplest = next(candidate.name for candidate in self.candidates if candidate.is_simplest)
-        return f"{', '.join(reducers)}, each with {', '.join(learners)}; and the {simplest}"
+        return f"{', '.join(reducers)}, each with {', '.join(learners)}; and the baseline ({simplest})"
 
 
 def make_plan(

@@ -195,7 +195,7 @@ class AllScores:
 
     @cached_property
     def claim(self) -> Claim:
-        """What may be said of the chosen columns beside all of them; nothing if all are kept."""
+        """The claim about the chosen columns compared with all of them."""
         found = claim(
             self.choice.fold_scores,
             self.fold_scores_with_everything,

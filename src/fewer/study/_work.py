@@ -138,7 +138,7 @@ class PreparedFold(NamedTuple):
 
 
 def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: Counts = None) -> PreparedFold:
-    """The rows of a fold, made ready by what the rows held in say."""
+    """The rows of a fold, prepared by a pipeline that is fitted on the training rows."""
     prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=counts)
     with noted() as notes:
         X_train = fit_prepared(prepare, dataset.take(fold.train).X)
