@@ -303,7 +303,7 @@ def test_the_winner_stands_beside_the_best_with_all_columns_and_the_baseline(sco
     assert answer.sentence == (
         "Chosen from 2 combinations of selection method and learner: "
         "anova, ridge with 1 column (mean accuracy 0.900); best with all columns: ridge "
-        "(0.700); a coin: 0.500."
+        "(0.700); baseline (a coin): 0.500."
     )
     assert answer.number == pytest.approx(0.9)
 

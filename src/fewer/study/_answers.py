@@ -230,9 +230,9 @@ def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
         number += f" ({size:,} of {final['n_prepared']:,} after one-hot encoding)"
     sentence = f"{number}. {folds}"
     within = (
-        f"The fewest columns of any candidate whose mean score is within {percent(plan.parsimony)} of the gain of the "
-        "best over the baseline (the parsimony), by half a standard error of the difference, or by one where columns "
-        "outnumber rows."
+        f"The fewest columns of any candidate that loses at most {percent(plan.parsimony)} (the parsimony) of the gain "
+        "of the best over the baseline. The loss is the difference of the mean scores plus half a standard error, "
+        "or one standard error if columns outnumber rows."
         if plan.parsimony != "one_se"
         else "The fewest columns of the candidate with the best mean score, within one standard error of it."
     )
@@ -399,7 +399,8 @@ def compared_with(scores: AllScores, metric: str) -> Answer:
     sentence = (
         f"{_best_of(len(scores.reduced))}: {winner.name}{at_size} (mean {metric} "
         f"{scores.cells.scores[..., scores.choice.cell].mean():.3f}); best with all columns: "
-        f"{best_all.name.removeprefix('all features, ')} ({best_all.score:.3f}); {simplest.name}: {simplest.score:.3f}."
+        f"{best_all.name.removeprefix('all features, ')} ({best_all.score:.3f}); "
+        f"baseline ({simplest.name}): {simplest.score:.3f}."
     )
     how = (
         "All candidates were scored on the same folds, each with the number of columns that was best on the other "
