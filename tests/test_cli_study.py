@@ -62,7 +62,7 @@ def finished(table, tmp_path_factory):
 
 def test_a_study_says_what_it_found_and_where_the_report_is(finished):
     out, result = finished
-    assert "Is there anything to learn?" in result.stdout
+    assert "Can the target be predicted?" in result.stdout
     assert "gene 0" in result.stdout
     assert f"Report: {out / 'report.html'}" in result.stdout
 
@@ -180,7 +180,7 @@ def test_a_model_from_a_stranger_is_not_loaded(finished, tmp_path):
     ("words", "said"),
     [
         (["--target", "sate"], "(given by --target). Did you mean 'state'?"),
-        (["--target", "state", "--preset", "fast"], "there are quick"),
+        (["--target", "state", "--preset", "fast"], "must be one of quick"),
         (["--target", "state", "--methods", "fischer"], "fisher"),
         (["--target", "state", "--engine", "cloud"], "must be local or dask"),
         (["--target", "state", "--engine", "dask"], "--scheduler"),
@@ -191,11 +191,14 @@ def test_a_model_from_a_stranger_is_not_loaded(finished, tmp_path):
         (["--target", "state", "--groups", "state"], "'state' is the target"),
         (["--target", "state", "--jobs", "0"], "'--jobs'"),
         (["--target", "state", "--seed", "-1"], "'--seed'"),
-        (["--target", "state", "--confidence", "95"], "The confidence must be between 0 and 1"),
+        (["--target", "state", "--confidence", "95"], "confidence must be between 0 and 1, not 95"),
         (["--target", "state", "--plan", "none.json"], "The plan none.json cannot be read: No such file or directory."),
-        (["--target", "state", "--plan", "TABLE"], "holds no plan; give the report.html or the plan.json of a study."),
-        (["--target", "state", "--drop", ",".join(f"gene {i}" for i in range(12)) + ",colour"], "name it by --keep."),
-        ([], "needs a target: name the column to predict with --target."),
+        (
+            ["--target", "state", "--plan", "TABLE"],
+            "contains no plan; give the report.html or the plan.json of a study.",
+        ),
+        (["--target", "state", "--drop", ",".join(f"gene {i}" for i in range(12)) + ",colour"], "list it in --keep."),
+        ([], "needs a target: give the column to predict with --target."),
     ],
     ids=str,
 )
@@ -254,7 +257,7 @@ def test_sigterm_stops_a_study_as_ctrl_c_does(table, tmp_path, monkeypatch):
     out = tmp_path / "study"
     stopped = fewer("study", table, "-t", "state", *EFFORT, "--permutations", 0, "--out", out)
     assert stopped.exit_code == 143
-    assert "Stopped; 3 pieces of work are finished and kept." in stopped.stderr
+    assert "Stopped; 3 finished tasks kept." in stopped.stderr
     assert signal.getsignal(signal.SIGTERM) is before
     assert "not finished: 3 of 15 evaluations" in fewer("show", out).stdout
 

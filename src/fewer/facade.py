@@ -1,6 +1,6 @@
-"""The whole way in one call: table, plan, run, findings, and what the user keeps.
+"""A whole study in one call: table, plan, run, findings, report and model.
 
-This module stands beside the command line, above all rooms: it puts them together and adds nothing of its own.
+Like the command line, it only combines the other packages.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 class Study:
-    """A study that has run to its end; made by :func:`run_study`, or opened from its folder.
+    """A finished study; made by :func:`run_study`, or opened from its folder.
 
     Parameters
     ----------
     folder : str or Path
-        Where it is.
+        Folder of the study.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ def run_study(
     progress: Any = False,
     reading: Mapping[str, Any] | None = None,
 ) -> Study:
-    """Study a table: is there anything to learn, do fewer features help, how few, which ones.
+    """Study a table: can the target be predicted, do fewer features help, how few, which ones.
 
     Parameters
     ----------
@@ -150,23 +150,23 @@ def run_study(
     target : str, default=None
         Column to predict; not needed if the Dataset has one.
     out : str or Path, default=None
-        Folder of the study. If a study with the same plan was begun there, it goes on where it stopped. By default a
-        temporary folder, which goes with the result.
+        Folder of the study. A study with the same plan that was started there is continued. By default a temporary
+        folder, which is deleted with the result.
     groups : str, default=None
-        Column that names the group of each row; groups are never parted by a fold.
+        Column with the group of each row; rows of a group are always in the same fold.
     time : str, default=None
-        Column that puts the rows in order; rows are predicted from earlier ones only.
+        Column that orders the rows by time; rows are predicted from earlier ones only.
     keep, drop : iterable of str, default=()
-        Columns to learn from although they look like identifiers; columns to leave out.
+        Columns to use although they look like identifiers; columns to drop.
     preset : {"quick", "standard", "thorough"}, default="standard"
         Candidates and effort.
     methods, learners, sizes : iterable, default=None
         Selectors or scores, learners ("ridge", "lasso", "svm", "boosting" ...), and numbers of columns, instead of
         those of the preset.
     n_folds, n_repeats, n_permutations : int, default=None
-        Another effort than that of the preset.
+        Numbers to use instead of those of the preset.
     scoring : str, default=None
-        A score of scikit-learn; by default the accuracy (balanced where a class is rare), or R2.
+        Name of a scikit-learn scorer; by default accuracy (balanced where a class is rare), or R2.
     confidence : float, default=0.95
         Confidence level of intervals; one minus it is the significance level of tests.
     margin : float, default=0.1
@@ -179,7 +179,7 @@ def run_study(
     impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"
         How missing values are imputed, inside the folds: column by column, or from the other columns.
     plan : Plan, default=None
-        A plan made before, instead of all of the above.
+        A plan made earlier; ``preset`` to ``impute`` are then ignored.
     engine : Engine, default=None
         Where the work runs; by default on this machine with ``n_jobs`` workers.
     n_jobs : int, default=None
@@ -187,7 +187,7 @@ def run_study(
     progress : bool, "auto" or callable, default=False
         As in ``Engine.run``.
     reading : mapping, default=None
-        How the table was read, to be noted in the plan.
+        How the table was read, to be stored in the plan.
 
     Returns
     -------
@@ -240,7 +240,7 @@ def carry_out(
     n_jobs: int | None = None,
     progress: Any = False,
 ) -> Study:
-    """Run a plan in a folder, from wherever it stands, and write what the user keeps."""
+    """Run a plan in a folder, or continue it, and write the results."""
     from fewer.engine import Engine
 
     with folder.locked():
@@ -262,12 +262,12 @@ def _write(study: Study, data: StudyData) -> None:
         write_whole(folder.features, "".join(f"{name}\n" for name in findings.chosen))
         fit_model(study.plan, data, findings).save(folder.model)
         study.report()
-        # Last, because its presence says that the study is finished.
+        # Last, because its presence means that the study is finished.
         findings.save(folder.findings)
     except OSError as error:
         raise StudyError(
-            f"The results cannot be written to {folder.path}: {error.strerror}. The journal has everything "
-            "that is finished: free some space, or permit writing, then run the same command again."
+            f"The results cannot be written to {folder.path}: {error.strerror}. Finished tasks are kept "
+            "in the journal: free some space, or allow writing, then run the same command again."
         ) from None
 
 

@@ -20,7 +20,7 @@ def _printed(study, width: int = 80, encoding: str = "utf-8") -> str:
 
 
 def test_verdict_questions_columns_candidates_and_cautions_are_there(wide_study):
-    text = _printed(wide_study, width=200)
+    text = _printed(wide_study, width=300)
     findings = wide_study.findings
     assert text.startswith(findings.headline)
     assert all(answer.question in text and answer.sentence in text for answer in findings.answers)

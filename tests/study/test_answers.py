@@ -1,4 +1,9 @@
-"""Answers from scores: which way the verdict goes, and where it says nothing."""
+"""Answers from scores: which way the verdict goes, and where it says nothing.
+
+The columns that were chosen: how often, standing in for what, and told how.
+
+Candidates side by side: who is behind by how much, and how sure the curve is.
+"""
 
 from types import SimpleNamespace
 
@@ -7,14 +12,38 @@ import pytest
 
 from fewer._wording import rows_words
 from fewer.io import Dataset
-from fewer.study._answers import _fewer_help, _how_few, _interacting, _learnable, _null_evidence
-from fewer.study._columns import _effect, _stability
+from fewer.study._answers import (
+    _effect,
+    _fewer_help,
+    _how_few,
+    _interacting,
+    _learnable,
+    _null_evidence,
+    _stability,
+    chosen_columns,
+    compared_with,
+    instability,
+    rivals_of,
+    size_curves,
+)
 from fewer.study._decision import Cells, Choice, claim
 from fewer.study._predictions import which_rows
+from fewer.study._scores import AllScores, CandidateScores
 from fewer.study._work import NullWork
 
 PLAN = SimpleNamespace(
     confidence=0.95, level=0.05, margin=0.1, parsimony=0.05, classify=True, n_permutations=19, n_rows=50
+)
+
+PLAN_OF_COLUMNS = SimpleNamespace(task="binary", confidence=0.95)
+
+PLAN_OF_CANDIDATES = SimpleNamespace(
+    candidates=[SimpleNamespace(is_simplest=True)] + 3 * [SimpleNamespace(is_simplest=False)],
+    n_folds=3,
+    level=0.05,
+    parsimony=0.05,
+    n_columns=9,
+    n_rows=30,
 )
 
 
@@ -82,8 +111,8 @@ def test_features_are_redundant_only_where_scores_rise_without_their_dependence(
 
 def test_why_features_were_not_tested_together_is_told():
     of_numbers = SimpleNamespace(classify=False, level=0.05)
-    assert _interacting(of_numbers, {"p_value": None}).sentence == "Not tested: the test is for classes."
-    assert "no permutations" in _interacting(PLAN, {"p_value": None}).sentence
+    assert _interacting(of_numbers, {"p_value": None}).sentence == "Not tested: the test needs classes."
+    assert "number of permutations is 0" in _interacting(PLAN, {"p_value": None}).sentence
 
 
 def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
@@ -127,7 +156,7 @@ def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
 
 def test_effects_are_told_by_sign_and_by_class():
     said = [_effect({"correlation": r}, two_classes=False) for r in (0.3, -0.3, 0.0, None)]
-    assert said == ["rises with the target", "falls with the target", "flat", "flat"]
+    assert said == ["increases with the target", "decreases with the target", "flat", "flat"]
     classes = {"highest_in": "a", "lowest_in": "c"}
     assert _effect(classes, two_classes=True) == "higher in a"
     assert _effect(classes, two_classes=False) == "highest in a, lowest in c"
@@ -147,10 +176,10 @@ def test_lists_that_agree_are_stable_and_one_list_or_all_columns_are_neither():
 @pytest.mark.parametrize(
     ("others", "says"),
     [
-        ([], "2 of 5 held-out rows are predicted wrong. Lowest recall: class b, 0.50 of 2 rows."),
-        ([["a", "a", "a", "b", "a"]], "predicted wrong; 1 of them by both candidates."),
-        ([["a", "a", "b", "b", "b"]] * 2, "predicted wrong; 1 of them by all 3 candidates."),
-        ([["a", "a", "a", "b", "b"]] * 2, "predicted wrong; none of them by all 3 candidates."),
+        ([], "2 of 5 held-out rows are predicted incorrectly. Lowest recall: class b, 0.50 of 2 rows."),
+        ([["a", "a", "a", "b", "a"]], "predicted incorrectly; 1 of them by both candidates."),
+        ([["a", "a", "b", "b", "b"]] * 2, "predicted incorrectly; 1 of them by all 3 candidates."),
+        ([["a", "a", "a", "b", "b"]] * 2, "predicted incorrectly; none of them by all 3 candidates."),
     ],
 )
 def test_which_rows_are_wrong_counts_those_that_every_candidate_gets_wrong(others, says):
@@ -161,13 +190,13 @@ def test_which_rows_are_wrong_counts_those_that_every_candidate_gets_wrong(other
     assert answer.evidence["confusion"] == [[2, 1], [1, 1]]
     assert all(each["row"] in (9, 11) for each in answer.evidence["always_wrong"])
     right = which_rows(PLAN, [piece | {"predictions": [truth]}])
-    assert right.sentence == "None: all 5 held-out rows are predicted right."
+    assert right.sentence == "None: all 5 held-out rows are predicted correctly."
 
 
 def test_the_largest_errors_of_numbers_are_named_by_their_rows():
     piece = {"rows": [3, 1, 2], "truth": [1.0, 2.0, 3.0], "predictions": [[1.5, 2.0, 0.0]]}
     answer = which_rows(SimpleNamespace(classify=False), [piece])
-    assert "off by 0.5 or less" in answer.sentence
+    assert "at most 0.5 for half of the rows" in answer.sentence
     assert answer.sentence.endswith("The largest errors are in rows 2, 3, 1.")
 
 
@@ -180,3 +209,118 @@ def test_wrong_rows_have_their_numbers_in_the_table_that_was_read(studied):
     y[[2, 10, 49]] = None, "c", "b" if y[49] == "a" else "a"
     findings = studied(Dataset.from_frame(X, target=y), n_permutations=0)
     assert [each["row"] for each in findings.wrong.evidence["always_wrong"]] == [50]
+
+
+def final_of(size, names, n_made=None, n_prepared=40, groups=()):
+    columns = [
+        {"name": name, "source": name, "score": 1.0, "highest_in": "ill", "lowest_in": "well", "difference": 2}
+        for name in names
+    ]
+    return {"size": size, "n_made": n_made, "n_prepared": n_prepared, "groups": list(groups), "columns": columns}
+
+
+def winner(*orders):
+    return SimpleNamespace(name="anova, ridge", orders=[tuple(order) for order in orders])
+
+
+def test_a_column_counts_in_the_folds_that_have_it_among_as_many_as_were_kept():
+    columns, answer = chosen_columns(
+        winner("abc", "acb", "abd", "bca"), final_of(2, "abcd", groups=[["a", "copy"], ["d", "c"]]), PLAN_OF_COLUMNS
+    )
+    assert [column.frequency for column in columns] == [0.75, 0.75, 0.5, 0.0]
+    assert [column.chosen for column in columns] == [True, True, False, False]
+    assert [column.rank for column in columns] == [1, 2, 3, 4]
+    assert [column.stands_in_for for column in columns] == [("copy",), (), ("d",), ("c",)]
+    assert columns[0].effect == "higher in ill"
+    assert columns[0].effect_size == 2
+    assert answer.sentence.startswith("a, b. 0 of 2 were chosen in at least 80% of the folds (stability ")
+    assert 0 < answer.number < 1
+
+
+def test_all_columns_are_in_every_fold_and_have_no_stability():
+    columns, answer = chosen_columns(winner("ab", "a"), final_of(2, "ab", n_prepared=2), PLAN_OF_COLUMNS)
+    assert [column.frequency for column in columns] == [1.0, 1.0]
+    assert answer.number is None
+    assert answer.sentence == "All 2 columns; the first are a, b."
+
+
+def test_of_what_goes_into_new_columns_the_first_ten_are_looked_for_in_every_fold():
+    names = [f"x{place}" for place in range(12)]
+    columns, answer = chosen_columns(
+        winner(names, names), final_of(12, names, n_made=2, n_prepared=12), PLAN_OF_COLUMNS
+    )
+    assert [column.frequency for column in columns] == [1.0] * 10 + [0.0] * 2
+    assert answer.sentence == "All 12 columns go into the 2 new columns; most of x0, x1, x2, x3, x4 and 7 more."
+    assert answer.how.endswith("it was among the first 10.")
+
+
+@pytest.mark.parametrize(("size", "n_shown"), [(3, 200), (205, 205)])
+def test_the_list_ends_after_200_columns_or_what_was_chosen(size, n_shown):
+    names = [f"x{place}" for place in range(220)]
+    columns, _ = chosen_columns(winner(names, names), final_of(size, names, n_prepared=300), PLAN_OF_COLUMNS)
+    assert len(columns) == n_shown
+    assert sum(column.chosen for column in columns) == size
+
+
+def test_a_list_is_called_unstable_below_a_half():
+    told = [bool(instability(SimpleNamespace(number=value))) for value in (None, 0.5, 0.49)]
+    assert told == [False, False, True]
+
+
+def candidate(number, name, scores, sizes):
+    scores = np.array(scores, dtype=float)
+    return CandidateScores(number, name, np.array(sizes), scores, (), test_ratio=0.5, confidence=0.9)
+
+
+@pytest.fixture
+def scores():
+    return AllScores(
+        PLAN_OF_CANDIDATES,
+        (
+            candidate(0, "a coin", [[[0.5], [0.4], [0.6]]] * 2, [9]),
+            candidate(1, "all features, ridge", [[[0.7], [0.6], [0.8]]] * 2, [9]),
+            candidate(2, "anova, ridge", [[[0.9, 0.5], [0.8, 0.5], [1.0, 0.5]], [[0.9, 0.5]] * 3], [1, 9]),
+            candidate(3, "relief, ridge", [[[0.8, 0.7], [0.7, 0.7], [0.9, 0.7]]] * 2, [1, 9]),
+        ),
+        {},
+    )
+
+
+def test_rivals_stand_in_order_of_their_scores_with_what_they_lack(scores):
+    rivals = rivals_of(scores)
+    assert [rival.name for rival in rivals] == ["anova, ridge", "relief, ridge", "all features, ridge", "a coin"]
+    assert [rival.behind for rival in rivals] == pytest.approx([0, 0.1, 0.2, 0.4])
+    assert [rival.size for rival in rivals] == [1, 1, None, None]
+    assert rivals[0].benefit == pytest.approx(0.4)
+    assert rivals[0].behind_interval == (0, 0)
+    low, high = rivals[3].behind_interval
+    assert 0 < low < 0.4 < high
+    assert rivals[3].benefit is rivals[3].benefit_interval is None
+
+
+def test_the_winner_stands_beside_the_best_with_all_columns_and_the_baseline(scores):
+    answer = compared_with(scores, "accuracy")
+    assert answer.sentence == (
+        "Chosen from 2 combinations of selection method and learner: "
+        "anova, ridge with 1 column (mean accuracy 0.900); best with all columns: ridge "
+        "(0.700); baseline (a coin): 0.500."
+    )
+    assert answer.number == pytest.approx(0.9)
+
+
+def test_the_frontier_is_the_best_candidate_at_each_size(scores):
+    curves = size_curves(scores)
+    frontier = curves["frontier"]
+    assert frontier["sizes"] == [1, 9]
+    assert frontier["candidates"] == ["anova, ridge", "all features, ridge"]
+    assert frontier["mean"] == pytest.approx([0.9, 0.7])
+    assert curves["chosen"] == {"size": 1, "mean": pytest.approx(0.9)}
+    assert curves["simplest"] == pytest.approx(0.5)
+
+
+def test_curves_have_the_standard_error_of_folds_that_share_training_rows(scores):
+    first, second = size_curves(scores)["candidates"]
+    assert (first["name"], second["name"]) == ("anova, ridge", "relief, ridge")
+    assert first["mean"] == pytest.approx([0.9, 0.5])
+    deviation = np.std([0.9, 0.8, 1.0, 0.9, 0.9, 0.9], ddof=1)
+    assert first["standard_error"] == pytest.approx([deviation * np.sqrt(1 / 6 + 0.5), 0])

@@ -60,7 +60,7 @@ def test_classes_that_were_left_out_are_named_with_their_rows():
     labels = np.array(["a", "b"] * 20 + ["rare"])
     bench = SimpleNamespace(data=study_data(Dataset.from_frame(np.arange(41.0)[:, None] ** [1, 2], target=labels)))
     (found,) = _classes_left_out(bench)
-    assert found["sentence"].startswith("rare (1): too few rows to learn the class and to test it, so these 1 rows")
+    assert found["sentence"].startswith("rare (1): too few rows to train and test on, so this row")
     assert found["evidence"] == {"classes": [["rare", 1]]}
     bench.data = study_data(Dataset.from_frame(np.arange(40.0)[:, None] ** [1, 2], target=labels[:40]))
     assert _classes_left_out(bench) == []
@@ -126,13 +126,13 @@ def test_missing_values_are_told_where_there_are_some():
     assert _missing_values(Dataset.from_frame(X, target=np.arange(40) % 2), "median") == []
     X[3, 1] = np.nan
     (found,) = _missing_values(Dataset.from_frame(X, target=np.arange(40) % 2), "median")
-    assert found["sentence"].startswith("1.2% of the cells are missing, in 1 columns;")
+    assert found["sentence"].startswith("1.2% of the cells are missing, in 1 column;")
     assert found["evidence"] == {"share": 1 / 80}
     words = {"a": ["x", None, "y", "x"] * 10, "b": np.arange(40.0)}
     both = words | {"b": [None, *np.arange(39.0)]}
     for columns, said in (
         ({"a": X[:, 0], "b": X[:, 1]}, "numbers were imputed by the median of the column."),
-        (words, "inside of the folds, missing categories became a category of their own."),
+        (words, "inside the folds, missing categories became a category of their own."),
         (both, "by the median of the column, missing categories became a category of their own."),
     ):
         (found,) = _missing_values(
@@ -146,7 +146,9 @@ def test_an_identifier_of_groups_is_critical_and_is_to_be_given_as_groups():
     description = describe(data.dataset, times=data.times)
     (found,) = _groups_ignored(description)
     assert (found["level"], found["evidence"]["option"]) == ("critical", "--groups patient")
-    assert found["headline"].startswith("Rows of one patient are in different folds, so scores are too good (a quick")
+    assert found["headline"].startswith(
+        "Rows of one patient are in different folds, so scores are too optimistic (a quick"
+    )
     assert found["headline"].endswith(": run the study again with --groups patient.")
     plain, grouped = found["evidence"]["plain_score"], found["evidence"]["grouped_score"]
     assert plain > 0.9 > 0.7 > grouped

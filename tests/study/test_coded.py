@@ -9,8 +9,8 @@ import pytest
 from fewer.io import Dataset
 from fewer.study import make_plan, study_data
 from fewer.study._coded import coded, decoded, words_of
-from fewer.study._fingerprint import fingerprint
 from fewer.study._preparation import preparation, prepared_names, prepared_rows
+from fewer.study._study_data import fingerprint
 from fewer.study._work import Bench
 
 

@@ -143,7 +143,7 @@ def test_a_row_that_does_not_match_its_checksum_is_computed_again_with_a_warning
     change(copy.journal, "null/labels/5", column, value)
     with pytest.raises(StudyError, match=r"has a damaged journal; run `fewer resume .*` first"):
         kept.read(copy)
-    with pytest.warns(UserWarning, match=r"was damaged. \d+ pieces of work match their checksums and are kept"):
+    with pytest.warns(UserWarning, match=r"was damaged. \d+ finished tasks match their checksums and are kept"):
         assert kept.go_on(copy) == kept.findings
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -49,7 +49,7 @@ def test_all_features_are_kept_where_each_counts(studied):
     assert findings.fewer_help.verdict == "not shown"
     assert findings.headline.startswith("Keep all 30 features")
     assert not findings.claims_benefit
-    assert findings.columns[0].effect == "rises with the target"
+    assert findings.columns[0].effect == "increases with the target"
 
 
 def test_the_benefit_is_that_of_choosing_and_not_of_the_best(of_signal):
@@ -212,7 +212,10 @@ def test_where_all_of_many_columns_are_best_all_are_kept(studied, make_table):
 
 def test_the_only_scores_at_the_top_are_those_of_the_first_line(of_signal):
     assert not re.search(r"\d\.\d{3}", " ".join(of_signal.verdict[1:]))
-    assert of_signal.verdict[2] == "Columns were chosen by anova with ridge, from 2 ways to reduce."
+    assert (
+        of_signal.verdict[2]
+        == "Columns were chosen by anova with ridge, from 2 combinations of selection method and learner."
+    )
     assert f"{of_signal.fewer_help.evidence['with_fewer']:.3f}" in of_signal.headline
 
 

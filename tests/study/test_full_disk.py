@@ -50,7 +50,7 @@ def test_a_result_that_finds_no_room_leaves_what_was_there(small, undisturbed, t
         flush(file)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StudyError, match=r"cannot be written to .*: No space left on device\. The journal has everyth"):
+    with pytest.raises(StudyError, match=r"cannot be written to .*: No space left on device\. Finished tasks are kept"):
         carry_out(*small, folder, n_jobs=1)
     assert (folder.path / name).read_bytes() == before
     assert not list(folder.path.glob("*.new"))

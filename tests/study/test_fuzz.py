@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 
 from fewer.study import Plan, StudyError, StudyModel, make_plan, study_data
-from fewer.study._embedded import PLAN_ELEMENT
 from fewer.study._model import fit_model
 from fewer.study._model_file import pipeline_from
+from fewer.study._plan_file import PLAN_ELEMENT
 from mutated import QUICK, SLOW, fuzzed, limited_memory, mutated, mutated_archive, refused_or_read
 
 EFFORT = [pytest.param(QUICK, id="quick"), pytest.param(SLOW, id="slow", marks=pytest.mark.slow)]
@@ -123,7 +123,7 @@ def test_an_entry_of_another_type_is_named(plan, place):
             else:
                 assert again.to_dict() == data
     assert len(refused) > 10
-    out_of_range = ("folds", "repeat", "permutations", "confidence", "is a share", "baseline", "form")
+    out_of_range = ("folds", "repeat", "permutations", "confidence", "must be at least", "baseline", "format")
     unnamed = [told for name, told in refused if not any(word in told for word in (f"'{name}'", place, *out_of_range))]
     assert unnamed == []
 
@@ -134,8 +134,8 @@ def test_methods_scores_and_parameters_that_do_not_exist_are_named(plan, tmp_pat
     for change, told in [
         (lambda data: data.update(scoring="fame"), "no score 'fame'"),
         (lambda data: data["candidates"][reducer]["reducer"].update(name="Oracle"), "no method 'Oracle'"),
-        (lambda data: data["candidates"][reducer]["reducer"].update(params={"luck": 3}), "cannot be made.*luck"),
-        (lambda data: data["candidates"][reducer]["learner"].update(params={"luck": 3}), "cannot be made.*luck"),
+        (lambda data: data["candidates"][reducer]["reducer"].update(params={"luck": 3}), "cannot be built.*luck"),
+        (lambda data: data["candidates"][reducer]["learner"].update(params={"luck": 3}), "cannot be built.*luck"),
     ]:
         data = plan.to_dict()
         change(data)
@@ -150,7 +150,7 @@ def test_methods_scores_and_parameters_that_do_not_exist_are_named(plan, tmp_pat
 )
 def test_a_plan_that_is_nested_too_deep_or_too_long_a_number_is_refused(tmp_path, text):
     (tmp_path / "plan.json").write_text(text)
-    with pytest.raises(StudyError, match="holds no plan"):
+    with pytest.raises(StudyError, match="contains no plan"):
         Plan.load(tmp_path / "plan.json")
 
 
@@ -158,10 +158,10 @@ def test_many_openings_of_the_plan_in_a_report_are_passed_once(tmp_path):
     """200,000 openings, each of which a search for its end would follow through the whole file: 2e12 characters."""
     opening = f'<script type="application/json" id="{PLAN_ELEMENT}">'
     (tmp_path / "report.html").write_text("<html>" + opening * 200_000)
-    with pytest.raises(StudyError, match="no plan is in it"):
+    with pytest.raises(StudyError, match="contains no plan"):
         Plan.load(tmp_path / "report.html")
     (tmp_path / "report.html").write_text("<html>" + opening * 200_000 + "</script>")
-    with pytest.raises(StudyError, match="holds no plan"):
+    with pytest.raises(StudyError, match="contains no plan"):
         Plan.load(tmp_path / "report.html")
 
 
@@ -169,7 +169,7 @@ def test_many_openings_of_the_plan_in_a_report_are_passed_once(tmp_path):
 def test_a_plan_of_many_megabytes_is_not_parsed(tmp_path, size):
     with (tmp_path / "plan.json").open("wb") as file:
         file.truncate(size)
-    with pytest.raises(StudyError, match="holds no plan"):
+    with pytest.raises(StudyError, match="contains no plan"):
         Plan.load(tmp_path / "plan.json")
 
 

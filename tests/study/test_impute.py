@@ -8,7 +8,7 @@ from fewer.evaluate import Fold
 from fewer.facade import run_study
 from fewer.io import Dataset
 from fewer.study import Plan, StudyError, StudyModel, make_plan, study_data
-from fewer.study._imputers import IMPUTERS, imputer_named
+from fewer.study._recipes import IMPUTERS, imputer_named
 from fewer.study._work import prepared_fold
 
 QUICK = {"preset": "quick", "methods": ["anova"], "learners": ["ridge"], "n_folds": 3, "n_repeats": 1, "n_jobs": 1}
@@ -124,11 +124,11 @@ def test_the_way_to_fill_is_part_of_the_plan():
     assert Plan.from_dict(plan.to_dict()) == plan
     assert plan.identity != make_plan(data).identity
     assert "imputed by the five most similar rows" in str(plan)
-    with pytest.raises(StudyError, match="choose one of median, mean, knn, PCAMissing, SoftImputeCV"):
+    with pytest.raises(StudyError, match="must be one of median, mean, knn, PCAMissing, SoftImputeCV"):
         make_plan(data, impute="magic")
 
 
 def test_zeros_of_a_sparse_table_are_not_missing_values():
-    with pytest.raises(StudyError, match="take median or mean"):
+    with pytest.raises(StudyError, match="use median or mean"):
         imputer_named("PCAMissing", sparse=True)
     assert imputer_named("Mean", sparse=True).name == "mean"

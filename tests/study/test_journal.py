@@ -72,7 +72,7 @@ def test_keys_come_by_prefix_in_the_order_of_work(path):
 
 
 def test_another_plan_is_refused_with_what_differs(path, plan):
-    with pytest.raises(StudyError, match=r"belongs to another plan; what differs: seed \(0 and 1\)"):
+    with pytest.raises(StudyError, match=r"has another plan; differences: seed \(0 and 1\)"):
         Journal.open(path, replace(plan, seed=1))
     with pytest.raises(StudyError, match="the table itself"):
         Journal.open(path, replace(plan, fingerprint="0" * 32))
@@ -104,7 +104,7 @@ def test_an_older_form_is_refused(path):
     connection.execute("UPDATE about SET value = '0' WHERE key = 'schema'")
     connection.commit()
     connection.close()
-    with pytest.raises(StudyError, match="written in form 0"):
+    with pytest.raises(StudyError, match="has format version 0"):
         Journal.open(path)
 
 
@@ -142,7 +142,7 @@ def test_a_full_disk_is_told_and_leaves_the_journal_sound(path):
         # SQLite fails in the same way when a file may not grow as when the disk may not.
         pages = journal._connection.execute("PRAGMA page_count").fetchone()[0]
         journal._connection.execute(f"PRAGMA max_page_count = {pages + 1}")
-        with pytest.raises(StudyError, match="The disk is full: make room"):
+        with pytest.raises(StudyError, match="The disk is full: free some space"):
             journal.add("fold/1", {"words": "x" * 300_000})
     with Journal.open(path) as journal:
         assert journal["fold/0"] == {"score": 1}

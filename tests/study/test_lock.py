@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from fewer.cli import app
 from fewer.study import StudyError, StudyFolder
-from fewer.study._lock import Owner, owner_of
+from fewer.study._folder import Owner, owner_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at open files in /proc")
 
@@ -94,14 +94,14 @@ def test_looking_who_has_a_study_does_not_keep_others_out(folder):
             looking.__exit__()
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("fewer.study._lock.time.sleep", pause)
+        patched.setattr("fewer.study._folder.time.sleep", pause)
         with folder.locked():
             assert folder.owner.pid == os.getpid()
 
 
 @pytest.mark.parametrize("deaf", [False, True], ids=["ends when asked", "has to be killed"])
 def test_a_running_study_is_stopped_before_it_is_removed(folder, holding, monkeypatch, deaf):
-    monkeypatch.setattr("fewer.study._lock._GRACE_SECONDS", 0.3 if deaf else 60)
+    monkeypatch.setattr("fewer.study._folder._GRACE_SECONDS", 0.3 if deaf else 60)
     child = holding(deaf=deaf)
     folder.journal.write_text("x")
     refused = CliRunner().invoke(app, ["rm", str(folder.path), "--yes"])
@@ -119,7 +119,7 @@ def test_a_process_elsewhere_or_another_of_that_number_is_not_stopped(folder, ho
     note = json.loads((folder.path / ".lock").read_text())
     for change in ({"host": "elsewhere"}, {"pid": os.getppid()}):
         (folder.path / ".lock").write_text(json.dumps(note | change))
-        with pytest.raises(StudyError, match="cannot be stopped from here"):
+        with pytest.raises(StudyError, match="stop it on that machine"):
             folder.stop()
     assert os.waitpid(child, os.WNOHANG) == (0, 0)
 

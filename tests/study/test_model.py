@@ -132,13 +132,13 @@ def test_new_rows_may_have_missing_values_and_categories_never_seen(mixed):
 
 def test_words_where_numbers_were_are_named(mixed):
     model = fitted(mixed, ["dose", "colour = red"], "ridge")
-    with pytest.raises(StudyError, match="'dose' held numbers in the study"):
+    with pytest.raises(StudyError, match="'dose' was numeric in the study"):
         apply_model(model, Dataset.from_frame(pl.DataFrame({"colour": ["red", "blue"], "dose": ["much", "little"]})))
 
 
 def test_columns_that_are_not_there_are_named(mixed):
     model = fitted(mixed, ["dose", "colour = red"], "ridge")
-    with pytest.raises(StudyError, match="lacks 1 of the 2 columns that the model needs: 'dose'"):
+    with pytest.raises(StudyError, match="does not have 1 of the 2 columns that the model needs: 'dose'"):
         apply_model(model, Dataset.from_frame(pl.DataFrame({"colour": ["red", "blue"], "x": [1.5, 2.5]})))
 
 
@@ -149,7 +149,7 @@ def test_without_predictions_only_columns_come_out(mixed):
 
 def test_infinite_new_rows_are_named(mixed):
     model = fitted(mixed, ["dose", "colour_red"], "ridge")
-    with pytest.raises(StudyError, match="the column 'dose' holds inf, an infinite number, in row 2"):
+    with pytest.raises(StudyError, match="the column 'dose' contains inf, an infinite number, in row 2"):
         apply_model(model, Dataset.from_frame(pl.DataFrame({"colour": ["red", "blue"], "dose": [1.5, np.inf]})))
 
 

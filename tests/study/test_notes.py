@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 
 from fewer import run_study
 from fewer.study import Journal
-from fewer.study._notes import noted, tell
+from fewer.study._notes import noted, warn_again
 
 
 def table() -> pl.DataFrame:
@@ -76,7 +76,7 @@ def test_filters_decide_when_notes_are_told_and_not_before():
             warnings.warn("old", DeprecationWarning, stacklevel=1)
     assert notes == [["ConvergenceWarning", "not there yet"], ["UserWarning", "no such rows"]]
     with pytest.warns(ConvergenceWarning, match="not there yet") as caught:
-        tell([{"notes": notes[:1]}, {}, {"notes": notes[:1]}])
+        warn_again([{"notes": notes[:1]}, {}, {"notes": notes[:1]}])
     assert len(caught) == 1
 
 

@@ -1,4 +1,7 @@
-"""A plan is plain data: it is saved, loaded, compared, and says what is wrong with it."""
+"""A plan is plain data: it is saved, loaded, compared, and says what is wrong with it.
+
+The plan inside of a report is found there again.
+"""
 
 import json
 from dataclasses import replace
@@ -11,6 +14,7 @@ import scipy.sparse as sp
 from fewer.io import Dataset
 from fewer.study import Plan, StudyError, make_plan, study_data
 from fewer.study._candidates import _learners, _reducers, candidates_for, size_path
+from fewer.study._plan_file import PLAN_ELEMENT, plan_text
 from fewer.study._work import Bench, FoldWork, do_fold
 
 
@@ -42,7 +46,7 @@ def test_a_plan_comes_back_from_a_report(data, tmp_path):
 
 def test_a_page_without_a_plan_is_refused(tmp_path):
     (tmp_path / "other.html").write_text("<html></html>")
-    with pytest.raises(StudyError, match="no plan is in it"):
+    with pytest.raises(StudyError, match="contains no plan"):
         Plan.load(tmp_path / "other.html")
 
 
@@ -84,25 +88,28 @@ def test_methods_may_be_scores_or_selectors(data):
     ("wrong", "words"),
     [
         ({"methods": ["fischer"]}, "fisher"),
-        ({"methods": ["SoftImpute"]}, "neither chooses columns nor makes new ones"),
+        ({"methods": ["SoftImpute"]}, "is neither a selector nor an extractor"),
         ({"methods": ["pearson_nonsense"]}, "Scores work too"),
-        ({"methods": ["SequentialSearch"]}, "needs arguments that a plan cannot hold.*; take .*MRMR"),
-        ({"methods": ["WordClusters"]}, "does not let a study say how many"),
-        ({"methods": ["chi2"]}, "is for counts"),
-        ({"learners": ["boost"]}, "no learner 'boost'; take ridge"),
-        ({"learners": ["multinomial_nb"]}, "is for counts, and this table has negative numbers.*; take ridge"),
-        ({"learners": ["poisson"]}, "is for numbers, and the target holds classes; take ridge"),
-        ({"preset": "fast"}, "there are quick"),
+        ({"methods": ["SequentialSearch"]}, "cannot be written into a plan.*; use .*MRMR"),
+        ({"methods": ["WordClusters"]}, "has no parameter for the number of columns"),
+        ({"methods": ["chi2"]}, "needs non-negative counts"),
+        ({"learners": ["boost"]}, "no learner 'boost'; use ridge"),
+        (
+            {"learners": ["multinomial_nb"]},
+            "needs non-negative counts, but this table has negative numbers.*; use ridge",
+        ),
+        ({"learners": ["poisson"]}, "is a regressor, but the target has classes; use ridge"),
+        ({"preset": "fast"}, "must be one of quick"),
         ({"scoring": "acuracy"}, "There is no score"),
-        ({"n_folds": 1}, "hold nothing out"),
-        ({"n_folds": 100}, "too few for 100 folds"),
-        ({"n_repeats": 0}, "0 repeats"),
-        ({"n_permutations": -1}, "cannot be negative"),
-        ({"n_permutations": 9}, "p is 0.100 at best.* Take 19 or more"),
-        ({"preset": "quick", "confidence": 0.995}, "Take 199 or more"),
-        ({"sizes": [0, 5]}, "1 or more, and 0 is not"),
-        ({"sizes": [500]}, "columns, so keeping 500 is no choice"),
-        ({"sizes": [20]}, "has 20 columns, so keeping 20 is no choice"),
+        ({"n_folds": 1}, "n_folds must be at least 2, not 1"),
+        ({"n_folds": 100}, "n_folds must be at most the number of rows \\(60\\), not 100"),
+        ({"n_repeats": 0}, "n_repeats must be at least 1, not 0"),
+        ({"n_permutations": -1}, "n_permutations must be at least 0"),
+        ({"n_permutations": 9}, "smallest p-value is 0.100.* Use 19 or more"),
+        ({"preset": "quick", "confidence": 0.995}, "Use 199 or more"),
+        ({"sizes": [0, 5]}, "sizes must be at least 1, not 0"),
+        ({"sizes": [500]}, "sizes must be less than the number of columns \\(20\\), not 500"),
+        ({"sizes": [20]}, "sizes must be less than the number of columns \\(20\\), not 20"),
         ({"confidence": 95}, "between 0 and 1"),
     ],
     ids=str,
@@ -117,7 +124,7 @@ def test_what_cannot_be_done_is_said_before_anything_runs(data, wrong, words):
 )
 def test_a_score_that_does_not_go_with_the_target_is_refused_before_anything_runs(make_table, classes, scoring):
     table = make_table(classes=classes) if classes else Dataset.from_frame(np.eye(9), target=np.arange(9) / 7)
-    with pytest.raises(StudyError, match=f"The score '{scoring}' does not go with the target"):
+    with pytest.raises(StudyError, match=f"The score '{scoring}' cannot be used for the target"):
         make_plan(study_data(table), scoring=scoring)
 
 
@@ -147,18 +154,20 @@ def test_what_cannot_take_a_sparse_table_is_not_tried_on_one():
         "extra_trees",
         "knn",
     }
-    with pytest.raises(StudyError, match="'lda' cannot take a sparse table; take ridge, logistic, svm, svm10, extra"):
+    with pytest.raises(
+        StudyError, match="'lda' does not support sparse tables; use ridge, logistic, svm, svm10, extra"
+    ):
         make_plan(sparse, learners=["lda"])
     for dense_only in ("relieff", "ShadowRelevanceSelector"):
         with pytest.raises(
-            StudyError, match=f"^{dense_only} cannot take a sparse table; take (?!.*relief).*anova.*MRMR"
+            StudyError, match=f"^{dense_only} does not support sparse tables; use (?!.*relief).*anova.*MRMR"
         ):
             make_plan(sparse, methods=[dense_only])
 
 
 def test_one_column_leaves_nothing_to_choose():
     alone = study_data(Dataset.from_frame(np.arange(20.0)[:, None], target=np.arange(20) % 2))
-    with pytest.raises(StudyError, match="a study needs two or more"):
+    with pytest.raises(StudyError, match="a study needs at least two"):
         make_plan(alone)
 
 
@@ -172,20 +181,22 @@ def test_learners_for_classes_are_refused_for_numbers():
     numbers = study_data(Dataset.from_frame(rng.normal(size=(30, 4)), target=rng.normal(size=30)))
     tried = {candidate.learner.name for candidate in make_plan(numbers, preset="thorough").candidates}
     assert tried == {"simplest", "ridge", "svm", "svm10", "extra_trees", "knn"}
-    with pytest.raises(StudyError, match="is for classes"):
+    with pytest.raises(StudyError, match="is a classifier, but the target is numeric"):
         make_plan(numbers, learners=["naive_bayes"])
 
 
 def test_learners_for_counts_are_refused_for_targets_below_zero():
     rng = np.random.default_rng(0)
     numbers = study_data(Dataset.from_frame(rng.normal(size=(30, 4)), target=rng.normal(size=30)))
-    with pytest.raises(StudyError, match=r"'poisson' is for targets of zero or more, .* negative numbers; take ridge"):
+    with pytest.raises(StudyError, match=r"'poisson' needs a non-negative target, .* negative numbers; use ridge"):
         make_plan(numbers, learners=["poisson"])
 
 
 def test_a_learner_that_solves_for_all_rows_at_once_is_refused_for_many():
     many = study_data(Dataset.from_frame(np.random.default_rng(0).normal(size=(5001, 2)), target=np.arange(5001) % 2))
-    with pytest.raises(StudyError, match=r"'kernel_ridge' takes up to 5,000 rows, and there are 5,001; take ridge"):
+    with pytest.raises(
+        StudyError, match=r"'kernel_ridge' supports at most 5,000 rows, but the table has 5,001; use ridge"
+    ):
         make_plan(many, learners=["kernel_ridge"])
 
 
@@ -202,7 +213,7 @@ def test_where_predictions_must_be_positive_presets_have_learners_that_give_such
     everything = [each for each in make_plan(counts, preset="quick", scoring=scoring).candidates if not each.reducer]
     assert [each.learner.name for each in everything] == ["simplest", "poisson", "extra_trees", "boosting"]
     assert [each.learner.params for each in everything[1:]] == losses
-    with pytest.raises(StudyError, match=r"'ridge' may predict numbers below zero.*; take extra_trees, .*poisson"):
+    with pytest.raises(StudyError, match=r"'ridge' may predict negative numbers.*; use extra_trees, .*poisson"):
         make_plan(counts, scoring=scoring, learners=["ridge"])
 
 
@@ -334,3 +345,24 @@ def test_the_learners_of_a_preset_suit_target_and_table(kind, expected):
 def test_presets_boost_only_where_classes_times_columns_are_few(n_columns, n_classes, boosted):
     found = candidates_for(classify=True, preset="quick", n_rows=2000, n_columns=n_columns, n_classes=n_classes)
     assert any(each.learner.name == "boosting" for each in found) == boosted
+
+
+def test_a_plan_is_read_from_its_file_and_from_a_report(tmp_path):
+    plan, report = tmp_path / "plan.json", tmp_path / "report.HTML"
+    plan.write_text('{"a": 1}')
+    report.write_text(f'<p>\n<script type="application/json" id="{PLAN_ELEMENT}">{{\n"a": 1}}</script></p></script>')
+    assert plan_text(plan) == '{"a": 1}'
+    assert plan_text(report) == '{\n"a": 1}'
+
+
+def test_what_holds_no_plan_is_told(tmp_path):
+    page, picture = tmp_path / "page.html", tmp_path / "picture.png"
+    page.write_text("<p>Hello</p>")
+    picture.write_bytes(b"\xff\xfe\xfd")
+    for path, told in [
+        (page, "is not a report of a study"),
+        (picture, "contains no plan"),
+        (tmp_path / "nothing.json", "cannot be read: No such file"),
+    ]:
+        with pytest.raises(StudyError, match=told):
+            plan_text(path)

@@ -87,7 +87,7 @@ def test_a_piece_that_no_worker_survives_is_no_failure_of_its_candidate(data, un
     plan, findings, _ = undisturbed
 
     with Journal.create(tmp_path / "journal.sqlite", plan) as journal:
-        with pytest.raises(StudyError, match=r"^32 pieces of work .* died 3 times\..*--jobs 1"):
+        with pytest.raises(StudyError, match=r"^32 tasks .* died 3 times\..*--jobs 1"):
             run_plan(plan, data, journal, engine=DeadlyEngine())
         assert len(journal) == 0
         with Engine.local(1) as engine:
@@ -124,7 +124,7 @@ def test_another_table_is_refused(undisturbed, make_table, tmp_path):
     with (
         Journal.create(tmp_path / "journal.sqlite", plan) as journal,
         Engine.local(1) as engine,
-        pytest.raises(StudyError, match="its cells, columns or order have changed"),
+        pytest.raises(StudyError, match="its cells, columns or row order have changed"),
     ):
         run_plan(plan, other, journal, engine=engine)
 
@@ -231,7 +231,7 @@ def test_folds_without_a_choice_are_told(quick_plan, tmp_path):
     with (
         Journal.create(tmp_path / "journal.sqlite", plan) as journal,
         Engine.local(1) as engine,
-        pytest.raises(StudyError, match="nothing to choose among"),
+        pytest.raises(StudyError, match="no selection is possible"),
     ):
         run_plan(plan, data, journal, engine=engine)
 

@@ -1,12 +1,18 @@
-"""What a study learns from, and what it leaves out."""
+"""What a study learns from, and what it leaves out.
+
+Equal tables have equal fingerprints, and any change is seen.
+"""
 
 import numpy as np
 import polars as pl
 import pytest
-from scipy import sparse
+import scipy.sparse as sp
 
 from fewer.io import Dataset, TableError
 from fewer.study import StudyError, study_data
+from fewer.study._study_data import fingerprint
+
+FRAME = {"a": [1.5, 2.5, 3.5, 4.5], "colour": ["red", "blue", None, "red"], "y": [0.1, 0.2, 0.3, 0.4]}
 
 
 @pytest.fixture
@@ -27,7 +33,7 @@ def frame():
 
 def test_identifiers_and_constants_are_left_out_with_the_reason(frame):
     data = study_data(Dataset.from_frame(frame, target="ill"))
-    assert dict(data.left_out) == {"visit_id": "it names the rows", "same": "it has one value only"}
+    assert dict(data.left_out) == {"visit_id": "it identifies the rows", "same": "it is constant"}
     assert set(data.dataset.columns) == {"patient", "day", "dose", "colour"}
 
 
@@ -69,7 +75,7 @@ def test_groups_and_time_count_for_the_fingerprint(frame):
         ({"a": [1.0, 2.5], "y": ["b", "c"]}, {}, "has 2 rows"),
         ({"a": [1.0, 2.5, 3.5], "y": [1.5, 2.5, 3.5]}, {}, "3 rows"),
         ({"a": [1.0, 2.5, 3.5, 4.5], "y": ["b", "c", "d", "e"]}, {}, "is it an identifier"),
-        ({"a": [1.0, 1.0, 1.0, 1.0], "y": ["b", "c", "b", "c"]}, {}, "No column is left"),
+        ({"a": [1.0, 1.0, 1.0, 1.0], "y": ["b", "c", "b", "c"]}, {}, "no usable column"),
         ({"a": [1.0, 2.5, 3.0, 4.0], "g": [1, 1, 1, 1], "y": ["b", "c", "b", "c"]}, {"groups": "g"}, "one group"),
         ({"a": [1.0, 2.5, 3.0, 4.0], "y": ["b", "c", "b", "c"]}, {"groups": "a", "time": "a"}, "not both"),
     ],
@@ -104,7 +110,7 @@ def test_a_group_column_that_is_not_there_or_has_missing_values_is_named(frame):
         study_data(missing, groups="patient")
 
 
-@pytest.mark.parametrize(("n_columns", "said"), [(5, r"c4: it has one value only\)"), (6, r"only; and 1 more\)")])
+@pytest.mark.parametrize(("n_columns", "said"), [(5, r"c4: it is constant\)"), (6, r"constant; and 1 more\)")])
 def test_of_columns_that_are_not_learnt_from_five_are_named(n_columns, said):
     frame = {f"c{place}": [1.0] * 4 for place in range(n_columns)} | {"y": ["b", "c", "b", "c"]}
     with pytest.raises(StudyError, match=said):
@@ -128,17 +134,17 @@ def test_classes_of_less_than_three_rows_are_left_out_where_two_others_have_five
 
 def test_infinite_numbers_are_refused_by_column_and_row(frame):
     spoilt = frame.with_columns(day=pl.when(pl.int_range(pl.len()) == 7).then(-np.inf).otherwise("day"))
-    told = "the column 'day' holds -inf, an infinite number, in row 8"
+    told = "the column 'day' contains -inf, an infinite number, in row 8"
     for table in (spoilt, spoilt.select("day", "dose", "ill")):
         with pytest.raises(StudyError, match=told):
             study_data(Dataset.from_frame(table, target="ill"))
     X = spoilt.select("dose", "day").to_numpy()
     with pytest.raises(StudyError, match=told.replace("day", "x1")):
-        study_data(Dataset.from_frame(sparse.csr_array(X), target=frame["ill"].to_list()))
+        study_data(Dataset.from_frame(sp.csr_array(X), target=frame["ill"].to_list()))
     X[7, 1] = 1e200
-    with pytest.raises(StudyError, match="'x1' holds 1e\\+200, a number too large to compute with, in row 8"):
+    with pytest.raises(StudyError, match="'x1' contains 1e\\+200, a number too large to compute with, in row 8"):
         study_data(Dataset.from_frame(X, target=frame["ill"].to_list()))
-    with pytest.raises(StudyError, match="the target 'day' holds -inf, an infinite number, in row 8"):
+    with pytest.raises(StudyError, match="the target 'day' contains -inf, an infinite number, in row 8"):
         study_data(Dataset.from_frame(spoilt, target="day"))
 
 
@@ -147,3 +153,64 @@ def test_infinite_numbers_may_be_read_as_missing_or_left_unused(frame):
     as_missing = Dataset.from_frame(spoilt, target="ill", missing_values=["inf", "-inf"])
     assert study_data(as_missing).dataset.missing_by_column.sum() == 1
     assert "day" not in study_data(Dataset.from_frame(spoilt, target="ill"), time="day").dataset.columns
+
+
+def table(**changes):
+    return Dataset.from_frame(pl.DataFrame(FRAME | changes), target="y")
+
+
+def test_the_same_table_has_the_same_fingerprint():
+    assert fingerprint(table()) == fingerprint(table())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"a": [1.5, 2.5, 3.5, 4.6]},
+        {"colour": ["red", "blue", "red", "red"]},
+        {"colour": ["red", "blue", None, "Red"]},
+        {"y": [0.1, 0.2, 0.3, 0.5]},
+        {"b": [1.0, 2.0, 3.0, 5.0]},
+    ],
+    ids=["a cell", "a missing value imputed", "a letter", "the target", "a column"],
+)
+def test_any_change_is_seen(change):
+    assert fingerprint(table(**change)) != fingerprint(table())
+
+
+def test_the_order_of_rows_and_columns_and_names_count():
+    whole = Dataset.from_frame(np.arange(12.0).reshape(4, 3) % 5, target=np.array([1.5, 2.5, 3.5, 5.0]))
+    seen = {
+        fingerprint(whole),
+        fingerprint(whole.take([1, 0, 2, 3])),
+        fingerprint(whole.keep([whole.columns[1], whole.columns[0], whole.columns[2]])),
+        fingerprint(Dataset(whole.X, ("a", "b", "c"), whole.kinds, whole.y, whole.target, whole.task)),
+    }
+    assert len(seen) == 4
+
+
+def test_a_cell_of_an_array_counts():
+    X, y = np.arange(12.0).reshape(4, 3) % 5, np.array([1.5, 2.5, 3.5, 5.0])
+    changed = X.copy()
+    changed[3, 2] += 1e-12
+    assert fingerprint(Dataset.from_frame(X, target=y)) != fingerprint(Dataset.from_frame(changed, target=y))
+
+
+def test_an_array_that_is_not_contiguous_is_the_same_table():
+    X = np.arange(12.0).reshape(4, 3) % 5
+    y = np.array([1.5, 2.5, 3.5, 5.0])
+    assert fingerprint(Dataset.from_frame(np.asfortranarray(X), target=y)) == fingerprint(
+        Dataset.from_frame(X, target=y)
+    )
+
+
+def test_sparse_tables_count_every_entry():
+    X = sp.random(20, 10, 0.3, format="csr", random_state=0)
+    y = np.arange(20) + 0.5
+    changed = X.copy()
+    changed.data[3] += 1e-12
+    assert fingerprint(Dataset.from_frame(X, target=y)) != fingerprint(Dataset.from_frame(changed, target=y))
+
+
+def test_arrays_that_go_with_the_rows_count():
+    assert fingerprint(table(), np.array([0, 0, 1, 1])) != fingerprint(table(), np.array([0, 1, 1, 1]))

@@ -39,7 +39,7 @@ def scores(outcome="better", interval=(0.1, 0.3), rows_needed=None, reduces=True
         (answer(), scores(), {"n_sources": 1}, "Fewer features help: 1 of 20 columns reaches accuracy"),
         (answer(), scores("not worse"), {}, "Fewer features do as well, within a margin of 10%: 3 of 20"),
         (answer(), scores("not shown", (-0.3, -0.1)), {}, "Fewer features lose more than the margin of 10%: 3 of 20"),
-        (answer(), scores("not shown", (-0.3, 0.1)), {}, "Not shown that fewer features do as well: 3 of 20"),
+        (answer(), scores("not shown", (-0.3, 0.1)), {}, "It is not shown that fewer features do as well: 3 of 20"),
         (answer(), scores("not shown", rows_needed=400), {}, "Too few rows to show that fewer features do as well"),
         (answer(), scores(), {"size": 20, "n_made": 2}, "Fewer features help: 2 new columns reach"),
         (answer(), scores(), {"size": 20, "n_made": 1}, "Fewer features help: 1 new column reaches"),
@@ -93,7 +93,9 @@ def test_a_critical_caution_comes_before_the_claim():
     assert plain[0].startswith("Fewer features help")
     counts = [Caution("note", "target", "Target y: taken as counts; --task classification makes them classes.")]
     plain = first_lines(PLAN, scores(), answer(), answer(), columns(*"ab"), FINAL, counts, "accuracy")
-    assert plain[2].endswith("2 ways to reduce. Target y: taken as counts; --task classification makes them classes.")
+    assert plain[2].endswith(
+        "selection method and learner. Target y: taken as counts; --task classification makes them classes."
+    )
     nothing = first_lines(PLAN, scores(), answer("no"), answer(), columns(*"ab"), FINAL, [], "accuracy")
     assert nothing[1] == NO_PROOF
 
@@ -102,7 +104,7 @@ def test_a_critical_caution_comes_before_the_claim():
     ("names", "stability", "sentence"),
     [
         ("a", None, "The column is a."),
-        ("abx", 0.8, "The columns are a, b; the folds agree on the list well (stability 0.80 of 1)."),
+        ("abx", 0.8, "The columns are a, b; the folds agree well on the columns (stability 0.80; 1 is perfect)."),
         ("abcde", None, "The first columns are a, b, c, d."),
     ],
 )
@@ -119,7 +121,10 @@ def test_new_columns_are_told_by_what_they_are_made_of():
 
 
 def test_what_chose_the_columns_is_named():
-    assert chosen_by(scores(), FINAL) == "Columns were chosen by best of a, b with ridge, from 2 ways to reduce."
+    assert (
+        chosen_by(scores(), FINAL)
+        == "Columns were chosen by best of a, b with ridge, from 2 combinations of selection method and learner."
+    )
     assert chosen_by(scores(), FINAL | {"n_made": 2}).startswith("Columns were combined by best of a, b with ridge")
     everything = chosen_by(scores(reduces=False), FINAL | {"size": 20})
     assert everything == "The model is ridge with all columns, chosen from 3 candidates."

@@ -144,7 +144,12 @@ def _with_options(message: str) -> str:
         words = [first or second for first, second in re.findall(r"'([^']*)'|\"([^\"]*)\"", value)]
         return f"--{name} {shlex.quote(','.join(words))}" if words else f"--{name}"
 
+    message = re.sub(r"(?<![\w-])n_(folds|repeats|permutations)(?:=(?=\d))?(?!\w)", _count_option, message)
     return _PYTHON_ARGUMENT.sub(option, message)
+
+
+def _count_option(match: re.Match[str]) -> str:
+    return f"--{match[1]} " if match[0].endswith("=") else f"--{match[1]}"
 
 
 def without_trailing_spaces(text: str) -> str:

@@ -28,7 +28,7 @@ _NARROW = 18
 def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figure":
     """The frontier: best held-out score of all candidates at each number of columns, with its standard error.
 
-    With the others come the curves of all ways to reduce, the sizes that the folds chose, and scores in the legend.
+    With the others come the curves of all candidates, the sizes that the folds chose, and scores in the legend.
     """
     curve = findings.curve["frontier"]
     sizes, mean = np.array(curve["sizes"]), np.array(curve["mean"])

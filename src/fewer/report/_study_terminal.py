@@ -123,7 +123,7 @@ class _Printer:
         return table
 
     def _candidates(self) -> Table:
-        """The best ways to reduce, and all that they are compared with."""
+        """The best candidates, and the baselines."""
         reduced = [rival.name for rival in self.findings.rivals if rival.size is not None]
         timed = self.console.width >= _WIDE
         headers = [("score", "right"), ("interval", "right"), ("columns", "right"), ("benefit", "right")]

@@ -6,19 +6,17 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.study._answers import findings_of
-    from fewer.study._apply import apply_model
     from fewer.study._candidates import PRESETS, Candidate
     from fewer.study._errors import StudyError
     from fewer.study._estimate import time_estimate
     from fewer.study._findings import Answer, Caution, Column, Findings, Rival
-    from fewer.study._folder import HOME, StudyFolder, StudyState, studies_in, study_state
+    from fewer.study._folder import HOME, StudyFolder, StudyState, TemporaryFolder, studies_in, study_state
     from fewer.study._journal import Journal
-    from fewer.study._model import StudyModel, fit_model
+    from fewer.study._model import StudyModel, apply_model, fit_model
     from fewer.study._plan import Plan, make_plan
     from fewer.study._recipes import LEARNERS
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
-    from fewer.study._temporary import TemporaryFolder
 
 __all__ = [
     "HOME",

@@ -1,28 +1,37 @@
-"""From the finished work of a journal to the findings: what is said, and how it is worded."""
+"""From the finished work of a journal to the findings: the answers and their sentences.
 
+Which columns: those of the winner in their order, how often the folds chose them, and how far the folds agree. Then the
+candidates side by side: their scores and their curves.
+"""
+
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from fewer._wording import metric_words, p_words, percent, rows_words, signed
+from fewer._wording import counted, listed, metric_words, p_words, percent, rows_words, signed, two_digits
+from fewer.evaluate import corrected_interval, selection_stability
 from fewer.study._cautions import CAUTIONS
-from fewer.study._columns import categories, chosen_columns, instability
-from fewer.study._compared import compared_with, rivals_of, size_curves
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
-from fewer.study._findings import Answer, Caution, Findings
+from fewer.study._findings import Answer, Caution, Column, Findings, Rival
 from fewer.study._journal import Journal
 from fewer.study._missing import MISSING
 from fewer.study._plan import Parsimony, Plan
 from fewer.study._predictions import prediction_works, which_rows
 from fewer.study._run import fold_keys, nulls_of, observed_score, tested
-from fewer.study._scores import AllScores, read_scores
+from fewer.study._scores import AllScores, CandidateScores, read_scores
 from fewer.study._verdict import first_lines, nothing_smaller
 from fewer.study._work import Null
 
 # Shares of the gain given up for fewer columns, for which the report shows score and columns.
 _PARSIMONIES = (0.0, 0.03, 0.05, 0.1)
 _LEVELS = ("critical", "warning", "note")
+
+_MOST_COLUMNS = 200
+_UNSTABLE = 0.5
+# Of new columns, how many of those that go into them are looked for again in every fold.
+_FIRST = 10
 
 
 def findings_of(journal: Journal) -> Findings:
@@ -104,16 +113,17 @@ def _null_evidence(journal: Journal, plan: Plan, null: Null) -> dict[str, Any]:
 
 
 def _learnable(plan: Plan, scores: AllScores, null: dict[str, Any], metric: str) -> Answer:
-    question = "Is there anything to learn?"
+    question = "Can the target be predicted?"
     score, baseline = float(scores.choice.fold_scores.mean()), scores.simplest.score
     how = (
-        "A permutation test whose statistic is fixed in advance, whichever candidate wins: the cross-indexed score of "
-        "the best of ridge, naive Bayes and nearest neighbours behind a filter. It was computed on this table and on "
-        f"up to {plan.n_permutations} tables with a shuffled target; p is the share of all of them that did as well."
+        "A permutation test. Its statistic does not depend on the winner: the cross-indexed score of the best of "
+        "ridge, naive Bayes and nearest neighbours after a filter. It was computed on this table and on up to "
+        f"{plan.n_permutations} tables with a shuffled target; p is the share of these tables, this one included, that "
+        "score at least as high as this one."
     )
     evidence = {"score": score, "simplest": baseline, "n_tables": len(null["scores"])}
     if null["p_value"] is None:
-        sentence = f"Not tested: {metric} {score:.3f} on held-out rows, and {baseline:.3f} for the baseline."
+        sentence = f"Not tested: {metric} {score:.3f} on held-out rows, {baseline:.3f} for the baseline."
         return Answer(question, "not tested", sentence, None, None, how, evidence)
     p = p_words(null["p_value"], len(null["scores"]))
     test = f"the test statistic is {null['observed']:.3f} here and {np.mean(null['scores']):.3f} with a shuffled target"
@@ -125,24 +135,27 @@ def _learnable(plan: Plan, scores: AllScores, null: dict[str, Any], metric: str)
 
 
 def _interacting(plan: Plan, null: dict[str, Any]) -> Answer:
-    question = "Do features work together?"
+    question = "Do columns interact?"
     how = (
-        "The best of ridge and nearest neighbours behind a filter was scored on this table and on tables whose columns "
-        "were shuffled within each class: each column still separates the classes as before, but columns no longer "
-        "depend on one another. p is the share of such tables that did as well."
+        "The best of ridge and nearest neighbours after a filter was scored on this table and on tables whose columns "
+        "were shuffled within each class: each column still separates the classes as before, but columns are "
+        "independent of each other within a class. p is the share of these tables, this one included, that score at "
+        "least as high as this one."
     )
     if null["p_value"] is None:
-        why = "the test is for classes" if not plan.classify else "no permutations were asked for"
+        why = "the test needs classes" if not plan.classify else "the number of permutations is 0"
         return Answer(question, "not tested", f"Not tested: {why}.", None, None, how)
     p = p_words(null["p_value"], len(null["scores"]))
     if null["p_value"] <= plan.level:
-        sentence = f"Yes: scores use how columns depend on one another within a class ({p})."
+        sentence = f"Yes: scores decrease when columns are made independent within classes ({p})."
         return Answer(question, "yes", sentence, null["p_value"], None, how)
     no_better = sum(score <= null["observed"] for score in null["scores"])
     if (1 + no_better) / (1 + len(null["scores"])) <= plan.level:
-        sentence = f"No: scores rise where columns are made independent within a class, so columns are redundant ({p})."
+        sentence = (
+            f"No: scores increase when columns are made independent within classes, so columns are redundant ({p})."
+        )
         return Answer(question, "no", sentence, null["p_value"], None, how)
-    sentence = f"Not shown: scores are no lower where columns are independent within a class ({p})."
+    sentence = f"Not shown: scores do not decrease when columns are made independent within classes ({p})."
     return Answer(question, "not shown", sentence, null["p_value"], None, how)
 
 
@@ -162,11 +175,11 @@ def _fewer_help(plan: Plan, scores: AllScores, metric: str) -> Answer:
         "not shown": f"Not shown: {figures}. {_rows_needed(plan, scores)}",
     }[claim.outcome]
     how = (
-        "Cross-indexing: on each fold, the way to reduce, the number of columns and the learner were decided on the "
-        "other folds by the rule that also made the shipped choice; so was the learner that uses all columns. Better: "
-        "the interval of the difference is above zero. Not worse: so is that of the difference plus the margin, which "
-        f"is {percent(plan.margin)} of what all columns gain over the baseline. Intervals account for overlapping "
-        "training sets."
+        "Cross-indexing: for each fold, the combination of selection method, number of columns and learner was chosen "
+        "on the other folds by the same rule as the final choice, and so was the learner with all columns. Better: the "
+        "interval of the difference is above zero. Not worse: the interval of the difference plus the margin is above "
+        f"zero; the margin is {percent(plan.margin)} of what all columns gain over the baseline. Intervals account for "
+        "overlapping training sets."
     )
     evidence = {
         "with_fewer": with_fewer,
@@ -217,9 +230,9 @@ def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
         number += f" ({size:,} of {final['n_prepared']:,} after one-hot encoding)"
     sentence = f"{number}. {folds}"
     within = (
-        f"The fewest columns of any candidate whose mean score is within {percent(plan.parsimony)} of the gain of the "
-        "best over the baseline (the parsimony), by half a standard error of the difference, or by one where columns "
-        "outnumber rows."
+        f"The fewest columns of any candidate that loses at most {percent(plan.parsimony)} (the parsimony) of the gain "
+        "of the best over the baseline. The loss is the difference of the mean scores plus half a standard error, "
+        "or one standard error if columns outnumber rows."
         if plan.parsimony != "one_se"
         else "The fewest columns of the candidate with the best mean score, within one standard error of it."
     )
@@ -238,3 +251,196 @@ def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
         ],
     }
     return Answer("How few?", "yes", sentence, float(size), (low, high), how, evidence)
+
+
+def chosen_columns(ranker: CandidateScores, final: dict[str, Any], plan: Plan) -> tuple[tuple[Column, ...], Answer]:
+    """The best columns in order, and the answer to which ones."""
+    size, n_made = final["size"], final["n_made"]
+    everything = size >= final["n_prepared"]
+    counted_first = size if n_made is None else min(_FIRST, size)
+    times = Counter(name for order in ranker.orders for name in order[:counted_first])
+    supports = [set(order[:size]) for order in ranker.orders]
+    stability = {"value": None, "interval": None} if everything else _stability(supports, final["n_prepared"], plan)
+    groups = {name: group for group in final["groups"] for name in group}
+    columns = tuple(
+        Column(
+            rank=rank,
+            name=each["name"],
+            source=each["source"],
+            score=each["score"],
+            frequency=1.0 if everything and n_made is None else times[each["name"]] / len(ranker.orders),
+            chosen=rank <= size,
+            effect=_effect(each, two_classes=plan.task == "binary"),
+            effect_size=each.get("correlation", each.get("difference")) or 0.0,
+            stands_in_for=tuple(name for name in groups.get(each["name"], []) if name != each["name"]),
+        )
+        for rank, each in enumerate(final["columns"][: max(size, _MOST_COLUMNS)], start=1)
+    )
+    sentence = _which_ones([column for column in columns if column.chosen], final, stability["value"])
+    how = (
+        f"Chosen by {ranker.name}, fitted on all rows. The frequency is the share of the {len(ranker.orders)} folds "
+        "in which a column was among the chosen; stability is Nogueira's index (1: identical in all folds, 0: random "
+        "choice)."
+    )
+    if n_made is not None:
+        how = (
+            f"Made by {ranker.name}, fitted on all rows. A column's score is the norm of its correlations with the "
+            f"new columns; its frequency is the share of the {len(ranker.orders)} folds in which it was among the "
+            f"first {counted_first}."
+        )
+    answer = Answer(
+        "Which ones?", "yes", sentence, stability["value"], stability["interval"], how, {"stability": stability}
+    )
+    return columns, answer
+
+
+def _which_ones(chosen: list[Column], final: dict[str, Any], stability: float | None) -> str:
+    """Columns of the table; one of words counts by the category that was chosen most often."""
+    frequency = {column.source: 0.0 for column in chosen}
+    for column in chosen:
+        frequency[column.source] = max(frequency[column.source], column.frequency)
+    names = list(frequency)
+    shown = listed(names, 5)
+    if final["n_made"] is not None:
+        new = counted(final["n_made"], "new column")
+        return f"All {len(names):,} columns go into the {new}; most of {shown}."
+    if final["size"] >= final["n_prepared"]:
+        return f"All {len(names):,} columns; the first are {shown}."
+    always = sum(share >= 0.8 for share in frequency.values())
+    agreed = f" (stability {two_digits(stability)})." if stability is not None else "."
+    were = "was" if always == 1 else "were"
+    return f"{shown}. {always} of {len(names)} {were} chosen in at least 80% of the folds{agreed}"
+
+
+def _stability(supports: list[set[str]], n_columns: int, plan: Plan) -> dict[str, Any]:
+    """Nogueira's index of the columns that each fold chose; nothing where it is not defined."""
+    place = {name: number for number, name in enumerate(sorted(set.union(*supports)))}
+    width = max(n_columns, len(place))
+    if len(supports) < 2 or any(len(support) >= width for support in supports):
+        return {"value": None, "interval": None}
+    found = selection_stability(
+        [{place[name] for name in support} for support in supports], n_features=width, confidence_level=plan.confidence
+    )
+    interval = tuple(float(end) for end in found.interval)
+    return {
+        "value": float(found.value) if np.isfinite(found.value) else None,
+        "interval": interval if np.isfinite(interval).all() else None,
+    }
+
+
+def _effect(column: dict[str, Any], *, two_classes: bool) -> str:
+    if "correlation" in column:
+        r = column["correlation"] or 0.0
+        return "increases with the target" if r > 0 else "decreases with the target" if r < 0 else "flat"
+    if two_classes:
+        return f"higher in {column['highest_in']}"
+    return f"highest in {column['highest_in']}, lowest in {column['lowest_in']}"
+
+
+def instability(which: Answer) -> list[Caution]:
+    """A caution where the folds agree poorly on the columns."""
+    value = which.number
+    if value is None or value >= _UNSTABLE:
+        return []
+    return [
+        Caution(
+            "warning",
+            "unstable",
+            f"The choice of columns is unstable (stability {two_digits(value)}, where 1 is identical in all folds): "
+            "other rows would give a different list of about the same score.",
+            {"stability": value},
+        )
+    ]
+
+
+def categories(plan: Plan, final: dict[str, Any]) -> list[Caution]:
+    """Why there are more columns to choose from than the table has."""
+    if final["n_prepared"] <= plan.n_columns:
+        return []
+    return [
+        Caution(
+            "note",
+            "categories",
+            f"{plan.n_columns:,} columns of the table became {final['n_prepared']:,} by one-hot encoding: each "
+            "category of a text column has a column of its own. Counts of chosen columns are columns of the table.",
+            {"columns": plan.n_columns, "prepared": final["n_prepared"]},
+        )
+    ]
+
+
+def rivals_of(scores: AllScores) -> tuple[Rival, ...]:
+    """All candidates as they did, best first."""
+    best = scores.winner.fold_scores
+    found = []
+    for each in scores.candidates:
+        behind = best - each.fold_scores
+        indexed = each.indexed
+        found.append(
+            Rival(
+                name=each.name,
+                score=each.score,
+                interval=each.interval,
+                size=None if indexed is None else indexed.size,
+                benefit=None if indexed is None else indexed.benefit,
+                benefit_interval=None if indexed is None else indexed.interval,
+                behind=float(behind.mean()),
+                behind_interval=corrected_interval(behind, each.confidence, each.test_ratio),
+            )
+        )
+    return tuple(sorted(found, key=lambda rival: -rival.score))
+
+
+def compared_with(scores: AllScores, metric: str) -> Answer:
+    """The winner beside the best learner with all columns, and the baseline."""
+    simplest, best_all, winner = scores.simplest, scores.best_with_everything, scores.winner
+    at_size = (
+        f" with {counted(scores.size, 'new column' if winner.makes_columns else 'column')}" if winner.reduces else ""
+    )
+    sentence = (
+        f"{_best_of(len(scores.reduced))}: {winner.name}{at_size} (mean {metric} "
+        f"{scores.cells.scores[..., scores.choice.cell].mean():.3f}); best with all columns: "
+        f"{best_all.name.removeprefix('all features, ')} ({best_all.score:.3f}); "
+        f"baseline ({simplest.name}): {simplest.score:.3f}."
+    )
+    how = (
+        "All candidates were scored on the same folds, each with the number of columns that was best on the other "
+        "folds. The mean score of the winner is slightly optimistic, because it was selected for it; the score in the "
+        "headline is not, because there each choice was made on the other folds."
+    )
+    reached = scores.choice.fold_scores
+    low, high = corrected_interval(reached, winner.confidence, winner.test_ratio)
+    interval = low, min(high, winner.best_possible)
+    return Answer("Compared with what?", "yes", sentence, float(reached.mean()), interval, how)
+
+
+def size_curves(scores: AllScores) -> dict[str, Any]:
+    """Mean score and its standard error at each size: of the best candidate at each size, and of all that reduce."""
+
+    def of(name: str, sizes: np.ndarray, table: np.ndarray) -> dict[str, Any]:
+        flat = table.reshape(-1, len(sizes))
+        error = flat.std(axis=0, ddof=1) * np.sqrt(1 / len(flat) + scores.test_ratio)
+        return {
+            "name": name,
+            "sizes": [int(size) for size in sizes],
+            "mean": flat.mean(axis=0).tolist(),
+            "standard_error": error.tolist(),
+        }
+
+    cells = scores.cells
+    means = cells.scores.mean(axis=(0, 1))
+    sizes = np.unique(cells.sizes)
+    best = np.array([max(np.flatnonzero(cells.sizes == size), key=lambda cell: means[cell]) for size in sizes])
+    frontier = of("best candidate", sizes, cells.scores[..., best])
+    names = {each.number: each.name for each in scores.candidates}
+    frontier["candidates"] = [names[cells.candidates[cell]] for cell in best]
+    curves = [of(each.name, each.sizes[each.choices], each.scores[..., each.choices]) for each in scores.reduced]
+    return {
+        "frontier": frontier,
+        "candidates": curves,
+        "chosen": {"size": scores.size, "mean": float(means[scores.choice.cell])},
+        "simplest": scores.simplest.score,
+    }
+
+
+def _best_of(n_ways: int) -> str:
+    return f"Chosen from {counted(n_ways, 'combination')} of selection method and learner"

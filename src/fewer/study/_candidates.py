@@ -1,4 +1,4 @@
-"""What a study compares: ways to reduce a table and learn from it.
+"""The candidates that a study compares: selection methods and learners.
 
 A candidate is a reducer with a path of sizes, and a learner. Preparation (imputing missing values, encoding categories,
 scaling) is the same for all and part of every fit. Without a reducer, all features are used; the baseline predicts the
@@ -37,7 +37,7 @@ _OFFERED = tuple(name for name in LEARNERS if name != "simplest")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A way to reduce the table and learn from it.
+    """A selection method, or none, and a learner.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Candidate:
 
     @property
     def is_simplest(self) -> bool:
-        """Whether it does not look at the features at all."""
+        """Whether it is the baseline (dummy), which ignores the features."""
         return self.learner.name == "simplest"
 
     @property
@@ -179,7 +179,7 @@ def candidates_for(
     Parameters
     ----------
     classify : bool
-        Whether the target holds classes.
+        Whether the target consists of classes.
     n_columns : int
         Columns to choose from.
     n_rows : int, default=0
@@ -207,10 +207,10 @@ def candidates_for(
     Returns
     -------
     candidates : tuple of Candidate
-        The simplest one first, then all features with every learner, then every reducer with every learner.
+        The baseline first, then all features with every learner, then every reducer with every learner.
     """
     if preset not in PRESETS:
-        raise StudyError(f"There is no preset {preset!r}; there are {', '.join(PRESETS)}.")
+        raise StudyError(f"preset must be one of {', '.join(PRESETS)}, not {preset!r}.")
     chosen = (
         _learners(
             preset,
@@ -236,14 +236,14 @@ def candidates_for(
     for name in chosen:
         if objection := objection_to(name):
             able = [each for each in _OFFERED if objection_to(each) is None]
-            raise StudyError(f"{objection}; take {', '.join(able)}.")
+            raise StudyError(f"{objection}; use {', '.join(able)}.")
     reducers = (
         [_reducer_named(name, classify=classify, sparse=sparse, counts=counts) for name in dict.fromkeys(methods)]
         if methods is not None
         else _reducers(preset, classify=classify, sparse=sparse, many_rows=n_rows > MANY_ROWS)
     )
     if n_columns < 2:
-        raise StudyError("There is one column to learn from, and nothing to choose among: a study needs two or more.")
+        raise StudyError("The table has one usable column; a study needs at least two.")
     wanted = None if sizes is None else _checked_sizes(sizes, n_columns)
     simplest = Candidate("most frequent class" if classify else "mean", None, Recipe("simplest"))
     recipes = {name: learner_recipe(name, scoring) for name in chosen}
@@ -282,9 +282,9 @@ def _checked_sizes(sizes: Iterable[int], n_columns: int) -> tuple[int, ...]:
     """Those below the number of columns: all columns are tried anyway."""
     wanted = sorted(set(sizes))
     if wanted and wanted[0] < 1:
-        raise StudyError(f"Sizes are numbers of columns to keep, 1 or more, and {wanted[0]} is not.")
+        raise StudyError(f"sizes must be at least 1, not {wanted[0]}.")
     if wanted and wanted[0] >= n_columns:
-        raise StudyError(f"The table has {n_columns:,} columns, so keeping {wanted[0]:,} is no choice; give less.")
+        raise StudyError(f"sizes must be less than the number of columns ({n_columns:,}), not {wanted[0]:,}.")
     return tuple(size for size in wanted if size < n_columns)
 
 
@@ -296,21 +296,19 @@ def _learner_objection(
         return f"There is no learner {name!r}"
     learner, said = LEARNERS[name], f"The learner {name!r}"
     if not classify and not learner.regression:
-        return f"{said} is for classes, and the target holds numbers"
+        return f"{said} is a classifier, but the target is numeric"
     if classify and not learner.classes:
-        return f"{said} is for numbers, and the target holds classes"
+        return f"{said} is a regressor, but the target has classes"
     if sparse and not learner.sparse:
-        return f"{said} cannot take a sparse table"
+        return f"{said} does not support sparse tables"
     if learner.counts and not counts:
-        return (
-            f"{said} is for counts, and this table has negative numbers, or missing values imputed from other columns"
-        )
+        return f"{said} needs non-negative counts, but this table has negative numbers or imputed values"
     if learner.count_targets and negative_target:
-        return f"{said} is for targets of zero or more, and this one has negative numbers"
+        return f"{said} needs a non-negative target, but this one has negative numbers"
     if learner.most_rows is not None and n_rows > learner.most_rows:
-        return f"{said} takes up to {learner.most_rows:,} rows, and there are {n_rows:,}"
+        return f"{said} supports at most {learner.most_rows:,} rows, but the table has {n_rows:,}"
     if scoring in POSITIVE_SCORES and not learner.positive:
-        return f"{said} may predict numbers below zero, for which the score {scoring!r} is not defined"
+        return f"{said} may predict negative numbers, for which the score {scoring!r} is not defined"
     return None
 
 
@@ -324,7 +322,7 @@ def _reducer_named(name: str, *, classify: bool, sparse: bool, counts: bool) -> 
     paper = None
     if name in score_names():
         if name not in score_names(task=task) and name not in score_names(task="unsupervised"):
-            raise StudyError(f"The score {name!r} is not for {task}; take one of {', '.join(score_names(task=task))}.")
+            raise StudyError(f"The score {name!r} is not for {task}; use one of {', '.join(score_names(task=task))}.")
         recipe = Recipe("SelectTop", {"score_func": name})
     else:
         try:
@@ -333,16 +331,16 @@ def _reducer_named(name: str, *, classify: bool, sparse: bool, counts: bool) -> 
             raise StudyError(f"{error} Scores work too: {', '.join(score_names(task=task))}.") from None
         if card.room not in ("select", "extract") or not hasattr(card.implementation, "transform"):
             raise StudyError(
-                f"{name} neither chooses columns nor makes new ones; `fewer methods --room select` and `fewer methods "
-                "--room extract` list what does."
+                f"{name} is neither a selector nor an extractor; see `fewer methods --room select` and `fewer methods "
+                "--room extract`."
             )
         if task not in card.tasks and "unsupervised" not in card.tasks:
-            raise StudyError(f"{name} is for {' and '.join(card.tasks)}, and the target asks for {task}.")
+            raise StudyError(f"{name} is for {' and '.join(card.tasks)}, but this study is a {task}.")
         name, paper, recipe = card.name, card.paper, Recipe(card.name)
     objection = _objection(recipe, sparse=sparse, counts=counts)
     if objection is not None:
         able = _usable(task, sparse=sparse, counts=counts, paper=paper)
-        raise StudyError(f"{name} {objection}; take {', '.join(able)}.")
+        raise StudyError(f"{name} {objection}; use {', '.join(able)}.")
     return name, recipe
 
 
@@ -354,19 +352,19 @@ def _objection(recipe: Recipe, *, sparse: bool, counts: bool = True) -> str | No
     try:
         reducer = recipe.reducer(seed=0)
     except TypeError:
-        return "needs arguments that a plan cannot hold, so it can be used from Python only"
+        return "needs arguments that cannot be written into a plan, so it can be used from Python only"
     tags = get_tags(reducer).input_tags
     if not isinstance(reducer, SelectorMixin) and not _gives_sizes(reducer):
-        return "does not let a study say how many columns it gives"
+        return "has no parameter for the number of columns"
     if sparse and not tags.sparse:
-        return "cannot take a sparse table"
+        return "does not support sparse tables"
     if tags.positive_only and not counts:
-        return "is for counts, and this table has negative numbers, or missing values imputed from other columns"
+        return "needs non-negative counts, but this table has negative numbers or imputed values"
     return None
 
 
 def _gives_sizes(reducer: Any) -> bool:
-    """Whether it makes new columns, as many as it is told."""
+    """Whether it makes new columns and has a parameter for their number."""
     return hasattr(reducer, "transform") and getattr(reducer, "_size_parameter", "n_components") in reducer.get_params()
 
 

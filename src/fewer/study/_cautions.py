@@ -1,4 +1,4 @@
-"""What to be careful about: signs in the table and in the scores that a figure may mean less than it seems."""
+"""Cautions: properties of the table and of the scores that limit what the results mean."""
 
 import shlex
 from typing import TYPE_CHECKING, Any
@@ -7,8 +7,8 @@ import numpy as np
 
 from fewer._wording import counted, listed
 from fewer.study._coded import decoded, words_of
-from fewer.study._imputers import IMPUTERS
 from fewer.study._preparation import preparation
+from fewer.study._recipes import IMPUTERS
 from fewer.study._scores import AllScores
 from fewer.study._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fewer.overview import Description
 
 CAUTIONS = "cautions"
-# What the target was taken for: said in the first lines, too.
+# How the target was read: part of the first lines, too.
 TARGET = "target"
 
 _FEW_ROWS = 30
@@ -76,7 +76,7 @@ def _giveaways(description: "Description") -> list[dict[str, Any]]:
             level,
             "target leakage",
             f"{shown}. If {'it is' if one else 'they are'} known only after the outcome, that is target leakage: all "
-            f"scores are too good. Leave {'it' if one else 'them'} out (--drop) and run the study again.",
+            f"scores are too optimistic. Drop {'it' if one else 'them'} (--drop) and run the study again.",
             headline=f"{best.column} alone predicts the target almost perfectly ({best.measure} {best.score:.3f})"
             f"{more}: check whether {'it is' if one else 'they are'} known before the outcome.",
             columns=names,
@@ -87,7 +87,7 @@ def _giveaways(description: "Description") -> list[dict[str, Any]]:
 
 
 def _groups_ignored(description: "Description") -> list[dict[str, Any]]:
-    """That rows of one patient, or the like, come into different folds."""
+    """A caution where rows of one group, such as a patient, are in different folds."""
     if not description.groups:
         return []
     found = description.groups[0]
@@ -97,10 +97,9 @@ def _groups_ignored(description: "Description") -> list[dict[str, Any]]:
         caution(
             found.level,
             "groups ignored",
-            f"{found.column} names {found.values:,} groups of rows, and rows of a group resemble each other: the "
-            f"nearest row is of the same group in {found.resemblance:.0%} of the rows ({found.chance:.0%} by chance)."
-            f"{scores} Where new rows are of other groups, run the study with {option}; leaving "
-            "the column out does not help.",
+            f"{found.column} identifies {found.values:,} groups of similar rows: for {found.resemblance:.0%} of the "
+            f"rows the nearest row is in the same group ({found.chance:.0%} by chance).{scores} If new rows come from "
+            f"other groups, use {option}; dropping the column does not help.",
             headline=_too_good(found.level, f"Rows of one {found.column} are in different folds", scores, option),
             column=found.column,
             option=option,
@@ -114,7 +113,7 @@ def _groups_ignored(description: "Description") -> list[dict[str, Any]]:
 
 
 def _time_ignored(description: "Description") -> list[dict[str, Any]]:
-    """That rows are predicted from later ones."""
+    """A caution where rows are predicted from later ones."""
     if not description.time:
         return []
     found = description.time[0]
@@ -124,8 +123,8 @@ def _time_ignored(description: "Description") -> list[dict[str, Any]]:
         caution(
             found.level,
             "time ignored",
-            f"{found.column} puts the rows in the order of time, and random folds predict rows from later ones."
-            f"{scores} Where later rows are to be predicted from earlier ones, run the study with {option}.",
+            f"{found.column} orders the rows by time, but random folds predict rows from later ones.{scores} To "
+            f"predict later rows from earlier ones, use {option}.",
             headline=_too_good(found.level, "Rows are predicted from later ones", scores, option),
             column=found.column,
             option=option,
@@ -137,19 +136,19 @@ def _time_ignored(description: "Description") -> list[dict[str, Any]]:
 
 
 def _both_ways(measure: str | None, plain: float | None, kept: float | None, how: str) -> str:
-    """The scores of a quick learner with random folds and with others, as a sentence."""
+    """The scores of a quick model with random folds and with others, as a sentence."""
     if measure is None:
         return ""
-    return f" A quick learner has {measure} {plain:.3f} with random folds, {kept:.3f} with {how}."
+    return f" A quick model reaches {measure} {plain:.3f} with random folds, {kept:.3f} with {how}."
 
 
 def _too_good(level: str, why: str, scores: str, option: str = "") -> str:
     """The sentence for the first line, if it is critical."""
     if level != "critical":
         return ""
-    cure = f"run the study again with {option}" if option else "remove the copies"
+    cure = f"run the study again with {option}" if option else "remove the duplicates"
     shown = f" (a{scores[2:-1]})" if scores else ""
-    return f"{why}, so scores are too good{shown}: {cure}."
+    return f"{why}, so scores are too optimistic{shown}: {cure}."
 
 
 def _failures(scores: AllScores) -> list[dict[str, Any]]:
@@ -166,7 +165,7 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
             caution(
                 "warning",
                 "few rows",
-                f"There are only {n} rows. One row more or less in a fold changes every figure: take them as rough.",
+                f"There are only {n} rows, so all results are rough: one row more or less in a fold changes them.",
                 rows=n,
             )
         ]
@@ -175,8 +174,8 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
             caution(
                 "warning",
                 "wide",
-                f"There are {p / n:.0f} columns for each row, so some fit by chance: other rows would give a partly "
-                "different list. Trust columns that are chosen in most folds.",
+                f"There are {p / n:.0f} columns per row, so some columns fit by chance, and other rows would give a "
+                "partly different list. Columns that are chosen in most folds are more reliable.",
                 rows=n,
                 columns=p,
             )
@@ -196,12 +195,15 @@ def _classes_left_out(bench: Bench) -> list[dict[str, Any]]:
     rare = bench.data.classes_left_out
     if not rare:
         return []
+    classes = "class is" if len(rare) == 1 else "classes are"
+    n_rows = sum(n for _, n in rare)
+    rows = "this row was" if n_rows == 1 else f"these {n_rows} rows were"
     return [
         caution(
             "warning",
             "classes left out",
-            f"{listed([f'{label} ({n})' for label, n in rare])}: too few rows to learn the class and to test it, so "
-            f"these {sum(n for _, n in rare)} rows were left out, and nothing is said about them.",
+            f"{listed([f'{label} ({n})' for label, n in rare])}: too few rows to train and test on, so "
+            f"{rows} left out and the {classes} not predicted.",
             classes=[list(pair) for pair in rare],
         )
     ]
@@ -216,9 +218,9 @@ def _classes(dataset: "Dataset", scoring: str) -> list[dict[str, Any]]:
     if share >= _RARE_CLASS and counts[rarest] >= 10:
         return []
     advice = (
-        "Look at a score that counts each class alike (balanced_accuracy), and not at the accuracy alone."
+        "Use balanced_accuracy, which weights all classes equally."
         if scoring == "accuracy" and share < 0.5 / len(counts)
-        else "What is said about it rests on these few rows."
+        else "Results for this class depend on these few rows."
     )
     return [
         caution(
@@ -242,8 +244,8 @@ def _repeated_rows(description: "Description", *, grouped: bool) -> list[dict[st
         caution(
             rows.level,
             "repeated rows",
-            f"{count}. Where a row and its copy come into different folds, the held-out one has been seen, and its "
-            f"score is too good.{scores} Remove the copies, or keep them together with --groups.",
+            f"{count}. Copies of a row in training and test folds make scores too optimistic.{scores} Remove them, or "
+            "keep them together with --groups.",
             headline=_too_good(rows.level, count, scores),
             rows=int(rows.repeats),
             measure=rows.measure,
@@ -263,7 +265,7 @@ def _repeated_columns(description: "Description") -> list[dict[str, Any]]:
             "note",
             "repeated columns",
             f"{counted(len(groups), 'group')} of (nearly) duplicate columns, such as {listed(groups[0], 3)}. "
-            "Which one of a group is chosen is a matter of chance.",
+            "Which column of a group is chosen is random.",
             groups=groups[:50],
         )
     ]
@@ -287,8 +289,8 @@ def _missing_values(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
         caution(
             "note",
             "missing values",
-            f"{share:.1%} of the cells are missing, in {np.count_nonzero(counts)} columns; inside of the folds, "
-            f"{filled}.",
+            f"{share:.1%} of the cells are missing, in {counted(int(np.count_nonzero(counts)), 'column')}; inside "
+            f"the folds, {filled}.",
             share=float(share),
         )
     ]
@@ -299,7 +301,7 @@ def _missing_values(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
                 "warning",
                 "missing values depend on the target",
                 f"In {listed(dependent)}, values are missing more often for some values of the target than for others. "
-                "That a value is missing may itself be the signal, and imputation hides it.",
+                "That a value is missing may itself predict the target; imputation removes this information.",
                 columns=dependent,
             )
         )
@@ -325,7 +327,7 @@ def missing_with_target(dataset: "Dataset") -> list[str]:
 
 
 def _hubs(dataset: "Dataset", seed: int) -> list[dict[str, Any]]:
-    """Whether a few rows are the neighbours of very many: distances then say little."""
+    """Whether a few rows are the neighbours of very many: distances are then less informative."""
     skewness = hubness(dataset, seed)
     if skewness is None or skewness < _HUB_SKEWNESS:
         return []
@@ -333,15 +335,15 @@ def _hubs(dataset: "Dataset", seed: int) -> list[dict[str, Any]]:
         caution(
             "note",
             "hubs",
-            f"With all columns, a few rows are neighbours of very many others (skewness {skewness:.1f}): nearest "
-            "neighbours and clusters are less reliable there. Fewer columns often help.",
+            f"With all columns, a few rows are nearest neighbours of very many others (hubness, "
+            f"skewness {skewness:.1f}): nearest neighbours and clusters are less reliable. Fewer columns often help.",
             skewness=skewness,
         )
     ]
 
 
 def hubness(dataset: "Dataset", seed: int) -> float | None:
-    """Skewness of how often each row is among the 10 nearest of the others; None for tables too small to tell."""
+    """Skewness of how often each row is among the 10 nearest of the others; None for small tables."""
     from scipy.stats import skew
     from sklearn.neighbors import NearestNeighbors
 
@@ -364,8 +366,8 @@ def _sampled_rows(bench: Bench) -> list[dict[str, Any]]:
         caution(
             "note",
             "sampled rows",
-            f"Candidates were compared on samples of the rows: up to {MOST_TRAINING_ROWS:,} to train on and "
-            f"{MOST_TEST_ROWS:,} held out in each fold. The model is fitted on all rows.",
+            f"Candidates were compared on samples of the rows: up to {MOST_TRAINING_ROWS:,} training rows and "
+            f"{MOST_TEST_ROWS:,} test rows in each fold. The model is fitted on all rows.",
             training_rows=MOST_TRAINING_ROWS,
             test_rows=MOST_TEST_ROWS,
         )

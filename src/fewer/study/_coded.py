@@ -16,7 +16,7 @@ from fewer.io import Dataset
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodedDataset(Dataset):
-    """A Dataset whose ``X`` is a matrix that holds words as codes.
+    """A Dataset whose ``X`` is a matrix with strings as integer codes.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ def coded(dataset: Dataset) -> Dataset:
     Parameters
     ----------
     dataset : Dataset
-        Any table. Columns that hold neither numbers nor booleans count as words.
+        Any table. Columns that are neither numeric nor boolean count as strings.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def decoded(dataset: Dataset) -> Dataset:
 
 
 def words_of(dataset: Dataset) -> list[str]:
-    """Columns that hold words, in the order of the table."""
+    """Columns of strings, in the order of the table."""
     if isinstance(dataset, CodedDataset):
         return [name for name in dataset.columns if name in dataset.categories]
     if isinstance(dataset.X, pl.DataFrame):

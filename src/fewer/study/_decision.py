@@ -1,4 +1,4 @@
-"""The decision of a study: which candidate with how many columns, and what may be said of it.
+"""The decision of a study: which candidate with how many columns, and the claim about it.
 
 A *cell* is a candidate with a number of columns; ``x[r, k, c]`` is its score on fold k of repeat r, ``x0`` that of the
 baseline. On some folds, with means ``m_c`` and ``m_0`` and the best cell b, the rule takes of all cells with
@@ -120,7 +120,7 @@ def choose(cells: Cells, baseline: np.ndarray, rule: Rule) -> Choice:
 
 @dataclass(frozen=True)
 class Claim:
-    """What may be said of fewer columns.
+    """The claim about fewer columns.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What goes wrong with a study, told to the person who asked for it."""
+"""The error of a study that cannot be planned, run or read."""
 
 
 class StudyError(ValueError):

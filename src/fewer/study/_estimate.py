@@ -60,7 +60,7 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
         started = time.perf_counter()
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what a fold has to say is said when the study runs
+                warnings.simplefilter("ignore")  # a fold warns when the study runs
                 limit = left / (len(plan.candidates) - number)
                 seconds[candidate.name] = _seconds_of_a_fold(FoldWork(number, 0, 0), parts, limit, warm)
         except Exception as error:  # whatever a candidate does wrong, the others can still be timed

@@ -1,4 +1,4 @@
-"""The last piece of work: the winner, fitted once more on all rows, and what its columns are like."""
+"""The last task: the winner, fitted once more on all rows, and what its columns are like."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     """Columns of the winner on all rows, in order, with score and direction of effect.
 
     Where the winner makes new columns, all columns of the table are in use, in the order of their weight; where it
-    keeps all columns, they are in the order of the best way to reduce.
+    keeps all columns, they are ranked by the best candidate that selects.
     """
     plan, dataset = bench.plan, bench.data.dataset
     ranker = scores.ranker

@@ -64,11 +64,11 @@ class Column:
     chosen : bool
         Whether it is on the list.
     effect : str
-        Which way it goes, in words.
+        Direction of its effect.
     effect_size : float
         Correlation with the target, or difference of the standardised class means.
     stands_in_for : tuple of str
-        Columns that say nearly the same.
+        Nearly duplicate columns.
     """
 
     rank: int
@@ -84,14 +84,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Rival:
-    """One of the candidates, as it did.
+    """The result of one candidate.
 
     Attributes
     ----------
     name : str
         Its name.
     score : float
-        Honest score.
+        Mean held-out score.
     interval : tuple of two floats
         Its uncertainty.
     size : float or None
@@ -118,7 +118,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Caution:
-    """Something to be careful about.
+    """A limit of the results.
 
     Attributes
     ----------
@@ -148,11 +148,11 @@ class Findings:
     Attributes
     ----------
     headline : str
-        The first line: whether there is anything to learn, and whether fewer features help.
+        The first line: whether the target can be predicted, and whether fewer features help.
     verdict : tuple of str
         Three sentences that sum it up.
     claims_benefit : bool
-        Whether the first line says that fewer columns are better, or not worse.
+        Whether the first line claims that fewer columns are better, or not worse.
     winner : int
         Place of the winning candidate in the plan.
     n_made : int or None
@@ -162,7 +162,7 @@ class Findings:
     spreads : dict
         Quartiles of the first chosen columns in each class, or in thirds of the target.
     made : dict
-        What the new columns hold, if there are any: correlations with the columns of the table.
+        What the new columns are made of, if there are any: correlations with the columns of the table.
     learnable, interacting, fewer_help, how_few, which, wrong, compared : Answer
         The answers.
     columns : tuple of Column
@@ -172,7 +172,7 @@ class Findings:
     cautions : tuple of Caution
         What to be careful about, the critical ones first.
     curve : dict
-        Mean score and its standard error at each size: the best of all candidates, and each way to reduce.
+        Mean score and its standard error at each size: the best of all candidates, and each candidate that selects.
     nulls : dict
         Scores on randomised tables, for each test.
     missing : dict
@@ -180,7 +180,7 @@ class Findings:
     plan : dict
         The plan.
     version : int
-        Of the form of findings.
+        Format version of findings.
     """
 
     headline: str
@@ -214,7 +214,7 @@ class Findings:
 
     @property
     def chosen_features(self) -> list[str]:
-        """Names of what the learner gets: the chosen columns, and of columns of words the chosen categories."""
+        """Features of the learner: the chosen columns, and the chosen categories of text columns."""
         return [column.name for column in self.columns if column.chosen]
 
     @property

@@ -1,18 +1,62 @@
-"""The folder of a study: its journal, and what the user keeps."""
+"""The folder of a study: its journal, its results, its lock, and temporary folders.
 
-from contextlib import AbstractContextManager
+One process at a time runs a study. The lock is the operating system's (``flock``), so that of a killed process is free
+at once. A note inside of the locked file has the process, the host and the time.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 from fewer._estimators import beside_of
 from fewer.study._checked_file import read_checked
 from fewer.study._errors import StudyError
 from fewer.study._journal import Journal, glance, side_files
-from fewer.study._lock import NAME as LOCK
-from fewer.study._lock import Owner, locked, owner_of, stop_owner
 
 HOME = Path("fewer-studies")
 _FILES = ("journal.sqlite", "plan.json", "findings.json", "features.txt", "report.html", "model.skops", "model.json")
+
+LOCK = ".lock"
+_TRIES, _PAUSE = 10, 0.05
+# How long a process may take to end by itself, and to be gone after it was killed.
+_GRACE_SECONDS = 10.0
+
+_PREFIX = "fewer-study-"
+_ALIVE = ".alive"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The process that runs a study.
+
+    Attributes
+    ----------
+    pid : int or None
+        Its process id; None if it could not be read.
+    host : str
+        The machine.
+    since : str
+        When it began, in ISO form and universal time.
+    """
+
+    pid: int | None = None
+    host: str = ""
+    since: str = ""
+
+    def __str__(self) -> str:
+        if self.pid is None:
+            return "another process"
+        return f"process {self.pid} on {self.host}, since {self.since[:19].replace('T', ' ')} UTC"
 
 
 @dataclass(frozen=True)
@@ -59,12 +103,12 @@ class StudyFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether a study has begun here."""
+        """Whether a study was started here."""
         return Journal.begun(self.journal)
 
     @property
     def finished(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether the study is finished."""
         return self.exists and self.findings.exists()
 
     @property
@@ -81,7 +125,7 @@ class StudyFolder:
         stop_owner(self.path)
 
     def remove(self) -> None:
-        """Delete the study, which must not be running. A folder that holds files of others stays with them."""
+        """Delete the study, which must not be running. Other files in the folder are kept."""
         if not any((self.path / name).exists() for name in _FILES):
             raise StudyError(f"There is no study in {self.path}, so nothing was removed.")
         with self.locked():
@@ -96,7 +140,7 @@ class StudyFolder:
 
 @dataclass(frozen=True)
 class StudyState:
-    """How far a study has come.
+    """Progress of a study.
 
     Attributes
     ----------
@@ -130,7 +174,7 @@ class StudyState:
 
 
 def study_state(path: "str | Path") -> StudyState:
-    """How far the study in a folder has come; it may be running."""
+    """Progress of the study in a folder; it may be running."""
     folder = StudyFolder(Path(path))
     plan, started, done = glance(folder.journal)
     return StudyState(
@@ -146,7 +190,7 @@ def study_state(path: "str | Path") -> StudyState:
 
 
 def studies_in(home: "str | Path" = HOME) -> list[StudyState]:
-    """All studies in a folder of studies, by name; one that is damaged is there, too, and says what is wrong."""
+    """All studies in a folder of studies, by name; a damaged one is listed with its error."""
     home = Path(home)
     if not home.is_dir():
         return []
@@ -158,3 +202,147 @@ def studies_in(home: "str | Path" = HOME) -> list[StudyState]:
         except (StudyError, OSError) as error:
             found.append(StudyState(folder, damage=str(error)))
     return found
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from running the study in a folder."""
+    with _held(folder) as file:
+        try:
+            note = {"pid": os.getpid(), "host": socket.gethostname(), "since": datetime.now(UTC).isoformat()}
+            file.truncate(0)
+            file.write(json.dumps(note).encode())
+            file.flush()
+        except OSError as error:
+            raise _unwritable(folder, error) from None
+        yield
+
+
+def owner_of(folder: Path) -> Owner | None:
+    """Who runs the study in a folder; None if nobody does."""
+    import fcntl
+
+    try:
+        with (folder / LOCK).open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return _noted(file)
+    except OSError:
+        pass  # there is no lock, or none that this user may take
+    return None
+
+
+def stop_owner(folder: Path) -> None:
+    """End the process that runs the study in a folder; what it has finished is in the journal."""
+    owner = owner_of(folder)
+    if owner is None:
+        return
+    if owner.pid is None or owner.host != socket.gethostname() or not _has_open(owner.pid, folder / LOCK):
+        raise StudyError(f"The study in {folder} is run by {owner}: stop it on that machine.")
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.kill(owner.pid, how)
+        except ProcessLookupError:
+            return
+        except PermissionError:
+            raise StudyError(
+                f"The study in {folder} is run by {owner}, which you have no permission to stop."
+            ) from None
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while time.monotonic() < deadline:
+            if owner_of(folder) is None:
+                return
+            time.sleep(_PAUSE)
+    raise StudyError(f"The study in {folder} is run by {owner}, which did not stop.")
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[IO[bytes]]:
+    """The locked file. Another process may check the lock at this moment, so there is more than one try."""
+    import fcntl
+
+    for _ in range(_TRIES):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            file = (folder / LOCK).open("a+b")
+        except OSError as error:
+            raise _unwritable(folder, error) from None
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                owner = _noted(file)
+            else:
+                if _is_still_there(file, folder / LOCK):
+                    yield file
+                    return
+        time.sleep(_PAUSE)
+    raise StudyError(f"The study in {folder} is run by {owner}. Wait until it finishes, or stop it.")
+
+
+def _noted(file: IO[bytes]) -> Owner:
+    with suppress(ValueError, TypeError, KeyError):  # the note is being written
+        file.seek(0)
+        note = json.loads(file.read())
+        return Owner(int(note["pid"]), str(note["host"]), str(note["since"]))
+    return Owner()
+
+
+def _is_still_there(file: IO[bytes], path: Path) -> bool:
+    """Whether the locked file still has its name: who held the lock before may have removed the study."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _has_open(pid: int, path: Path) -> bool:
+    """Whether a process has this file open, where that can be seen: its number may belong to another process now."""
+    files = Path("/proc", str(pid), "fd")
+    if not Path("/proc/self/fd").exists():
+        return True
+    with suppress(OSError):
+        for each in files.iterdir():
+            with suppress(OSError):
+                if each.samefile(path):
+                    return True
+    return False
+
+
+def _unwritable(folder: Path, error: OSError) -> StudyError:
+    return StudyError(f"The folder {folder} cannot be written: {error.strerror}. Choose another with --out FOLDER.")
+
+
+class TemporaryFolder:
+    """A temporary folder that is deleted with this object.
+
+    A process that is killed deletes nothing. So the folder contains a file that its process keeps locked, and the next
+    folder that is made deletes those whose file is not locked any more.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    """
+
+    def __init__(self) -> None:
+        import fcntl
+
+        _sweep()
+        self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
+        self.path = Path(self._folder.name)
+        # It gets its name when it is locked, so that nobody takes it for one that was left.
+        new = self.path / f"{_ALIVE}.new"
+        self._alive = new.open("wb")
+        fcntl.flock(self._alive, fcntl.LOCK_EX)
+        new.rename(self.path / _ALIVE)
+
+
+def _sweep() -> None:
+    import fcntl
+
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError), (folder / _ALIVE).open("rb") as alive:  # locked, somebody else's, or gone meanwhile
+            fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)

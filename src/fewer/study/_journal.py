@@ -1,10 +1,10 @@
-"""The journal of a study: one row for each finished piece of work, written before it counts.
+"""The journal of a study: one row for each finished task, written before it counts.
 
 A SQLite file in WAL mode. Rows are only ever added (triggers refuse anything else), each in a transaction of its own.
 So a process that is killed at any moment loses the work in its hands and nothing else; others can read while it runs.
 
 The file is made complete beside its place and renamed, so a journal is there as a whole or not at all. Every row
-carries a checksum over all that it holds. A row that does not match counts as missing. Opened to go on, a damaged
+has a checksum of its content. A row that does not match counts as missing. Opened to go on, a damaged
 journal is made anew from its sound rows, and the rest is computed again: it is a function of plan, table and key.
 """
 
@@ -43,7 +43,7 @@ _FULL = 2**16  # bytes left on a disk to which nothing can be written any more
 
 
 class _Row(NamedTuple):
-    """One finished piece of work."""
+    """One finished task."""
 
     key: str
     payload: str
@@ -118,7 +118,7 @@ class Journal:
             if plan is not None and plan.identity != found.plan.identity:
                 differences = found.plan.differences(plan)
                 raise StudyError(
-                    f"The study in {path.parent} belongs to another plan; what differs: {', '.join(differences)}. Take "
+                    f"The study in {path.parent} has another plan; differences: {', '.join(differences)}. Use "
                     "another folder for the new study (--out FOLDER), or remove the old one with "
                     f"`fewer rm {path.parent}`."
                 )
@@ -129,7 +129,7 @@ class Journal:
             with _in_plain_words(path, "written"):
                 _make(path, about, rows)
             warn_caller(
-                f"The journal {path} was damaged. {len(rows):,} pieces of work match their checksums and are kept; "
+                f"The journal {path} was damaged. {len(rows):,} finished tasks match their checksums and are kept; "
                 "the others are computed again."
             )
         return cls._grown(path, about)
@@ -206,7 +206,7 @@ class Journal:
         return self._work
 
     def add(self, key: str, payload: Mapping[str, Any], seconds: float = 0.0) -> None:
-        """Write one piece of work down; it counts when this returns. A key that is there already stays as it is.
+        """Write one finished task; it counts when this returns. A key that is there already stays as it is.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Journal:
         return [key for key in self._known() if key.startswith(prefix)]
 
     def seconds(self) -> dict[str, float]:
-        """Time that each piece of work took, by key."""
+        """Time that each task took, by key."""
         return {key: row.seconds for key, row in self._known().items()}
 
     def close(self) -> None:
@@ -267,12 +267,12 @@ def glance(path: "str | Path") -> tuple[dict[str, Any], str, int]:
 
 
 def _about(connection: sqlite3.Connection, path: Path) -> dict[str, str]:
-    """What a journal says about its study; an error if it is damaged, or in another form than is read here."""
+    """The description of the study in a journal; an error if it is damaged or has another format version."""
     about = {_text(key): _text(value) for key, value in connection.execute("SELECT key, value FROM about")}
     if about.get("schema") != str(SCHEMA):
         raise StudyError(
-            f"{path} was written in form {about.get('schema')}, and this version of fewer reads form {SCHEMA}; run "
-            "the study anew, in another folder."
+            f"{path} has format version {about.get('schema')}; this version of fewer reads {SCHEMA}. Run the study "
+            "again in another folder."
         )
     if about.pop("checksum", None) != _checksum(about) or not {"plan", "started"} <= about.keys():
         raise StudyError(f"The journal {path} is damaged: its plan does not match its checksum. {_cure(path)}")
@@ -357,11 +357,11 @@ def _in_plain_words(path: Path, done: str) -> Iterator[None]:
         number = getattr(error, "errno", None)
         cure = "Check that the folder exists and that you may write there, or choose another with --out FOLDER."
         if code == sqlite3.SQLITE_FULL or number in (ENOSPC, EDQUOT) or (code == sqlite3.SQLITE_IOERR and _full(path)):
-            cure = "The disk is full: make room and run the same command again; everything finished is kept."
+            cure = "The disk is full: free some space and run the same command again; finished tasks are kept."
         elif code == sqlite3.SQLITE_READONLY or number in (EACCES, EPERM, EROFS):
             cure = "The folder is read-only: choose another with --out FOLDER."
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            cure = "Another process is writing to it; wait for that, or stop it."
+            cure = "Another process is writing to it; wait until it finishes, or stop it."
         elif _tells_of_damage(error):
             cure = f"It is not a journal of fewer, or it is damaged. {_cure(path)}"
         raise StudyError(f"The journal {path} cannot be {done}: {error}. {cure}") from error

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.study._coded import words_of
-from fewer.study._imputers import IMPUTERS
+from fewer.study._recipes import IMPUTERS
 from fewer.study._work import Bench
 
 if TYPE_CHECKING:
@@ -119,13 +119,13 @@ def _sentence(missing: np.ndarray, shares: np.ndarray, filled: list[dict[str, An
         f"{missing.mean():.1%} of the numbers are missing, in {np.count_nonzero(shares):,} of {len(shares):,} columns."
     )
     if not filled:
-        return f"{said} Too little is known to judge how well they can be imputed."
+        return f"{said} There are too few known entries to judge how well they can be imputed."
     used, others = filled[0], filled[-1]
     low, high = others["gain_interval"]
     says = IMPUTERS[others["imputer"]].says
     if not low > 0:
         return f"{said} The other columns do not predict them better than the mean of the column."
-    gain = f"saves {others['gain']:.0%} ({low:.0%} to {high:.0%}) of the error of column means at known entries"
+    gain = f"reduces the error of column means at known entries by {others['gain']:.0%} ({low:.0%} to {high:.0%})"
     if used is others:
         return f"{said} Imputing them by {says} {gain}."
     return f"{said} Imputing them by {says} {gain}: try --impute {others['imputer']}."

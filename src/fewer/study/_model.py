@@ -1,7 +1,8 @@
-"""The model that a user keeps: the winner's columns and learner, fitted on all rows, in a file that is safe to load.
+"""The model that a user keeps, and new rows through it.
 
-Where preparation works column by column, the model is fitted on the chosen columns alone: new tables need no others.
-Where missing values are imputed from other columns, all are needed.
+The winner's columns and learner, fitted on all rows, in a file that is safe to load. Where preparation works column by
+column, the model is fitted on the chosen columns alone: new tables need no others. Where missing values are imputed
+from other columns, all are needed.
 """
 
 from dataclasses import dataclass
@@ -10,31 +11,35 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from fewer._estimators import columns_known_as, write_whole
+from fewer._kernels._one_thread import one_thread
+from fewer._wording import listed
 from fewer.extract import with_components
 from fewer.study._checked_file import digest, read_checked, write_checked
 from fewer.study._coded import decoded
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
-from fewer.study._imputers import IMPUTERS
 from fewer.study._model_file import checked_about, pipeline_from
-from fewer.study._one_thread import one_thread
 from fewer.study._preparation import fit_prepared, preparation, prepared_names
-from fewer.study._recipes import of_moderate_size
+from fewer.study._recipes import IMPUTERS, of_moderate_size
+from fewer.study._study_data import refuse_too_large
 from fewer.study._work import learner_of, seed_of
 
 if TYPE_CHECKING:
+    from fewer.io import Dataset
     from fewer.study._findings import Findings
     from fewer.study._plan import Plan
     from fewer.study._study_data import StudyData
+
 
 VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
 class StudyModel:
-    """A fitted pipeline, and the columns that it wants.
+    """A fitted pipeline, and the columns that it needs.
 
     Attributes
     ----------
@@ -60,7 +65,7 @@ class StudyModel:
     task: str
 
     def save(self, path: "str | Path") -> None:
-        """Write the model with skops, and what it wants beside it as JSON (``model.skops`` and ``model.json``)."""
+        """Write the model with skops, and its description beside it as JSON (``model.skops`` and ``model.json``)."""
         import skops.io
 
         path = Path(path)
@@ -155,3 +160,78 @@ def _maker(plan: "Plan", findings: "Findings") -> Any:
     assert recipe is not None
     assert findings.n_made is not None
     return with_components(recipe.reducer(seed=seed_of(plan, FINAL)), findings.n_made)
+
+
+def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True) -> pl.DataFrame:
+    """The chosen columns of a new table, or the new ones made of them, with predictions.
+
+    Parameters
+    ----------
+    model : StudyModel
+        Of a finished study.
+    dataset : Dataset
+        New rows. Columns are found by name; columns that the model does not need are ignored.
+    predict : bool, default=True
+        Add the prediction, and for classes the probability of each where the learner gives one.
+
+    Returns
+    -------
+    reduced : polars.DataFrame
+        The columns that the model needs, or the new ones that it makes of them, then ``predicted_TARGET``.
+    """
+    lacking = [name for name in model.columns if name not in set(dataset.columns)]
+    if lacking:
+        raise StudyError(
+            f"{dataset.source} does not have {len(lacking)} of the {len(model.columns)} columns that the model needs: "
+            f"{listed([repr(name) for name in lacking])}."
+        )
+    refuse_too_large(dataset, model.columns)
+    kept = dataset.keep(list(model.columns))
+    reduced = kept.to_polars(dense=True).select(list(model.columns))
+    if not predict and "make" not in model.pipeline.named_steps:
+        return reduced
+    try:
+        return _through(model, _as_trained(model, kept), reduced, predict=predict)
+    except StudyError:
+        raise
+    except Exception as error:  # a model from elsewhere may have parts that do not fit one another
+        reason = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise StudyError(f"The model cannot be applied to {dataset.source}: {reason}") from error
+
+
+def _through(model: "StudyModel", X: Any, reduced: pl.DataFrame, *, predict: bool) -> pl.DataFrame:
+    """The columns kept, or those made of them, with predictions if these are asked for."""
+    maker = model.pipeline.named_steps.get("make")
+    if maker is not None:
+        reduced = pl.DataFrame(model.pipeline[:-1].transform(X), schema=list(maker.get_feature_names_out()))
+    if not predict:
+        return reduced
+    predicted = {f"predicted_{model.target}": model.pipeline.predict(X)}
+    if model.task != "regression" and hasattr(model.pipeline, "predict_proba"):
+        chances = model.pipeline.predict_proba(X)
+        predicted |= {f"probability_{label}": chances[:, place] for place, label in enumerate(model.pipeline.classes_)}
+    return reduced.with_columns(**{name: pl.Series(_plain(values)) for name, values in predicted.items()})
+
+
+def _plain(values: np.ndarray) -> Any:
+    return values.tolist() if values.dtype.kind == "O" else values
+
+
+def _as_trained(model: "StudyModel", dataset: "Dataset") -> Any:
+    """The columns in the form in which the model has learnt from them."""
+    if model.form != "frame":
+        X = dataset.to_numpy()
+        if model.form == "array" and dataset.is_sparse:
+            return X.toarray()
+        return X
+    frame = dataset.to_polars(dense=True).select(list(model.columns))
+    words = set(model.pipeline[0].named_steps["numbers"].transformers_[1][2])
+    cast = frame.with_columns(
+        pl.col(name).cast(pl.String if name in words else pl.Float64, strict=False) for name in model.columns
+    )
+    for name in model.columns:
+        if cast[name].null_count() > frame[name].null_count():
+            raise StudyError(
+                f"{dataset.source}: {name!r} was numeric in the study, but contains strings in this table."
+            )
+    return cast

@@ -15,7 +15,7 @@ import numpy as np
 from fewer.io import KINDS
 from fewer.study._errors import StudyError
 
-# Types inside of the learners of a study that skops, in some supported version, does not know by itself; they hold
+# Types inside of the learners of a study that skops, in some supported version, does not know by itself; they contain
 # numbers and run nothing.
 _PARTS_OF_LEARNERS = frozenset(
     [
@@ -86,8 +86,8 @@ def pipeline_from(content: bytes, path: Path) -> Any:
         reason = str(error).partition("\n")[0][:200] or type(error).__name__
         raise StudyError(f"The model {path} cannot be read: {reason}") from error
     raise StudyError(
-        f"The model {path} holds types that no study writes ({', '.join(strangers[:3])}), so it is not loaded: it "
-        "could run anything."
+        f"The model {path} contains types that no study writes ({', '.join(strangers[:3])}), so it is not loaded: it "
+        "could execute arbitrary code."
     )
 
 
@@ -129,7 +129,7 @@ def _check_pipeline(pipeline: Any) -> None:
 
 
 def _parts(thing: Any) -> Iterator[Any]:
-    """Everything that an estimator holds, and that this holds in turn."""
+    """Everything inside an estimator, at any depth."""
     todo, seen = [thing], set()
     while todo:
         part = todo.pop()

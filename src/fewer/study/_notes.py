@@ -15,7 +15,7 @@ _KINDS: dict[str, type[Warning]] = {
 # Python hides them from users as well: they are for those who wrote the code.
 _FOR_PROGRAMMERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
-# The kind of a warning, and what it says.
+# Category and text of a warning.
 Note = list[str]
 
 
@@ -23,7 +23,7 @@ Note = list[str]
 def noted() -> Iterator[list[Note]]:
     """The warnings raised inside, each once, in the list that is given; it is filled at the end.
 
-    The filters of the process have no say, so that a piece of work has the same notes wherever it runs.
+    The filters of the process have no say, so that a task has the same notes wherever it runs.
     """
     notes: list[Note] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -41,7 +41,7 @@ def each_once(notes: Iterable[Note]) -> list[Note]:
     return [list(note) for note in dict.fromkeys((kind, text) for kind, text in notes)]
 
 
-def tell(payloads: Iterable[dict[str, Any]]) -> None:
+def warn_again(payloads: Iterable[dict[str, Any]]) -> None:
     """Warn of what finished work has noted."""
     for kind, text in each_once(note for payload in payloads for note in payload.get("notes", [])):
         warn_caller(text, _KINDS[kind])

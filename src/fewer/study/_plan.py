@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from fewer._wording import counted
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
 from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
 from fewer.study._errors import StudyError
-from fewer.study._imputers import IMPUTERS, imputer_named
-from fewer.study._plan_entries import check_entries
+from fewer.study._plan_file import check_entries, plan_text
+from fewer.study._recipes import IMPUTERS, imputer_named
 
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
@@ -28,7 +29,7 @@ Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 _EFFORT: dict[str, tuple[int, int, int]] = {"quick": (5, 2, 99), "standard": (5, 10, 199), "thorough": (10, 10, 999)}
 # From here on, quick and standard draw folds half as often: they are large, and differ less.
 _ENOUGH_ROWS = 400
-# Of very many rows, folds drawn again say the same again, and each permutation takes long: one in so many is made.
+# With very many rows, repeated folds give nearly the same scores, and each permutation is slow: one in so many is made.
 _MANY_ROWS_SHARE = 5
 _FEW_OF_A_CLASS = 0.2
 
@@ -63,7 +64,7 @@ class Plan:
     n_permutations : int
         Permutations of each test; 0 for none.
     confidence : float
-        Level of intervals; one minus it is the level of tests.
+        Confidence level of intervals; one minus it is the significance level of tests.
     margin : float
         Share of what all columns gain over the baseline that fewer columns may lose and still count as not worse.
     parsimony : float or "one_se"
@@ -78,7 +79,7 @@ class Plan:
     reading : mapping
         How the table was read, so that it can be read again.
     version : int
-        Of the form of plans.
+        Format version of plans.
     """
 
     source: str
@@ -104,12 +105,12 @@ class Plan:
 
     @property
     def classify(self) -> bool:
-        """Whether the target holds classes."""
+        """Whether this is a classification study."""
         return self.task in ("binary", "multiclass")
 
     @property
     def level(self) -> float:
-        """Level of the tests."""
+        """Significance level of the tests."""
         return 1 - self.confidence
 
     @property
@@ -119,7 +120,7 @@ class Plan:
 
     @property
     def identity(self) -> str:
-        """The same for two plans that give the same numbers: all but where the table was found."""
+        """Hash of all entries except the path of the table: plans with the same hash give the same numbers."""
         data = {key: value for key, value in self.to_dict().items() if key not in ("source", "reading")}
         return hashlib.blake2b(json.dumps(data, sort_keys=True).encode(), digest_size=16).hexdigest()
 
@@ -152,14 +153,14 @@ class Plan:
         data = without_checksum(data)
         if data.get("version") != VERSION:
             raise StudyError(
-                f"This plan has the form {data.get('version')!r}, and this version of fewer reads form {VERSION}; make "
-                "the plan anew with `fewer study`."
+                f"This plan has format version {data.get('version')!r}; this version of fewer reads {VERSION}. Make a "
+                "new plan with `fewer study`."
             )
         known = {each.name for each in fields(cls)}
-        if wrong := sorted(set(data) ^ known):
-            raise StudyError(
-                f"This is not a plan of fewer: {', '.join(wrong)} should {'not ' * (wrong[0] not in known)}be there."
-            )
+        if unexpected := sorted(set(data) - known):
+            raise StudyError(f"This is not a plan of fewer: unexpected entries: {', '.join(unexpected)}.")
+        if missing := sorted(known - set(data)):
+            raise StudyError(f"This is not a plan of fewer: missing entries: {', '.join(missing)}.")
         check_entries(data, get_args(Splitting))
         candidates = tuple(Candidate.from_dict(candidate) for candidate in data["candidates"])
         plan = cls(**{**data, "candidates": candidates})
@@ -169,20 +170,18 @@ class Plan:
     @classmethod
     def load(cls, path: "str | Path") -> "Plan":
         """A plan from a JSON file, or from the report of a study."""
-        from fewer.study._embedded import plan_text
-
         try:
             data = json.loads(plan_text(Path(path)))
         except StudyError:
             raise
         except (ValueError, RecursionError):  # not JSON, or nested deeper than any plan
-            raise StudyError(f"{path} holds no plan; give the report.html or the plan.json of a study.") from None
+            raise StudyError(f"{path} contains no plan; give the report.html or the plan.json of a study.") from None
         plan = cls.from_dict(data)
         _check_recipes(plan)
         return plan
 
     def differences(self, other: "Plan") -> list[str]:
-        """What another plan does differently, in words."""
+        """Entries in which another plan differs, as texts."""
         said = []
         for each in fields(self):
             if each.name in ("source", "reading", "candidates"):
@@ -210,11 +209,11 @@ class Plan:
         return "\n".join(lines)
 
     def _candidates_in_words(self) -> str:
-        """Each way to reduce and each learner once: all are combined with all."""
+        """Each selection method and each learner once: all are combined with all."""
         parts = [candidate.name.rpartition(", ") for candidate in self.candidates]
         reducers, learners = (list(dict.fromkeys(part[place] for part in parts if part[0])) for place in (0, 2))
         simplest = next(candidate.name for candidate in self.candidates if candidate.is_simplest)
-        return f"{', '.join(reducers)}, each with {', '.join(learners)}; and the {simplest}"
+        return f"{', '.join(reducers)}, each with {', '.join(learners)}; and the baseline ({simplest})"
 
 
 def make_plan(
@@ -244,11 +243,11 @@ def make_plan(
     preset : {"quick", "standard", "thorough"}, default="standard"
         Candidates and effort.
     methods, learners, sizes : iterable, default=None
-        Other candidates than those of the preset.
+        Candidates to use instead of those of the preset.
     n_folds, n_repeats, n_permutations : int, default=None
-        Another effort than that of the preset.
+        Numbers to use instead of those of the preset.
     scoring : str, default=None
-        A score of scikit-learn; by default the accuracy (balanced over the classes where one is rare), or R2.
+        Name of a scikit-learn scorer; by default accuracy (balanced over the classes where one is rare), or R2.
     confidence : float, default=0.95
         Confidence level of intervals; one minus it is the significance level of tests.
     margin : float, default=0.1
@@ -378,37 +377,37 @@ def _checked_scoring(scoring: str, data: "StudyData") -> str:
             if data.is_classification
             else "r2, neg_mean_absolute_error or neg_root_mean_squared_error"
         )
-        what = f"{len(data.dataset.classes)} classes" if data.dataset.classes is not None else "numbers"
+        what = f"{len(data.dataset.classes)} classes" if data.dataset.classes is not None else "numeric values"
         raise StudyError(
-            f"The score {scoring!r} does not go with the target {data.dataset.target!r}, which holds {what}; take "
-            f"{others}. (scikit-learn says: {str(error).rstrip('.')}.)"
+            f"The score {scoring!r} cannot be used for the target {data.dataset.target!r}, which has {what}; use "
+            f"{others}. (scikit-learn: {str(error).rstrip('.')}.)"
         ) from None
     return scoring
 
 
 def _check_plan(plan: Plan) -> None:
     if plan.n_folds < 2:
-        raise StudyError(f"{plan.n_folds} folds hold nothing out; give 2 or more.")
+        raise StudyError(f"n_folds must be at least 2, not {plan.n_folds}.")
     if plan.n_folds > plan.n_rows:
-        raise StudyError(f"There are {plan.n_rows} rows, too few for {plan.n_folds} folds.")
+        raise StudyError(f"n_folds must be at most the number of rows ({plan.n_rows}), not {plan.n_folds}.")
     if plan.n_repeats < 1:
-        raise StudyError(f"{plan.n_repeats} repeats are none; give 1 or more.")
+        raise StudyError(f"n_repeats must be at least 1, not {plan.n_repeats}.")
     if plan.splitting == "in order of time" and plan.n_repeats > 1:
-        raise StudyError("Folds in order of time are always the same, so there is nothing to repeat; give 1 repeat.")
+        raise StudyError("Folds in time order do not change between repeats; use n_repeats=1.")
     if plan.n_permutations < 0:
-        raise StudyError("The number of permutations cannot be negative; 0 leaves the tests out.")
+        raise StudyError(f"n_permutations must be at least 0 (0 for no tests), not {plan.n_permutations}.")
     if not 0 <= plan.margin < 1:
-        raise StudyError(f"The margin is a share, from 0 to below 1, and {plan.margin} is not.")
+        raise StudyError(f"margin must be at least 0 and less than 1, not {plan.margin}.")
     if plan.parsimony != "one_se" and (isinstance(plan.parsimony, str) or not 0 <= plan.parsimony < 1):
-        raise StudyError(f"The parsimony is a share, from 0 to below 1, or 'one_se', and {plan.parsimony} is not.")
+        raise StudyError(f"parsimony must be at least 0 and less than 1, or 'one_se', not {plan.parsimony}.")
     if not 0 < plan.confidence < 1:
-        raise StudyError(f"The confidence must be between 0 and 1, 0.95 for example, and {plan.confidence} is not.")
+        raise StudyError(f"confidence must be between 0 and 1, not {plan.confidence}.")
     fewest = fewest_permutations(plan.confidence)
     if 0 < plan.n_permutations < fewest:
         raise StudyError(
-            f"{plan.n_permutations} permutations can never show anything: p is {1 / (1 + plan.n_permutations):.3f} at "
-            f"best, and a test at the level of {1 - plan.confidence:.3g} asks for less. Take {fewest:,} or more, or 0 "
-            "for no tests."
+            f"With {counted(plan.n_permutations, 'permutation')} the smallest p-value is "
+            f"{1 / (1 + plan.n_permutations):.3f}, which cannot reach the significance level "
+            f"{1 - plan.confidence:.3g}. Use {fewest:,} or more, or 0 for no tests."
         )
 
 
@@ -423,7 +422,7 @@ def _check_folds(plan: Plan, data: "StudyData") -> None:
         if counts.min() < 2:
             raise StudyError(
                 f"The class {str(labels[counts.argmin()])!r} of {plan.target!r} has one row, which cannot be in both a "
-                "training set and a test fold. Leave the row out, or join classes."
+                "training set and a test fold. Remove the row, or merge classes."
             )
         if plan.n_folds > counts.max():
             raise StudyError(
@@ -437,7 +436,7 @@ def _check_recipes(plan: Plan) -> None:
     from sklearn.metrics import get_scorer_names
 
     if plan.scoring not in get_scorer_names():
-        raise StudyError(f"There is no score {plan.scoring!r} in scikit-learn, and the plan asks for it.")
+        raise StudyError(f"There is no score {plan.scoring!r} in scikit-learn, which the plan requires.")
     for candidate in plan.candidates:
         try:
             candidate.learner.learner(classify=plan.classify, seed=plan.seed)
@@ -446,11 +445,11 @@ def _check_recipes(plan: Plan) -> None:
         except (TypeError, ValueError, AttributeError) as error:
             if type(error).__module__.startswith("fewer."):
                 raise
-            raise StudyError(f"The candidate {candidate.name!r} of the plan cannot be made: {error}") from error
+            raise StudyError(f"The candidate {candidate.name!r} of the plan cannot be built: {error}") from error
 
 
 def fewest_permutations(confidence: float) -> int:
-    """So many that p, at best 1 / (1 + permutations), can reach the level of the tests.
+    """The smallest number whose least p-value, 1 / (1 + permutations), reaches the significance level.
 
     Examples
     --------

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from fewer._estimators import columns_known_as
+from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted, listed
 from fewer.study._findings import Answer
-from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._scores import AllScores, CandidateScores
 from fewer.study._work import Bench, FoldWork, learner_of, seed_of
@@ -90,19 +90,19 @@ def _plain(predicted: np.ndarray, *, classify: bool) -> list[Any]:
 
 
 def which_rows(plan: Plan, pieces: list[dict[str, Any]]) -> Answer:
-    """How the errors of the shipped model are spread over classes or numbers, and which rows nobody gets right."""
+    """How the errors of the winner are distributed, and which rows all candidates predict incorrectly."""
     question = "Which rows are wrong?"
     failed = next((piece["failure"] for piece in pieces if "failure" in piece), None)
     if failed is not None:
-        return Answer(question, "not tested", f"Not known: {failed}", None, None, "", {})
+        return Answer(question, "not tested", f"Not tested: {failed}", None, None, "", {})
     rows, truth = ([value for piece in pieces for value in piece[name]] for name in ("rows", "truth"))
     predictions = [
         [value for piece in pieces for value in piece["predictions"][number]]
         for number in range(len(pieces[0]["predictions"]))
     ]
     how = (
-        "Predictions for held-out rows on the folds of the first repeat: of the shipped candidate, and of up to "
-        f"{_MOST_RIVALS} others for the rows that all of them get wrong."
+        "Predictions for held-out rows on the folds of the first repeat: of the winner, and of up to "
+        f"{_MOST_RIVALS} other candidates for the rows that all of them predict incorrectly."
     )
     if plan.classify:
         return _wrong_classes(question, how, rows, truth, predictions)
@@ -138,10 +138,10 @@ def _wrong_classes(question: str, how: str, rows: list[int], truth: list[str], p
     always = f"; {n_always} of them by {everyone}" if len(predictions) > 1 else ""
     n_rows = counted(len(truth), "held-out row")
     sentence = (
-        f"{n_wrong:,} of {n_rows} {'is' if n_wrong == 1 else 'are'} predicted wrong{always}. Lowest recall: class "
-        f"{worst['label']}, {worst['recall']:.2f} of {counted(worst['rows'], 'row')}."
+        f"{n_wrong:,} of {n_rows} {'is' if n_wrong == 1 else 'are'} predicted incorrectly{always}. Lowest recall: "
+        f"class {worst['label']}, {worst['recall']:.2f} of {counted(worst['rows'], 'row')}."
         if n_wrong
-        else f"None: all {n_rows} are predicted right."
+        else f"None: all {n_rows} are predicted correctly."
     )
     evidence = {
         "labels": labels,
@@ -167,7 +167,7 @@ def _wrong_numbers(question: str, how: str, rows: list[int], truth: list[float],
     }
     named = listed([str(each["row"]) for each in evidence["largest"][:3]], 3)
     sentence = (
-        f"Half of the predictions are off by {middle:.4g} or less, nine of ten by {nine_tenths:.4g} or less. The "
+        f"The absolute error is at most {middle:.4g} for half of the rows and at most {nine_tenths:.4g} for 90%. The "
         f"largest errors are in rows {named}."
     )
     return Answer(question, "yes", sentence, middle, None, how, evidence)

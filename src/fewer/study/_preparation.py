@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.study._coded import CodedDataset, positions, words_of
-from fewer.study._imputers import IMPUTERS
-from fewer.study._recipes import Counts
+from fewer.study._recipes import IMPUTERS, Counts
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -30,7 +29,7 @@ def preparation(
 ) -> Any:
     """The pipeline that makes numbers of this table, not fitted.
 
-    Missing numbers are filled in as ``impute`` says, missing categories become a category of their own; rare categories
+    Missing numbers are imputed by ``impute``, missing categories become a category of their own; rare categories
     beyond 20 are put together; columns that are constant in the rows held in are dropped; all are standardised, except
     that sparse tables, and any for a method without negative numbers, are only scaled by their largest entry, so that
     zeros stay zeros. Counts for a learner of counts are not even scaled.

@@ -1,7 +1,7 @@
-"""How to build a reducer or a learner from plain words: a name and its parameters, ready for JSON.
+"""How to build a reducer, a learner or an imputer from plain words: a name and its parameters, ready for JSON.
 
-A plan must be readable, comparable and safe to load, so it holds no objects: names of the catalogue or of the learners
-below, and parameters that are numbers, words or lists of them.
+A plan must be readable, comparable and safe to load, so it contains no objects: names of the catalogue, or of the
+learners and imputers below, and parameters that are numbers, words or lists of them.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from fewer.study._errors import StudyError
 _ALPHAS = tuple(10 ** (power / 2) for power in range(-4, 11))
 # How a candidate that takes no negative numbers gets them: scaled by the largest entry of a column, or as they are.
 Counts = Literal["scaled", "raw"] | None
-# Leaves of numbers hold one row, those of classes several.
+# Leaves of regression trees have one row, those of classification trees several.
 _MOST_ROWS_OF_A_TREE = {True: 100_000, False: 50_000}
 # Costs that linear support vector machines choose from.
 _COSTS = [0.001, 0.01, 0.1, 1.0]
@@ -164,11 +164,11 @@ def _simplest(classify: bool, classes: int) -> Any:
 class Learner:
     """A learner that a study can name; ``says`` is what people call it.
 
-    ``build`` takes whether the target holds classes, and the number of classes if all of them count alike, else 0. A
-    learner that is fitted anew for every size gets ``every`` second or third size only. A ``pairwise`` one looks at all
-    pairs of rows, so that its time grows with their square. One for ``counts`` takes no negative columns, one for
-    ``count_targets`` no negative targets. Predictions of a ``positive`` one are above zero if no target is negative.
-    One that solves for all rows at once takes ``most_rows``.
+    ``build`` takes whether the target consists of classes, and the number of classes if all of them count alike, else
+    0. A learner that is fitted anew for every size gets ``every`` second or third size only. A ``pairwise`` one looks
+    at all pairs of rows, so that its time grows with their square. One for ``counts`` takes no negative columns, one
+    for ``count_targets`` no negative targets. Predictions of a ``positive`` one are above zero if no target is
+    negative. One that solves for all rows at once takes ``most_rows``.
     """
 
     name: str
@@ -246,7 +246,7 @@ class Recipe:
     def learner(self, *, classify: bool, classes: int = 0, seed: int) -> Any:
         """The learner, not fitted; ``classes`` is their number if all of them count alike in the score, else 0."""
         if self.name not in LEARNERS:
-            raise StudyError(f"There is no learner {self.name!r}; there are {', '.join(LEARNERS)}.")
+            raise StudyError(f"learner must be one of {', '.join(LEARNERS)}, not {self.name!r}.")
         return seeded(LEARNERS[self.name].build(classify, classes).set_params(**self.params), seed)
 
     @property
@@ -297,3 +297,79 @@ def seeded(estimator: Any, seed: int) -> Any:
     chance = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
     jobs = {name: 1 for name in names if name == "n_jobs" or name.endswith("__n_jobs")}
     return estimator.set_params(**chance, **jobs)
+
+
+def _by_column(strategy: str) -> Callable[[], Any]:
+    def build() -> Any:
+        from sklearn.impute import SimpleImputer
+
+        return SimpleImputer(strategy=strategy, keep_empty_features=True)
+
+    return build
+
+
+def _knn_imputer() -> Any:
+    from sklearn.impute import KNNImputer
+
+    return KNNImputer(keep_empty_features=True)
+
+
+def _completer(name: str) -> Callable[[], Any]:
+    def build() -> Any:
+        from fewer.catalogue import find
+
+        implementation: Any = find(name).implementation
+        return implementation(keep_empty_features=True)
+
+    return build
+
+
+@dataclass(frozen=True)
+class Imputer:
+    """An imputer that a study can name.
+
+    Attributes
+    ----------
+    name : str
+        In plans and on the command line.
+    says : str
+        The words after "imputed by".
+    build : callable
+        Makes it, not fitted.
+    from_others : bool
+        Whether it looks at other columns, so that these are needed wherever it is used, and must be on one scale.
+    """
+
+    name: str
+    says: str
+    build: Callable[[], Any]
+    from_others: bool = True
+
+    def made(self, seed: int) -> Any:
+        """The imputer, not fitted."""
+        return seeded(self.build(), seed)
+
+
+IMPUTERS: dict[str, Imputer] = {
+    imputer.name: imputer
+    for imputer in (
+        Imputer("median", "the median of the column", _by_column("median"), from_others=False),
+        Imputer("mean", "the mean of the column", _by_column("mean"), from_others=False),
+        Imputer("knn", "the five most similar rows", _knn_imputer),
+        Imputer("PCAMissing", "principal components (PCAMissing)", _completer("PCAMissing")),
+        Imputer("SoftImputeCV", "low-rank completion (SoftImputeCV)", _completer("SoftImputeCV")),
+    )
+}
+
+
+def imputer_named(name: str, *, sparse: bool) -> Imputer:
+    """The imputer of this name, in any case, if it can be used on such a table."""
+    by_name = {each.lower(): imputer for each, imputer in IMPUTERS.items()}
+    if name.lower() not in by_name:
+        raise StudyError(f"impute must be one of {', '.join(IMPUTERS)}, not {name!r}.")
+    imputer = by_name[name.lower()]
+    if sparse and imputer.from_others:
+        raise StudyError(
+            f"{imputer.name} would treat the zeros of a sparse table as missing values; use median or mean."
+        )
+    return imputer

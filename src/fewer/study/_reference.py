@@ -1,6 +1,6 @@
 """The tests of a study: a reference procedure on the real table, and on tables that were randomised.
 
-The statistic is fixed in advance, whoever wins the study: columns ranked by a filter (F test, or correlation), at all
+The statistic does not depend on the winner of the study: columns ranked by a filter (F test, or correlation), at all
 sizes, with ridge, naive Bayes and nearest neighbours, whose closed forms make all sizes cost little more than one;
 learner and size are chosen by cross-indexing over the folds of one repeat. So the test costs the same whatever the
 winner costs, and being the best of many candidates counts for nothing.
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer._kernels._one_thread import one_thread
 from fewer.evaluate import Fold, cross_index, randomize, score_sizes
 from fewer.study._candidates import size_path
-from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._recipes import BALANCED_SCORES, POSITIVE_SCORES, Recipe, can_be_scored
 from fewer.study._study_data import StudyData

@@ -1,4 +1,4 @@
-"""Running a plan: what the journal lacks is done, piece by piece, and written down as it finishes."""
+"""Running a plan: the tasks that the journal lacks are run, and each is written to it as it finishes."""
 
 import math
 import time
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer._estimators import each_warning_once
+from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted
 from fewer.study._cautions import CAUTIONS, do_cautions
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL, do_final
 from fewer.study._missing import MISSING, do_missing
-from fewer.study._notes import tell
-from fewer.study._one_thread import one_thread
+from fewer.study._notes import warn_again
 from fewer.study._predictions import do_predictions, prediction_works
 from fewer.study._reference import do_null
 from fewer.study._scores import AllScores, read_scores
@@ -32,7 +32,7 @@ Progress = bool | str | Callable[..., Any]
 # A test is over when this many randomised tables did as well as the real one: its p-value will not be small any more.
 ENOUGH = 10
 _BATCH = 25
-# A piece of work on so many cells takes fractions of a second.
+# A task on so many cells takes fractions of a second.
 _CELLS_OF_A_SMALL_TABLE = 2_000_000
 
 
@@ -61,15 +61,15 @@ def run_plan(
     """
     if data.fingerprint != plan.fingerprint:
         raise StudyError(
-            "The table is not the one that this study was planned for: its cells, columns or order have changed. Give "
-            "the table of the plan, or start a new study in another folder (--out FOLDER)."
+            "The table is not the one of the plan: its cells, columns or row order have changed. Give the table of the "
+            "plan, or start a new study in another folder (--out FOLDER)."
         )
     bench = Bench(plan, data)
     where: dict[str, Any] = {"bench": bench, "journal": journal, "engine": engine, "progress": progress}
     try:
         _do(do_fold, _fold_works(plan), "Scoring candidates", **where)
     finally:
-        tell(journal[key] for key in fold_keys(plan) if key in journal)
+        warn_again(journal[key] for key in fold_keys(plan) if key in journal)
     scores = scores_of(journal, plan, bench)
     _do(do_predictions, [(work,) for work in prediction_works(plan, scores)], "Predicting held-out rows", **where)
     for null in nulls_of(plan):
@@ -83,17 +83,17 @@ def run_plan(
 
 
 def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:
-    """Scores of all candidates; an error when none of the ways to reduce could be run."""
+    """Scores of all candidates; an error if no selection method could be run."""
     ratio = float(np.mean([len(fold.test) / len(fold.train) for folds in bench.repeats for fold in folds]))
     scores = read_scores(journal, plan, ratio)
     if scores.without_baseline or not scores.reduced or not scores.with_everything:
         if not scores.failures:
             raise StudyError(
-                "In some folds one column varies and no other, so there is nothing to choose among. Give fewer folds, "
-                "or leave out columns with the same value in almost every row."
+                "In some folds only one column varies, so no selection is possible. Use fewer folds, or drop nearly "
+                "constant columns."
             )
         name, reason = next(iter(scores.failures.items()))
-        raise StudyError(f"No candidate could be run. The first that failed, {name}, said: {reason}")
+        raise StudyError(f"No candidate could be run. Error of the first, {name}: {reason}")
     return scores
 
 
@@ -134,7 +134,7 @@ def _do(
     engine: "Engine",
     progress: Progress,
 ) -> None:
-    """Do the pieces of work that the journal lacks; those of a task are done one after another in one process."""
+    """Do the work that the journal lacks; those of a task are done one after another in one process."""
     done = set(journal.keys())
     lacking = [works for task in tasks if (works := tuple(work for work in task if work.key not in done))]
     if not lacking:
@@ -157,13 +157,13 @@ def _do(
             journal.add(key, payload, seconds)
     if run.interrupted:
         raise StudyInterruptedError(
-            f"Stopped; {len(journal):,} pieces of work are finished and kept. Run the same command again to go on."
+            f"Stopped; {counted(len(journal), 'finished task')} kept. Run the same command again to continue."
         )
     if lost:
         # Not the candidate's own failure, and not written down as one: with more memory it may well be run.
         raise StudyError(
-            f"{counted(len(lost), 'piece')} of work could not be finished: {lost[0].message}. If memory ran "
-            "out, run the same command again with fewer workers (--jobs 1). Everything finished is kept."
+            f"{counted(len(lost), 'task')} could not be finished: {lost[0].message}. If memory ran out, run the same "
+            "command again with fewer workers (--jobs 1). Finished tasks are kept."
         )
 
 

@@ -141,7 +141,7 @@ class AllScores:
 
     @cached_property
     def cells(self) -> Cells:
-        """Whatever may be chosen: every way to reduce with every size, and every learner with all columns."""
+        """All that may be chosen: every selection method with every size, and every learner with all columns."""
         parts = [(each, each.sizes[:-1], each.scores[..., :-1]) for each in self.reduced]
         parts += [(each, each.sizes, each.scores) for each in self.with_everything]
         n_columns = max(int(each.sizes[-1]) for each, _, _ in parts)
@@ -176,7 +176,7 @@ class AllScores:
 
     @cached_property
     def ranker(self) -> CandidateScores:
-        """The way to reduce whose order of columns is shown: the winner, or the best one if all columns are kept."""
+        """The candidate whose ranking of columns is shown: the winner, or the best one if all columns are kept."""
         if self.winner.reduces:
             return self.winner
         return max(self.reduced, key=lambda each: (round(each.score, 10), -each.number))
@@ -195,7 +195,7 @@ class AllScores:
 
     @cached_property
     def claim(self) -> Claim:
-        """What may be said of the chosen columns beside all of them; nothing if all are kept."""
+        """The claim about the chosen columns compared with all of them."""
         found = claim(
             self.choice.fold_scores,
             self.fold_scores_with_everything,

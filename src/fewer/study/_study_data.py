@@ -1,30 +1,37 @@
-"""The rows and columns that a study works on: what is learnt from, what is left out and why, what ties rows."""
+"""The rows and columns that a study uses: features, columns left out and why, groups and time order.
 
+A fingerprint identifies the table: equal tables have equal ones, and any changed cell, name or row order changes it.
+"""
+
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from fewer.study._coded import coded
+from fewer.study._coded import CodedDataset, coded
 from fewer.study._errors import StudyError
-from fewer.study._fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
 
+
 _NOT_LEARNT_FROM = {
-    "constant": "it has one value only",
-    "identifier": "it names the rows",
-    "text": "it holds free text",
-    "date": "it holds dates",
+    "constant": "it is constant",
+    "identifier": "it identifies the rows",
+    "text": "it is free text",
+    "date": "it is a date",
 }
 
-# Squares of larger numbers, and sums of these, are beyond what a computer can hold.
+# Sums of squares of larger numbers overflow.
 _LARGEST = 1e150
 _FEWEST_OF_A_CLASS = 3
 _ENOUGH_OF_A_CLASS = 5
+
+_BLOCK_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +43,15 @@ class StudyData:
     dataset : Dataset
         Columns to learn from and the target, words as codes; in the order of time where there is one.
     groups : ndarray of shape (n_rows,) or None
-        Rows of one group are never parted by a fold.
+        Rows of one group are always in the same fold.
     in_order_of_time : bool
         Whether rows may only be predicted from earlier ones.
     left_out : tuple of (str, str)
-        Columns that are not learnt from, each with the reason.
+        Columns that are not used as features, each with the reason.
     classes_left_out : tuple of (str, int)
         Classes with too few rows to learn and to test, each with their number; their rows are left out.
     times : mapping of str to ndarray of shape (n_rows,)
-        Dates and row numbers among the columns left out, as numbers: they may tell an order of time that is ignored.
+        Dates and row numbers among the columns left out, as numbers: they may order the rows by time.
     """
 
     dataset: "Dataset"
@@ -56,7 +63,7 @@ class StudyData:
 
     @property
     def is_classification(self) -> bool:
-        """Whether the target holds classes."""
+        """Whether the target consists of classes."""
         return self.dataset.classes is not None
 
     @cached_property
@@ -67,7 +74,7 @@ class StudyData:
 
     @property
     def has_negative_target(self) -> bool:
-        """Whether the target holds numbers, some of them below zero."""
+        """Whether the target is numeric with negative values."""
         return not self.is_classification and bool(np.any(np.asarray(self.dataset.y) < 0))
 
     @cached_property
@@ -79,18 +86,18 @@ class StudyData:
 def study_data(
     dataset: "Dataset", *, groups: str | None = None, time: str | None = None, keep: Iterable[str] = ()
 ) -> StudyData:
-    """The table without columns that nothing should be learnt from, its rows tied together by groups or time.
+    """The table without columns that are not features, with the groups or the time order of its rows.
 
     Parameters
     ----------
     dataset : Dataset
         The table, with a target.
     groups : str, default=None
-        Column that names the group of each row: patient, batch, site. It is not learnt from.
+        Column with the group of each row: patient, batch, site. It is not a feature.
     time : str, default=None
-        Column that puts the rows in order. It is not learnt from.
+        Column that orders the rows by time. It is not a feature.
     keep : iterable of str, default=()
-        Columns to learn from although they look like identifiers.
+        Columns to use although they look like identifiers.
 
     Returns
     -------
@@ -102,19 +109,19 @@ def study_data(
     _check_target(dataset)
     table = dataset
     if groups is not None and time is not None:
-        raise StudyError("Rows can be kept together by groups or put in order by time, not both: give one of them.")
+        raise StudyError("Use either groups= or time=, not both.")
     dataset, rare = _without_rare_classes(dataset)
     left_out: list[tuple[str, str]] = []
     group_of = None
     if time is not None:
         in_time = np.argsort(_column(dataset, time, "time"), kind="stable")
         dataset = dataset.take(in_time)
-        left_out.append((time, "it tells the time, which puts the rows in order"))
+        left_out.append((time, "it orders the rows by time"))
     if groups is not None:
         group_of = np.unique(_column(dataset, groups, "groups"), return_inverse=True)[1]
         if group_of.max() == 0:
-            raise StudyError(f"The column {groups!r} puts all rows into one group; folds need at least two.")
-        left_out.append((groups, "it names the groups that folds keep together"))
+            raise StudyError(f"The column {groups!r} has one group only; at least two are needed.")
+        left_out.append((groups, "it is the group of each row"))
     wanted = set(keep)
     for name in sorted(wanted.difference(dataset.columns)):
         raise unknown_column(dataset.source, name, dataset.columns, "keep=")
@@ -126,9 +133,7 @@ def study_data(
     if not kept:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out[:5])
         more = f"; and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
-        raise StudyError(
-            f"No column is left to learn from ({reasons}{more}). To learn from a column all the same, name it by keep=."
-        )
+        raise StudyError(f"There is no usable column ({reasons}{more}). To use a column anyway, list it in keep=.")
     refuse_too_large(table, kept)
     return StudyData(
         dataset=coded(dataset if len(kept) == dataset.n_columns else dataset.keep(kept)),
@@ -141,7 +146,7 @@ def study_data(
 
 
 def _times(dataset: "Dataset", names: set[str]) -> dict[str, np.ndarray]:
-    """Those of these columns that hold dates or number the rows, as numbers; none where a value is missing."""
+    """Those of these columns that are dates or row numbers without missing values, as numbers."""
     found: dict[str, np.ndarray] = {}
     for place, (name, kind) in enumerate(zip(dataset.columns, dataset.kinds, strict=True)):
         if name not in names or kind not in ("date", "identifier") or dataset.missing_by_column[place]:
@@ -175,23 +180,19 @@ def _without_rare_classes(
 
 def _check_target(dataset: "Dataset") -> None:
     if dataset.y is None:
-        raise StudyError("A study needs a target: name the column to predict with target=.")
+        raise StudyError("A study needs a target: give the column to predict with target=.")
     if dataset.n_rows < 4:
-        raise StudyError(f"The table has {dataset.n_rows} rows; no fold can be held out of fewer than 4.")
+        raise StudyError(f"The table has {dataset.n_rows} rows; a study needs at least 4.")
     if dataset.classes is not None:
         labels, counts = np.unique(np.asarray(dataset.y), return_counts=True)
         if len(labels) < 2:
-            raise StudyError(
-                f"The target {dataset.target!r} has one class only, {labels[0]!r}, so there is nothing to tell apart."
-            )
+            raise StudyError(f"The target {dataset.target!r} has one class only, {str(labels[0])!r}.")
         if counts.max() < 2:
             raise StudyError(f"Every row has a class of its own in {dataset.target!r}; is it an identifier?")
     elif len(large := np.flatnonzero(np.abs(dataset.y.astype(float)) > _LARGEST)):
         raise _too_large(dataset, f"the target {dataset.target!r}", dataset.y[large[0]], int(large[0]))
     elif np.ptp(dataset.y.astype(float)) == 0:
-        raise StudyError(
-            f"The target {dataset.target!r} is {dataset.y[0]} in every row, so there is nothing to predict."
-        )
+        raise StudyError(f"The target {dataset.target!r} is constant: {dataset.y[0]} in every row.")
 
 
 def refuse_too_large(dataset: "Dataset", columns: Iterable[str]) -> None:
@@ -233,9 +234,11 @@ def _is_too_large(values: np.ndarray) -> np.ndarray:
 
 def _too_large(dataset: "Dataset", where: str, value: float, row: int) -> StudyError:
     kind = "an infinite number" if np.isinf(value) else "a number too large to compute with"
-    cure = f"Write another number there, or count it as missing: add {value:g} to missing_values=."
+    cure = f"Replace the value, or treat it as missing: add {value:g} to missing_values=."
     row = row if dataset.rows is None else int(dataset.rows[row])
-    return StudyError(f"{dataset.source}: {where} holds {value:g}, {kind}, in row {row + 1} (counted from 1). {cure}")
+    return StudyError(
+        f"{dataset.source}: {where} contains {value:g}, {kind}, in row {row + 1} (counted from 1). {cure}"
+    )
 
 
 def _column(dataset: "Dataset", name: str, role: str) -> np.ndarray:
@@ -249,8 +252,65 @@ def _column(dataset: "Dataset", name: str, role: str) -> np.ndarray:
     if dataset.missing_by_column[place]:
         raise TableError(
             f"The column {name!r} has {dataset.missing_by_column[place]} missing values, so the {role} of these rows "
-            "is not known; fill them in, or leave the rows out."
+            "is unknown; add the values, or remove the rows."
         )
     X: Any = dataset.X[:, place]
     values = X.toarray().ravel() if dataset.is_sparse else np.asarray(X)
     return values.astype(str) if values.dtype.kind == "O" else values
+
+
+def fingerprint(dataset: "Dataset", *more: np.ndarray | None) -> str:
+    """Fingerprint of a table with its target, and of more arrays that go with its rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The table.
+    *more : ndarray or None
+        Such as the groups of the rows.
+
+    Returns
+    -------
+    text : str
+        32 hexadecimal digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.io import Dataset
+    >>> table = Dataset.from_frame(np.eye(3), target=np.array([0.5, 1.5, 2.5]))
+    >>> len(fingerprint(table)), fingerprint(table) == fingerprint(table.take([0, 2, 1]))
+    (32, False)
+    """
+    dataset = coded(dataset)
+    digest = hashlib.blake2b(digest_size=16)
+    categories = dataset.categories.values() if isinstance(dataset, CodedDataset) else ()
+    for words in (dataset.columns, dataset.kinds, (str(dataset.target), dataset.task), *categories):
+        for word in words:
+            digest.update(word.encode("utf-8", "surrogatepass") + b"\0")
+    _add_table(digest, dataset.X)
+    for array in (dataset.y, *more):
+        if array is not None:
+            _add_array(digest, np.asarray(array))
+    return digest.hexdigest()
+
+
+def _add_table(digest: Any, X: Any) -> None:
+    if sp.issparse(X):
+        digest.update(X.format.encode())
+        for part in (np.array(X.shape), X.indptr, X.indices, X.data):
+            _add_array(digest, part)
+    else:
+        _add_array(digest, X)
+
+
+def _add_array(digest: Any, array: np.ndarray) -> None:
+    digest.update(f"{array.dtype}{array.shape}".encode())
+    if array.dtype.kind == "O":
+        for value in array.ravel():
+            digest.update(repr(value).encode("utf-8", "surrogatepass") + b"\0")
+        return
+    # In blocks of rows: a table that is not contiguous is never copied whole.
+    rows = max(1, _BLOCK_CELLS // max(1, int(np.prod(array.shape[1:]))))
+    for start in range(0, len(array), rows):
+        digest.update(np.ascontiguousarray(array[start : start + rows]).view(np.uint8).data)

@@ -9,8 +9,8 @@ from fewer.study._findings import Answer, Caution, Column
 from fewer.study._plan import Plan
 from fewer.study._scores import AllScores
 
-NO_PROOF = "That is no proof that there is nothing: more rows, or other columns, may still show something."
-NOT_A_FINDING = "What was chosen below is what the procedure does with any table, not something found in this one."
+NO_PROOF = "This does not prove that there is no signal: more rows or other columns may show one."
+NOT_A_FINDING = "The columns below are what the procedure returns for any table; they are not a finding."
 
 
 def first_lines(
@@ -40,7 +40,7 @@ def first_lines(
 
 
 def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[str, Any], metric: str) -> str:
-    """What may be said of fewer columns, with the scores of the procedure that gave the shipped ones."""
+    """The claim about fewer columns, with the cross-indexed scores."""
     claim = scores.claim
     reached = float(scores.choice.fold_scores.mean())
     with_all = float(scores.fold_scores_with_everything.mean())
@@ -70,7 +70,7 @@ def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[st
     if claim.outcome == "not worse":
         return f"Fewer features do as well, within a margin of {percent(plan.margin)}: {both}."
     if claim.rows_needed is None and claim.above_margin_interval[1] >= 0:
-        return f"Not shown that fewer features do as well: {both}."
+        return f"It is not shown that fewer features do as well: {both}."
     if claim.rows_needed is None:
         return f"Fewer features lose more than the margin of {percent(plan.margin)}: {both}."
     needed = rows_words(claim.rows_needed, plan.n_rows)
@@ -101,7 +101,8 @@ def in_short(which: Answer, columns: tuple[Column, ...], final: dict[str, Any]) 
     )
     agree = ""
     if final["size"] < final["n_prepared"] and which.number is not None:
-        agree = f"; the folds agree on the list {_degree(which.number)} (stability {two_digits(which.number)} of 1)"
+        stability = f"stability {two_digits(which.number)}; 1 is perfect"
+        agree = f"; the folds agree {_degree(which.number)} on the columns ({stability})"
     return f"{shown}{agree}."
 
 
@@ -112,7 +113,7 @@ def chosen_by(scores: AllScores, final: dict[str, Any]) -> str:
         return f"The model is {learner} with all columns, chosen from {len(scores.candidates) - 1} candidates."
     done = "chosen" if final["n_made"] is None else "combined"
     n_ways = len(scores.reduced)
-    best = f", from {n_ways} ways to reduce" if n_ways > 1 else ""
+    best = f", from {n_ways} combinations of selection method and learner" if n_ways > 1 else ""
     return f"Columns were {done} by {reducer} with {learner}{best}."
 
 

@@ -14,6 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from fewer._estimators import columns_known_as
+from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted
 from fewer.engine import failure_from
 from fewer.evaluate import (
@@ -27,7 +28,6 @@ from fewer.evaluate import (
 from fewer.study._candidates import Candidate
 from fewer.study._errors import StudyError
 from fewer.study._notes import Note, each_once, noted
-from fewer.study._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._preparation import fit_prepared, preparation, prepared_names, prepared_rows
 from fewer.study._recipes import BALANCED_SCORES, Counts
@@ -138,7 +138,7 @@ class PreparedFold(NamedTuple):
 
 
 def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: Counts = None) -> PreparedFold:
-    """The rows of a fold, made ready by what the rows held in say."""
+    """The rows of a fold, prepared by a pipeline that is fitted on the training rows."""
     prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=counts)
     with noted() as notes:
         X_train = fit_prepared(prepare, dataset.take(fold.train).X)
@@ -157,8 +157,8 @@ def table_folds(plan: Plan, data: StudyData, *, n_repeats: int | None = None) ->
     except ValueError as error:
         reason = str(error).partition(". ")[0].rstrip(".")
         raise StudyError(
-            f"The rows cannot be split into {plan.n_folds} folds ({plan.splitting}): {reason}. Give fewer folds "
-            "(--folds N), or leave out the rows of classes that are too rare for them."
+            f"The rows cannot be split into {plan.n_folds} folds ({plan.splitting}): {reason}. Use fewer folds "
+            "(--folds N), or remove the rows of rare classes."
         ) from None
 
 
@@ -238,8 +238,8 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
             found = scored(candidate, reducer, rows, bench.data.dataset.y, fold, plan, seed)
     if not np.isfinite(found["scores"]).all():
         raise ValueError(f"{plan.scoring} is not defined on a test fold of {counted(len(fold.test), 'row')}")
-    told = each_once([*rows.notes, *of_reducer, *notes])
-    return found | {"notes": told} if told else found
+    all_notes = each_once([*rows.notes, *of_reducer, *notes])
+    return found | {"notes": all_notes} if all_notes else found
 
 
 def learner_of(candidate: Candidate, plan: Plan, y: Any, seed: int) -> Any:
@@ -291,7 +291,7 @@ def weightiest(weights: np.ndarray) -> list[int]:
 
 
 def columns_in_order(path: Any, sizes: list[int]) -> list[int]:
-    """Columns of a path, best first; of a path without an order, by the smallest subset that holds a column."""
+    """Columns of a path, best first; of a path without an order, by the smallest subset that contains a column."""
     if path.order is not None:
         return [int(column) for column in path.order]
     order: list[int] = []

@@ -1,22 +1,30 @@
-"""What the entries of a plan must be, so that a plan from a file is sound before it is run."""
+"""Plans in files: the JSON of a plan or inside a report, and checks of its entries before the plan is run."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from fewer.study._errors import StudyError
-from fewer.study._imputers import IMPUTERS
-from fewer.study._recipes import LEARNERS
+from fewer.study._recipes import IMPUTERS, LEARNERS
 
 _LARGEST = 2**63
 _Rule = tuple[Callable[[Any], bool], str]
+
+PLAN_ELEMENT = "fewer-plan"
+_OPENING = f'<script type="application/json" id="{PLAN_ELEMENT}">'
+_CLOSING = "</script>"
+# A report carries its figures with it, a plan only words.
+_MOST_BYTES = 1 << 28
+_LONGEST_PLAN = 1 << 26
 
 
 def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
     """Raise for the first entry that is of another type than a plan has there, with what it should be."""
     rules: dict[str, _Rule] = {
-        **dict.fromkeys(("source", "fingerprint", "target", "scoring", "preset"), (_is_text, "a text")),
+        **dict.fromkeys(("source", "fingerprint", "target", "scoring", "preset"), (_is_text, "a string")),
         **dict.fromkeys(
-            ("n_rows", "n_columns", "n_folds", "n_repeats", "n_permutations", "seed"), (_is_count, "a whole number")
+            ("n_rows", "n_columns", "n_folds", "n_repeats", "n_permutations", "seed"),
+            (_is_count, "a non-negative integer"),
         ),
         "task": _one_of("binary", "multiclass", "regression"),
         "splitting": _one_of(*splittings),
@@ -35,7 +43,7 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
 
 def _check_candidate(candidate: Any, where: str) -> None:
     rules: dict[str, _Rule] = {
-        "name": (_is_text, "a text"),
+        "name": (_is_text, "a string"),
         "reducer": (lambda value: value is None or _is_recipe(value), "a name with params, or null"),
         "learner": (lambda value: _is_recipe(value) and value["name"] in LEARNERS, f"one of {', '.join(LEARNERS)}"),
         "sizes": (
@@ -44,16 +52,16 @@ def _check_candidate(candidate: Any, where: str) -> None:
         ),
     }
     if not isinstance(candidate, dict) or candidate.keys() != rules.keys():
-        raise StudyError(f"This is not a plan of fewer: the entries{where} should be {', '.join(rules)}.")
+        raise StudyError(f"This is not a plan of fewer: the entries{where} must be {', '.join(rules)}.")
     _check(candidate, rules, where)
 
 
 def _check(data: Mapping[str, Any], rules: Mapping[str, _Rule], where: str) -> None:
-    for name, (holds, wanted) in rules.items():
+    for name, (is_valid, wanted) in rules.items():
         value = data[name]
-        if not holds(value):
+        if not is_valid(value):
             shown = repr(value)[:60] if _is_plain(value) else f"a {type(value).__name__}"
-            raise StudyError(f"This is not a plan of fewer: {name!r}{where} should be {wanted}, and is {shown}.")
+            raise StudyError(f"This is not a plan of fewer: {name!r}{where} should be {wanted}, not {shown}.")
 
 
 def _one_of(*words: str) -> _Rule:
@@ -113,3 +121,24 @@ def _are_options(value: Any) -> bool:
 
     known = signature(read_table).parameters.keys() - {"source", "target", "drop", "task"}
     return isinstance(value, dict) and value.keys() <= known and all(map(_is_plain_or_list, value.values()))
+
+
+def plan_text(path: Path) -> str:
+    """JSON of the plan in a file: the file itself, or the plan that a report carries."""
+    nothing = StudyError(f"{path} contains no plan; give the report.html or the plan.json of a study.")
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise nothing
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StudyError(f"The plan {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise nothing from None
+    if path.suffix.lower() in (".html", ".htm"):
+        _, opening, rest = text.partition(_OPENING)
+        text, closing, _ = rest.partition(_CLOSING)
+        if not opening or not closing:
+            raise StudyError(f"{path} is not a report of a study: it contains no plan.")
+    if len(text) > _LONGEST_PLAN:
+        raise nothing
+    return text
