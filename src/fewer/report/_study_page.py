@@ -398,7 +398,8 @@ def _curve_in_words(findings: "Findings") -> str:
 def _benefit_in_words(findings: "Findings") -> str:
     gains = [rival for rival in findings.rivals if rival.benefit is not None and rival.benefit_interval is not None]
     sure = sum(rival.benefit_interval[0] > 0 for rival in gains if rival.benefit_interval is not None)
-    return f"{findings.fewer_help.sentence} Of {len(gains)} combinations of selection method and learner, {sure} have an interval above zero."
+    ways = f"{len(gains)} combinations of selection method and learner"
+    return f"{findings.fewer_help.sentence} Of {ways}, {sure} have an interval above zero."
 
 
 def _null_in_words(findings: "Findings", null: str) -> str:
