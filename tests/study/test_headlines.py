@@ -55,15 +55,17 @@ def test_the_first_line_is_right_on_a_table_with_a_known_truth(studied, make):
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_the_first_line_is_right_on_37_of_40_tables(studied):
+def test_the_first_line_is_right_on_38_of_40_tables(studied):
     seeds = {make: range(1, 6) for make in RIGHT} | {make_planted: range(1, 16)}
     wrong = []
     for make, numbers in seeds.items():
         for seed in numbers:
-            right, headline = said_right(studied, make, seed, **EFFORT)
+            # Whether fewer columns are better depends on the interval, so folds are drawn as often as by default.
+            n_repeats = 10 if make is make_planted else 2
+            right, headline = said_right(studied, make, seed, **(EFFORT | {"n_repeats": n_repeats}))
             if not right:
                 wrong.append((make.__name__, seed, headline))
-    assert len(wrong) <= 3, wrong
+    assert len(wrong) <= 2, wrong
 
 
 def noise(n_rows, n_columns, *, numbers, seed):
