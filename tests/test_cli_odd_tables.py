@@ -44,7 +44,7 @@ REFUSED = {
     "more folds than rows": (
         rows("ab" * 10),
         ["--folds", "30"],
-        "n_folds must be at most the number of rows (20), not 30",
+        "--folds must be at most the number of rows (20), not 30",
     ),
     "sizes beyond the columns": (rows("ab" * 10), ["--sizes", "5"], "number of columns (3), not 5"),
     "an unknown score": (rows("ab" * 10), ["--scoring", "nonsense"], "no score 'nonsense'"),

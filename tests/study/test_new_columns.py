@@ -111,7 +111,7 @@ def test_new_columns_have_a_path_of_their_own():
 @pytest.mark.parametrize("name", ["L1LinearClassifier", "LPBoost", "RandomSeparatorClassifier", "PUGOVRSVM"])
 @pytest.mark.parametrize("classify", [True, False])
 def test_what_neither_chooses_nor_makes_columns_is_refused(name, classify):
-    with pytest.raises(StudyError, match=f"{name} neither chooses columns nor makes new ones"):
+    with pytest.raises(StudyError, match=f"{name} is neither a selector nor an extractor"):
         candidates_for(classify=classify, n_columns=5, methods=[name])
 
 
@@ -119,7 +119,7 @@ def test_what_neither_chooses_nor_makes_columns_is_refused(name, classify):
 def test_advice_names_what_a_study_can_use_and_the_nearest_first(classify):
     with pytest.raises(StudyError) as refused:
         candidates_for(classify=classify, n_columns=5, methods=["FastProjectiveClustering"])
-    names = str(refused.value).partition("; take ")[2].removesuffix(".").split(", ")
+    names = str(refused.value).partition("; use ")[2].removesuffix(".").split(", ")
     assert names[0] == "SubspaceDistanceFeatures"
     assert {"RandomProjection", "LandmarkFeatures", "VariationalInfoMax", "MRMR"} < set(names)
     assert len(names) == len(set(names))
@@ -160,7 +160,7 @@ def test_every_extractor_of_the_house_can_be_named_in_a_study():
         assert found.sizes[0] == 1, card.name
         assert np.isfinite(found.scores).all(), card.name
         assert (found.weights > 0).all(), card.name
-    # One predicts and makes no columns, the other needs to know the shape of the images.
+    # The first predicts and makes no columns; the second needs to know the shape of the images.
     assert refused == {"FastProjectiveClustering", "HaarFeatures"}
 
 

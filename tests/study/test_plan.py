@@ -91,7 +91,7 @@ def test_methods_may_be_scores_or_selectors(data):
         ({"methods": ["SoftImpute"]}, "is neither a selector nor an extractor"),
         ({"methods": ["pearson_nonsense"]}, "Scores work too"),
         ({"methods": ["SequentialSearch"]}, "cannot be written into a plan.*; use .*MRMR"),
-        ({"methods": ["WordClusters"]}, "has no parameter for the number of columns"),
+        ({"methods": ["HaarFeatures"]}, "has no parameter for the number of columns"),
         ({"methods": ["chi2"]}, "needs non-negative counts"),
         ({"learners": ["boost"]}, "no learner 'boost'; use ridge"),
         (
