@@ -85,7 +85,7 @@ def test_first_screen_has_no_scores_but_those_of_the_first_line(page, nasty_stud
     assert f"with all features: {with_all:.3f}" in below
     (line,) = [trace for trace in _figure(page, "first")["data"] if trace["name"] == "with all features"]
     assert line["y"] == [with_all] * 2
-    assert f"all of them {with_all:.3f}" in nasty_study.findings.headline
+    assert f"all columns {with_all:.3f}" in nasty_study.findings.headline
 
 
 def test_size_of_the_table_counts_what_was_left_out():

@@ -127,13 +127,13 @@ def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
 @pytest.mark.parametrize(
     ("by_fold", "final", "sentence"),
     [
-        ([2, 2], {"size": 4, "n_sources": 4}, "4 of 30 columns. Every fold chose 4."),
-        ([1, 3], {"size": 4, "n_sources": 4}, "4 of 30 columns. The folds chose between 2 and 8."),
-        ([1, 1], {"size": 30, "n_made": 3}, "3 new columns, made of all 30. Every fold chose 2."),
+        ([2, 2], {"size": 4, "n_sources": 4}, "4 of 30 columns. In every fold, 4 were chosen."),
+        ([1, 3], {"size": 4, "n_sources": 4}, "4 of 30 columns. Depending on the fold, 2 to 8 were chosen."),
+        ([1, 1], {"size": 30, "n_made": 3}, "3 new columns, made of all 30. In every fold, 2 were chosen."),
         (
             [2, 2],
             {"size": 4, "n_prepared": 59},
-            "3 of 30 columns (4 of 59 after one-hot encoding). Every fold chose 4.",
+            "3 of 30 columns (4 of 59 after one-hot encoding). In every fold, 4 were chosen.",
         ),
     ],
 )
@@ -190,7 +190,7 @@ def test_which_rows_are_wrong_counts_those_that_every_candidate_gets_wrong(other
     assert answer.evidence["confusion"] == [[2, 1], [1, 1]]
     assert all(each["row"] in (9, 11) for each in answer.evidence["always_wrong"])
     right = which_rows(PLAN, [piece | {"predictions": [truth]}])
-    assert right.sentence == "None: all 5 held-out rows are predicted correctly."
+    assert right.sentence == "None in the first repeat: the winner predicts all 5 held-out rows correctly."
 
 
 def test_the_largest_errors_of_numbers_are_named_by_their_rows():

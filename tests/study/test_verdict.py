@@ -35,7 +35,7 @@ def scores(outcome="better", interval=(0.1, 0.3), rows_needed=None, reduces=True
     [
         (answer("no"), scores(), {}, "There is no sign that state can be predicted from these 20 columns"),
         (answer(), scores(), {"size": 20}, "Keep all 20 features: no smaller number keeps 95% of the gain"),
-        (answer(), scores(), {}, "Fewer features help: 3 of 20 columns reach accuracy 0.900, all of them 0.700 (95%"),
+        (answer(), scores(), {}, "Fewer features help: 3 of 20 columns reach accuracy 0.900, all columns 0.700 (95%"),
         (answer(), scores(), {"n_sources": 1}, "Fewer features help: 1 of 20 columns reaches accuracy"),
         (answer(), scores("not worse"), {}, "Fewer features do as well, within a margin of 10%: 3 of 20"),
         (answer(), scores("not shown", (-0.3, -0.1)), {}, "Fewer features lose more than the margin of 10%: 3 of 20"),
@@ -105,7 +105,7 @@ def test_a_critical_caution_comes_before_the_claim():
     [
         ("a", None, "The column is a."),
         ("abx", 0.8, "The columns are a, b; the folds agree well on the columns (stability 0.80; 1 is perfect)."),
-        ("abcde", None, "The first columns are a, b, c, d."),
+        ("abcde", None, "The top-ranked columns are a, b, c, d."),
     ],
 )
 def test_the_columns_are_told_in_short(names, stability, sentence):

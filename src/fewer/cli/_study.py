@@ -98,7 +98,8 @@ def study(
         float,
         typer.Option(
             "--margin",
-            help="Fewer columns count as 'not worse' if they lose at most this share of the gain of all columns.",
+            help="For the conclusion: fewer columns are 'not worse' if they lose at most this share of the gain of "
+            "all columns over the baseline.",
         ),
     ] = 0.1,
     parsimony: Annotated[
@@ -106,8 +107,8 @@ def study(
         typer.Option(
             "--parsimony",
             metavar="SHARE",
-            help="Share of the best gain to give up for fewer columns. 0 takes the best score; one_se takes the "
-            "fewest columns of the best candidate within one standard error of its best score.",
+            help="For the choice: share of the best gain over the baseline to give up for fewer columns. 0 takes the "
+            "best score; one_se takes the best candidate, with its fewest columns within one standard error.",
         ),
     ] = "0.05",
     impute: Annotated[

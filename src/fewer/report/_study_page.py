@@ -341,15 +341,14 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
         "frequency": Picture(
             frequency_figure(findings),
             f"Share of the folds in which the first columns were "
-            f"{'chosen' if findings.n_made is None else 'among the first ten'} . Columns with long bars are chosen "
-            "whichever rows are held out.",
+            f"{'chosen' if findings.n_made is None else 'among the first ten'}. The longer the bar, the less the "
+            "choice depends on which rows are held out.",
             findings.which.sentence,
         ),
     }
     for null, words in NULL_WORDS.items():
         if findings.nulls[null]["scores"]:
-            caption = f"Scores of the same procedure on tables with {words}, which is what it reaches by chance, "
-            "and its score on this table."
+            caption = f"Scores of the same procedure on tables with {words}, and its score on this table."
             found[null] = Picture(null_figure(findings, null), caption, _null_in_words(findings, null))
     if findings.made:
         caption = (

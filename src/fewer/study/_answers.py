@@ -219,9 +219,9 @@ def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
     chosen = scores.cells.sizes[scores.choice.by_fold]
     low, high = (float(value) for value in np.quantile(chosen, [0.1, 0.9]))
     folds = (
-        f"Every fold chose {chosen.min():,.0f}."
+        f"In every fold, {chosen.min():,.0f} were chosen."
         if chosen.min() == chosen.max()
-        else f"The folds chose between {chosen.min():,.0f} and {chosen.max():,.0f}."
+        else f"Depending on the fold, {chosen.min():,.0f} to {chosen.max():,.0f} were chosen."
     )
     n_made, size = final["n_made"], final["n_made"] or final["size"]
     chosen_of_table = f"{final['n_sources']:,} of {plan.n_columns:,}"
@@ -404,8 +404,8 @@ def compared_with(scores: AllScores, metric: str) -> Answer:
     )
     how = (
         "All candidates were scored on the same folds, each with the number of columns that was best on the other "
-        "folds. The mean score of the winner is slightly optimistic, because it was selected for it; the score in the "
-        "headline is not, because there each choice was made on the other folds."
+        "folds. The mean score of the winner is slightly optimistic, because the winner was selected by it; for the "
+        "score in the headline, each choice was made on the other folds."
     )
     reached = scores.choice.fold_scores
     low, high = corrected_interval(reached, winner.confidence, winner.test_ratio)

@@ -174,8 +174,8 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
             caution(
                 "warning",
                 "wide",
-                f"There are {p / n:.0f} columns per row, so some columns fit by chance, and other rows would give a "
-                "partly different list. Columns that are chosen in most folds are more reliable.",
+                f"There are {p / n:.0f} times as many columns as rows, so some columns fit by chance, and another "
+                "sample would give a partly different list. Columns that are chosen in most folds are more reliable.",
                 rows=n,
                 columns=p,
             )

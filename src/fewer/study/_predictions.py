@@ -101,8 +101,9 @@ def which_rows(plan: Plan, pieces: list[dict[str, Any]]) -> Answer:
         for number in range(len(pieces[0]["predictions"]))
     ]
     how = (
-        "Predictions for held-out rows on the folds of the first repeat: of the winner, and of up to "
-        f"{_MOST_RIVALS} other candidates for the rows that all of them predict incorrectly."
+        "Predictions of the winner for held-out rows on the folds of the first repeat; they are slightly optimistic, "
+        "because the winner was chosen on these folds. To find rows that are hard for every model, up to "
+        f"{_MOST_RIVALS} other candidates predicted them, too."
     )
     if plan.classify:
         return _wrong_classes(question, how, rows, truth, predictions)
@@ -141,7 +142,7 @@ def _wrong_classes(question: str, how: str, rows: list[int], truth: list[str], p
         f"{n_wrong:,} of {n_rows} {'is' if n_wrong == 1 else 'are'} predicted incorrectly{always}. Lowest recall: "
         f"class {worst['label']}, {worst['recall']:.2f} of {counted(worst['rows'], 'row')}."
         if n_wrong
-        else f"None: all {n_rows} are predicted correctly."
+        else f"None in the first repeat: the winner predicts all {n_rows} correctly."
     )
     evidence = {
         "labels": labels,

@@ -60,7 +60,7 @@ def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[st
     few = counted(n_made, "new column") if n_made is not None else f"{size:,} of {plan.n_columns:,} columns"
     if n_made is None and size >= plan.n_columns:
         few = f"{final['size']:,} of {final['n_prepared']:,} encoded columns (from all {plan.n_columns:,} columns)"
-    everything = "all of them" if n_made is None else f"all {plan.n_columns:,} columns"
+    everything = f"all {plan.n_columns:,} columns" if n_made is not None else "all columns"
     both = (
         f"{few} {'reaches' if (n_made or size) == 1 else 'reach'} {metric} {reached:.3f}, {everything} {with_all:.3f} "
         f"({apart})"
@@ -95,7 +95,7 @@ def in_short(which: Answer, columns: tuple[Column, ...], final: dict[str, Any]) 
             return f"The new column is made mostly of {first}, and needs all columns."
         return f"The {final['n_made']} new columns are made mostly of {first}, and need all columns."
     shown = (
-        f"The first columns are {first}"
+        f"The top-ranked columns are {first}"
         if len(names) > 4
         else f"The column{'s are' if len(names) > 1 else ' is'} {first}"
     )
