@@ -138,7 +138,7 @@ def axes_by_averaging(M: Any, n_axes: int, tol: float, max_iter: int) -> Iterato
     found = np.empty((M.shape[1], 0))
     for _ in range(n_axes):
         scores = _unit(_freed(_start(M.shape[1]), found))
-        for n_iter in range(1, max_iter + 1):  # noqa: B007  # told in the end
+        for n_iter in range(1, max_iter + 1):  # noqa: B007  # part of the result
             moved = _freed(M.T @ (M @ scores), found)
             if np.linalg.norm(moved) < np.finfo(float).tiny:
                 return
