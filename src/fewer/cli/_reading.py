@@ -31,7 +31,9 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="A,B", help="Columns to leave out; quote a name that contains a comma."),
 ]
-Task = Annotated[str, typer.Option("--task", help="auto, binary, multiclass, classification, regression or none.")]
+Task = Annotated[
+    str, typer.Option("--task", metavar="NAME", help="auto, binary, multiclass, classification, regression or none.")
+]
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,15 @@ class ReadingOptions:
         list[str] | None,
         typer.Option("--missing-values", metavar="V,W", help="More markers of missing values, such as -999."),
     ] = None
-    separator: Annotated[str | None, typer.Option("--separator", help="CSV: delimiter; detected by default.")] = None
-    decimal: Annotated[str | None, typer.Option("--decimal", help="CSV: decimal mark, '.' (default) or ','.")] = None
-    encoding: Annotated[str | None, typer.Option("--encoding", help="Text files: encoding; utf-8 by default.")] = None
+    separator: Annotated[
+        str | None, typer.Option("--separator", metavar="CHAR", help="CSV: delimiter.", show_default="detected")
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option("--decimal", metavar="CHAR", help="CSV: decimal mark, '.' or ','.", show_default=".")
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", metavar="NAME", help="Text files: encoding.", show_default="utf-8")
+    ] = None
     header: Annotated[
         bool,
         typer.Option(
@@ -57,9 +65,12 @@ class ReadingOptions:
         str | None, typer.Option("--query", metavar="SQL", help="Database: SQL query whose result is the table.")
     ] = None
     table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="Database: name of the table.")] = None
-    sheet: Annotated[str | None, typer.Option("--sheet", help="Excel: name or number of the sheet.")] = None
+    sheet: Annotated[
+        str | None, typer.Option("--sheet", metavar="NAME", help="Excel: name or number of the sheet.")
+    ] = None
     format: Annotated[
-        str | None, typer.Option("--format", help="File format, if the suffix does not show it: csv, arff, ...")
+        str | None,
+        typer.Option("--format", metavar="NAME", help="File format, if the suffix does not show it: csv, arff, ..."),
     ] = None
 
     def given(self) -> dict[str, Any]:

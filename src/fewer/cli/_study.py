@@ -22,10 +22,12 @@ _PLAN_INDENT = 16
 Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.", show_default=False)]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", min=1, metavar="N", help="Worker processes on this machine; one per core by default."),
+    typer.Option(
+        "--jobs", "-j", min=1, metavar="N", help="Worker processes on this machine.", show_default="one per core"
+    ),
 ]
 EngineName = Annotated[
-    str, typer.Option("--engine", help="Where the work runs: local (this machine) or dask (a cluster).")
+    str, typer.Option("--engine", metavar="NAME", help="Where the work runs: local (this machine) or dask (a cluster).")
 ]
 Scheduler = Annotated[
     str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Dask: address of the scheduler.")
@@ -61,14 +63,18 @@ def study(
         ),
     ] = None,
     preset: Annotated[
-        str, typer.Option("--preset", help="How many candidates and folds are tried: quick, standard or thorough.")
-    ] = ("standard"),
+        str,
+        typer.Option(
+            "--preset", metavar="NAME", help="How many candidates and folds are tried: quick, standard or thorough."
+        ),
+    ] = "standard",
     methods: Annotated[
         list[str] | None,
         typer.Option(
             "--methods",
             metavar="A,B",
             help="Selectors, extractors or scores to compare; listed by: fewer methods --room select, --room extract.",
+            show_default="by preset",
         ),
     ] = None,
     learners: Annotated[
@@ -78,26 +84,46 @@ def study(
             metavar="A,B",
             help="Models that predict from the columns: ridge, logistic, lasso, elastic_net, poisson, fisher, lda, "
             "naive_bayes, multinomial_nb, linear_svm, svm, svm10, kernel_ridge, knn, extra_trees, forest, boosting.",
+            show_default="by preset",
         ),
     ] = None,
     sizes: Annotated[
-        list[str] | None, typer.Option("--sizes", metavar="N,M", help="Numbers of columns to try.")
+        list[str] | None,
+        typer.Option(
+            "--sizes", metavar="N,M", help="Numbers of columns to try.", show_default="from 1 to all, each 40% larger"
+        ),
     ] = None,
     scoring: Annotated[
-        str | None, typer.Option("--scoring", help="Scorer of scikit-learn, such as balanced_accuracy.")
+        str | None,
+        typer.Option(
+            "--scoring",
+            metavar="NAME",
+            help="Scorer of scikit-learn, such as balanced_accuracy.",
+            show_default="accuracy or balanced_accuracy; r2 for numbers",
+        ),
     ] = None,
-    folds: Annotated[int | None, typer.Option("--folds", metavar="N", help="Number of cross-validation folds.")] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option("--folds", metavar="N", help="Number of cross-validation folds.", show_default="by preset"),
+    ] = None,
     repeats: Annotated[
-        int | None, typer.Option("--repeats", metavar="N", help="How many times folds are drawn.")
+        int | None,
+        typer.Option("--repeats", metavar="N", help="How many times folds are drawn.", show_default="by preset"),
     ] = None,
     permutations: Annotated[
-        int | None, typer.Option("--permutations", metavar="N", help="Permutations per test; 0 for no tests.")
+        int | None,
+        typer.Option(
+            "--permutations", metavar="N", help="Permutations per test; 0 for no tests.", show_default="by preset"
+        ),
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Confidence level of intervals and tests.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option("--confidence", metavar="LEVEL", help="Confidence level of intervals and tests.")
+    ] = 0.95,
     margin: Annotated[
         float,
         typer.Option(
             "--margin",
+            metavar="SHARE",
             help="For the conclusion: fewer columns are 'not worse' if they lose at most this share of the gain of "
             "all columns over the baseline.",
         ),
@@ -113,11 +139,16 @@ def study(
     ] = "0.05",
     impute: Annotated[
         str,
-        typer.Option("--impute", help="Imputation of missing values: median, mean, knn, PCAMissing or SoftImputeCV."),
+        typer.Option(
+            "--impute",
+            metavar="NAME",
+            help="Imputation of missing values: median, mean, knn, PCAMissing or SoftImputeCV.",
+        ),
     ] = "median",
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the study.", show_default=False)
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the study.", show_default="in fewer-studies"),
     ] = None,
     plan: Annotated[
         Path | None,

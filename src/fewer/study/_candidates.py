@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, get_args
 
+from fewer._wording import did_you_mean
 from fewer.study._errors import StudyError
 from fewer.study._recipes import LEARNERS, POSITIVE_SCORES, Counts, Recipe, can_be_scored, learner_recipe
 
@@ -236,6 +237,8 @@ def candidates_for(
     for name in chosen:
         if objection := objection_to(name):
             able = [each for each in _OFFERED if objection_to(each) is None]
+            if name not in _OFFERED:
+                raise StudyError(f"{objection}. {did_you_mean(name, able, 'learners', most=len(able))}")
             raise StudyError(f"{objection}; use {', '.join(able)}.")
     reducers = (
         [_reducer_named(name, classify=classify, sparse=sparse, counts=counts) for name in dict.fromkeys(methods)]
@@ -327,8 +330,12 @@ def _reducer_named(name: str, *, classify: bool, sparse: bool, counts: bool) -> 
     else:
         try:
             card = find(name)
-        except CatalogueError as error:
-            raise StudyError(f"{error} Scores work too: {', '.join(score_names(task=task))}.") from None
+        except CatalogueError:
+            able = _usable(task, sparse=sparse, counts=counts, paper=None)
+            raise StudyError(
+                f"There is no selection method {name!r}. {did_you_mean(name, able, 'methods', most=30)} All are listed "
+                "by `fewer methods --room select` and `fewer methods --room extract`."
+            ) from None
         if card.room not in ("select", "extract") or not hasattr(card.implementation, "transform"):
             raise StudyError(
                 f"{name} is neither a selector nor an extractor; see `fewer methods --room select` and `fewer methods "

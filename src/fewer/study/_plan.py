@@ -402,6 +402,8 @@ def _check_plan(plan: Plan) -> None:
         raise StudyError(f"parsimony must be at least 0 and less than 1, or 'one_se', not {plan.parsimony}.")
     if not 0 < plan.confidence < 1:
         raise StudyError(f"confidence must be between 0 and 1, not {plan.confidence}.")
+    if not 0 <= plan.seed < 2**32:
+        raise StudyError(f"seed must be at least 0 and at most {2**32 - 1}, not {plan.seed}.")
     fewest = fewest_permutations(plan.confidence)
     if 0 < plan.n_permutations < fewest:
         raise StudyError(

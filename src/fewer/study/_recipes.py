@@ -190,8 +190,8 @@ LEARNERS: dict[str, Learner] = {
     for learner in (
         Learner("ridge", "ridge", _ridge),
         Learner("logistic", "logistic regression", _logistic, regression=False),
-        Learner("svm", "SVM", _support_vectors, pairwise=True),
-        Learner("svm10", "SVM (C=10)", partial(_support_vectors, C=10.0), pairwise=True),
+        Learner("svm", "RBF SVM", _support_vectors, pairwise=True),
+        Learner("svm10", "RBF SVM (C=10)", partial(_support_vectors, C=10.0), pairwise=True),
         Learner("extra_trees", "extra trees", _extra_trees, every=3, positive=True),
         Learner("knn", "nearest neighbours", _neighbours, pairwise=True),
         Learner("naive_bayes", "naive Bayes", _naive_bayes, regression=False, sparse=False),
