@@ -278,4 +278,4 @@ def _dataset(table: Any, target: str | None, drop: tuple[str, ...]) -> "Dataset"
         return read_table(table, target=target, drop=drop)
     if target is not None and target != table.target:
         return Dataset.from_frame(table.to_polars(dense=True), target=target, drop=drop)
-    return table.keep([name for name in table.columns if name not in drop]) if drop else table
+    return table.drop(drop) if drop else table

@@ -30,7 +30,7 @@ from fewer.study._journal import Journal
 from fewer.study._missing import MISSING
 from fewer.study._plan import Parsimony, Plan
 from fewer.study._predictions import prediction_works, which_rows
-from fewer.study._run import ENOUGH, fold_keys, nulls_of, observed_score, tested
+from fewer.study._run import ENOUGH, folds_are_done, nulls_of, observed_score, tested
 from fewer.study._scores import AllScores, CandidateScores, read_scores
 from fewer.study._verdict import first_lines, nothing_smaller
 from fewer.study._work import Null
@@ -61,7 +61,11 @@ def findings_of(journal: Journal) -> Findings:
         The answers.
     """
     plan = journal.plan
-    if journal.n_damaged or any(key not in journal for key in (*fold_keys(plan), FINAL, CAUTIONS, MISSING)):
+    if (
+        journal.n_damaged
+        or any(key not in journal for key in (FINAL, CAUTIONS, MISSING))
+        or not folds_are_done(journal, plan)
+    ):
         raise _unfinished(journal)
     final = journal[FINAL]
     scores = read_scores(journal, plan, final["test_ratio"], final["n_prepared"])
@@ -438,7 +442,7 @@ def compared_with(scores: AllScores, metric: str) -> Answer:
         else f"{winner.score:.3f} on its own (candidate score), "
     )
     sentence = (
-        f"{_best_of(len(scores.reduced))}: {winner.name}{at_size}. Its {metric} is {three}and {reached.mean():.3f} "
+        f"{_best_of(scores.n_ways)}: {winner.name}{at_size}. Its {metric} is {three}and {reached.mean():.3f} "
         "with everything chosen on the other folds (cross-indexed score). Candidate scores to compare with: "
         f"{best_all.score:.3f} for the best learner with all columns, {best_all.name.removeprefix('all features, ')}; "
         f"{simplest.score:.3f} for the baseline, {simplest.name}."
@@ -449,6 +453,8 @@ def compared_with(scores: AllScores, metric: str) -> Answer:
         "method, learner and number of columns are chosen on the other folds. It belongs to the whole procedure and is "
         "the score of the first line."
     )
+    if scores.dropped:
+        how += f" Clearly behind after three or more folds, and not scored further: {listed(scores.dropped, 10)}."
     low, high = corrected_interval(reached, winner.confidence, winner.test_ratio)
     interval = low, min(high, winner.best_possible)
     return Answer("Compared with what?", "yes", sentence, float(reached.mean()), interval, how)

@@ -22,7 +22,7 @@ from fewer.study._recipes import IMPUTERS, imputer_named
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
-VERSION = 3
+VERSION = 4
 Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 
 # Folds, repeats and permutations: quick for a first look, thorough for a paper.
@@ -70,6 +70,9 @@ class Plan:
     parsimony : float or "one_se"
         Share of what the best candidate gains over the baseline that may be given up for fewer columns, or the rule of
         one standard error.
+    racing : float
+        Standard errors by which a candidate with a number of columns must be behind to get no more folds; 0 if all of
+        them get all folds.
     seed : int
         Random seed.
     preset : str
@@ -97,6 +100,7 @@ class Plan:
     confidence: float = 0.95
     margin: float = 0.1
     parsimony: Parsimony = 0.05
+    racing: float = 2.0
     seed: int = 0
     preset: str = "standard"
     impute: str = "median"
@@ -114,8 +118,13 @@ class Plan:
         return 1 - self.confidence
 
     @property
+    def races(self) -> bool:
+        """Whether candidates that are clearly behind get no more folds; the rule of one standard error needs all."""
+        return self.racing > 0 and self.parsimony != "one_se"
+
+    @property
     def n_evaluations(self) -> int:
-        """Candidates times folds times repeats."""
+        """Candidates times folds times repeats; racing leaves some of them out."""
         return len(self.candidates) * self.n_folds * self.n_repeats
 
     @property
@@ -200,13 +209,18 @@ class Plan:
             f"  target        {self.target} ({self.task}), scored by {self.scoring}",
             f"  folds         {self.n_folds}, {self.splitting}{repeats}",
             f"  candidates    {len(self.candidates)}: {self._candidates_in_words()}",
-            f"  evaluations   {self.n_evaluations:,}",
+            f"  evaluations   {self.n_evaluations:,}{self._racing_in_words()}",
             f"  permutations  {self.n_permutations} for each test",
             f"  seed          {self.seed}",
         ]
         if self.impute != "median":
             lines.append(f"  missing       imputed by {IMPUTERS[self.impute].says}")
         return "\n".join(lines)
+
+    def _racing_in_words(self) -> str:
+        if not self.races:
+            return ""
+        return f" at most: what is behind by {self.racing:g} standard errors after three folds gets no more of them"
 
     def _candidates_in_words(self) -> str:
         """Each selection method and each learner once: all are combined with all."""
@@ -230,6 +244,7 @@ def make_plan(
     confidence: float = 0.95,
     margin: float = 0.1,
     parsimony: Parsimony = 0.05,
+    racing: float = 2.0,
     seed: int = 0,
     impute: str = "median",
     reading: Mapping[str, Any] | None = None,
@@ -256,6 +271,9 @@ def make_plan(
         Share of what the best candidate gains over the baseline that may be given up for fewer columns; 0 takes the
         best mean score. "one_se" takes the fewest columns of the best candidate whose mean is within one standard
         error of its best mean.
+    racing : float, default=2.0
+        From the third fold on, a candidate with a number of columns gets no more folds when it is behind the best one
+        by so many standard errors, and by more than may be given up; 0 scores all of them on all folds.
     seed : int, default=0
         Random seed.
     impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"
@@ -301,6 +319,7 @@ def make_plan(
         confidence=confidence,
         margin=margin,
         parsimony=parsimony,
+        racing=racing,
         seed=seed,
         preset=preset,
         impute=imputer.name,
@@ -400,6 +419,8 @@ def _check_plan(plan: Plan) -> None:
         raise StudyError(f"margin must be at least 0 and less than 1, not {plan.margin}.")
     if plan.parsimony != "one_se" and (isinstance(plan.parsimony, str) or not 0 <= plan.parsimony < 1):
         raise StudyError(f"parsimony must be at least 0 and less than 1, or 'one_se', not {plan.parsimony}.")
+    if not plan.racing >= 0:
+        raise StudyError(f"racing must be at least 0, not {plan.racing}.")
     if not 0 < plan.confidence < 1:
         raise StudyError(f"confidence must be between 0 and 1, not {plan.confidence}.")
     if not 0 <= plan.seed < 2**32:
