@@ -12,6 +12,7 @@ import numpy as np
 from fewer._wording import counted, listed, metric_words, p_words, percent, rows_words, signed, two_digits
 from fewer.evaluate import corrected_interval, selection_stability
 from fewer.study._cautions import CAUTIONS
+from fewer.study._decision import ERROR_SHARE
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._findings import Answer, Caution, Column, Findings, Rival
@@ -233,10 +234,15 @@ def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
     if n_made is None and final["n_prepared"] > plan.n_columns:
         number += f" ({size:,} of {final['n_prepared']:,} after one-hot encoding)"
     sentence = f"{number}. {folds}"
+    error = (
+        f", and at most {percent(ERROR_SHARE * plan.parsimony)} of what the best lacks to a perfect score"
+        if scores.simplest.best_possible == 1 and plan.parsimony != "one_se"
+        else ""
+    )
     within = (
         f"The fewest columns of any candidate that loses at most {percent(plan.parsimony)} (the parsimony) of the gain "
-        "of the best over the baseline. The loss is the difference of the mean scores plus half a standard error, "
-        "or one standard error if columns outnumber rows."
+        f"of the best over the baseline{error}. The loss is the difference of the mean scores plus half a standard "
+        "error, or one standard error if columns outnumber rows."
         if plan.parsimony != "one_se"
         else "The fewest columns of the candidate with the best mean score, within one standard error of it."
     )
