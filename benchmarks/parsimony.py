@@ -4,7 +4,7 @@ A table is cut as in benchmarks/presets.py. Every candidate of a preset is score
 thirds, without racing, and once more: fitted on both thirds, and scored on the third that is kept apart. Each table is
 one line of benchmarks/results/parsimony.jsonl, from which any rule can be replayed in a second.
 
-``--replay`` compares rules: the shares of the gain and of the remaining error that may be given up, on the tables with
+``--replay`` shows what racing leaves out, and compares rules: the shares of the gain and of the remaining error that may be given up, on the tables with
 an even place in the list and on the others. The gap is the score on the rows kept apart minus that of the best plain
 pipeline (chosen by its inner cross-validation, from the file of benchmarks/presets.py); a gap of more than two
 points and two paired standard errors below zero is a clear loss.
@@ -103,6 +103,20 @@ def chosen(line: dict[str, Any], parsimony: float, error_share: float | None) ->
     return cells.chosen(scores.reshape(-1, len(sizes)), np.ravel(line["baseline"]), rule)
 
 
+def raced(line: dict[str, Any]) -> tuple[float, bool]:
+    """Share of the scores that racing leaves out, and whether the choice stays the same."""
+    from fewer.study._race import out_of_race
+
+    sizes, scores, baseline = (np.array(line[name]) for name in ("sizes", "scores", "baseline"))
+    n_repeats, n_folds, n_cells = scores.shape
+    left, n_scored, stays = np.arange(n_cells), 3 * n_cells, sizes == sizes.max()
+    for done in range(3, n_folds + 1):
+        rule = {"standard_errors": 2.0, "share": 0.1, "test_ratio": 1 / (n_folds - 1)}
+        left = left[~out_of_race(scores[0, :done][:, left], baseline[0, :done], stays[left], **rule)]
+        n_scored += len(left) * (1 if done < n_folds else n_folds * (n_repeats - 1))
+    return 1 - n_scored / scores.size, chosen(line, 0.05, 0.5) in left
+
+
 def plain_of(path: Path) -> dict[tuple[str, int], tuple[float, float]]:
     """Score of the best plain pipeline on each table and split, and the paired standard error of the study."""
     runs: dict[tuple[str, int], dict[str, Any]] = {}
@@ -123,6 +137,11 @@ def replay(results: Path, presets: Path) -> None:
     """Print gap, clear losses and columns of every rule, for both halves of the tables."""
     lines, plain = lines_of(results), plain_of(presets)
     lines = [line for line in lines if (line["table"], line["split"]) in plain]
+    left_out, same = np.array([raced(line) for line in lines]).T
+    print(
+        f"racing leaves out {left_out.mean():.0%} of the scores ({left_out.min():.0%} to {left_out.max():.0%}); the "
+        f"choice is the same on {int(same.sum())} of {len(lines)} tables"
+    )
     halves = {"even": lines[::2], "odd": lines[1::2], "all": lines}
     for name, half in halves.items():
         print(f"{name}: {len(half)} tables")
