@@ -4,10 +4,10 @@ A table is cut as in benchmarks/presets.py. Every candidate of a preset is score
 thirds, without racing, and once more: fitted on both thirds, and scored on the third that is kept apart. Each table is
 one line of benchmarks/results/parsimony.jsonl, from which any rule can be replayed in a second.
 
-``--replay`` shows what racing leaves out, and compares rules: the shares of the gain and of the remaining error that may be given up, on the tables with
-an even place in the list and on the others. The gap is the score on the rows kept apart minus that of the best plain
-pipeline (chosen by its inner cross-validation, from the file of benchmarks/presets.py); a gap of more than two
-points and two paired standard errors below zero is a clear loss.
+``--replay`` shows what racing leaves out, and compares rules: the shares of the gain and of the remaining error that
+may be given up, on the tables with an even place in the list and on the others. The gap is the score on the rows kept
+apart minus that of the best plain pipeline (chosen by its inner cross-validation, from the file of
+benchmarks/presets.py); a gap of more than two points and two paired standard errors below zero is a clear loss.
 """
 
 import json
