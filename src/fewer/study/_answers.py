@@ -22,7 +22,7 @@ from fewer._wording import (
 )
 from fewer.evaluate import corrected_interval, selection_stability
 from fewer.study._cautions import CAUTIONS
-from fewer.study._decision import POWER
+from fewer.study._decision import ERROR_SHARE, POWER
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._findings import Answer, Caution, Column, Findings, Rival
@@ -266,10 +266,15 @@ def _how_few(plan: Plan, scores: AllScores, final: dict[str, Any]) -> Answer:
     if n_made is None and final["n_prepared"] > plan.n_columns:
         number += f" ({size:,} of {final['n_prepared']:,} after one-hot encoding)"
     sentence = f"{number}. {folds}"
+    error = (
+        f", and at most {percent(ERROR_SHARE * plan.parsimony)} of what the best lacks to a perfect score"
+        if scores.simplest.best_possible == 1 and plan.parsimony != "one_se"
+        else ""
+    )
     within = (
         f"The fewest columns of any candidate that loses at most {percent(plan.parsimony)} (the parsimony) of the gain "
-        "of the best over the baseline. The loss is the difference of the mean scores plus half a standard error, "
-        "or one standard error if columns outnumber rows."
+        f"of the best over the baseline{error}. The loss is the difference of the mean scores plus half a standard "
+        "error, or one standard error if columns outnumber rows."
         if plan.parsimony != "one_se"
         else "The fewest columns of the candidate with the best mean score, within one standard error of it."
     )
