@@ -6,12 +6,26 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.graph._edge_stability import edge_stability
+    from fewer.graph.precision._column_covariance import partial_correlations
+    from fewer.graph.precision._sparse_precision import (
+        SparsePrecision,
+        SparsePrecisionCV,
+        sparse_precision,
+        sparse_precision_path,
+    )
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.graph._edge_stability import EdgeStability as EdgeStability
+    from fewer.graph.precision._newton import PrecisionSolution as PrecisionSolution
+    from fewer.graph.precision._sparse_precision import PrecisionPath as PrecisionPath
 
 __all__ = [
+    "SparsePrecision",
+    "SparsePrecisionCV",
     "edge_stability",
+    "partial_correlations",
+    "sparse_precision",
+    "sparse_precision_path",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)
