@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         make_two_gaussians,
         make_twonorm,
     )
-    from fewer.datasets._graph_problems import make_graph_gaussian
+    from fewer.datasets._graph_problems import make_graph_gaussian, simulate_sparse_var
     from fewer.datasets._latent_problems import (
         make_independent_sources,
         make_permuted_clusters,
@@ -86,6 +86,7 @@ __all__ = [
     "make_twonorm",
     "make_waveform",
     "simulate_factor_classes",
+    "simulate_sparse_var",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

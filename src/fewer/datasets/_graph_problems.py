@@ -5,6 +5,12 @@
 
     Chain: ``Sigma_ij = rho^|i - j|``, whose inverse is tridiagonal. Random: a number of edges per column on average,
     with weights of both signs. Hubs: groups of columns, each tied to the first of its group.
+
+`simulate_sparse_var`
+    Series of an autoregressive model with few coefficients: ``x(t) = sum_k A_k x(t - k) + w(t)``, w standard normal.
+
+    Entries ij and ji of the inverse spectrum ``Y_0 = I + sum_k A_k' A_k, ...`` are zero at all lags where series i and
+    j are independent given the others.
 """
 
 from typing import TYPE_CHECKING, Literal
@@ -98,3 +104,85 @@ def _drawn_edges(structure: str, n_features: int, degree: float, rng) -> np.ndar
         edges[rows[chosen], columns[chosen]] = True
         return edges
     raise ValueError(f"structure is {structure!r}; it must be 'chain', 'random' or 'hubs'.")
+
+
+def simulate_sparse_var(
+    n_samples: int = 512,
+    n_features: int = 20,
+    *,
+    order: int = 2,
+    n_nonzero: int = 10,
+    value: float = 0.5,
+    random_state: "int | RandomState | None" = None,
+) -> Problem:
+    """Series of a stable autoregressive model with few coefficients, and their graph.
+
+    Parameters
+    ----------
+    n_samples : int, default=512
+        Points in time.
+    n_features : int, default=20
+        Series.
+    order : int, default=2
+        Rows back that a row depends on.
+    n_nonzero : int, default=10
+        Coefficients of each lag that are not zero, in the lower triangle with the diagonal.
+    value : float, default=0.5
+        Their size; signs are drawn.
+    random_state : int, RandomState instance or None, default=None
+        Draws coefficients until the roots of the model are below 0.95, then the series.
+
+    Returns
+    -------
+    problem : Problem
+        No target. ``truth`` holds ``adjacency``, ``ar_coef``, ``noise_cov`` and ``inverse_spectrum``.
+
+    References
+    ----------
+    .. [1] Songsiri, J. and Vandenberghe, L. (2010). Topology selection in graphical models of autoregressive processes.
+       Journal of Machine Learning Research 11, 2671-2705.
+
+    Examples
+    --------
+    >>> from fewer.datasets import simulate_sparse_var
+    >>> X, _, truth = simulate_sparse_var(100, 4, order=1, n_nonzero=3, random_state=0)
+    >>> truth["ar_coef"].shape
+    (1, 4, 4)
+    """
+    from sklearn.utils import check_random_state
+
+    rng = check_random_state(random_state)
+    rows, columns = np.tril_indices(n_features)
+    if n_nonzero > len(rows):
+        raise ValueError(f"n_nonzero={n_nonzero} is more than the {len(rows)} places of a lower triangle.")
+    for _ in range(1000):
+        coef = np.zeros((order, n_features, n_features))
+        for lag in range(order):
+            places = rng.choice(len(rows), n_nonzero, replace=False)
+            coef[lag, rows[places], columns[places]] = value * rng.choice([-1, 1], n_nonzero)
+        companion = np.eye(order * n_features, k=-n_features)
+        companion[:n_features] = np.hstack(list(coef))
+        if np.abs(np.linalg.eigvals(companion)).max() < 0.95:
+            break
+    else:
+        raise ValueError("No stable model was drawn in 1000 tries: lower value or n_nonzero.")
+    n_before = 200  # until where it started is forgotten
+    series = rng.normal(size=(n_before + n_samples, n_features))
+    for t in range(order, len(series)):
+        for lag in range(order):
+            series[t] += coef[lag] @ series[t - lag - 1]
+    blocks = np.concatenate([np.eye(n_features)[None], -coef])
+    spectrum = np.array(
+        [
+            (1 if lag == 0 else 2) * sum(blocks[i].T @ blocks[i + lag] for i in range(order + 1 - lag))
+            for lag in range(order + 1)
+        ]
+    )
+    linked = (spectrum != 0).any(axis=0)
+    truth = {
+        "adjacency": (linked | linked.T) & ~np.eye(n_features, dtype=bool),
+        "ar_coef": coef,
+        "noise_cov": np.eye(n_features),
+        "inverse_spectrum": spectrum,
+    }
+    return Problem(series[n_before:], None, truth)

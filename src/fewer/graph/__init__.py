@@ -16,6 +16,9 @@ if TYPE_CHECKING:
         sparse_precision_path,
     )
     from fewer.graph.precision._symmetrization import nearest_symmetric
+    from fewer.graph.series._ar_graphs import ARGraphicalLasso, ConstrainedAR
+    from fewer.graph.series._ar_topology import ARTopologySelector
+    from fewer.graph.series._spectra import ar_covariance, ar_kl, partial_coherence, welch_partial_coherence
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.graph._edge_stability import EdgeStability as EdgeStability
@@ -24,15 +27,22 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.graph.precision._symmetrization import Symmetrization as Symmetrization
 
 __all__ = [
+    "ARGraphicalLasso",
+    "ARTopologySelector",
+    "ConstrainedAR",
     "NeighborhoodDantzigPrecision",
     "NeighborhoodSelectionMLE",
     "SparsePrecision",
     "SparsePrecisionCV",
+    "ar_covariance",
+    "ar_kl",
     "edge_stability",
     "nearest_symmetric",
+    "partial_coherence",
     "partial_correlations",
     "sparse_precision",
     "sparse_precision_path",
+    "welch_partial_coherence",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -251,7 +251,7 @@ def node_places(adjacency: np.ndarray) -> np.ndarray:
     places = np.zeros((len(adjacency), 2))
     if len(joined):
         steps = shortest_path(linked[np.ix_(joined, joined)], directed=False, unweighted=True)
-        apart = steps[np.isfinite(steps)].max() + 1  # parts of the graph stand beside one another
+        apart = 0.5 * steps[np.isfinite(steps)].max() + 1.5  # parts of the graph stand beside one another
         steps = np.where(np.isfinite(steps), steps, apart)
         np.fill_diagonal(steps, 1.0)
         found = minimize(_stress, _classical_scaling(steps).ravel(), args=(steps,), jac=True, method="L-BFGS-B").x
