@@ -24,8 +24,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from scipy.linalg import lapack
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 # A step is taken when the objective falls by this share of what its slope promises.
 _ARMIJO = 1e-3
@@ -248,17 +246,55 @@ def _log_det(factor: np.ndarray) -> float:
     return 2 * float(np.log(np.diag(factor).astype(float)).sum())
 
 
-def forest_start(S: np.ndarray, penalty: np.ndarray) -> np.ndarray:
-    """The solution if the graph of ``|S_ij| > alpha_ij`` has no cycle; otherwise a start near it."""
-    variances = np.diag(S)
-    with np.errstate(invalid="ignore"):
-        shrunk = np.sign(S) * np.maximum(np.abs(S) - penalty, 0)
-    np.fill_diagonal(shrunk, 0)
-    apart = np.outer(variances, variances) - shrunk**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        start = np.where(shrunk != 0, -shrunk / apart, 0)
-        np.fill_diagonal(start, (1 - (start * shrunk).sum(axis=1)) / variances)
-    return start.astype(S.dtype, copy=False)
+@njit(cache=True, nogil=True)
+def forest_start(S, penalty):
+    """The solution if the graph of ``|S_ij| > alpha_ij`` has no cycle; otherwise a start near it.
+
+    The diagonal where two columns are perfectly correlated.
+    """
+    size = len(S)
+    constant = penalty.shape[0] == 1
+    start = np.zeros_like(S)
+    for i in range(size):
+        start[i, i] = 1 / S[i, i]
+    for i in range(size):
+        for j in range(i):
+            bound = penalty[0, 0] if constant else penalty[i, j]
+            if abs(S[i, j]) > bound:
+                shrunk = S[i, j] - np.sign(S[i, j]) * bound
+                apart = S[i, i] * S[j, j] - shrunk * shrunk
+                if apart <= 0:
+                    return np.diag(1 / np.diag(S))
+                start[i, j] = start[j, i] = -shrunk / apart
+                start[i, i] += shrunk * shrunk / (apart * S[i, i])
+                start[j, j] += shrunk * shrunk / (apart * S[j, j])
+    return start
+
+
+@njit(cache=True, nogil=True)
+def connected_parts(S, penalty):
+    """For each column the first one that a chain of ``|S_ij| > alpha_ij`` connects it with."""
+    size = len(S)
+    constant = penalty.shape[0] == 1
+    first = np.arange(size)
+    for i in range(size):
+        for j in range(i):
+            bound = penalty[0, 0] if constant else penalty[i, j]
+            if abs(S[i, j]) > bound:
+                a, b = i, j
+                while first[a] != a:
+                    first[a] = first[first[a]]
+                    a = first[a]
+                while first[b] != b:
+                    first[b] = first[first[b]]
+                    b = first[b]
+                if a < b:
+                    first[b] = a
+                else:
+                    first[a] = b
+    for i in range(size):
+        first[i] = first[first[i]]
+    return first
 
 
 def solve_in_parts(
@@ -273,11 +309,14 @@ def solve_in_parts(
 
     ``start`` is a solution at a larger penalty. ``after_step`` gets the matrices as they are, and stops if it says so.
     """
-    with np.errstate(invalid="ignore"):
-        linked = csr_array(np.abs(S) > penalty)
-    n_parts, part_of = connected_components(linked, directed=False)
+    part_of = connected_parts(S, penalty)
     order = np.argsort(part_of, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(part_of[order])) + 1)
+    if len(parts) == 1:
+        whole = solve_part(S, penalty, tol * len(S), max_iter, start, after_step)
+        return PrecisionSolution(
+            whole.precision, whole.covariance, _largest(penalty), whole.objective, whole.gap, whole.n_iter, 1
+        )
     variances = np.diag(S)
     precision, covariance = np.diag(1 / variances), np.diag(variances.copy())
     single = np.array([columns[0] for columns in parts if len(columns) == 1], dtype=int)
@@ -302,8 +341,11 @@ def solve_in_parts(
         precision[block], covariance[block] = part.precision, part.covariance
         objective, gap = objective + part.objective, gap + part.gap
         n_iter, stopped = max(n_iter, part.n_iter), stopped or part.stopped
-    largest = float(np.max(penalty, where=np.isfinite(penalty), initial=0.0))
-    return PrecisionSolution(precision, covariance, largest, objective, gap, n_iter, n_parts)
+    return PrecisionSolution(precision, covariance, _largest(penalty), objective, gap, n_iter, len(parts))
+
+
+def _largest(penalty: np.ndarray) -> float:
+    return float(np.max(penalty, where=np.isfinite(penalty), initial=0.0))
 
 
 def solve_part(
@@ -333,10 +375,11 @@ def solve_part(
         trace, norm = float(covariances @ entries), float(penalties @ np.abs(entries))
         value = trace + norm - log_det
         # This is the gap if W is feasible; the factorisation that makes sure of it takes a third of a step.
-        if trace + norm - size <= 4 * tol:
+        last = n_iter == max_iter or stopped
+        if abs(trace + norm - size) <= 4 * tol or last:
             dual = _factor(clipped(W, S, penalty))
             gap = np.inf if dual is None else max(value - _log_det(dual) - size, 0.0)
-        if gap <= tol or n_iter == max_iter or stopped:
+        if gap <= tol or last:
             break
         slopes = covariances - gathered(W, starts, columns)
         step = _model_minimum(W, starts, columns, mirror, entries, slopes, penalties)
@@ -368,7 +411,7 @@ def _started(
         precision, W = (np.ascontiguousarray(matrix) for matrix in start)
         return precision, W, _log_det(_factor(precision))
     precision = forest_start(S, penalty)
-    factor = _factor(precision) if np.isfinite(precision).all() else None
+    factor = _factor(precision)
     if factor is None:
         precision = np.diag(1 / np.diag(S))
         factor = _factor(precision)
