@@ -119,6 +119,75 @@ def _product(first, second):
 
 
 @njit(cache=True, nogil=True, fastmath=True)
+def products_of_step(W, first_row, starts, columns, step, block, products):
+    """``D w_i`` for eight rows i from ``first_row`` on: one row of ``products`` each.
+
+    The entries of D are read once for all eight, whose columns of W stand side by side in ``block``.
+    """
+    size = len(W)
+    for b in range(8):
+        row = W[min(first_row + b, size - 1)]
+        for k in range(size):
+            block[k, b] = row[k]
+    for k in range(size):
+        a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = block[0, 0] * 0
+        for t in range(starts[k], starts[k + 1]):
+            d, w = step[t], block[columns[t]]
+            a0 += d * w[0]
+            a1 += d * w[1]
+            a2 += d * w[2]
+            a3 += d * w[3]
+            a4 += d * w[4]
+            a5 += d * w[5]
+            a6 += d * w[6]
+            a7 += d * w[7]
+        products[0, k], products[1, k], products[2, k], products[3, k] = a0, a1, a2, a3
+        products[4, k], products[5, k], products[6, k], products[7, k] = a4, a5, a6, a7
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def row_minimum(i, W, first, last, columns, mirror, entries, penalties, slopes, within, step):
+    """Minimise the model over the free entries of row i by coordinate descent; ``slopes`` are those of the row."""
+    n_free = last - first
+    w = W[i]
+    for a in range(n_free):
+        row = W[columns[first + a]]
+        for b in range(n_free):
+            within[a, b] = row[columns[first + b]]
+    moved = 0.0
+    for _ in range(4):
+        changed = 0.0
+        for a in range(n_free):
+            t = first + a
+            j = columns[t]
+            curvature = w[i] * w[i] if j == i else w[j] * w[j] + w[i] * within[a, a]
+            at = entries[t] + step[t]
+            target = at - slopes[a] / curvature
+            limit = penalties[t] / curvature
+            if target > limit:
+                new = target - limit
+            elif target < -limit:
+                new = target + limit
+            else:
+                new = at * 0
+            change = new - at
+            if change == 0:
+                continue
+            step[t] = step[mirror[t]] = new - entries[t]  # exactly -entry where an entry becomes zero
+            if j == i:
+                for b in range(n_free):
+                    slopes[b] += change * w[i] * w[columns[first + b]]
+            else:
+                for b in range(n_free):
+                    slopes[b] += change * (w[i] * within[a, b] + w[j] * w[columns[first + b]])
+            changed += curvature * change * change
+        moved += changed
+        if changed <= 1e-3 * moved:
+            break
+    return moved
+
+
+@njit(cache=True, nogil=True, fastmath=True)
 def model_pass(W, starts, columns, mirror, entries, slopes, penalties, step):
     """One pass over the rows of the quadratic model; ``step`` is D. Returns how far D moved, in the model's metric."""
     size = len(W)
@@ -126,72 +195,24 @@ def model_pass(W, starts, columns, mirror, entries, slopes, penalties, step):
     for i in range(size):
         largest = max(largest, starts[i + 1] - starts[i])
     within = np.empty((largest, largest), dtype=W.dtype)
-    row_slopes = np.empty(largest, dtype=W.dtype)
-    r = np.empty(size, dtype=W.dtype)
+    row_slopes, before = np.empty(largest, dtype=W.dtype), np.empty(largest, dtype=W.dtype)
+    block, products = np.empty((size, 8), dtype=W.dtype), np.empty((8, size), dtype=W.dtype)
     moved = 0.0
     for i in range(size):
+        if i % 8 == 0:
+            products_of_step(W, i, starts, columns, step, block, products)
         first, last = starts[i], starts[i + 1]
-        n_free = last - first
-        w = W[i]
-        for k in range(size):
-            total = w[0] * 0
-            for t in range(starts[k], starts[k + 1]):
-                total += step[t] * w[columns[t]]
-            r[k] = total
-        for a in range(n_free):
-            j = columns[first + a]
-            row_slopes[a] = slopes[first + a] + _product(W[j], r)
-        worst = 0.0
-        for a in range(n_free):
-            t = first + a
-            at = entries[t] + step[t]
-            slope = row_slopes[a]
-            if at > 0:
-                off = abs(slope + penalties[t])
-            elif at < 0:
-                off = abs(slope - penalties[t])
-            else:
-                off = max(abs(slope) - penalties[t], 0.0)
-            worst = max(worst, off)
-        if worst == 0.0:
-            continue
-        for a in range(n_free):
-            row = W[columns[first + a]]
-            for b in range(n_free):
-                within[a, b] = row[columns[first + b]]
-        for _ in range(4):
-            changed = 0.0
-            for a in range(n_free):
-                t = first + a
-                j = columns[t]
-                if j == i:
-                    curvature = w[i] * w[i]
-                else:
-                    curvature = w[j] * w[j] + w[i] * within[a, a]
-                at = entries[t] + step[t]
-                target = at - row_slopes[a] / curvature
-                limit = penalties[t] / curvature
-                if target > limit:
-                    new = target - limit
-                elif target < -limit:
-                    new = target + limit
-                else:
-                    new = at * 0
-                change = new - at
-                if change == 0:
-                    continue
-                step[t] += change
-                if j == i:
-                    for b in range(n_free):
-                        row_slopes[b] += change * w[i] * w[columns[first + b]]
-                else:
-                    step[mirror[t]] = step[t]
-                    for b in range(n_free):
-                        row_slopes[b] += change * (w[i] * within[a, b] + w[j] * w[columns[first + b]])
-                changed += curvature * change * change
-            moved += changed
-            if changed <= 1e-3 * moved / size:
-                break
+        for a in range(last - first):
+            row_slopes[a] = slopes[first + a] + _product(W[columns[first + a]], products[i % 8])
+            before[a] = step[first + a]
+        moved += row_minimum(i, W, first, last, columns, mirror, entries, penalties, row_slopes, within, step)
+        for later in range(i + 1, min(i + 8 - i % 8, size)):  # the rest of the eight sees what has changed
+            for a in range(last - first):
+                j = columns[first + a]
+                change = step[first + a] - before[a]
+                products[later % 8, i] += change * W[later, j]
+                if j != i:
+                    products[later % 8, j] += change * W[later, i]
     return moved
 
 
