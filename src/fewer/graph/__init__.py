@@ -6,12 +6,17 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.graph._edge_stability import edge_stability
+    from fewer.graph.changing import NonStationaryDBN, independent_edge_proba, nsbde_score
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.graph._edge_stability import EdgeStability as EdgeStability
+    from fewer.graph.changing import EdgeCourse as EdgeCourse
 
 __all__ = [
+    "NonStationaryDBN",
     "edge_stability",
+    "independent_edge_proba",
+    "nsbde_score",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)
