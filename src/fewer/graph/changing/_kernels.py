@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
+from fewer._kernels._arrays import copy_into
 from fewer._kernels._draws import draw_below, next_bits
 
 _S11 = np.uint64(11)
@@ -56,6 +57,15 @@ def interval_score(before, after, n_levels, child, parents, n_parents, start, st
         if total:
             score += base_row - math.lgamma(pseudo_row + total)
     return score
+
+
+@njit(cache=True, nogil=True)
+def _copy_rows(target, source, n_rows):
+    """Write some rows of one matrix over those of another; returns the target."""
+    for row in range(n_rows):
+        for column in range(source.shape[1]):
+            target[row, column] = source[row, column]
+    return target
 
 
 @njit(cache=True, nogil=True)
@@ -276,9 +286,8 @@ def _add_or_drop_two(changes, n_changes, times, n_times, sizes, options, state, 
                 return nothing
             if time > 0:
                 place = np.searchsorted(times[:n_times], time)
-                if place < n_times and times[place] == time:
-                    if sizes[place + 1] == max_changes:
-                        return nothing
+                if place < n_times and times[place] == time and sizes[place + 1] == max_changes:
+                    return nothing
         for time in (first, second):
             n_changes = _append(changes, n_changes, time, parent, child)
             if time > 0:
@@ -473,9 +482,8 @@ def _record(changes, n_changes, times, n_times, sums):
             edge_rows[parent, child] = row
             n_edges_seen[0] += 1
             if row == len(differences):
-                grown = np.zeros((2 * row, differences.shape[1]), dtype=differences.dtype)
-                grown[:row] = differences
-                differences = grown
+                grown = np.zeros((2 * row, differences.shape[1]), dtype=np.int64)
+                differences = _copy_rows(grown, differences, row)
         differences[row, time] += sign
     return differences
 
@@ -499,9 +507,9 @@ def run_chain(
     n_times, n_changes = len(times), len(changes)
     capacity = max(64, 2 * n_changes)
     now, new = np.empty((capacity, 3), dtype=np.int64), np.empty((capacity, 3), dtype=np.int64)
-    now[:n_changes] = changes
+    _copy_rows(now, changes, n_changes)
     times_now, times_new = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
-    times_now[:n_times] = times
+    copy_into(times_now, times)
     sizes = np.zeros(n_rows + 1, dtype=np.int64)
     _sizes_of(now, n_changes, times_now, n_times, sizes)
     touched, own = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
@@ -519,15 +527,13 @@ def run_chain(
     n_edges_seen = np.zeros(1, dtype=np.int64)
     transition_counts, epoch_counts = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
     n_kept = 0
-    best, best_changes = log_posterior, now[:n_changes].copy()
+    best, best_changes = log_posterior, _copy_rows(np.empty((n_changes, 3), dtype=np.int64), now, n_changes)
     every = max(1, n_draws // len(trace))
 
     for draw in range(n_draws):
         move = draw_below(state, n_moves)
         proposed[move] += 1
-        for change in range(n_changes):
-            for part in range(3):
-                new[change, part] = now[change, part]
+        _copy_rows(new, now, n_changes)
         for place in range(n_times):
             times_new[place] = times_now[place]
         possible, n_new, n_times_new, n_touched, ratio = _propose(
@@ -561,11 +567,11 @@ def run_chain(
                     scores[touched[place]] = child_scores[touched[place]]
                 _sizes_of(now, n_changes, times_now, n_times, sizes)
                 if log_posterior > best + 1e-9:
-                    best, best_changes = log_posterior, now[:n_changes].copy()
+                    best = log_posterior
+                    best_changes = _copy_rows(np.empty((n_changes, 3), dtype=np.int64), now, n_changes)
                 if n_changes + 2 >= len(now):  # a move adds two at most
                     grown = np.empty((2 * len(now), 3), dtype=np.int64)
-                    grown[:n_changes] = now[:n_changes]
-                    now, new = grown, np.empty((len(grown), 3), dtype=np.int64)
+                    now, new = _copy_rows(grown, now, n_changes), np.empty((len(grown), 3), dtype=np.int64)
                     touched, own = np.empty(len(grown), dtype=np.int64), np.empty(len(grown), dtype=np.int64)
         if draw % every == 0 and draw // every < len(trace):
             trace[draw // every] = log_posterior
