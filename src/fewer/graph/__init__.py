@@ -7,13 +7,16 @@ from fewer._lazy import lazy_names
 if TYPE_CHECKING:
     from fewer.graph._edge_stability import edge_stability
     from fewer.graph.changing import NonStationaryDBN, independent_edge_proba, nsbde_score
+    from fewer.graph.classifiers import BayesNetClassifier, TANClassifier
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.graph._edge_stability import EdgeStability as EdgeStability
     from fewer.graph.changing import EdgeCourse as EdgeCourse
 
 __all__ = [
+    "BayesNetClassifier",
     "NonStationaryDBN",
+    "TANClassifier",
     "edge_stability",
     "independent_edge_proba",
     "nsbde_score",

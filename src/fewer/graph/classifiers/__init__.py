@@ -1,0 +1,12 @@
+"""Classifiers that are graphs of the columns."""
+
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.graph.classifiers._bayes_net_classifier import BayesNetClassifier, TANClassifier
+
+__all__ = ["BayesNetClassifier", "TANClassifier"]
+
+__getattr__, __dir__ = lazy_names(__name__)
