@@ -370,31 +370,30 @@ def search_all_edges(search: RateSearch, max_parents: int, on_step: OnStep) -> N
 def search_super_parents(search: RateSearch, max_parents: int, on_step: OnStep) -> None:
     """The column that serves best as a further parent of all others becomes one of its best child; until no gain."""
     n_columns = len(search.codes)
+    # What each column would add to the log probabilities, and to whose parents; a round changes few of these.
+    added: list[set[tuple[int, tuple[int, ...]]]] = [set() for _ in range(n_columns)]
+    gains = np.zeros((n_columns, *search.joint.shape))
     while True:
-        best_wrong, best_parent, best_likelihood = len(search.classes) + 1, -1, -np.inf
-        children: dict[int, list[int]] = {}
+        best_key, best_parent = (len(search.classes) + 1, np.inf), -1
         for parent in range(n_columns):
-            children[parent] = [
-                each
-                for each in range(n_columns)
-                if len(search.parents[each]) < max_parents
-                and parent not in search.parents[each]
-                and not search.is_ancestor(each, parent)
-            ]
-            if not children[parent]:
-                continue
-            joint = search.joint.copy()
-            for each in children[parent]:
-                joint += search.factor(each, (*search.parents[each], parent)) - search.factor(
-                    each, search.parents[each]
-                )
-            wrong = errors_first(joint, search.classes, np.empty_like(search.order))
-            likelihood = conditional_log_likelihood(joint, search.classes)
-            if (wrong, -likelihood) < (best_wrong, -best_likelihood):
-                best_wrong, best_parent, best_likelihood = wrong, parent, likelihood
+            possible = {
+                (each, own)
+                for each, own in enumerate(search.parents)
+                if len(own) < max_parents and parent not in own and not search.is_ancestor(each, parent)
+            }
+            for sign, children in ((1, possible - added[parent]), (-1, added[parent] - possible)):
+                for each, own in sorted(children):
+                    gains[parent] += sign * (search.factor(each, (*own, parent)) - search.factor(each, own))
+            added[parent] = possible
+            if possible:
+                joint = search.joint + gains[parent]
+                wrong = errors_first(joint, search.classes, np.empty_like(search.order))
+                key = wrong, -conditional_log_likelihood(joint, search.classes)
+                if key < best_key:
+                    best_key, best_parent = key, parent
         best: Choice | None = None
-        for each in children.get(best_parent, []):
-            best = search.best(each, [(*search.parents[each], best_parent)], best)
+        for each, own in sorted(added[best_parent]):
+            best = search.best(each, [(*own, best_parent)], best)
         if best is None:
             return
         search.accept(best)
