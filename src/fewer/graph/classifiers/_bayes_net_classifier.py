@@ -55,7 +55,7 @@ _TUNING_FOLDS = 5
     "takes rows with missing values as they are. Without edges it is naive Bayes.",
     cost="O(n p) to count; each iteration of params='cl' O(n p k) for k classes",
     paper="discriminative-bn",
-    examples=lambda: [BayesNetClassifier(edges=[(0, 1)], params="cl", max_iter=5)],
+    examples=lambda: [BayesNetClassifier(params="cl", max_iter=5)],
 )
 class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, BaseEstimator):
     """Bayesian network classifier with given edges between the columns.
@@ -102,7 +102,7 @@ class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, Base
     pair_information_ : ndarray of shape (n_features, n_features)
         Information that two columns share within the classes, in bits.
     n_iter_ : int
-        Iterations of ``params="cl"``; 0 with "ml".
+        Iterations of ``params="cl"``; 1 with "ml".
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_features_in_ : int
@@ -208,7 +208,7 @@ class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, Base
         with fit_steps(self, X, y) as after_step:
             parents, order = self._found_parents(codes, n_levels, classes, pairs, lambda: after_step("column"))
             network = counted_network(codes, n_levels, classes, n_classes, parents, self._cell_prior)
-            self.n_iter_ = 0
+            self.n_iter_ = 1
             if self.params == "cl":
                 network = self._trained(network, codes, classes, lambda: after_step("iteration"))
             self.network_ = network
@@ -429,7 +429,7 @@ default="omi-cr"
     pair_information_ : ndarray of shape (n_features, n_features)
         Information that two columns share within the classes, in bits.
     n_iter_ : int
-        Iterations of ``params="cl"``; 0 with "ml".
+        Iterations of ``params="cl"``; 1 with "ml".
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_features_in_ : int

@@ -44,6 +44,15 @@ class MarkovBlanketStructure:
     parents: Columns = frozenset()
     children: tuple[tuple[int, Columns], ...] = ()
 
+    def to_lists(self) -> list:
+        """The same as plain lists, which can be saved."""
+        return [sorted(self.parents), [[child, sorted(own)] for child, own in self.children]]
+
+    @classmethod
+    def of_lists(cls, parents: list[int], children: list) -> "MarkovBlanketStructure":
+        """From what ``to_lists`` gives."""
+        return cls(frozenset(parents), tuple((child, frozenset(own)) for child, own in children))
+
     @property
     def columns(self) -> Columns:
         """All columns of the blanket."""

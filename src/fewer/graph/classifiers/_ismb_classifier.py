@@ -341,13 +341,19 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         self._n_levels = np.append(n_levels[self._used], len(self.classes_)).astype(np.int64)
         scores = self._scores()
         path = scores.climb()
-        self.phase1_models_ = [self._renamed(scores.models[number]) for number in path]
+        models = [self._renamed(scores.models[number]) for number in path]
+        self._phase1 = [model.to_lists() for model in models]
         self.phase1_scores_ = scores.scores_of(np.array(path))
-        weights = np.exp(self.phase1_scores_ - logsumexp(self.phase1_scores_))
-        self.inclusion_ = inclusion(self.phase1_models_, weights, self.n_features_in_)
-        self._arcs = np.sum([w * arcs(m, self.n_features_in_) for w, m in zip(weights, self.phase1_models_)], axis=0)  # noqa: B905
-        self.adjacency_ = arcs(self.phase1_models_[-1], self.n_features_in_)
+        weights = self._weights(self.phase1_scores_)
+        self.inclusion_ = inclusion(models, weights, self.n_features_in_)
+        self._arcs = np.tensordot(weights, [arcs(model, self.n_features_in_) for model in models], axes=1)
+        self.adjacency_ = arcs(models[-1], self.n_features_in_)
         return self
+
+    @property
+    def phase1_models_(self) -> list[MarkovBlanketStructure]:
+        """The blankets of the climb."""
+        return [MarkovBlanketStructure.of_lists(*each) for each in self._phase1]
 
     def _scores(self) -> BlanketScores:
         return BlanketScores(self._codes, self._n_levels, float(self.cell_prior))
