@@ -327,7 +327,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
                 if after_step("chain"):
                     run.close()
                     break
-            self._keep(chains, data)
+            self._keep(chains, data, len(parts))
         return self
 
     def _series(self, X: Any, *, reset: bool) -> np.ndarray:
@@ -401,8 +401,8 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
             raise ValueError(f"n_burn_in={burn_in} leaves none of n_draws={self.n_draws} steps.")
         return burn_in
 
-    def _keep(self, chains: list[Chain], data: Transitions) -> None:
-        """Means over chains."""
+    def _keep(self, chains: list[Chain], data: Transitions, n_posteriors: int) -> None:
+        """Means over chains; every ``n_posteriors``-th of them has the same posterior."""
         n_rows, n_columns = data.n_rows, data.before.shape[2]
         n_kept = sum(chain.n_kept for chain in chains)
         counts: dict[tuple[int, int], np.ndarray] = {}
@@ -425,8 +425,8 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         }
         self.log_posterior_trace_ = np.array([chain.trace for chain in chains])
         kept = self.log_posterior_trace_[:, -(-self._n_burn_in * len(chains[0].trace) // self.n_draws) :]
-        self.r_hat_ = split_r_hat(kept)
-        if len(chains) > 1 and self.r_hat_ > _HIGH_R_HAT:
+        self.r_hat_ = max(split_r_hat(kept[first::n_posteriors]) for first in range(min(n_posteriors, len(kept))))
+        if len(chains) > n_posteriors and self.r_hat_ > _HIGH_R_HAT:
             warn_caller(
                 f"The chains disagree: R-hat of the log posterior is {self.r_hat_:.2f}, above {_HIGH_R_HAT}. Their "
                 "mean is used; raise n_draws or n_chains."

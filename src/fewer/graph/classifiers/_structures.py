@@ -94,13 +94,17 @@ def pair_information(codes: np.ndarray, n_levels: np.ndarray, classes: np.ndarra
 
 
 def spanning_tree(weights: np.ndarray) -> list[tuple[int, ...]]:
-    """Parents in a maximum spanning tree, directed away from column 0 (Prim); equal weights go to the first column."""
+    """Parents in a maximum spanning tree, directed away from column 0 (Prim); equal weights go to the first column.
+
+    Edges without weight are left out, so that it may be a forest.
+    """
     parents: list[tuple[int, ...]] = [() for _ in weights]
     best, origin = weights[0].copy(), np.zeros(len(weights), dtype=int)
     outside = np.arange(len(weights)) > 0
     while outside.any():
         column = int(np.flatnonzero(outside)[best[outside].argmax()])
-        parents[column] = (int(origin[column]),)
+        if best[column] > 0:
+            parents[column] = (int(origin[column]),)
         outside[column] = False
         closer = outside & (weights[column] > best)
         best[closer], origin[closer] = weights[column][closer], column
