@@ -23,7 +23,7 @@ from fewer.datasets import make_changing_network
 from fewer.graph import NonStationaryDBN, independent_edge_proba
 
 X, _, truth = make_changing_network(random_state=1)
-model = NonStationaryDBN(lambda_s=5, lambda_m=5, max_parents=3, n_chains=5, random_state=0).fit(X)
+model = NonStationaryDBN(lambda_s=5, lambda_m=5, max_parents=3, n_draws=300_000, n_chains=5, random_state=0).fit(X)
 print(f"R-hat {model.r_hat_:.2f}: the chains {'agree' if model.r_hat_ < 1.1 else 'do not quite agree'}")
 
 # %%
@@ -37,7 +37,11 @@ edges = [tuple(edge) for edge in np.argwhere(truth["networks"].any(axis=0))]
 epoch = np.searchsorted(truth["transition_times"], np.arange(1, len(X)), side="right")
 figure, axes = plt.subplots(figsize=(7, 3.6))
 axes.imshow(
-    [truth["networks"][epoch, parent, child] for parent, child in edges], aspect="auto", cmap="Blues", vmin=0, vmax=1.2
+    [truth["networks"][epoch, parent, child] for parent, child in edges],
+    aspect="auto",
+    cmap="Blues",
+    vmax=1.2,
+    interpolation="none",
 )
 axes.set_yticks(range(len(edges)), [f"x{parent} → x{child}" for parent, child in edges])
 axes.set(xlabel="row of the series", title="the true edges")
@@ -65,7 +69,7 @@ model.plot(t=500)
 # Even where the times are known, an epoch of 20 rows tells little by itself. Epochs that differ in one edge only can
 # learn from one another. Right edges among those found (precision) and found among the right ones (recall):
 known = NonStationaryDBN(
-    truth["transition_times"], lambda_s=2, max_parents=3, n_draws=40_000, n_chains=5, random_state=0
+    truth["transition_times"], lambda_s=2, max_parents=3, n_draws=100_000, n_chains=5, random_state=0
 ).fit(X)
 alone = independent_edge_proba(X, truth["transition_times"]) > 0.5
 first_rows = [1, *truth["transition_times"]]
@@ -85,5 +89,7 @@ for found, colour, label in ((alone, "#cf5f47", "each epoch alone"), (together, 
         panel.plot(lengths[order], values[order], "o-", color=colour, label=label)
 for panel, title in zip(panels, ("precision", "recall"), strict=True):
     panel.set(title=title, xlabel="rows of the epoch", xscale="log", ylim=(0, 1.05))
+    panel.set_xticks([20, 50, 100, 200, 400], [20, 50, 100, 200, 400])
+    panel.minorticks_off()
 panels[0].legend(loc="lower right")
 figure.tight_layout()

@@ -23,6 +23,7 @@ All of them count levels: measurements are cut where that tells most about the c
 # bit, and misses what tells the classes apart.
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_digits
 from sklearn.model_selection import cross_val_predict, cross_val_score
 
@@ -62,24 +63,36 @@ axes.legend()
 figure.tight_layout()
 
 # %%
-# The graph of the last one: which pixels are read together.
-model.plot()
+# The edges of the last one, over the mean of all digits: which pixels are read together. A digit is told from another by
+# pixels that are some way apart, not by neighbours.
+figure, axes = plt.subplots(figsize=(3.6, 3.6))
+axes.imshow(digits.mean(axis=0).reshape(8, 8), cmap="Greys", vmax=40)
+for parent, child in np.argwhere(model.adjacency_):
+    (top, left), (bottom, right) = divmod(parent, 8), divmod(child, 8)
+    axes.annotate("", (right, bottom), (left, top), arrowprops={"arrowstyle": "->", "color": "#2f7fb5"})
+axes.set(xticks=[], yticks=[])
+figure.tight_layout()
 
 # %%
 # Which columns matter for one patient?
 # -------------------------------------
-# Tumours of the breast, 30 measurements; some columns matter for all of them, others for some. ``explain`` lists them
-# for one row, each with the total weight of the graphs that hold it.
+# Tumours of the breast, described by eight measurements. ``explain`` lists which values of one row raise the
+# probability of its class and which lower it, and how probable it is that each column matters at all.
 tumours = load("breast_cancer")
-columns = np.argsort([-abs(np.corrcoef(column, tumours.y == tumours.y[0])[0, 1]) for column in tumours.X.T])[:8]
-table = np.asarray(tumours.X)[:, columns]
+chosen = ["mean texture", "mean concavity", "worst radius", "worst texture", "worst smoothness", "worst concave points"]
+chosen += ["area error", "mean symmetry"]
+table = pd.DataFrame(tumours.X, columns=tumours.columns)[chosen]
 rows = np.arange(len(table)) % 3 > 0
 ismb = ISMBClassifier().fit(table[rows], tumours.y[rows])
-unsure = np.abs(ismb.predict_proba(table[~rows][:60])[:, 0] - 0.5).argmin()
-explanation = ismb.explain(table[~rows][unsure])
-print([tumours.columns[column] for column in columns])
+others = table[~rows].iloc[:60]
+unsure = np.abs(ismb.predict_proba(others)[:, 0] - 0.8).argmin()
+explanation = ismb.explain(others.iloc[[unsure]])
 print(explanation)
 explanation.plot()
+
+# %%
+# The graph around the class that was found for all rows.
+ismb.plot()
 
 # %%
 # Are its probabilities right?

@@ -124,12 +124,12 @@ def course_figure(
     places = places[:_MOST_DRAWN]
     rows = np.arange(1, course.shape[0] + 1)
     labels = [f"{cut(names[p], 14)} → {cut(names[c], 14)}" for p, c in course.edges[places]]
-    style = new_figure(title=title, height=max(360, 150 + 18 * len(places))).layout
+    style = new_figure(title=title, height=max(420, 200 + 20 * len(places))).layout
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.78, 0.22], vertical_spacing=0.05)
     figure.update_layout(style)
     if places:
         figure.add_heatmap(
-            z=np.array([course.of_edge(edge) for edge in places]), x=rows, y=labels, zmin=0, zmax=1,
+            z=np.array([course.of_edge(edge) for edge in places]), x=rows, y=labels, zmin=0, zmax=1, ygap=2,
             colorscale=[[0, "rgba(0,0,0,0)"], [1, BLUE]], row=1, col=1,
             colorbar={"title": {"text": "probability<br>of the edge"}, "len": 0.78, "y": 1, "yanchor": "top"},
             hovertemplate="%{y} at row %{x}: %{z:.2f}<extra></extra>",

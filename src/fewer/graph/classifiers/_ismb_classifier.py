@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, validated
 from fewer._figures import Result
-from fewer._wording import counted, cut
+from fewer._wording import counted, cut, signed
 from fewer.catalogue import method
 from fewer.graph._frame import GraphMixin
 from fewer.graph.classifiers._blankets import (
@@ -125,6 +125,9 @@ class RowExplanation(Result):
         Probability of each class.
     inclusion : ndarray of shape (n_features,)
         Total weight of the blankets that hold each column.
+    effects : ndarray of shape (n_features,)
+        By how much the row's value of each column raises the probability of the predicted class, compared with the
+        average over the column's values in the training table.
     models : list of MarkovBlanketStructure
         The blankets, heaviest first.
     weights : ndarray of shape (n_models,)
@@ -137,53 +140,65 @@ class RowExplanation(Result):
     classes: np.ndarray
     proba: np.ndarray
     inclusion: np.ndarray
+    effects: np.ndarray
     models: list[MarkovBlanketStructure]
     weights: np.ndarray
     n_phase1: int
 
-    _data = ("feature_names", "classes", "proba", "inclusion", "weights", "n_phase1")
+    _data = ("feature_names", "classes", "proba", "inclusion", "effects", "weights", "n_phase1")
 
     def _ranked(self) -> np.ndarray:
-        order = np.argsort(-self.inclusion, kind="stable")
+        """Columns that matter at all, those with the largest effect first."""
+        order = np.lexsort([-self.inclusion, -np.abs(self.effects).round(3)])
         return order[self.inclusion[order] >= 0.01]
 
     @property
     def reading(self) -> str:
         """What it means, in words."""
-        sure = [self.feature_names[place] for place in self._ranked() if self.inclusion[place] > 0.5]
-        what = f"It rests on {', '.join(sure)}." if sure else "No column is more likely than not to matter for it."
         best = int(self.proba.argmax())
-        return f"Class {self.classes[best]} has probability {self.proba[best]:.2f} for this row. {what}"
+        said = f"Class {self.classes[best]} has probability {self.proba[best]:.2f} for this row."
+        for place in self._ranked()[:1]:
+            if abs(self.effects[place]) >= 0.005:
+                verb = "raises" if self.effects[place] > 0 else "lowers"
+                name, size = self.feature_names[place], abs(self.effects[place])
+                return f"{said} The value of {name} changes it most: it {verb} it by {size:.2f}."
+        return f"{said} No column changes it much."
 
     def __repr__(self) -> str:
         lines = [f"Explanation: {self.classes[self.proba.argmax()]} with probability {self.proba.max():.3f}"]
-        lines += [f"  {self.feature_names[place]}: {self.inclusion[place]:.2f}" for place in self._ranked()]
-        lines.append(
-            f"  weights over {counted(len(self.models), 'Markov blanket')}, {self.n_phase1} of them for all rows"
-        )
+        lines += [
+            f"  {self.feature_names[place]}: effect {signed(self.effects[place])}, weight {self.inclusion[place]:.2f}"
+            for place in self._ranked()
+        ]
+        n_models = counted(len(self.models), "Markov blanket")
+        lines.append(f"  weights over {n_models}, {self.n_phase1} of them for all rows")
         return "\n".join(lines)
 
     def plot(self) -> "go.Figure":
-        """Bars for the columns that matter for this row, the most likely first.
+        """Bars for the columns that matter for this row: blue for the predicted class, red against it.
 
         Returns
         -------
         figure : plotly.graph_objects.Figure
-            The picture.
+            The largest effect first; faint bars are columns that few blankets hold.
         """
-        from fewer._figures import BLUE, new_figure
+        from fewer._figures import BLUE, RED, new_figure, translucent
 
         places = self._ranked()[:30]
+        change = "change of the probability by the row's value"
         figure = new_figure(
-            title=self.reading,
-            x="probability that the column matters for this row",
-            height=120 + 26 * max(len(places), 3),
+            title=self.reading.replace(". The", ".<br>The", 1), x=change, height=150 + 26 * max(len(places), 3)
         )
+        colours = [
+            translucent(BLUE if self.effects[place] >= 0 else RED, 0.2 + 0.8 * float(self.inclusion[place]))
+            for place in places
+        ]
         figure.add_bar(
-            x=self.inclusion[places], y=[cut(self.feature_names[place], 24) for place in places], orientation="h",
-            marker={"color": BLUE}, hovertemplate="%{y}: %{x:.2f}<extra></extra>",
+            x=self.effects[places], y=[cut(self.feature_names[place], 24) for place in places], orientation="h",
+            marker={"color": colours}, customdata=self.inclusion[places],
+            hovertemplate="%{y}: effect %{x:+.3f}, weight %{customdata:.2f}<extra></extra>",
         )  # fmt: skip
-        figure.update_xaxes(range=[0, 1.02])
+        figure.update_xaxes(zeroline=True)
         return figure.update_yaxes(autorange="reversed", showgrid=False)
 
 
@@ -449,7 +464,8 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         table = row if np.ndim(row) == 2 else [row]
         X = validated(self, table, dtype=(np.float64, np.float32), reset=False)
-        scores, start, (found,) = self._found_for(self.coding_.codes(X[:1])[:, self._used])
+        codes = self.coding_.codes(X[:1])[:, self._used]
+        scores, start, (found,) = self._found_for(codes)
         weights = self._weights(scores.scores_of(found.numbers))
         order = np.argsort(-weights, kind="stable")
         models = [self._renamed(scores.models[number]) for number in found.numbers]
@@ -458,10 +474,41 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
             classes=self.classes_,
             proba=weights @ found.proba,
             inclusion=inclusion(models, weights, self.n_features_in_),
+            effects=self._effects(scores, found, weights, codes[0]),
             models=[models[place] for place in order],
             weights=weights[order],
             n_phase1=len(start),
         )
+
+    def _effects(self, scores: BlanketScores, found: Found, weights: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Probability of the predicted class less its mean over the training values of each column."""
+        proba = weights @ found.proba
+        best = int(proba.argmax())
+        effects = np.zeros(self.n_features_in_)
+        for place, column in enumerate(self._used):
+            shares = np.bincount(self._codes[place]) / self._codes.shape[1]
+            for level, share in enumerate(shares):
+                other = codes.copy()
+                other[place] = level
+                effects[column] += share * (proba[best] - weights @ RowProba(scores, other).of(found.numbers)[:, best])
+        return effects
+
+    def plot(self, *, title: str | None = None) -> "go.Figure":
+        """Picture of the best blanket that was found for all rows.
+
+        Parameters
+        ----------
+        title : str or None, default=None
+            Title of the figure; None for the number of columns in the blanket.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            Dots and arrows; the fainter an arrow, the less probable.
+        """
+        check_is_fitted(self)
+        n_columns = counted(len(self.phase1_models_[-1].columns), "column")
+        return super().plot(title=title or f"{n_columns} around the class")
 
     def _node_names(self) -> list[str]:
         return [*super()._node_names(), "class"]
