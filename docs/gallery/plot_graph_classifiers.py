@@ -63,8 +63,7 @@ axes.legend()
 figure.tight_layout()
 
 # %%
-# The edges of the last one, over the mean of all digits: which pixels are read together. A digit is told from another by
-# pixels that are some way apart, not by neighbours.
+# The edges of the last one, over the mean of all digits: which pixels are read together.
 figure, axes = plt.subplots(figsize=(3.6, 3.6))
 axes.imshow(digits.mean(axis=0).reshape(8, 8), cmap="Greys", vmax=40)
 for parent, child in np.argwhere(model.adjacency_):

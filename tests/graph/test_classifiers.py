@@ -269,3 +269,10 @@ def test_columns_without_a_cut_are_left_out():
     model = ISMBClassifier().fit(X, y)
     assert model.inclusion_.round(2).tolist() == [0, 1]
     assert model.score(X, y) > 0.9
+
+
+def test_levels_from_a_file_are_checked_before_loops_follow_them(corral):
+    model = ISMBClassifier().fit(corral.X, corral.y)
+    model._codes = model._codes + 5  # as a damaged file might hold
+    with pytest.raises(ValueError, match="below their number"):
+        model.predict(corral.X)

@@ -215,6 +215,8 @@ class BlanketScores:
     """
 
     def __init__(self, codes: np.ndarray, n_levels: np.ndarray, cell_prior: float):
+        if (codes < 0).any() or (codes >= np.reshape(n_levels, (-1, 1))).any():
+            raise ValueError("Levels must be 0, 1, ... below their number: compiled loops count into tables by them.")
         self.codes, self.n_levels, self.cell_prior = codes, n_levels, cell_prior
         self.n_columns = len(codes) - 1
         self.models: list[MarkovBlanketStructure] = []

@@ -198,7 +198,7 @@ class RowExplanation(Result):
             marker={"color": colours}, customdata=self.inclusion[places],
             hovertemplate="%{y}: effect %{x:+.3f}, weight %{customdata:.2f}<extra></extra>",
         )  # fmt: skip
-        figure.update_xaxes(zeroline=True)
+        figure.update_layout(margin={"t": 70})
         return figure.update_yaxes(autorange="reversed", showgrid=False)
 
 

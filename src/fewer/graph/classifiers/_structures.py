@@ -192,8 +192,7 @@ def information_order(
         column = rest[max(range(len(rest)), key=lambda place: tuple(float(key[place]) for key in keys))]
         order.append(column)
         joint.add(column)
-        if kind == "omi" and not saturated:
-            saturated = min(entropies) < _ROUNDING
+        saturated = saturated or min(entropies) < _ROUNDING
     return order
 
 
