@@ -5,6 +5,7 @@ WEKA is Java: the environment variable ``WEKA_JAR`` names its archive, and the t
 
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,8 @@ def orders(folder: Path) -> Contest:
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
-    structures = ("omi-cr", "omisp-cr", "ocr-cr")
     return Contest(
-        ours={structure: lambda structure=structure: accuracy_in_folds(structure, X, y) for structure in structures},
+        ours={each: partial(accuracy_in_folds, each, X, y) for each in ("omi-cr", "omisp-cr", "ocr-cr")},
         peers={"greedy search over all edges": lambda: accuracy_in_folds("cr", X, y)},
         objective=lambda rate: rate,
         tolerance=0.03,
@@ -52,7 +52,7 @@ def split_levels(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
             dataset = load(name)
     except PackageMissingError as error:
         raise UnavailableError(str(error)) from error
-    X, y = np.asarray(dataset.X, dtype=float), np.unique(dataset.y, return_inverse=True)[1]
+    X, y = np.asarray(dataset.X, dtype=float), np.unique(np.asarray(dataset.y), return_inverse=True)[1]
     train = np.random.default_rng(0).permutation(len(y)) % 2 == 0
     cut = MDLDiscretizer().fit(X[train], y[train])
     levels = cut.transform(X).astype(int)

@@ -36,8 +36,6 @@ def column_cuts(
     """
     columns = np.ascontiguousarray(X.T, dtype=np.float64)
     if method == "mdl":
-        if classes is None:
-            raise ValueError("Cuts by description length (method='mdl') need classes.")
         return [_mdl_cuts(column, *for_mdl(classes, len(X))) for column in columns]
     cuts_of = frequency_cuts if method == "equal_frequency" else width_cuts
     cuts, n_cuts = cuts_of(columns, n_bins)
@@ -50,8 +48,10 @@ def levels_of(X: np.ndarray, cuts: list[np.ndarray]) -> np.ndarray:
     return np.column_stack(levels).astype(np.int64)
 
 
-def for_mdl(classes: np.ndarray, n_rows: int) -> tuple[np.ndarray, int, np.ndarray]:
+def for_mdl(classes: np.ndarray | None, n_rows: int) -> tuple[np.ndarray, int, np.ndarray]:
     """Classes, how many there are, and c log2 c for all counts."""
+    if classes is None:
+        raise ValueError("Cuts by description length (method='mdl') need classes.")
     counts = np.arange(n_rows + 1, dtype=float)
     return classes.astype(np.int32), int(classes.max()) + 1, counts * np.log2(np.maximum(counts, 1))
 

@@ -100,12 +100,12 @@ def make_changing_network(
     signs: dict[tuple[int, bytes], np.ndarray] = {}  # a set of parents that comes back acts as before
     X = np.empty((sum(lengths), n_features), dtype=np.int64)
     X[0] = rng.randint(2, size=n_features)
-    for row, epoch in enumerate(np.repeat(np.arange(len(lengths)), lengths)):
-        if row == 0:
-            continue
+    epochs = np.repeat(np.arange(len(lengths)), lengths)
+    for row in range(1, len(X)):
+        network = networks[epochs[row]]
         log_odds = np.zeros(n_features)
         for child in range(n_features):
-            parents = networks[epoch, :, child]
+            parents = network[:, child]
             key = (child, parents.tobytes())
             if key not in signs:
                 signs[key] = rng.choice([-1.0, 1.0], size=parents.sum())

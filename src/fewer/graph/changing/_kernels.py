@@ -91,13 +91,13 @@ def _cached_score(data, child, parents, n_parents, start, stop, count_prior, cac
         key = (key ^ (key >> _S32)) * _FACTOR_2 + np.uint64(parents[place] + 1)
     key = (key ^ (key >> _S32)) * _FACTOR_1
     key = (key ^ (key >> _S32)) | np.uint64(1)  # never 0, which stands for an empty place
-    place = np.int64((key >> np.uint64(1)) & np.uint64(_N_CACHED - 1))
-    if keys[place] != key:
-        keys[place] = key
-        values[place] = interval_score(
+    slot = np.int64((key >> np.uint64(1)) & np.uint64(_N_CACHED - 1))
+    if keys[slot] != key:
+        keys[slot] = key
+        values[slot] = interval_score(
             before, after, n_levels, child, parents, n_parents, start, stop, count_prior, scratch
         )
-    return values[place]
+    return values[slot]
 
 
 @njit(cache=True, nogil=True)

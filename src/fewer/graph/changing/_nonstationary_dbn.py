@@ -387,12 +387,12 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         changes = start_changes(times, n_columns, self.max_parents, self.allow_self_edges, rng)
         trace = np.full(min(_N_TRACE, self.n_draws), np.nan)
         state = rng.randint(2**32, size=1, dtype=np.uint64)
-        found = run_chain(
+        found: tuple = run_chain(
             *data, times, changes, n_moves, (float(self.lambda_s), float(self.lambda_m)), float(self.count_prior),
             self.max_parents, self.max_changes or n_columns**2, self.shift_width, self.allow_self_edges,
             self.n_draws, self._n_burn_in, self.thin, trace, state,
         )  # fmt: skip
-        return Chain(*found, trace)
+        return Chain(*(*found, trace))
 
     @property
     def _n_burn_in(self) -> int:

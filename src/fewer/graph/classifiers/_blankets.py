@@ -71,9 +71,9 @@ class MarkovBlanketStructure:
                 yield self._with(self.parents - {column}, families)
                 yield self._with(self.parents - {column}, families | {column: frozenset()})
             elif is_child:
-                rest = {child: own for child, own in families.items() if child != column}
-                yield self._with(self.parents, rest)
-                yield self._with(self.parents | {column}, rest)
+                others = {child: own for child, own in families.items() if child != column}
+                yield self._with(self.parents, others)
+                yield self._with(self.parents | {column}, others)
             else:
                 yield self._with(self.parents | {column}, families)
                 yield self._with(self.parents, families | {column: frozenset()})

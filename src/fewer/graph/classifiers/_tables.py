@@ -189,10 +189,10 @@ class Network:
                 needed[list(self.parents[column])] = True
         joint = np.repeat(self.log_prior[None], codes.shape[1], axis=0)
         factors: list[tuple[tuple[int, ...], np.ndarray]] = []
-        for column in np.flatnonzero(needed):
-            scope = (*self.parents[column], int(column))
+        for column in np.flatnonzero(needed).tolist():
+            scope = (*self.parents[column], column)
             hidden = tuple(each for each in scope if missing[each])
-            table = self._restricted(int(column), scope, codes, hidden)
+            table = self._restricted(column, scope, codes, hidden)
             if hidden:
                 factors.append((hidden, np.exp(table)))
             else:

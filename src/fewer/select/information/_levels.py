@@ -121,8 +121,6 @@ def discretise(
     >>> discretise(X, n_bins=2).codes
     array([[0, 0, 1, 1], [1, 1, 1, 0]], dtype=uint8)
     """
-    if method == "mdl" and classes is None:
-        raise ValueError("Cuts by description length (method='mdl') need classes.")
     return (_sparse_levels if sp.issparse(X) else _dense_levels)(X, classes, method, n_bins)
 
 
