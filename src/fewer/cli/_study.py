@@ -83,7 +83,8 @@ def study(
             "--learners",
             metavar="A,B",
             help="Models that predict from the columns: ridge, logistic, lasso, elastic_net, poisson, fisher, lda, "
-            "naive_bayes, multinomial_nb, linear_svm, svm, svm10, kernel_ridge, knn, extra_trees, forest, boosting.",
+            "naive_bayes, multinomial_nb, tan, ismb, linear_svm, svm, svm10, kernel_ridge, knn, extra_trees, forest, "
+            "boosting.",
             show_default="by preset",
         ),
     ] = None,

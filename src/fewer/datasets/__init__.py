@@ -45,6 +45,12 @@ if TYPE_CHECKING:
         make_topic_words,
     )
     from fewer.datasets._load import available, load
+    from fewer.datasets._network_problems import (
+        make_changing_network,
+        make_class_trees,
+        make_conditional_link,
+        make_corral,
+    )
     from fewer.datasets._pitfalls import (
         make_counts,
         make_drift,
@@ -63,6 +69,10 @@ __all__ = [
     "Record",
     "available",
     "load",
+    "make_changing_network",
+    "make_class_trees",
+    "make_conditional_link",
+    "make_corral",
     "make_counts",
     "make_drift",
     "make_five_classes",

@@ -21,6 +21,8 @@ _PARTS_OF_LEARNERS = frozenset(
     [
         "fewer.extract.fisher._eigenproblem.LeftOut",
         "fewer.extract.fisher._regularized_fisher.ClassGeometry",
+        "fewer.graph.classifiers._coding.ColumnCoding",
+        "fewer.graph.classifiers._tables.Network",
         "numpy.dtype",
         "scipy.sparse._csr.csr_matrix",
         "sklearn._loss._loss.CyHalfMultinomialLoss",
@@ -97,7 +99,7 @@ def _is_own_type(name: str) -> bool:
     """Whether a type, by its dotted name, is one of our estimators: imputers, makers of columns, learners."""
     from fewer.catalogue import CatalogueError, find
 
-    if not name.startswith(("fewer.complete.", "fewer.extract.", "fewer.learn.")):
+    if not name.startswith(("fewer.complete.", "fewer.extract.", "fewer.graph.", "fewer.learn.")):
         return False
     try:
         card = find(name.rpartition(".")[2])
@@ -105,7 +107,7 @@ def _is_own_type(name: str) -> bool:
         return False
     own = card.implementation
     return (
-        card.room in ("complete", "extract", "learn")
+        card.room in ("complete", "extract", "graph", "learn")
         and card.is_estimator
         and name == f"{own.__module__}.{own.__qualname__}"
     )

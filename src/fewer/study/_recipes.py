@@ -129,6 +129,18 @@ def _fisher(classify: bool, classes: int) -> Any:
     return RegularizedFisherCV()
 
 
+def _tree_augmented(classify: bool, classes: int) -> Any:
+    from fewer.graph import TANClassifier
+
+    return TANClassifier("omisp-cr", smoothing="dirichlet")
+
+
+def _blankets(classify: bool, classes: int) -> Any:
+    from fewer.graph import ISMBClassifier
+
+    return ISMBClassifier()
+
+
 def _multinomial(classify: bool, classes: int) -> Any:
     from sklearn.naive_bayes import MultinomialNB
 
@@ -203,6 +215,8 @@ LEARNERS: dict[str, Learner] = {
         Learner("linear_svm", "linear SVM", _linear_support_vectors, every=3),
         Learner("kernel_ridge", "kernel ridge", _kernel_ridge, every=3, pairwise=True, sparse=False, most_rows=5_000),
         Learner("fisher", "regularised Fisher", _fisher, regression=False),
+        Learner("tan", "tree-augmented naive Bayes", _tree_augmented, regression=False, every=3, sparse=False),
+        Learner("ismb", "Markov blankets", _blankets, regression=False, every=3, sparse=False, most_rows=2_000),
         Learner("multinomial_nb", "multinomial naive Bayes", _multinomial, regression=False, counts=True),
         Learner("poisson", "Poisson regression", _poisson, classes=False, count_targets=True, positive=True),
         Learner("simplest", "most frequent class, or mean", _simplest),
