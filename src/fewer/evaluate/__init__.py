@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from fewer.evaluate.curves._selection_curve import selection_curve
     from fewer.evaluate.curves._subset_path import subset_path
     from fewer.evaluate.curves._sustainable_error import nested_sustainable_error, overlap_rate, sustainable_error_curve
+    from fewer.evaluate.hubs import (
+        HubnessAnalyzer,
+        cluster_assumption_violation,
+        hub_order,
+        hubness_curve,
+        hubness_sample_weight,
+        k_occurrences,
+        mle_intrinsic_dimension,
+        outlier_hubness,
+        relative_silhouette,
+        secondary_distances,
+    )
     from fewer.evaluate.nested._nested_evaluation import NestedEvaluation
     from fewer.evaluate.nested._nested_selection import NestedSelectionCV
     from fewer.evaluate.nested._protocol_audit import protocol_audit
@@ -33,6 +45,10 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.evaluate.curves._subset_path import SubsetPath as SubsetPath
     from fewer.evaluate.curves._sustainable_error import NestedSustainableError as NestedSustainableError
     from fewer.evaluate.curves._sustainable_error import SustainableErrorCurve as SustainableErrorCurve
+    from fewer.evaluate.hubs import HubnessCurve as HubnessCurve
+    from fewer.evaluate.hubs import KOccurrences as KOccurrences
+    from fewer.evaluate.hubs import OutlierHubness as OutlierHubness
+    from fewer.evaluate.hubs import RelativeSilhouette as RelativeSilhouette
     from fewer.evaluate.nested._nested_evaluation import NestedResult as NestedResult
     from fewer.evaluate.nested._nested_evaluation import Realisation as Realisation
     from fewer.evaluate.nested._protocol_audit import ProtocolAudit as ProtocolAudit
@@ -42,24 +58,34 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.evaluate.protocol._table import Fold as Fold
 
 __all__ = [
+    "HubnessAnalyzer",
     "NestedEvaluation",
     "NestedSelectionCV",
     "benjamini_hochberg",
+    "cluster_assumption_violation",
     "compare_methods",
     "component_curve",
     "corrected_interval",
     "critical_difference_figure",
     "cross_index",
+    "hub_order",
+    "hubness_curve",
+    "hubness_sample_weight",
     "interaction_test",
+    "k_occurrences",
+    "mle_intrinsic_dimension",
     "nested_sustainable_error",
     "outer_folds",
+    "outlier_hubness",
     "overlap_rate",
     "permutation_test",
     "permutation_verdict",
     "protocol_audit",
     "randomize",
+    "relative_silhouette",
     "score_components",
     "score_sizes",
+    "secondary_distances",
     "selection_curve",
     "selection_stability",
     "stability_difference",

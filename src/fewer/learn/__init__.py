@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fewer.learn._hubness_neighbours import HubnessWeightedKNeighborsClassifier
     from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
     from fewer.learn._naive_bayes_text import NaiveBayesText
     from fewer.learn._ovr_committee import OVRLinearSVMCommittee
@@ -82,6 +83,7 @@ __all__ = [
     "Family",
     "GaussianFamily",
     "HuberFamily",
+    "HubnessWeightedKNeighborsClassifier",
     "KernelRidgeClassifierLOO",
     "KernelRidgeRegressorLOO",
     "L1History",
