@@ -7,6 +7,16 @@ from fewer._lazy import lazy_names
 if TYPE_CHECKING:
     from fewer.evaluate._compare import compare_methods, critical_difference_figure
     from fewer.evaluate._stability import selection_stability, stability_difference
+    from fewer.evaluate.clusterings import (
+        ConsensusClusterNumber,
+        adjusted_mutual_info,
+        clustering_comparison,
+        consensus_index,
+        expected_mi_bounds,
+        expected_mutual_info,
+        normalized_information_distance,
+        variation_of_information,
+    )
     from fewer.evaluate.curves._component_curve import component_curve
     from fewer.evaluate.curves._cross_index import corrected_interval, cross_index
     from fewer.evaluate.curves._fold_scores import score_components, score_sizes
@@ -37,6 +47,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.evaluate._compare import MethodComparison as MethodComparison
     from fewer.evaluate._stability import Stability as Stability
     from fewer.evaluate._stability import StabilityDifference as StabilityDifference
+    from fewer.evaluate.clusterings import ClusteringComparison as ClusteringComparison
     from fewer.evaluate.curves._component_curve import ComponentCurve as ComponentCurve
     from fewer.evaluate.curves._cross_index import CrossIndex as CrossIndex
     from fewer.evaluate.curves._fold_scores import ComponentScores as ComponentScores
@@ -58,16 +69,22 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.evaluate.protocol._table import Fold as Fold
 
 __all__ = [
+    "ConsensusClusterNumber",
     "HubnessAnalyzer",
     "NestedEvaluation",
     "NestedSelectionCV",
+    "adjusted_mutual_info",
     "benjamini_hochberg",
     "cluster_assumption_violation",
+    "clustering_comparison",
     "compare_methods",
     "component_curve",
+    "consensus_index",
     "corrected_interval",
     "critical_difference_figure",
     "cross_index",
+    "expected_mi_bounds",
+    "expected_mutual_info",
     "hub_order",
     "hubness_curve",
     "hubness_sample_weight",
@@ -75,6 +92,7 @@ __all__ = [
     "k_occurrences",
     "mle_intrinsic_dimension",
     "nested_sustainable_error",
+    "normalized_information_distance",
     "outer_folds",
     "outlier_hubness",
     "overlap_rate",
@@ -91,6 +109,7 @@ __all__ = [
     "stability_difference",
     "subset_path",
     "sustainable_error_curve",
+    "variation_of_information",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)
