@@ -17,6 +17,15 @@ if TYPE_CHECKING:
         normalized_information_distance,
         variation_of_information,
     )
+    from fewer.evaluate.criteria import (
+        bayes_loo,
+        compare_models,
+        dic,
+        exact_loo,
+        functional_cumulants,
+        singular_diagnostics,
+        waic,
+    )
     from fewer.evaluate.curves._component_curve import component_curve
     from fewer.evaluate.curves._cross_index import corrected_interval, cross_index
     from fewer.evaluate.curves._fold_scores import score_components, score_sizes
@@ -48,6 +57,13 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.evaluate._stability import Stability as Stability
     from fewer.evaluate._stability import StabilityDifference as StabilityDifference
     from fewer.evaluate.clusterings import ClusteringComparison as ClusteringComparison
+    from fewer.evaluate.criteria import BayesLoo as BayesLoo
+    from fewer.evaluate.criteria import Dic as Dic
+    from fewer.evaluate.criteria import FunctionalCumulants as FunctionalCumulants
+    from fewer.evaluate.criteria import ModelComparison as ModelComparison
+    from fewer.evaluate.criteria import PredictiveLoss as PredictiveLoss
+    from fewer.evaluate.criteria import SingularDiagnostics as SingularDiagnostics
+    from fewer.evaluate.criteria import Waic as Waic
     from fewer.evaluate.curves._component_curve import ComponentCurve as ComponentCurve
     from fewer.evaluate.curves._cross_index import CrossIndex as CrossIndex
     from fewer.evaluate.curves._fold_scores import ComponentScores as ComponentScores
@@ -74,17 +90,22 @@ __all__ = [
     "NestedEvaluation",
     "NestedSelectionCV",
     "adjusted_mutual_info",
+    "bayes_loo",
     "benjamini_hochberg",
     "cluster_assumption_violation",
     "clustering_comparison",
     "compare_methods",
+    "compare_models",
     "component_curve",
     "consensus_index",
     "corrected_interval",
     "critical_difference_figure",
     "cross_index",
+    "dic",
+    "exact_loo",
     "expected_mi_bounds",
     "expected_mutual_info",
+    "functional_cumulants",
     "hub_order",
     "hubness_curve",
     "hubness_sample_weight",
@@ -106,10 +127,12 @@ __all__ = [
     "secondary_distances",
     "selection_curve",
     "selection_stability",
+    "singular_diagnostics",
     "stability_difference",
     "subset_path",
     "sustainable_error_curve",
     "variation_of_information",
+    "waic",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -301,7 +301,10 @@ class ConsensusClusterNumber(BaseEstimator):
         names = {"columns": "permuted columns", "gaussian": "one normal cloud of the same covariance"}
         tested = ", ".join(f"{names[name]}: p = {p_digits(p)}" for name, p in self.p_values_.items())
         if self.n_clusters_ == 1:
-            return f"{best} But tables without clusters agree as well ({tested}, {self.n_null} tables each): there is no evidence of clusters."
+            return (
+                f"{best} But tables without clusters agree as well ({tested}, {self.n_null} tables each): there is no "
+                "evidence of clusters."
+            )
         honest = f" The excess is largest with {self.n_clusters_}." if self.n_clusters_ != self.best_k_ else ""
         return f"{best}{honest} Tables without clusters agree less ({tested}, {self.n_null} tables each)."
 
