@@ -90,7 +90,7 @@ print(functional_cumulants(log_lik[2]).reading)
 # %%
 # A row far out cannot be left out by weighing draws. Its Pareto shape says so, and :func:`~fewer.evaluate.exact_loo`
 # fits the model again without it.
-x = np.append(x, 5.5)
+x = np.append(x, 6.8)
 spoilt = gibbs(x, 2)
 found = bayes_loo(np.array([log_density(x, *each) for each in spoilt]))
 print(found.reading)

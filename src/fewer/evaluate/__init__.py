@@ -6,6 +6,7 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.evaluate._compare import compare_methods, critical_difference_figure
+    from fewer.evaluate._cost_curve import cost_curve
     from fewer.evaluate._stability import selection_stability, stability_difference
     from fewer.evaluate.clusterings import (
         ConsensusClusterNumber,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.evaluate._compare import MethodComparison as MethodComparison
+    from fewer.evaluate._cost_curve import CostCurve as CostCurve
     from fewer.evaluate._stability import Stability as Stability
     from fewer.evaluate._stability import StabilityDifference as StabilityDifference
     from fewer.evaluate.clusterings import ClusteringComparison as ClusteringComparison
@@ -99,6 +101,7 @@ __all__ = [
     "component_curve",
     "consensus_index",
     "corrected_interval",
+    "cost_curve",
     "critical_difference_figure",
     "cross_index",
     "dic",
