@@ -13,7 +13,9 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.preprocessing import scale
 
 from fewer._kernels import _neighbours
-from fewer._kernels._neighbours import nearest_neighbours
+from fewer._kernels._neighbours import (
+    nearest_neighbours,
+)
 from fewer.evaluate import (
     HubnessAnalyzer,
     cluster_assumption_violation,

@@ -19,7 +19,13 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from fewer._estimators import Interval, StrOptions, encoded_classes, fit_context, validated
-from fewer._kernels._neighbours import nearest_neighbours, standard_scores, times_listed_badly
+from fewer._kernels._neighbour_counts import (
+    standard_scores,
+    times_listed_badly,
+)
+from fewer._kernels._neighbours import (
+    nearest_neighbours,
+)
 from fewer._kernels._one_thread import one_thread
 from fewer._kernels._secondary_distances import secondary, usual_distances
 from fewer.catalogue import method

@@ -27,15 +27,17 @@ from sklearn.utils import check_random_state
 
 from fewer._estimators import Interval, StrOptions, checked_array, encoded_classes, fit_context, validated, warn_caller
 from fewer._figures import AMBER, GREY, Result, line, new_figure
-from fewer._kernels._neighbours import (
-    EXACT_ROWS,
-    approximate_neighbours,
+from fewer._kernels._neighbour_counts import (
     levina_bickel_dimension,
-    nearest_neighbours,
     skewness,
     standard_scores,
     times_listed,
     times_listed_badly,
+)
+from fewer._kernels._neighbours import (
+    EXACT_ROWS,
+    approximate_neighbours,
+    nearest_neighbours,
 )
 from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted, rounded_percent

@@ -19,7 +19,13 @@ from sklearn.utils import check_random_state
 
 from fewer._estimators import checked_array, encoded_classes
 from fewer._figures import Result, line, mark_point, new_figure
-from fewer._kernels._neighbours import nearest_neighbours, standard_scores, times_listed
+from fewer._kernels._neighbour_counts import (
+    standard_scores,
+    times_listed,
+)
+from fewer._kernels._neighbours import (
+    nearest_neighbours,
+)
 from fewer._kernels._one_thread import one_thread
 from fewer._kernels._secondary_distances import Correction, secondary, usual_distances
 from fewer.evaluate.hubs._hubness import SMALL_TABLE, k_occurrences, rank_correlation
