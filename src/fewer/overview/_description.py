@@ -243,7 +243,7 @@ class Description:
         The column that puts the rows in the order of time, if there is one.
     hubness : Hubness or None
         Whether a few rows are the nearest neighbours of very many others; None for sparse
-        tables, and with fewer than 20 columns or 100 rows.
+        tables, and with fewer than 20 columns or 50 rows.
     columns_to_drop : tuple of str
         Columns that can be dropped without loss: constants, all but one of each group of exact or near duplicates,
         identifiers.

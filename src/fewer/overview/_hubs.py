@@ -18,7 +18,7 @@ from fewer.overview._description import Hubness
 from fewer.overview._parts import TableRows
 
 _ROWS = 2000
-_FEWEST_ROWS = 100
+_FEWEST_ROWS = 50
 _FEWEST_COLUMNS = 20
 _NEIGHBOURS = 10
 _LISTED = 12  # the dimension is averaged over 6 to 12 neighbours
@@ -26,7 +26,7 @@ _STRONG = 2.0
 
 
 def hubness_of(table: TableRows) -> Hubness | None:
-    """Hubs among some rows of a table of 20 columns or more; None for others, sparse ones, and fewer than 100 rows."""
+    """Hubs among some rows of a table of 20 columns or more; None for others, sparse ones, and fewer than 50 rows."""
     n_rows = table.dataset.n_rows
     if table.dataset.is_sparse or table.n_features < _FEWEST_COLUMNS or n_rows < _FEWEST_ROWS:
         return None

@@ -18,6 +18,8 @@ from math import ceil, exp, expm1, inf, isfinite, log, log1p, sqrt
 import numpy as np
 from numba import njit
 
+from fewer.evaluate.criteria._exponentials import exp_sum
+
 _TINY = float(np.finfo(float).tiny)
 _SMALLEST_TAIL = 5
 
@@ -31,31 +33,29 @@ def smoothed_log_means(start, stop, indptr, log_lik, beta, log_weights, r_eff, s
     """
     n_draws = log_lik.shape[1]
     plain = log_weights.size == 0
-    ratios = np.empty(n_draws)
+    ratios, rest = np.empty(n_draws), np.empty(n_draws)
+    buffers = np.empty((2, 512))
     for row in range(start, stop):
         line = log_lik[row]
         largest, top = -inf, -inf
         for s in range(n_draws):
-            ratios[s] = -beta * line[s] if plain else log_weights[s] - beta * line[s]
-            largest = max(largest, ratios[s])
-            top = max(top, line[s] if plain else line[s] + log_weights[s])
-        total = 0.0
+            weighted = line[s] if plain else line[s] + log_weights[s]
+            ratio = -beta * line[s] if plain else log_weights[s] - beta * line[s]
+            rest[s], ratios[s] = weighted, ratio
+            largest, top = max(largest, ratio), max(top, weighted)
         for s in range(n_draws):
-            total += exp(line[s] - top if plain else line[s] + log_weights[s] - top)
+            rest[s] -= top
             ratios[s] -= largest
-        train[row] = log(total) + top - (log(n_draws) if plain else 0.0)
+        train[row] = log(exp_sum(rest, buffers)) + top - (log(n_draws) if plain else 0.0)
         shapes[row] = smooth_tail(ratios, r_eff[row]) if smooth else inf
         # E[p^(1 - beta)] / E[p^-beta] = E[p r] / E[r] with r = p^-beta.
         top = -inf
         for s in range(n_draws):
-            top = max(top, ratios[s] + line[s])
-        weights = products = 0.0
+            rest[s] = ratios[s] + line[s]
+            top = max(top, rest[s])
         for s in range(n_draws):
-            weights += exp(ratios[s])
-            rest = ratios[s] + line[s] - top
-            # With beta = 1 and equal weights, all that was not smoothed is the same, up to rounding.
-            products += exp(rest) if rest < -1e-12 else 1.0 + rest
-        losses[row] = log(weights) - log(products) - top
+            rest[s] -= top
+        losses[row] = log(exp_sum(ratios, buffers)) - log(exp_sum(rest, buffers)) - top
 
 
 @njit(cache=True, nogil=True)
@@ -65,7 +65,7 @@ def smooth_tail(log_ratios, r_eff):
     n_tail = ceil(min(n / 5.0, 3.0 * sqrt(n / r_eff)))
     if n_tail < _SMALLEST_TAIL or n_tail >= n:
         return inf
-    cut = max(np.partition(log_ratios, n - n_tail - 1)[n - n_tail - 1], log(_TINY))
+    cut = max(_largest(log_ratios, n_tail + 1), log(_TINY))
     places = np.flatnonzero(log_ratios > cut)
     if places.size < _SMALLEST_TAIL:
         return inf
@@ -81,6 +81,26 @@ def smooth_tail(log_ratios, r_eff):
             quantile = scale * (expm1(shape * share) / shape if shape != 0.0 else share)
             log_ratios[places[s]] = min(log(quantile + base), 0.0)
     return shape
+
+
+@njit(cache=True, nogil=True)
+def _largest(values, rank):
+    """The value of a rank from above, looked for among those beyond a quantile of a few values."""
+    n = values.size
+    some = np.sort(values[:: max(1, n // 200)])
+    guess = some[max(0, some.size - 1 - int(1.5 * rank * some.size / n) - 3)]
+    beyond = 0
+    for value in values:
+        beyond += value >= guess
+    if beyond < rank:
+        return np.partition(values, n - rank)[n - rank]
+    kept = np.empty(beyond)
+    place = 0
+    for value in values:
+        if value >= guess:
+            kept[place] = value
+            place += 1
+    return np.partition(kept, beyond - rank)[beyond - rank]
 
 
 @njit(cache=True, nogil=True)

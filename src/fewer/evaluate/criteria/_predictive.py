@@ -27,6 +27,7 @@ from fewer._figures import GREY, Result, new_figure
 from fewer._kernels._arrays import in_threads, read_only
 from fewer._wording import counted, listed
 from fewer.catalogue import method as card
+from fewer.evaluate.criteria._exponentials import BLOCK, exp_into
 from fewer.evaluate.criteria._log_lik import Draws, as_draws, relative_efficiency
 from fewer.evaluate.criteria._pareto import smoothed_log_means
 from fewer.evaluate.protocol._tasks import values_of, workers
@@ -220,26 +221,41 @@ class BayesLoo(PredictiveLoss):
 
 @njit(cache=True, nogil=True)
 def _row_moments(start, stop, indptr, log_lik, weights, train, means, moments):
-    """log E[p], E[log p] and central moments 2 to 4 of log p of rows; a line of ``log_lik`` for each."""
-    n_draws = log_lik.shape[1]
-    for row in range(start, stop):
-        line = log_lik[row]
-        top, mean = -np.inf, 0.0
+    """log E[p], E[log p] and central moments 2 to 4 of log p of blocks of rows; ``log_lik`` is (draws, rows).
+
+    Inner loops run over the rows of a block, which lie side by side, so that processors do several at once.
+    """
+    n_draws, n_rows = log_lik.shape
+    scaled = np.empty(BLOCK)
+    shifts, powers = np.empty(BLOCK), np.empty(BLOCK)
+    for block in range(start, stop):
+        first, last = block * BLOCK, min((block + 1) * BLOCK, n_rows)
+        width = last - first
+        top, mean, total = np.full(width, -np.inf), np.zeros(width), np.zeros(width)
+        second, third, fourth = np.zeros(width), np.zeros(width), np.zeros(width)
         for s in range(n_draws):
-            top = max(top, line[s]) if weights[s] > 0.0 else top
-            mean += weights[s] * line[s]
-        total = second = third = fourth = 0.0
+            line, weight = log_lik[s, first:last], weights[s]
+            if weight > 0.0:
+                for i in range(width):
+                    top[i] = max(top[i], line[i])
+                    mean[i] += weight * line[i]
         for s in range(n_draws):
-            centred = line[s] - mean
-            square = weights[s] * centred * centred
-            second += square
-            third += square * centred
-            fourth += square * centred * centred
-            if weights[s] > 0.0:
-                total += weights[s] * np.exp(line[s] - top)
-        train[row] = np.log(total) + top
-        means[row] = mean
-        moments[row, 0], moments[row, 1], moments[row, 2] = second, third, fourth
+            line, weight = log_lik[s, first:last], weights[s]
+            if weight > 0.0:
+                for i in range(width):
+                    centred = line[i] - mean[i]
+                    square = weight * centred * centred
+                    second[i] += square
+                    third[i] += square * centred
+                    fourth[i] += square * centred * centred
+                    scaled[i] = line[i] - top[i]
+                exp_into(powers, scaled, shifts, width)
+                for i in range(width):
+                    total[i] += weight * powers[i]
+        for i in range(width):
+            train[first + i] = np.log(total[i]) + top[i]
+            means[first + i] = mean[i]
+            moments[first + i, 0], moments[first + i, 1], moments[first + i, 2] = second[i], third[i], fourth[i]
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,11 +271,9 @@ def row_moments(draws: Draws) -> Moments:
     """What WAIC and the cumulants are made of."""
     n = draws.n_rows
     train, means, moments = np.empty(n), np.empty(n), np.empty((n, 3))
-    weights = read_only(draws.weights)
-    for rows, block in draws.blocks():
-        parts = (train[rows], means[rows], moments[rows])
-        entries = np.arange(len(block) + 1) * draws.n_draws
-        in_threads(_row_moments, entries, read_only(block), weights, *parts, cost=8)
+    blocks = np.arange(-(-n // BLOCK) + 1) * BLOCK * draws.n_draws
+    table = np.ascontiguousarray(draws.values.reshape(draws.n_draws, n), dtype=np.float64)
+    in_threads(_row_moments, blocks, read_only(table), read_only(draws.weights), train, means, moments, cost=8)
     return Moments(train, means, moments)
 
 
