@@ -405,13 +405,13 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         """Means over chains; every ``n_posteriors``-th of them has the same posterior."""
         n_rows, n_columns = data.n_rows, data.before.shape[2]
         n_kept = sum(chain.n_kept for chain in chains)
-        counts: dict[tuple[int, int], np.ndarray] = {}
-        for chain in chains:
-            for parent, child in np.argwhere(chain.edge_rows >= 0):
-                held = np.cumsum(chain.differences[chain.edge_rows[parent, child], :n_rows])
-                edge = int(parent), int(child)
-                counts[edge] = counts[edge] + held if edge in counts else held
-        self.edge_proba_: EdgeCourse = course_of(counts, n_kept, n_rows, n_columns)
+
+        def held(parent: int, child: int) -> np.ndarray:
+            rows = [(chain, chain.edge_rows[parent, child]) for chain in chains]
+            return np.sum([np.cumsum(chain.differences[row, :n_rows]) for chain, row in rows if row >= 0], axis=0)
+
+        seen = np.any([chain.edge_rows >= 0 for chain in chains], axis=0)
+        self.edge_proba_: EdgeCourse = course_of(np.argwhere(seen), held, n_kept, n_rows, n_columns)
         stretches, self.networks_ = consensus_epochs(self.edge_proba_, self.threshold)
         self.epochs_ = stretches + 1  # the step from row t - 1 to row t is about row t
         self.adjacency_ = self.networks_.any(axis=0)
