@@ -197,7 +197,11 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
     Notes
     -----
     The prior counts epochs and changed edges, but not the ways to place them. In long series of many columns a small
-    ``lambda_m`` may give short epochs; look at ``n_epochs_posterior_``.
+    ``lambda_m`` gives epochs of a few rows, most of them at the ends of the series; they hardly change the
+    probabilities of edges. Look at ``n_epochs_posterior_``.
+
+    Two moves are added to those of the paper, without which chains stick: an edge is switched at two times at once, and
+    an edge appears or vanishes between two new times. The posterior is that of the paper.
 
     References
     ----------
