@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         make_two_gaussians,
         make_twonorm,
     )
+    from fewer.datasets._graph_problems import make_graph_gaussian, simulate_sparse_var
     from fewer.datasets._latent_problems import (
         make_independent_sources,
         make_permuted_clusters,
@@ -80,6 +81,7 @@ __all__ = [
     "make_gaussian",
     "make_gaussian_design",
     "make_gene_blocks",
+    "make_graph_gaussian",
     "make_independent_sources",
     "make_leak",
     "make_permuted_clusters",
@@ -94,6 +96,7 @@ __all__ = [
     "make_twonorm",
     "make_waveform",
     "simulate_factor_classes",
+    "simulate_sparse_var",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

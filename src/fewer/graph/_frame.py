@@ -176,8 +176,8 @@ def graph_figure(
         if directed:
             figure.add_annotation(
                 x=places[target, 0], y=places[target, 1], ax=places[source, 0], ay=places[source, 1],
-                xref="x", yref="y", axref="x", ayref="y", showarrow=True, arrowhead=2, arrowsize=1, text="",
-                arrowwidth=width, arrowcolor=colour, standoff=9, startstandoff=7,
+                xref="x", yref="y", axref="x", ayref="y", showarrow=True, arrowhead=2, text="",
+                arrowsize=max(0.6, 2.5 / width), arrowwidth=width, arrowcolor=colour, standoff=9, startstandoff=7,
             )  # fmt: skip
         else:
             figure.add_scatter(
@@ -192,10 +192,14 @@ def graph_figure(
             x=middle[:1], y=middle[1:], mode="markers", marker={"opacity": 0, "size": 12}, hovertext=[words],
             hoverinfo="text", showlegend=False,
         )  # fmt: skip
-    degrees = ((weights != 0) | (weights.T != 0)).sum(axis=0)
+    linked = (weights != 0) | (weights.T != 0)
+    degrees = linked.sum(axis=0)
+    # A name stands on the side where its node has fewer lines.
+    lines_above = ((places[:, None, 1] < places[None, :, 1]) & linked).sum(axis=1)
     figure.add_scatter(
         x=places[:, 0], y=places[:, 1], mode="markers+text", marker={"color": GREY, "size": 12},
-        text=[cut(name, 18) for name in names], textposition="top center", cliponaxis=False, showlegend=False,
+        text=[cut(name, 18) for name in names], cliponaxis=False, showlegend=False,
+        textposition=np.where(2 * lines_above > degrees, "bottom center", "top center").tolist(),
         hovertext=[f"{name}: {counted(int(degree), 'edge')}" for name, degree in zip(names, degrees, strict=True)],
         hoverinfo="text",
     )  # fmt: skip
@@ -208,13 +212,16 @@ def graph_figure(
 
 
 def _matrix_figure(names: list[str], weights: np.ndarray, *, title: str, weight_words: str) -> "go.Figure":
-    """A cell for each pair, columns that are connected side by side."""
+    """A cell for each pair of columns that have an edge, connected ones side by side."""
     from scipy.sparse import csr_array
 
     from fewer._figures import BLUE, RED, new_figure
 
     linked = (weights != 0) | (weights.T != 0)
     order = reverse_cuthill_mckee(csr_array(linked), symmetric_mode=True)
+    order = order[linked[order].any(axis=1)]
+    if 0 < len(order) < len(names):
+        title += f"; {len(names) - len(order)} columns without an edge are not shown"
     labels = [cut(names[place], 18) for place in order]
     largest = np.abs(weights).max(initial=0) or 1.0
     cells = np.where(weights != 0, weights, np.nan)[np.ix_(order, order)]
@@ -244,7 +251,7 @@ def node_places(adjacency: np.ndarray) -> np.ndarray:
     places = np.zeros((len(adjacency), 2))
     if len(joined):
         steps = shortest_path(linked[np.ix_(joined, joined)], directed=False, unweighted=True)
-        apart = steps[np.isfinite(steps)].max() + 1  # parts of the graph stand beside one another
+        apart = 0.5 * steps[np.isfinite(steps)].max() + 1.5  # parts of the graph stand beside one another
         steps = np.where(np.isfinite(steps), steps, apart)
         np.fill_diagonal(steps, 1.0)
         found = minimize(_stress, _classical_scaling(steps).ravel(), args=(steps,), jac=True, method="L-BFGS-B").x
