@@ -26,7 +26,7 @@ def model(switch):
 def test_runs_hold_what_they_were_made_of():
     rng = np.random.default_rng(0)
     counts = {(0, 1): np.repeat(rng.integers(5, size=4), 3), (2, 0): np.full(12, 4)}
-    course = course_of(counts, 4, 12, 3)
+    course = course_of(list(counts), lambda *edge: counts[edge], 4, 12, 3)
     dense = np.asarray(course)
     np.testing.assert_array_equal(dense[:, 0, 1], counts[0, 1] / 4)
     np.testing.assert_array_equal(dense[:, 2, 0], 1)
@@ -40,7 +40,7 @@ def test_runs_hold_what_they_were_made_of():
 
 
 def test_a_series_without_any_edge_has_an_empty_course():
-    course = course_of({}, 4, 6, 2)
+    course = course_of([], lambda *edge: np.zeros(6), 4, 6, 2)
     assert not np.asarray(course).any()
     assert not course.largest().any()
     epochs, networks = consensus_epochs(course, 0.5)
@@ -49,7 +49,8 @@ def test_a_series_without_any_edge_has_an_empty_course():
 
 
 def test_epochs_are_stretches_with_the_same_edges():
-    course = course_of({(0, 1): np.array([4, 4, 4, 1, 1]), (1, 0): np.array([0, 0, 4, 4, 4])}, 4, 5, 2)
+    counts = {(0, 1): np.array([4, 4, 4, 1, 1]), (1, 0): np.array([0, 0, 4, 4, 4])}
+    course = course_of(list(counts), lambda *edge: counts[edge], 4, 5, 2)
     epochs, networks = consensus_epochs(course, 0.5)
     assert epochs.tolist() == [[0, 2], [2, 3], [3, 5]]
     assert networks[:, 0, 1].tolist() == [True, True, False]

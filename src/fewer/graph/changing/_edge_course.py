@@ -1,5 +1,6 @@
 """The probability of every edge at every time, stored as runs of equal values, and its picture."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -79,19 +80,20 @@ class EdgeCourse:
         return found
 
 
-def course_of(counts: dict[tuple[int, int], np.ndarray], n_kept: int, n_times: int, n_columns: int) -> EdgeCourse:
-    """Runs from the number of kept states that hold each edge, at each time."""
-    edges = sorted(counts)
+def course_of(
+    edges: np.ndarray, counts_of: Callable[[int, int], np.ndarray], n_kept: int, n_times: int, n_columns: int
+) -> EdgeCourse:
+    """Runs from the number of kept states that hold each edge at each time; one edge is looked at after the other."""
     starts, values, indptr = [], [], [0]
-    for edge in edges:
-        course = counts[edge]
+    for parent, child in edges:
+        course = counts_of(int(parent), int(child))
         begins = np.flatnonzero(np.diff(course, prepend=course[0] - 1))
         starts.append(begins)
         values.append(course[begins] / n_kept)
         indptr.append(indptr[-1] + len(begins))
     return EdgeCourse(
         (n_times, n_columns, n_columns),
-        np.array(edges, dtype=np.int64).reshape(-1, 2),
+        np.asarray(edges, dtype=np.int64).reshape(-1, 2),
         np.array(indptr),
         np.concatenate(starts) if starts else np.zeros(0, dtype=np.int64),
         np.concatenate(values) if values else np.zeros(0),

@@ -482,7 +482,7 @@ def _record(changes, n_changes, times, n_times, sums):
             edge_rows[parent, child] = row
             n_edges_seen[0] += 1
             if row == len(differences):
-                grown = np.zeros((2 * row, differences.shape[1]), dtype=np.int64)
+                grown = np.zeros((2 * row, differences.shape[1]), dtype=np.int32)
                 differences = _copy_rows(grown, differences, row)
         differences[row, time] += sign
     return differences
@@ -522,7 +522,7 @@ def run_chain(
     is_touched = np.zeros(n_columns, dtype=np.bool_)
 
     proposed, accepted = np.zeros(N_MOVES, dtype=np.int64), np.zeros(N_MOVES, dtype=np.int64)
-    differences = np.zeros((16, n_rows + 1), dtype=np.int64)
+    differences = np.zeros((16, n_rows + 1), dtype=np.int32)
     edge_rows = np.full((n_columns, n_columns), -1, dtype=np.int64)
     n_edges_seen = np.zeros(1, dtype=np.int64)
     transition_counts, epoch_counts = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)

@@ -197,7 +197,11 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
     Notes
     -----
     The prior counts epochs and changed edges, but not the ways to place them. In long series of many columns a small
-    ``lambda_m`` may give short epochs; look at ``n_epochs_posterior_``.
+    ``lambda_m`` gives epochs of a few rows, most of them at the ends of the series; they hardly change the
+    probabilities of edges. Look at ``n_epochs_posterior_``.
+
+    Two moves are added to those of the paper, without which chains stick: an edge is switched at two times at once, and
+    an edge appears or vanishes between two new times. The posterior is that of the paper.
 
     References
     ----------
@@ -405,13 +409,13 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         """Means over chains; every ``n_posteriors``-th of them has the same posterior."""
         n_rows, n_columns = data.n_rows, data.before.shape[2]
         n_kept = sum(chain.n_kept for chain in chains)
-        counts: dict[tuple[int, int], np.ndarray] = {}
-        for chain in chains:
-            for parent, child in np.argwhere(chain.edge_rows >= 0):
-                held = np.cumsum(chain.differences[chain.edge_rows[parent, child], :n_rows])
-                edge = int(parent), int(child)
-                counts[edge] = counts[edge] + held if edge in counts else held
-        self.edge_proba_: EdgeCourse = course_of(counts, n_kept, n_rows, n_columns)
+
+        def held(parent: int, child: int) -> np.ndarray:
+            rows = [(chain, chain.edge_rows[parent, child]) for chain in chains]
+            return np.sum([np.cumsum(chain.differences[row, :n_rows]) for chain, row in rows if row >= 0], axis=0)
+
+        seen = np.any([chain.edge_rows >= 0 for chain in chains], axis=0)
+        self.edge_proba_: EdgeCourse = course_of(np.argwhere(seen), held, n_kept, n_rows, n_columns)
         stretches, self.networks_ = consensus_epochs(self.edge_proba_, self.threshold)
         self.epochs_ = stretches + 1  # the step from row t - 1 to row t is about row t
         self.adjacency_ = self.networks_.any(axis=0)

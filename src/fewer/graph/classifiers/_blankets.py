@@ -15,7 +15,7 @@ Research 11, 3333-3369.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import chain, combinations, product
 
 import numpy as np
 from numba import njit
@@ -62,37 +62,37 @@ class MarkovBlanketStructure:
         """The class (-1) and each child with their parents; the class is one of every child's."""
         return ((CLASS, self.parents), *self.children)
 
-    def successors(self, n_columns: int) -> Iterator["MarkovBlanketStructure"]:
-        """Every graph that one move leads to."""
+    def moves(self, n_columns: int) -> Iterator[tuple[Columns, dict[int, Columns | None]]]:
+        """What every move leads to: parents of the class, and the children that change (None: no child any more)."""
         families = dict(self.children)
         for column in range(n_columns):
-            is_parent, is_child = column in self.parents, column in families
-            if is_parent:
-                yield self._with(self.parents - {column}, families)
-                yield self._with(self.parents - {column}, families | {column: frozenset()})
-            elif is_child:
-                others = {child: own for child, own in families.items() if child != column}
-                yield self._with(self.parents, others)
-                yield self._with(self.parents | {column}, others)
+            if column in self.parents:
+                yield self.parents - {column}, {}
+                yield self.parents - {column}, {column: frozenset()}
+            elif column in families:
+                yield self.parents, {column: None}
+                yield self.parents | {column}, {column: None}
             else:
-                yield self._with(self.parents | {column}, families)
-                yield self._with(self.parents, families | {column: frozenset()})
+                yield self.parents | {column}, {}
+                yield self.parents, {column: frozenset()}
         above = ancestors(families)
         for child, own in self.children:
             for column in range(n_columns):
                 if column in own:
                     rest = own - {column}
-                    yield self._with(self.parents, families | {child: rest})
+                    yield self.parents, {child: rest}
                     # Another way from the column to the child would close a cycle with the arc reversed.
                     if column in families and not any(column in above[each] for each in rest if each in above):
-                        flipped = {child: rest, column: families[column] | {child}}
-                        yield self._with(self.parents, families | flipped)
+                        yield self.parents, {child: rest, column: families[column] | {child}}
                 elif column != child and child not in above.get(column, ()):
-                    yield self._with(self.parents, families | {child: own | {column}})
+                    yield self.parents, {child: own | {column}}
 
-    @staticmethod
-    def _with(parents: Columns, families: dict[int, Columns]) -> "MarkovBlanketStructure":
-        return MarkovBlanketStructure(parents, tuple(sorted(families.items())))
+    def successors(self, n_columns: int) -> Iterator["MarkovBlanketStructure"]:
+        """Every graph that one move leads to."""
+        families = dict(self.children)
+        for parents, changed in self.moves(n_columns):
+            children = [(child, own) for child, own in (families | changed).items() if own is not None]
+            yield MarkovBlanketStructure(parents, tuple(sorted(children)))
 
 
 def ancestors(families: dict[int, Columns]) -> dict[int, Columns]:
@@ -204,6 +204,8 @@ def _row_families(codes, row_codes, n_levels, nodes, starts, parents, wanted, ce
 class BlanketScores:
     """Blankets that were met on a training table, by number, with their scores; every family is counted once.
 
+    A family is a node with its parents; a blanket is kept as the numbers of its families, that of the class first.
+
     Parameters
     ----------
     codes : ndarray of shape (n_columns + 1, n_rows)
@@ -219,15 +221,16 @@ class BlanketScores:
             raise ValueError("Levels must be 0, 1, ... below their number: compiled loops count into tables by them.")
         self.codes, self.n_levels, self.cell_prior = codes, n_levels, cell_prior
         self.n_columns = len(codes) - 1
-        self.models: list[MarkovBlanketStructure] = []
         self.scores: list[float] = []
-        self._model_families: list[list[int]] = []
-        self._numbers: dict[MarkovBlanketStructure, int] = {}
-        self._families: dict[tuple[int, Columns], int] = {}
+        self._keys: list[tuple[int, ...]] = []
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._families: list[tuple[int, Columns]] = []
+        self._family_numbers: dict[tuple[int, Columns], int] = {}
         self._gains: list[float] = []
         self._successors: dict[int, np.ndarray] = {}
         # Columns outside of a blanket have no parents; a child adds the difference from that.
         self._alone = [self._score(column, []) for column in range(self.n_columns)]
+        self._outside = sum(self._alone)
 
     def _score(self, node: int, parents: list[int]) -> float:
         own = np.array(parents, dtype=np.int64)
@@ -235,24 +238,34 @@ class BlanketScores:
 
     def _family(self, node: int, parents: Columns) -> int:
         key = node, parents
-        if key not in self._families:
+        number = self._family_numbers.get(key)
+        if number is None:
             if node == CLASS:
                 gain = self._score(self.n_columns, sorted(parents))
             else:
                 gain = self._score(node, [*sorted(parents), self.n_columns]) - self._alone[node]
-            self._families[key] = len(self._gains)
+            number = self._family_numbers[key] = len(self._gains)
+            self._families.append(key)
             self._gains.append(gain)
-        return self._families[key]
+        return number
+
+    def _numbered(self, of_class: int, of_children: list[int]) -> int:
+        key = (of_class, *sorted(of_children))
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._keys)
+            self._keys.append(key)
+            self.scores.append(self._outside + sum(self._gains[family] for family in key))
+        return number
 
     def number(self, model: MarkovBlanketStructure) -> int:
         """Number of a blanket, new or met before."""
-        if model not in self._numbers:
-            families = [self._family(*family) for family in model.families()]
-            self._numbers[model] = len(self.models)
-            self.models.append(model)
-            self.scores.append(sum(self._alone) + sum(self._gains[family] for family in families))
-            self._model_families.append(families)
-        return self._numbers[model]
+        return self._numbered(self._family(CLASS, model.parents), [self._family(*each) for each in model.children])
+
+    def model(self, number: int) -> MarkovBlanketStructure:
+        """The blanket of a number."""
+        (_, parents), *children = (self._families[family] for family in self._keys[number])
+        return MarkovBlanketStructure(parents, tuple(sorted(children)))
 
     def score(self, model: MarkovBlanketStructure) -> float:
         """Log probability of the training table, all columns included."""
@@ -265,8 +278,15 @@ class BlanketScores:
     def successors(self, number: int) -> np.ndarray:
         """Numbers of the blankets that one move leads to, each once."""
         if number not in self._successors:
-            found = dict.fromkeys(self.number(each) for each in self.models[number].successors(self.n_columns))
-            self._successors[number] = np.array(list(found), dtype=np.int64)
+            model, (of_class, *of_children) = self.model(number), self._keys[number]
+            places = {self._families[family][0]: family for family in of_children}
+            found = []
+            for parents, changed in model.moves(self.n_columns):
+                kept = [family for child, family in places.items() if child not in changed]
+                new = [self._family(child, own) for child, own in changed.items() if own is not None]
+                own_class = of_class if parents is model.parents else self._family(CLASS, parents)
+                found.append(self._numbered(own_class, kept + new))
+            self._successors[number] = np.array(list(dict.fromkeys(found)), dtype=np.int64)
         return self._successors[number]
 
     def climb(self) -> list[int]:
@@ -291,11 +311,11 @@ class BlanketScores:
         """Families that were met."""
         return len(self._gains)
 
-    def families_of(self, numbers: np.ndarray) -> np.ndarray:
-        """Families of blankets, a row each, filled up with -1."""
-        lists = [self._model_families[number] for number in numbers]
-        width = max(map(len, lists), default=1)
-        return np.array([own + [-1] * (width - len(own)) for own in lists], dtype=np.int64).reshape(len(lists), width)
+    def families_of(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Families of blankets one after the other, and where each blanket begins."""
+        keys = [self._keys[number] for number in numbers]
+        sizes = np.array([len(key) for key in keys])
+        return np.fromiter(chain.from_iterable(keys), dtype=np.int64, count=sizes.sum()), np.cumsum(sizes) - sizes
 
 
 class RowProba:
@@ -303,25 +323,25 @@ class RowProba:
 
     def __init__(self, scores: BlanketScores, row_codes: np.ndarray):
         self._scores, self._row_codes = scores, row_codes
-        self._found = np.zeros((1, int(scores.n_levels[-1])))  # the last row stands for no family
+        self._found = np.zeros((0, int(scores.n_levels[-1])))
         self._known = np.zeros(0, dtype=bool)
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """A row for each blanket."""
         scores = self._scores
-        families = scores.families_of(numbers)
-        if len(self._known) < scores.n_families:
-            more = scores.n_families - len(self._known)
+        families, starts = scores.families_of(numbers)
+        more = scores.n_families - len(self._known)
+        if more:
             self._known = np.pad(self._known, (0, more))
-            self._found = np.vstack([self._found[:-1], np.zeros((more + 1, self._found.shape[1]))])
+            self._found = np.vstack([self._found, np.zeros((more, self._found.shape[1]))])
             self._arrays = scores.family_arrays()
-        wanted = np.unique(families[families >= 0])
+        wanted = np.unique(families)
         wanted = wanted[~self._known[wanted]]
         if len(wanted):
             _row_families(
                 scores.codes, self._row_codes, scores.n_levels, *self._arrays, wanted, scores.cell_prior, self._found
             )
             self._known[wanted] = True
-        joint = self._found[families].sum(axis=1)
+        joint = np.add.reduceat(self._found[families], starts)
         joint = np.exp(joint - joint.max(axis=1, keepdims=True))
         return joint / joint.sum(axis=1, keepdims=True)

@@ -356,7 +356,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         self._n_levels = np.append(n_levels[self._used], len(self.classes_)).astype(np.int64)
         scores = self._scores()
         path = scores.climb()
-        models = [self._renamed(scores.models[number]) for number in path]
+        models = [self._renamed(scores.model(number)) for number in path]
         self._phase1 = [model.to_lists() for model in models]
         self.phase1_scores_ = scores.scores_of(np.array(path))
         weights = self._weights(self.phase1_scores_)
@@ -468,7 +468,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         scores, start, (found,) = self._found_for(codes)
         weights = self._weights(scores.scores_of(found.numbers))
         order = np.argsort(-weights, kind="stable")
-        models = [self._renamed(scores.models[number]) for number in found.numbers]
+        models = [self._renamed(scores.model(number)) for number in found.numbers]
         return RowExplanation(
             feature_names=self._node_names()[:-1],
             classes=self.classes_,
