@@ -17,7 +17,7 @@ singular learning theory. JMLR 11, 3571-3594.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numba import njit
@@ -53,8 +53,8 @@ class PredictiveLoss(Result):
 
     pointwise: np.ndarray
 
-    _data = ("loss", "se", "elpd", "deviance")
-    _name = "Exact leave-one-out"
+    _data: ClassVar[tuple[str, ...]] = ("loss", "se", "elpd", "deviance")
+    _name: ClassVar[str] = "Exact leave-one-out"
 
     @property
     def loss(self) -> float:

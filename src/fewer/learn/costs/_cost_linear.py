@@ -51,6 +51,7 @@ class _CostClassifier(ClassifierMixin, BaseEstimator):
     """Two classes, their costs, and what a decision costs."""
 
     cost: Any
+    _class_costs: Any
 
     def _start(self, X: Any, y: Any, cost: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Table, signs and weights by cost of the rows; sets what all of these classifiers have."""

@@ -39,11 +39,12 @@ def class_costs(cost: Any, positive_share: float) -> tuple[float, float]:
     if cost is None:
         return 1.0, 1.0
     if isinstance(cost, Real):
-        if not 0 < cost < 1:
+        pcf = float(cost)
+        if not 0 < pcf < 1:
             raise ValueError(f"cost={cost} as a share of positives in the cost (pcf) must lie between 0 and 1.")
         if not 0 < positive_share < 1:
             raise ValueError("cost as a share needs rows of both classes.")
-        return float((1 - cost) / (1 - positive_share)), float(cost / positive_share)
+        return (1 - pcf) / (1 - positive_share), pcf / positive_share
     pair = tuple(float(each) for each in cost)
     if len(pair) != 2 or not all(0 < each < np.inf for each in pair):
         raise ValueError(f"cost={cost!r} must be two positive costs, of errors on negatives and on positives.")

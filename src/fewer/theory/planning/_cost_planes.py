@@ -128,12 +128,11 @@ def min_risk_plane(
 
     scale = float(np.sqrt(max(np.trace(np.asarray(each)) for each in covariances)))
     centre = (np.asarray(means[0]) + np.asarray(means[1])) / 2
-    best = None
+    starts = []
     for _ in range(n_init):
         normal = rng.normal(size=n_columns)
-        start = np.append(normal, normal / np.linalg.norm(normal) @ centre + scale * rng.normal())
-        found = minimize(risk, start, method="BFGS", options={"gtol": 1e-10})
-        if best is None or found.fun < best.fun:
-            best = found
+        starts.append(np.append(normal, normal / np.linalg.norm(normal) @ centre + scale * rng.normal()))
+    results = (minimize(risk, start, method="BFGS", options={"gtol": 1e-10}) for start in starts)
+    best = min(results, key=lambda found: found.fun)
     length = float(np.linalg.norm(best.x[:-1]))
     return CostPlane(best.x[:-1] / length, float(best.x[-1]), float(best.fun), float(best.fun / min(pcf, 1 - pcf)))
