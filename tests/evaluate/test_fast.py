@@ -437,3 +437,15 @@ def test_what_will_take_long_is_announced_once(caplog, monkeypatch):
     curve, test = caplog.messages
     assert curve.startswith("The curve of 4 sizes on 3 folds will take about")
     assert test.startswith("The permutation test (2 permutations) will take about")
+
+
+@pytest.mark.parametrize("what", ["curve", "test"])
+def test_what_will_take_long_is_shown_beside_the_bar(what, capsys, monkeypatch):
+    monkeypatch.setattr("fewer._estimators._closed_forms.SLOW", 0.0)
+    monkeypatch.setenv("COLUMNS", "200")
+    if what == "curve":
+        selection_curve(SelectKBest(k=2), LogisticRegression(), TABLE, CLASSES, cv=3, progress=True, n_jobs=1)
+    else:
+        options = {"n_permutations": 2, "n_repeats": 1, "significance_level": 0.5, "cv": 2}
+        permutation_test(LogisticRegression(), TABLE, CLASSES, progress=True, **options)
+    assert "minutes: LogisticRegression has no closed form)" in capsys.readouterr().err

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         pipeline_parts,
         plain_table,
         scales_columns,
+        slow_words,
     )
     from fewer._estimators._prediction_scores import (
         asks_for_predictions,
@@ -125,6 +126,7 @@ __all__ = [
     "safe_split",
     "scales_columns",
     "score_of_predictions",
+    "slow_words",
     "target_matrix",
     "validate_params",
     "validated",

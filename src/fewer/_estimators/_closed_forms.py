@@ -237,9 +237,19 @@ def plain_table(X: Any) -> np.ndarray | FastRoute:
     return table if np.isfinite(table).all() else FastRoute(False, "X has missing or infinite values")
 
 
-def note_slow(what: str, seconds: float, route: FastRoute) -> None:
-    """Log a warning where fits will take more than a minute, with the reason why they are needed."""
-    if seconds > SLOW and not route.taken:
-        minutes = seconds / 60
-        took = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
-        logging.getLogger("fewer").warning("%s will take about %s: %s.", what, took, route.reason)
+def note_slow(what: str, seconds: float, route: FastRoute, show: Callable[[str], Any] | None = None) -> None:
+    """Log a warning where fits will take more than a minute, and ``show`` it in the progress line."""
+    words = slow_words(seconds, route)
+    if words:
+        logging.getLogger("fewer").warning("%s will take %s.", what, words)
+        if show is not None:
+            show(words)
+
+
+def slow_words(seconds: float, route: FastRoute) -> str:
+    """How long fits will take and why they are needed, where that is more than a minute; else nothing."""
+    if seconds <= SLOW or route.taken:
+        return ""
+    minutes = seconds / 60
+    took = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
+    return f"about {took}: {route.reason}"

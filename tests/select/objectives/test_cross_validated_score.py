@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 import pytest
+from sklearn.callback import ProgressBar
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import f1_score, make_scorer
@@ -200,3 +201,12 @@ def test_fits_that_take_more_than_a_minute_are_announced(caplog, monkeypatch):
     (record,) = caplog.records
     assert "SequentialSearch (9 subsets) will take about" in record.message
     assert "LogisticRegression has no closed form" in record.message
+
+
+def test_fits_that_take_more_than_a_minute_are_shown_below_the_bar(capsys, monkeypatch):
+    X, y, _ = table()
+    monkeypatch.setattr("fewer._estimators._closed_forms.SLOW", 0.0)
+    monkeypatch.setenv("COLUMNS", "200")
+    search = SequentialSearch(LogisticRegression(), n_features_to_select=2, cv=2)
+    search.set_callbacks(ProgressBar()).fit(X, y)
+    assert "SequentialSearch - about 0 minutes: LogisticRegression has no closed form" in capsys.readouterr().out
