@@ -35,7 +35,8 @@ from fewer.evaluate.curves._fold_scores import Job
 from fewer.evaluate.curves._selection_curve import curve_of, folds_for, scored_folds
 from fewer.evaluate.fast._ridge import LeftOutFits, _normal_equations, residual_matrix
 from fewer.evaluate.permutation._statistic import Protocol, stratified_folds
-from fewer.extract import VariationalInfoMax
+from fewer.extract import OptimalScoringLDA, VariationalInfoMax
+from fewer.learn import RidgePathRegressorCV
 from tolerances import rounding
 
 LEARNERS = {
@@ -342,6 +343,8 @@ ROUTED = [
     GaussianNB(),
     KNeighborsRegressor(3, weights="distance"),
     Ridge(),
+    RidgePathRegressorCV([2.0]),
+    RidgePathRegressorCV([2.0], with_std=True),
 ]
 SPLITS = [
     KFold(3),
@@ -407,6 +410,8 @@ def test_a_nested_selection_says_which_way_it_took():
         (GaussianNB(), {"share_work": False}, "share_work=False"),
         (KNeighborsClassifier(metric="precomputed"), {}, "metric='precomputed'"),
         (Ridge(), {"scoring": "r2"}, "for classes"),
+        (OptimalScoringLDA(), {}, "the closed form of OptimalScoringLDA does not cover collinear columns"),
+        (OptimalScoringLDA(penalty=1.0), {}, "does not cover an estimator, a penalty or n_components"),
     ],
     ids=str,
 )

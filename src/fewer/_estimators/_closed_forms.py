@@ -3,7 +3,8 @@
 A closed form predicts the held-out rows for many sets of columns, or for many labellings, from work that all of them
 share. Whether there is one depends on the estimator, on the steps before it and on the score. The mathematics stand in
 the rooms that use them; what is covered is decided here. A new closed form is one more :class:`_Learner` in the
-registry, and the function that each caller looks up by its name.
+registry, and the function that each caller looks up by its name. An estimator of ours with the predictions of one in
+the registry has a method ``_predicts_as(use)``, which gives that one, or what stands against it in words.
 """
 
 import logging
@@ -96,7 +97,7 @@ def closed_form(
     Parameters
     ----------
     estimator : estimator
-        Not fitted: one of scikit-learn's, or a pipeline that ends with it.
+        Not fitted: one of scikit-learn's or of ours, or a pipeline that ends with it.
     scoring : str, callable or None
         As in scikit-learn.
     use : {"search", "path", "labels"}
@@ -107,6 +108,14 @@ def closed_form(
         Whether the caller can score by this.
     """
     steps, model = pipeline_parts(estimator)
+    # By the very class, as in the registry.
+    predicts_as = vars(type(model)).get("_predicts_as")
+    if predicts_as is not None:
+        same = predicts_as(model, use)
+        if isinstance(same, str):
+            return FastRoute(False, f"the closed form of {type(model).__name__} does not cover {same}")
+        more_steps, model = pipeline_parts(same)
+        steps = [*steps, *more_steps]
     learner = _registry().get(type(model))
     if learner is None:
         return FastRoute(False, f"{type(model).__name__} has no closed form")

@@ -14,6 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
+from fewer.extract import OptimalScoringLDA, RegularizedFisher
+from fewer.learn import RidgePathRegressorCV
 from fewer.select import CrossValidatedScore, ExhaustiveSearch, FastRoute, SequentialSearch
 from tolerances import rounding
 
@@ -26,11 +28,15 @@ CLASSIFIERS = {
     "ridge": RidgeClassifier(0.5),
     "discriminants": LinearDiscriminantAnalysis(),
     "naive Bayes": GaussianNB(var_smoothing=1e-3),
+    "optimal scoring": OptimalScoringLDA(),
+    "Fisher": RegularizedFisher(alpha=0.0, decision_rule="gaussian"),
 }
 REGRESSORS = {
     "nearest": KNeighborsRegressor(1),
     "4 neighbours by distance": KNeighborsRegressor(4, weights="distance"),
     "ridge": Ridge(0.5),
+    "ridge path of one penalty": RidgePathRegressorCV([0.5]),
+    "ridge path with deviations": RidgePathRegressorCV([0.5], with_std=True),
 }
 FOLDS = {
     "folds": KFold(4, shuffle=True, random_state=0),
@@ -70,6 +76,7 @@ def assert_same(fast, plain, scale=1.0):
 @pytest.mark.parametrize("scaled", [False, True], ids=["bare", "scaled"])
 @pytest.mark.parametrize("learner", CLASSIFIERS)
 @pytest.mark.filterwarnings("ignore:A single label was found", "ignore:y_pred contains classes not in y_true")
+@pytest.mark.filterwarnings("ignore:The regression fits the classes exactly")
 def test_classifiers_are_scored_as_if_they_were_fitted(learner, scaled, folds, scoring):
     X, y, _ = table()
     estimator = make_pipeline(StandardScaler(), CLASSIFIERS[learner]) if scaled else CLASSIFIERS[learner]

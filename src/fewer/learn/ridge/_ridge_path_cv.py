@@ -416,6 +416,19 @@ class RidgePathRegressorCV(RegressorMixin, RidgePathCV, LinearModel):
         else:
             self._follow(X, y, SquaredLoss(y), penalties, tables, folds, score_params, sample_weight)
 
+    def _predicts_as(self, use):
+        """With one penalty there is nothing to choose."""
+        from sklearn.linear_model import Ridge
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        if isinstance(self.alphas, Integral) or np.size(self.alphas) != 1:
+            return "more than one alpha"
+        if self.with_std and not self.fit_intercept:
+            return "with_std=True without an intercept"
+        ridge = Ridge(float(np.ravel(self.alphas)[0]), fit_intercept=self.fit_intercept)
+        return make_pipeline(StandardScaler(), ridge) if self.with_std else ridge
+
     def _leave_one_out(self, X, y, table: Table, weights: np.ndarray, penalties: np.ndarray, score_params) -> None:
         models, scores = [], []
         present = weights > 0
