@@ -36,7 +36,7 @@ from fewer.evaluate.curves._selection_curve import curve_of, folds_for, scored_f
 from fewer.evaluate.fast._ridge import LeftOutFits, _normal_equations, residual_matrix
 from fewer.evaluate.permutation._statistic import Protocol, stratified_folds
 from fewer.extract import OptimalScoringLDA, VariationalInfoMax
-from fewer.learn import RidgePathRegressorCV
+from fewer.learn import NaiveBayesText, RidgePathRegressorCV
 from tolerances import rounding
 
 LEARNERS = {
@@ -392,6 +392,18 @@ def test_curves_are_those_of_fits(learner, scaled, cv):
         np.testing.assert_allclose(fast.scores, plain.scores, rtol=1e-9, atol=rounding(24, condition=1e4))
         assert fast.fast_route.taken
         assert plain.fast_route == (False, "share_work=False asks for fits")
+
+
+@pytest.mark.parametrize("cv", [KFold(3), LeaveOneOut()], ids=str)
+def test_curves_of_words_are_those_of_fits(cv):
+    X = np.random.default_rng(1).poisson(np.exp(TABLE - TABLE.mean(axis=0)) % 3) * 1.0
+    curves = []
+    for shared in (True, False):
+        repeats = folds_for(NaiveBayesText(), X, CLASSES, cv=cv, n_repeats=1, groups=None, random_state=0)
+        job = Job(X, CLASSES, SelectKBest(k=2), NaiveBayesText(), (1, 2, 3), None, share_work=shared)
+        curves.append(curve_of(scored_folds(repeats, job), repeats, learner=NaiveBayesText(), scoring=None))
+    np.testing.assert_array_equal(curves[0].scores, curves[1].scores)
+    assert "naive Bayes of occurrences" in curves[0].fast_route.reason
 
 
 def test_a_nested_selection_says_which_way_it_took():

@@ -3,8 +3,9 @@
 A closed form predicts the held-out rows for many sets of columns, or for many labellings, from work that all of them
 share. Whether there is one depends on the estimator, on the steps before it and on the score. The mathematics stand in
 the rooms that use them; what is covered is decided here. A new closed form is one more :class:`_Learner` in the
-registry, and the function that each caller looks up by its name. An estimator of ours with the predictions of one in
-the registry has a method ``_predicts_as(use)``, which gives that one, or what stands against it in words.
+registry, and the function that each caller looks up by its name. An estimator of ours has a method
+``_predicts_as(use)``, which gives one in the registry with the same predictions, or what stands against it in words; or
+it gives itself, with the name of its own closed form in ``_closed_form_name``.
 """
 
 import logging
@@ -24,6 +25,7 @@ NEIGHBOURS = "nearest neighbours"
 RIDGE = "ridge regression"
 DISCRIMINANT = "linear discriminant analysis"
 NAIVE_BAYES = "Gaussian naive Bayes"
+OCCURRENCES = "naive Bayes of occurrences"
 
 SLOW = 60.0
 """Seconds from which on a user should know why something takes long."""
@@ -117,6 +119,9 @@ def closed_form(
         more_steps, model = pipeline_parts(same)
         steps = [*steps, *more_steps]
     learner = _registry().get(type(model))
+    own_name = vars(type(model)).get("_closed_form_name")
+    if own_name is not None:
+        learner, knows_step = _Learner(own_name, lambda model, use: ""), lambda step: False
     if learner is None:
         return FastRoute(False, f"{type(model).__name__} has no closed form")
     reason = learner.declines(model, use)

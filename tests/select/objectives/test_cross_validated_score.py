@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
 from fewer.extract import OptimalScoringLDA, RegularizedFisher
-from fewer.learn import RidgePathRegressorCV
+from fewer.learn import NaiveBayesText, RidgePathRegressorCV
 from fewer.select import CrossValidatedScore, ExhaustiveSearch, FastRoute, SequentialSearch
 from tolerances import rounding
 
@@ -217,3 +217,23 @@ def test_fits_that_take_more_than_a_minute_are_shown_below_the_bar(capsys, monke
     search = SequentialSearch(LogisticRegression(), n_features_to_select=2, cv=2)
     search.set_callbacks(ProgressBar()).fit(X, y)
     assert "SequentialSearch - about 0 minutes: LogisticRegression has no closed form" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("folds", ["folds", "leave-one-out", "groups"])
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_words_are_scored_as_if_they_were_fitted(direction, folds):
+    rng = np.random.default_rng(0)
+    codes = np.arange(N_ROWS) % 3
+    X = rng.poisson(np.exp(rng.normal(size=(3, N_COLUMNS)) - 0.5)[codes]) * 1.0
+    fast, plain = both_ways(NaiveBayesText(), X, codes, cv=FOLDS[folds], direction=direction, groups=GROUPS)
+    assert_same(fast, plain)
+    assert "closed form of naive Bayes of occurrences" in fast.fast_route_.reason
+
+
+def test_negative_counts_and_scaled_words_are_left_to_fits():
+    X, y, _ = table()
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
+        SequentialSearch(NaiveBayesText(), n_features_to_select=1, cv=3).fit(X - X.mean(axis=0), y)
+    estimator = make_pipeline(MinMaxScaler(), NaiveBayesText())
+    found = SequentialSearch(estimator, n_features_to_select=1, cv=3).fit(np.abs(X), y).fast_route_
+    assert found == (False, "the closed form of naive Bayes of occurrences does not cover the step MinMaxScaler")
