@@ -35,7 +35,8 @@ from fewer.evaluate.curves._fold_scores import Job
 from fewer.evaluate.curves._selection_curve import curve_of, folds_for, scored_folds
 from fewer.evaluate.fast._ridge import LeftOutFits, _normal_equations, residual_matrix
 from fewer.evaluate.permutation._statistic import Protocol, stratified_folds
-from fewer.extract import VariationalInfoMax
+from fewer.extract import OptimalScoringLDA, VariationalInfoMax
+from fewer.learn import NaiveBayesText, RidgePathRegressorCV
 from tolerances import rounding
 
 LEARNERS = {
@@ -342,6 +343,8 @@ ROUTED = [
     GaussianNB(),
     KNeighborsRegressor(3, weights="distance"),
     Ridge(),
+    RidgePathRegressorCV([2.0]),
+    RidgePathRegressorCV([2.0], with_std=True),
 ]
 SPLITS = [
     KFold(3),
@@ -391,6 +394,18 @@ def test_curves_are_those_of_fits(learner, scaled, cv):
         assert plain.fast_route == (False, "share_work=False asks for fits")
 
 
+@pytest.mark.parametrize("cv", [KFold(3), LeaveOneOut()], ids=str)
+def test_curves_of_words_are_those_of_fits(cv):
+    X = np.random.default_rng(1).poisson(np.exp(TABLE - TABLE.mean(axis=0)) % 3) * 1.0
+    curves = []
+    for shared in (True, False):
+        repeats = folds_for(NaiveBayesText(), X, CLASSES, cv=cv, n_repeats=1, groups=None, random_state=0)
+        job = Job(X, CLASSES, SelectKBest(k=2), NaiveBayesText(), (1, 2, 3), None, share_work=shared)
+        curves.append(curve_of(scored_folds(repeats, job), repeats, learner=NaiveBayesText(), scoring=None))
+    np.testing.assert_array_equal(curves[0].scores, curves[1].scores)
+    assert "naive Bayes of occurrences" in curves[0].fast_route.reason
+
+
 def test_a_nested_selection_says_which_way_it_took():
     model = NestedSelectionCV(SelectKBest(k=2), GaussianNB(), cv=2).fit(TABLE, CLASSES)
     assert model.fast_route_ == model.curve_.fast_route == (True, "closed form of Gaussian naive Bayes")
@@ -407,6 +422,8 @@ def test_a_nested_selection_says_which_way_it_took():
         (GaussianNB(), {"share_work": False}, "share_work=False"),
         (KNeighborsClassifier(metric="precomputed"), {}, "metric='precomputed'"),
         (Ridge(), {"scoring": "r2"}, "for classes"),
+        (OptimalScoringLDA(), {}, "the closed form of OptimalScoringLDA does not cover collinear columns"),
+        (OptimalScoringLDA(penalty=1.0), {}, "does not cover an estimator, a penalty or n_components"),
     ],
     ids=str,
 )
@@ -437,3 +454,15 @@ def test_what_will_take_long_is_announced_once(caplog, monkeypatch):
     curve, test = caplog.messages
     assert curve.startswith("The curve of 4 sizes on 3 folds will take about")
     assert test.startswith("The permutation test (2 permutations) will take about")
+
+
+@pytest.mark.parametrize("what", ["curve", "test"])
+def test_what_will_take_long_is_shown_beside_the_bar(what, capsys, monkeypatch):
+    monkeypatch.setattr("fewer._estimators._closed_forms.SLOW", 0.0)
+    monkeypatch.setenv("COLUMNS", "200")
+    if what == "curve":
+        selection_curve(SelectKBest(k=2), LogisticRegression(), TABLE, CLASSES, cv=3, progress=True, n_jobs=1)
+    else:
+        options = {"n_permutations": 2, "n_repeats": 1, "significance_level": 0.5, "cv": 2}
+        permutation_test(LogisticRegression(), TABLE, CLASSES, progress=True, **options)
+    assert "minutes: LogisticRegression has no closed form)" in capsys.readouterr().err

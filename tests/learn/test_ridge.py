@@ -146,8 +146,8 @@ def test_weights_are_repeated_rows(model, make, with_std):
     def splits(labels):
         return [(np.flatnonzero(labels != fold), np.flatnonzero(labels == fold)) for fold in range(4)]
 
-    weighted = model(5, cv=splits(folds), with_std=with_std, tol=1e-9).fit(X, y, sample_weight=weights)
-    repeated = model(5, cv=splits(folds[rows]), with_std=with_std, tol=1e-9).fit(X[rows], y[rows])
+    weighted = model(5, cv=splits(folds), with_std=with_std, tol=1e-12).fit(X, y, sample_weight=weights)
+    repeated = model(5, cv=splits(folds[rows]), with_std=with_std, tol=1e-12).fit(X[rows], y[rows])
     np.testing.assert_allclose(weighted.scores_, repeated.scores_, rtol=1e-5)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7 * np.abs(repeated.coef_).max())
 

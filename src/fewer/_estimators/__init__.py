@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         NAIVE_BAYES,
         NEIGHBOURS,
         NOT_KNOWN,
+        OCCURRENCES,
         RIDGE,
         ClosedForm,
         FastRoute,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         pipeline_parts,
         plain_table,
         scales_columns,
+        slow_words,
     )
     from fewer._estimators._halves import expected_false_bound, number_for_bound, paired_halves, paired_stretches
     from fewer._estimators._prediction_scores import (
@@ -76,6 +78,7 @@ __all__ = [
     "NAIVE_BAYES",
     "NEIGHBOURS",
     "NOT_KNOWN",
+    "OCCURRENCES",
     "RIDGE",
     "CVIterableWrapper",
     "ClosedForm",
@@ -130,6 +133,7 @@ __all__ = [
     "safe_split",
     "scales_columns",
     "score_of_predictions",
+    "slow_words",
     "target_matrix",
     "validate_params",
     "validated",

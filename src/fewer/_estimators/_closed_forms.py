@@ -3,7 +3,9 @@
 A closed form predicts the held-out rows for many sets of columns, or for many labellings, from work that all of them
 share. Whether there is one depends on the estimator, on the steps before it and on the score. The mathematics stand in
 the rooms that use them; what is covered is decided here. A new closed form is one more :class:`_Learner` in the
-registry, and the function that each caller looks up by its name.
+registry, and the function that each caller looks up by its name. An estimator of ours has a method
+``_predicts_as(use)``, which gives one in the registry with the same predictions, or what stands against it in words; or
+it gives itself, with the name of its own closed form in ``_closed_form_name``.
 """
 
 import logging
@@ -23,6 +25,7 @@ NEIGHBOURS = "nearest neighbours"
 RIDGE = "ridge regression"
 DISCRIMINANT = "linear discriminant analysis"
 NAIVE_BAYES = "Gaussian naive Bayes"
+OCCURRENCES = "naive Bayes of occurrences"
 
 SLOW = 60.0
 """Seconds from which on a user should know why something takes long."""
@@ -96,7 +99,7 @@ def closed_form(
     Parameters
     ----------
     estimator : estimator
-        Not fitted: one of scikit-learn's, or a pipeline that ends with it.
+        Not fitted: one of scikit-learn's or of ours, or a pipeline that ends with it.
     scoring : str, callable or None
         As in scikit-learn.
     use : {"search", "path", "labels"}
@@ -107,7 +110,18 @@ def closed_form(
         Whether the caller can score by this.
     """
     steps, model = pipeline_parts(estimator)
+    # By the very class, as in the registry.
+    predicts_as = vars(type(model)).get("_predicts_as")
+    if predicts_as is not None:
+        same = predicts_as(model, use)
+        if isinstance(same, str):
+            return FastRoute(False, f"the closed form of {type(model).__name__} does not cover {same}")
+        more_steps, model = pipeline_parts(same)
+        steps = [*steps, *more_steps]
     learner = _registry().get(type(model))
+    own_name = vars(type(model)).get("_closed_form_name")
+    if own_name is not None:
+        learner, knows_step = _Learner(own_name, lambda model, use: ""), lambda step: False
     if learner is None:
         return FastRoute(False, f"{type(model).__name__} has no closed form")
     reason = learner.declines(model, use)
@@ -237,9 +251,19 @@ def plain_table(X: Any) -> np.ndarray | FastRoute:
     return table if np.isfinite(table).all() else FastRoute(False, "X has missing or infinite values")
 
 
-def note_slow(what: str, seconds: float, route: FastRoute) -> None:
-    """Log a warning where fits will take more than a minute, with the reason why they are needed."""
-    if seconds > SLOW and not route.taken:
-        minutes = seconds / 60
-        took = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
-        logging.getLogger("fewer").warning("%s will take about %s: %s.", what, took, route.reason)
+def note_slow(what: str, seconds: float, route: FastRoute, show: Callable[[str], Any] | None = None) -> None:
+    """Log a warning where fits will take more than a minute, and ``show`` it in the progress line."""
+    words = slow_words(seconds, route)
+    if words:
+        logging.getLogger("fewer").warning("%s will take %s.", what, words)
+        if show is not None:
+            show(words)
+
+
+def slow_words(seconds: float, route: FastRoute) -> str:
+    """How long fits will take and why they are needed, where that is more than a minute; else nothing."""
+    if seconds <= SLOW or route.taken:
+        return ""
+    minutes = seconds / 60
+    took = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
+    return f"about {took}: {route.reason}"

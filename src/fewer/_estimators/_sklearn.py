@@ -58,31 +58,50 @@ __all__ = [
 
 __getattr__, __dir__ = lazy_names(__name__)
 
-Attributes = Callable[[], dict[str, Any]]
-Step = Callable[..., bool]
+Attributes = Callable[..., dict[str, Any]]
+
+
+class Steps:
+    """The steps of a fit, for scikit-learn's callbacks."""
+
+    def __init__(self, estimator: Any, X: Any, y: Any, n_steps: int | None) -> None:
+        self._rows: dict[str, Any] = {"estimator": estimator, "X": X, "y": y}
+        self._fitting = estimator._init_callback_context(max_subtasks=n_steps)
+        self._notes: list[Any] = []
+        # Telling nobody takes a fifth of a millisecond, more than many a step.
+        self._watched = bool(getattr(estimator, "_skl_callbacks", None))
+        self._fitting.call_on_fit_task_begin(**self._rows)
+
+    def __call__(self, name: str, attributes: Attributes | None = None) -> bool:
+        """To be called after each step; returns whether a callback says stop."""
+        if not self._watched:
+            return False
+        step = self._fitting.subcontext(task_name=name)
+        step.call_on_fit_task_begin(**self._rows)
+        return step.call_on_fit_task_end(**self._rows, reconstruction_attributes=attributes)
+
+    def note(self, words: str) -> None:
+        """Show some words as a line of their own in the progress display, until the fit ends."""
+        if self._watched:
+            if self._fitting.max_subtasks is not None:
+                self._fitting.max_subtasks += 1  # the note is no step
+            self._notes.append(self._fitting.subcontext(task_name=words, max_subtasks=None))
+            self._notes[-1].call_on_fit_task_begin(**self._rows)
+
+    def end(self) -> None:
+        """The fit is over."""
+        for context in (*self._notes, self._fitting):
+            context.call_on_fit_task_end(**self._rows)
 
 
 @contextmanager
-def fit_steps(estimator: Any, X: Any, y: Any = None, *, n_steps: int | None = None) -> Iterator[Step]:
+def fit_steps(estimator: Any, X: Any, y: Any = None, *, n_steps: int | None = None) -> Iterator[Steps]:
     """Gives a function to call after each step of a fit, with its name; it returns whether a callback says stop.
 
     The second argument makes the attributes that the estimator would have if the fit ended here; None where that is
     not known. All attributes must be set before the block ends. ``n_steps`` is how many there will be, if that is
     known.
     """
-    fitting = estimator._init_callback_context(max_subtasks=n_steps)
-    fitting.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-
-    def after_step(name: str, attributes: Attributes | None = None) -> bool:
-        step = fitting.subcontext(task_name=name)
-        step.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-        return step.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=attributes)
-
-    # Telling nobody takes a fifth of a millisecond, more than many a step.
-    watched = bool(getattr(estimator, "_skl_callbacks", None))
-    yield after_step if watched else _keep_going
-    fitting.call_on_fit_task_end(estimator=estimator, X=X, y=y)
-
-
-def _keep_going(name: str, attributes: Attributes | None = None) -> bool:
-    return False
+    steps = Steps(estimator, X, y, n_steps)
+    yield steps
+    steps.end()

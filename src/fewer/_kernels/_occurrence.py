@@ -61,3 +61,18 @@ def occurrence_counts(X: Any, codes: np.ndarray, n_classes: int) -> np.ndarray:
     count = _counts_of_rows if X.format == "csr" else _counts_of_columns
     count(X.data, X.indices, X.indptr, codes, counts)
     return counts
+
+
+def occurrence_log_rates(counts: np.ndarray, class_sizes: np.ndarray, smoothing: float) -> np.ndarray:
+    """``ln P(F|C)``, a row for each class."""
+    return np.log(counts + smoothing) - np.log(class_sizes + 2 * smoothing)[:, None]
+
+
+def undecided(joint: np.ndarray) -> np.ndarray:
+    """Where rounding would choose between the two likeliest classes, which are on the last axis.
+
+    >>> undecided(np.array([[-1.0, -2.0], [-1.0, -1.0 - 1e-15], [-3.0, -1.0]]))
+    array([False,  True, False])
+    """
+    first, second = np.partition(joint, -2, axis=-1)[..., :-3:-1].swapaxes(0, -1)
+    return (first - second <= 1e-12 * np.abs(first)).swapaxes(0, -1)

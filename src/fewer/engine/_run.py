@@ -94,6 +94,9 @@ class Silence:
     def update(self, done: int, outcome: Outcome) -> None:
         """Take note of one more outcome."""
 
+    def note(self, words: str) -> None:
+        """Add words to the description."""
+
     def stop(self) -> None:
         """Leave the terminal as it was; may be called more than once."""
 
@@ -179,6 +182,17 @@ class Run:
         for outcome in self:
             self._collected.append(outcome)
         return sorted(self._collected, key=lambda outcome: outcome.index)
+
+    def note(self, words: str) -> None:
+        """Show some words beside the description, once the run has started and if it has a progress bar.
+
+        Parameters
+        ----------
+        words : str
+            What there is to know about the tasks that remain.
+        """
+        if self._started and self._close.alive:
+            self._shown.note(words)
 
     def close(self) -> None:
         """Give up the tasks that have not finished; does nothing when all have."""
@@ -327,6 +341,7 @@ class Bar(Silence):
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._failures = 0
+        self._description = description
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -342,6 +357,9 @@ class Bar(Silence):
         self._failures += not outcome.ok
         failures = f"{self._failures} failed" if self._failures else ""
         self._progress.update(self._bar, completed=done, failures=failures)
+
+    def note(self, words: str) -> None:
+        self._progress.update(self._bar, description=f"{self._description} ({words})")
 
     def stop(self) -> None:
         self._progress.stop()

@@ -17,14 +17,16 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, check_partial_fit_first_call, fit_context, refuse_documents, validated
-from fewer._kernels._occurrence import occurrence_counts
+from fewer._estimators import (
+    OCCURRENCES,
+    Interval,
+    check_partial_fit_first_call,
+    fit_context,
+    refuse_documents,
+    validated,
+)
+from fewer._kernels._occurrence import occurrence_counts, occurrence_log_rates
 from fewer.catalogue import method
-
-
-def occurrence_log_rates(counts: np.ndarray, class_sizes: np.ndarray, smoothing: float) -> np.ndarray:
-    """``ln P(F|C)``, a row for each class."""
-    return np.log(counts + smoothing) - np.log(class_sizes + 2 * smoothing)[:, None]
 
 
 def joint_log_probabilities(X: Any, log_priors: np.ndarray, log_rates: np.ndarray) -> np.ndarray:
@@ -135,6 +137,14 @@ class NaiveBayesText(ClassifierMixin, BaseEstimator):
             )
         self._start_counts(X.shape[1])
         return self._add(X, y)
+
+    _closed_form_name = OCCURRENCES
+
+    def _predicts_as(self, use):
+        """Rates do not depend on the other words, so a word more adds one term to the sum."""
+        if self.threshold is not None:
+            return "a threshold"
+        return "permuted labels" if use == "labels" else self
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):

@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 import pytest
+from sklearn.callback import ProgressBar
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import f1_score, make_scorer
@@ -13,6 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
+from fewer.extract import OptimalScoringLDA, RegularizedFisher
+from fewer.learn import NaiveBayesText, RidgePathRegressorCV
 from fewer.select import CrossValidatedScore, ExhaustiveSearch, FastRoute, SequentialSearch
 from tolerances import rounding
 
@@ -25,11 +28,15 @@ CLASSIFIERS = {
     "ridge": RidgeClassifier(0.5),
     "discriminants": LinearDiscriminantAnalysis(),
     "naive Bayes": GaussianNB(var_smoothing=1e-3),
+    "optimal scoring": OptimalScoringLDA(),
+    "Fisher": RegularizedFisher(alpha=0.0, decision_rule="gaussian"),
 }
 REGRESSORS = {
     "nearest": KNeighborsRegressor(1),
     "4 neighbours by distance": KNeighborsRegressor(4, weights="distance"),
     "ridge": Ridge(0.5),
+    "ridge path of one penalty": RidgePathRegressorCV([0.5]),
+    "ridge path with deviations": RidgePathRegressorCV([0.5], with_std=True),
 }
 FOLDS = {
     "folds": KFold(4, shuffle=True, random_state=0),
@@ -69,6 +76,7 @@ def assert_same(fast, plain, scale=1.0):
 @pytest.mark.parametrize("scaled", [False, True], ids=["bare", "scaled"])
 @pytest.mark.parametrize("learner", CLASSIFIERS)
 @pytest.mark.filterwarnings("ignore:A single label was found", "ignore:y_pred contains classes not in y_true")
+@pytest.mark.filterwarnings("ignore:The regression fits the classes exactly")
 def test_classifiers_are_scored_as_if_they_were_fitted(learner, scaled, folds, scoring):
     X, y, _ = table()
     estimator = make_pipeline(StandardScaler(), CLASSIFIERS[learner]) if scaled else CLASSIFIERS[learner]
@@ -200,3 +208,32 @@ def test_fits_that_take_more_than_a_minute_are_announced(caplog, monkeypatch):
     (record,) = caplog.records
     assert "SequentialSearch (9 subsets) will take about" in record.message
     assert "LogisticRegression has no closed form" in record.message
+
+
+def test_fits_that_take_more_than_a_minute_are_shown_below_the_bar(capsys, monkeypatch):
+    X, y, _ = table()
+    monkeypatch.setattr("fewer._estimators._closed_forms.SLOW", 0.0)
+    monkeypatch.setenv("COLUMNS", "200")
+    search = SequentialSearch(LogisticRegression(), n_features_to_select=2, cv=2)
+    search.set_callbacks(ProgressBar()).fit(X, y)
+    assert "SequentialSearch - about 0 minutes: LogisticRegression has no closed form" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("folds", ["folds", "leave-one-out", "groups"])
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_words_are_scored_as_if_they_were_fitted(direction, folds):
+    rng = np.random.default_rng(0)
+    codes = np.arange(N_ROWS) % 3
+    X = rng.poisson(np.exp(rng.normal(size=(3, N_COLUMNS)) - 0.5)[codes]) * 1.0
+    fast, plain = both_ways(NaiveBayesText(), X, codes, cv=FOLDS[folds], direction=direction, groups=GROUPS)
+    assert_same(fast, plain)
+    assert "closed form of naive Bayes of occurrences" in fast.fast_route_.reason
+
+
+def test_negative_counts_and_scaled_words_are_left_to_fits():
+    X, y, _ = table()
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
+        SequentialSearch(NaiveBayesText(), n_features_to_select=1, cv=3).fit(X - X.mean(axis=0), y)
+    estimator = make_pipeline(MinMaxScaler(), NaiveBayesText())
+    found = SequentialSearch(estimator, n_features_to_select=1, cv=3).fit(np.abs(X), y).fast_route_
+    assert found == (False, "the closed form of naive Bayes of occurrences does not cover the step MinMaxScaler")

@@ -4,13 +4,13 @@ For each outer training set the selector is fitted once. The subsets of all size
 is fitted on each, and scored on the rows held out: ``scores[repeat, fold, size]``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewer._estimators import NOT_KNOWN, FastRoute
+from fewer._estimators import NOT_KNOWN, FastRoute, slow_words
 from fewer._figures import Result, mark_point
 from fewer.catalogue import method as card
 from fewer.evaluate.curves._cross_index import CrossIndex, Indexing, Reduce, Tie, cross_index
@@ -317,6 +317,12 @@ def scored_folds(
     """Scores of every fold of every repeat, in their order; after Ctrl-C, of the first repeats that are done."""
     tasks = [fold for folds in repeats for fold in folds]
     n_folds = len(repeats[0])
+
+    def show_if_slow(found: FoldScores, n_workers: int, show: Callable[[str], None]) -> None:
+        words = slow_words(found.learner_seconds * len(tasks) / n_workers, found.fast_route)
+        if words:
+            show(words)
+
     done = values_of(
         score_fold,
         tasks,
@@ -326,6 +332,7 @@ def scored_folds(
         description="Selection curve",
         labels=[f"repeat {place // n_folds}, fold {place % n_folds}" for place in range(len(tasks))],
         only_all=only_all,
+        after_first=show_if_slow,
     )
     first_gap = next((place for place in range(len(tasks)) if place not in done), len(tasks))
     if first_gap < n_folds:

@@ -22,17 +22,18 @@ class Routes(NamedTuple):
     """The closed forms of one estimator.
 
     ``label_permutations(model, table, n_train)`` builds what predicts left-out rows for many labellings, or None where
-    the closed form does not hold. ``class_path`` and ``value_path`` predict test rows for every subset on a path.
+    the closed form does not hold; None instead where there is no such form. ``class_path`` and ``value_path`` predict
+    test rows for every subset on a path.
     """
 
-    label_permutations: Callable[..., Any]
+    label_permutations: Callable[..., Any] | None
     class_path: Callable[..., "np.ndarray | None"]
     value_path: Callable[..., "np.ndarray | None"] | None = None
 
 
 def routes_of(form: "ClosedForm") -> Routes:
     """The closed forms of the estimator of ``form``; its module is imported when it is first asked for."""
-    from fewer._estimators import DISCRIMINANT, NAIVE_BAYES, NEIGHBOURS, RIDGE
+    from fewer._estimators import DISCRIMINANT, NAIVE_BAYES, NEIGHBOURS, OCCURRENCES, RIDGE
 
     if form.name == NEIGHBOURS:
         from fewer.evaluate.fast._neighbours import ROUTES
@@ -40,6 +41,8 @@ def routes_of(form: "ClosedForm") -> Routes:
         from fewer.evaluate.fast._ridge import ROUTES
     elif form.name == DISCRIMINANT:
         from fewer.evaluate.fast._discriminant import ROUTES
+    elif form.name == OCCURRENCES:
+        from fewer.evaluate.fast._naive_bayes import OCCURRENCE_ROUTES as ROUTES
     else:
         assert form.name == NAIVE_BAYES
         from fewer.evaluate.fast._naive_bayes import ROUTES

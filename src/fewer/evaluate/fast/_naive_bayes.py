@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fewer._kernels._occurrence import occurrence_counts, occurrence_log_rates, undecided
 from fewer.evaluate.fast import Routes, row_blocks
 
 WORK_BYTES = 64_000_000
@@ -151,4 +152,22 @@ def _log_densities(test: np.ndarray, mean: np.ndarray, variance: np.ndarray, siz
     return -0.5 * np.cumsum(np.add.reduceat(terms, [0, *sizes[:-1]], axis=1), axis=1).T
 
 
+def occurrence_predictions(
+    model: Any, train: np.ndarray, y: np.ndarray, test: np.ndarray, order: np.ndarray, sizes: list[int]
+) -> np.ndarray | None:
+    """Class of each test row for each size, by a NaiveBayesText; None where rounding would choose among classes."""
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2 or min(train.min(), test.min()) < 0:
+        return None  # fits say what is wrong
+    counts = np.bincount(codes)
+    rates = occurrence_log_rates(occurrence_counts(train, codes, len(classes)), counts, model.smoothing)
+    terms = test[:, None, order[: sizes[-1]]] * rates[:, order[: sizes[-1]]]
+    joint = np.cumsum(np.add.reduceat(terms, [0, *sizes[:-1]], axis=2), axis=2) + np.log(counts / len(y))[:, None]
+    # Without any word, the priors decide, and equal ones are equal to the last bit.
+    words = np.stack([test[:, order[:size]].sum(axis=1) for size in sizes])
+    doubtful = undecided(joint.transpose(2, 0, 1)) & (words > 0)
+    return None if doubtful.any() else classes[joint.argmax(axis=1).T]
+
+
 ROUTES = Routes(naive_bayes_route, class_predictions)
+OCCURRENCE_ROUTES = Routes(None, occurrence_predictions)

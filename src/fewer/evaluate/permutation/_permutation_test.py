@@ -111,7 +111,8 @@ def statistics_of(
             value = outcome.unwrap()
             if n_done == 0:
                 seconds = outcome.seconds * len(tasks) / running.n_workers
-                note_slow(f"The permutation test ({n_permutations:,} permutations)", seconds, experiment.fast_route)
+                what = f"The permutation test ({n_permutations:,} permutations)"
+                note_slow(what, seconds, experiment.fast_route, run.note)
             if isinstance(outcome.task, int):
                 observed[outcome.task] = value
             else:

@@ -381,7 +381,9 @@ def _route_builder(form: ClosedForm) -> Callable[[np.ndarray, int | None], Route
     """Builds the route of an estimator from a table, and the number of training rows at its top (None: all)."""
     from fewer.evaluate.fast import routes_of
 
-    return partial(routes_of(form).label_permutations, form.model)
+    build = routes_of(form).label_permutations
+    assert build is not None  # closed_form accepts no estimator without it
+    return partial(build, form.model)
 
 
 def _builder_behind(form: ClosedForm) -> Callable[[np.ndarray, int | None], Route | None] | None:

@@ -60,6 +60,7 @@ def values_of(
     description: str,
     labels: Sequence[str] | None = None,
     only_all: bool = False,
+    after_first: Callable[[Any, int, Callable[[str], None]], None] | None = None,
 ) -> dict[int, Any]:
     """Value of every task that was done, by its place; fewer than tasks only after Ctrl-C.
 
@@ -81,13 +82,19 @@ def values_of(
         Names of the tasks for messages.
     only_all : bool, default=False
         Whether some of the values are worth nothing without the others: then Ctrl-C is an interrupt as usual.
+    after_first : callable, default=None
+        Called with the first value, the number of workers, and a function that adds words to the progress line.
     """
     if engine is None and not progress:
         done = _values_here(function, tasks, shared, labels)
     else:
         with engine_for(engine) as running:
             run = running.run(function, tasks, shared=shared, labels=labels, progress=progress, description=description)
-            done = {outcome.index: outcome.unwrap() for outcome in run.collect()}
+            done = {}
+            for outcome in run:
+                done[outcome.index] = outcome.unwrap()
+                if after_first is not None and len(done) == 1:
+                    after_first(done[outcome.index], running.n_workers, run.note)
     if len(done) < len(tasks):
         if only_all or not done:
             raise KeyboardInterrupt(f"interrupted: {len(done)} of {len(tasks)} pieces of work were done.")

@@ -202,6 +202,14 @@ class OptimalScoringLDA(ClassifierMixin, Extractor):
         self._keep(self._fitted(X) @ self.class_scores_, codes, counts)
         return self
 
+    def _predicts_as(self, use):
+        """Without a penalty this is linear discriminant analysis, unless columns are collinear within classes."""
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+        if self.estimator is not None or self.penalty is not None or self.n_components is not None:
+            return "an estimator, a penalty or n_components"
+        return LinearDiscriminantAnalysis() if use == "search" else "collinear columns, which it treats in its own way"
+
     def _signs(self, scores: np.ndarray) -> np.ndarray:
         """Signs that make the largest coefficient of each direction positive; or the largest score of a class."""
         directions = scores.T if self.estimator_ is not None else (self._coefficients @ scores).T

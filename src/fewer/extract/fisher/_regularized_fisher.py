@@ -341,6 +341,14 @@ class RegularizedFisher(FisherExtractor):
         self.decision_rule = decision_rule
         self.tol = tol
 
+    def _predicts_as(self, use):
+        """Without a ridge, normal classes along all directions are those of linear discriminant analysis."""
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+        if self.alpha != 0 or self.decision_rule != "gaussian" or self.n_components is not None:
+            return 'a ridge, n_components, or decision rules other than "gaussian"'
+        return LinearDiscriminantAnalysis() if use == "search" else "collinear columns, which it treats in its own way"
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> "RegularizedFisher":
         """Find the directions.

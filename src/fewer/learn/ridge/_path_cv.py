@@ -36,7 +36,7 @@ from fewer.learn.ridge._tables import Table, prepared_table
 # In units of the total variance of the columns.
 _STRONGEST = 10.0
 # The tolerance of the model that is kept, in the precision of the table, and its Newton steps at most.
-_FINAL_TOL, _FINAL_STEPS = {"float64": 1e-14, "float32": 1e-7}, 20
+_FINAL_TOL, _FINAL_STEPS = {"float64": 1e-17, "float32": 1e-7}, 20
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "eps": [Interval(Real, 0, 1, closed="neither")],
@@ -150,15 +150,16 @@ class RidgePathCV(CallbackSupportMixin, BaseEstimator):
         return (1 / values if inverse else values[::-1]) / (unit * total)
 
     def _tables(self, X, weights: np.ndarray, *, axes: bool = False) -> list[tuple[Table, np.ndarray]]:
-        """Tables with the sets of weights that are solved on each; the first set is that of all rows.
+        """The table with the weights of all rows, then tables with the sets of weights of the folds.
 
         ``axes`` asks for the principal axes of a sparse table as well, as long as these are few.
         """
         options = {"fit_intercept": self.fit_intercept, "with_std": self.with_std, "axes": axes}
         table = prepared_table(X, weights[:, 0], **options)
         if not self.with_std:
-            n_parts = min(effective_n_jobs(self.n_jobs), weights.shape[1])
-            return [(table, part) for part in np.array_split(weights, n_parts, axis=1)]
+            n_parts = max(1, min(effective_n_jobs(self.n_jobs), weights.shape[1] - 1))
+            parts = np.array_split(weights[:, 1:], n_parts, axis=1)
+            return [(table, weights[:, :1]), *((table, part) for part in parts)]
         # Standard deviations are those of the rows that a fold learns from.
         folds = weights[:, 1:].T
         tables = [prepared_table(X, fold, unit=table.unit, **options) for fold in folds]
@@ -179,29 +180,33 @@ class RidgePathCV(CallbackSupportMixin, BaseEstimator):
 
     def _fold_models(self, tables, points: list[Point]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Coefficients (n_features, n_outputs) and intercepts (n_outputs,) of each fold."""
-        first = True
         for (table, _), point in zip(tables, points, strict=True):
-            coefs, intercepts = table.original(point.coefs[:, 1:] if first else point.coefs)
-            first = False
+            coefs, intercepts = table.original(point.coefs)
             yield from zip(coefs.swapaxes(0, 1), intercepts, strict=True)
 
     def _follow(self, X, y, loss, penalties, tables, folds, score_params, sample_weight) -> None:
-        """Follow the paths, score the folds along them, and take what the scores say."""
+        """Follow the paths of the folds, score them along, and fit all rows at the penalty that the scores say."""
+        (table, weights), *tables = tables
+        weights = weights.copy()
         models, scores, n_iter, gaps = [], [], [], []
         with fit_steps(self, X, y, n_steps=len(penalties)) as after_step:
             for points in self._points(tables, loss, penalties):
-                models.append(points[0].coefs[:, 0])
+                models.append(np.mean([coefs for point in points for coefs in point.coefs.swapaxes(0, 1)], axis=0))
                 n_iter.append(max(point.n_iter for point in points))
                 gaps.append(max(point.gaps.max() for point in points))
                 scores.append(self._scores(X, y, tables, points, folds, score_params, sample_weight))
                 if after_step("penalty"):
                     break
-            (table, part), scores_of_folds = tables[0], np.array(scores).T
+            scores_of_folds = np.array(scores).T
             place, _ = self._chosen(scores_of_folds)
+            start = models[place][:, None]
+            if self.with_std:  # the coefficients of the folds are on scales of their own
+                path = ridge_path(table, loss, weights, penalties[: place + 1], tol=self.tol, max_iter=self.max_iter)
+                start = [point.coefs for point in path][-1]
             # The folds' models serve a comparison; the one that is kept should be the minimum to many digits.
             (final,) = ridge_path(
-                table, loss, part[:, :1].copy(), penalties[[place]], tol=min(self.tol, _FINAL_TOL[X.dtype.name]),
-                max_iter=_FINAL_STEPS, start=models[place][:, None],
+                table, loss, weights, penalties[[place]], tol=min(self.tol, _FINAL_TOL[X.dtype.name]),
+                max_iter=_FINAL_STEPS, start=start,
             )  # fmt: skip
             models[place] = final.coefs[:, 0]
             gaps.append(final.gaps.max())
@@ -222,7 +227,7 @@ class RidgePathCV(CallbackSupportMixin, BaseEstimator):
                     self._losses(predictions[test, number], y[test]),
                     weights=None if sample_weight is None else sample_weight[test],
                 )
-                for number, (_, test) in enumerate(folds, start=1)
+                for number, (_, test) in enumerate(folds)
             ]
         scorer, scores = self._scorer(), []
         model = self._unfitted_like(X)

@@ -65,9 +65,9 @@ class RidgePathClassifierCV(LinearClassifierMixin, ClassifierMixin, RidgePathCV)
         Whether to divide columns by their standard deviation; ``Cs`` then refer to the divided columns. Sparse tables
         stay sparse.
     tol : float, default=1e-3
-        The fit at a penalty ends with the first Newton step that lowers the objective by no more than this share, which
-        leaves a relative gap of about a hundredth of it. The model that is kept is
-        then refined to rounding.
+        The fit at a penalty ends with the first Newton step that lowers the objective by no more than this share, or
+        that leaves a relative gap of some hundredths of it by an estimate. The model that is kept is then refined to
+        rounding.
     max_iter : int, default=100
         Newton steps at each penalty, at most.
     n_jobs : int or None, default=None
@@ -318,8 +318,9 @@ class RidgePathRegressorCV(RegressorMixin, RidgePathCV, LinearModel):
         Whether to divide columns by their standard deviation; ``alphas`` then refer to the divided columns. Sparse
         tables stay sparse.
     tol : float, default=1e-6
-        With folds, the fit at a penalty ends with the first step that lowers the objective by no more than this share.
-        The model that is kept is then refined to rounding.
+        With folds, the fit at a penalty ends with the first step that lowers the objective by no more than this share,
+        or that leaves a relative gap of some hundredths of it by an estimate. The model that is kept is then refined to
+        rounding.
     max_iter : int, default=100
         Such steps at each penalty, at most.
     n_jobs : int or None, default=None
@@ -414,6 +415,19 @@ class RidgePathRegressorCV(RegressorMixin, RidgePathCV, LinearModel):
             self._leave_one_out(X, y, table, weights[:, 0], penalties, score_params)
         else:
             self._follow(X, y, SquaredLoss(y), penalties, tables, folds, score_params, sample_weight)
+
+    def _predicts_as(self, use):
+        """With one penalty there is nothing to choose."""
+        from sklearn.linear_model import Ridge
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        if isinstance(self.alphas, Integral) or np.size(self.alphas) != 1:
+            return "more than one alpha"
+        if self.with_std and not self.fit_intercept:
+            return "with_std=True without an intercept"
+        ridge = Ridge(float(np.ravel(self.alphas)[0]), fit_intercept=self.fit_intercept)
+        return make_pipeline(StandardScaler(), ridge) if self.with_std else ridge
 
     def _leave_one_out(self, X, y, table: Table, weights: np.ndarray, penalties: np.ndarray, score_params) -> None:
         models, scores = [], []

@@ -23,8 +23,8 @@ from scipy import linalg, sparse
 _FEW, _FEW_SPARSE_ROWS = 1000, 300
 # Cells of a sparse table up to which its scores on the principal axes, which are dense, are made if they are asked for.
 _FEW_CELLS = 10_000_000
-# Five folds and all rows.
-_BLOCK = 6
+# Sets that one pass over a sparse table serves: five folds.
+_BLOCK = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,8 @@ class Table:
         From coefficients of these columns, without the intercept's, to coefficients of the columns that were given.
     mean : ndarray of shape (n_features,)
         What was subtracted from the columns that were given.
+    on_axes : bool
+        Whether the columns are the principal axes.
     """
 
     rows: Any
@@ -53,6 +55,7 @@ class Table:
     fit_intercept: bool
     back: Callable[[np.ndarray], np.ndarray]
     mean: np.ndarray
+    on_axes: bool = True
 
     @property
     def size(self) -> int:
@@ -89,13 +92,15 @@ class Table:
 
     def curved(self, loss: Any, terms: Any, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``A W`` and ``A' H A W``, with ``H`` the second derivatives of the losses."""
-        n_sets = coefs.shape[1]
-        if self.shift is None or loss.n_outputs > 1 or n_sets % _BLOCK:
+        _, n_sets, n_outputs = coefs.shape
+        if self.shift is None or n_outputs > 1 or (n_sets > 1 and n_sets % _BLOCK):
             image = self.forward(coefs)
             return image, self.backward(loss.curved(terms, image))
         image, products = np.empty(terms.slopes.shape), np.zeros(coefs.shape)
-        arrays = (self.rows.data, self.rows.indices, self.rows.indptr, self.shift, coefs[..., 0])
-        _curved_in_blocks(*arrays, terms.curvature[..., 0], image[..., 0], products[..., 0])
+        pass_over = _curved_one if n_sets == 1 else _curved_in_blocks
+        # Without the axis of outputs, and known to be contiguous.
+        values = (values.reshape(-1, n_sets) for values in (coefs, terms.curvature, image, products))
+        pass_over(self.rows.data, self.rows.indices, self.rows.indptr, self.shift, *values)
         return image, products
 
     def weighted_squares(self, weights: np.ndarray) -> np.ndarray:
@@ -104,13 +109,17 @@ class Table:
         if self.shift is None:
             squares = self._squares.T @ flat.astype(self.rows.dtype, copy=False)
         else:
-            raw = self._squares.T @ flat - (2 * self.shift)[:, None] * (self.rows.T @ flat)
-            squares = self._with_totals(raw, flat.sum(axis=0), -(self.shift**2))
+            squares = self._with_totals(self._squares.T @ flat, flat.sum(axis=0), -(self.shift**2))
         return squares.astype(np.float64, copy=False).reshape(-1, *weights.shape[1:])
 
     @cached_property
     def _squares(self):
-        return self.rows**2 if self.shift is None else self.rows.power(2)
+        """Squares of the entries; of a sparse table without those of the shifts, which are the same in every row."""
+        if self.shift is None:
+            return self.rows**2
+        squares = self.rows.copy()
+        squares.data *= self.rows.data - 2 * self.shift[self.rows.indices]
+        return squares
 
     def _with_totals(self, products: np.ndarray, totals: np.ndarray, shift: np.ndarray) -> np.ndarray:
         products -= np.multiply.outer(shift, totals)
@@ -126,7 +135,7 @@ class Table:
 
 @njit(cache=True, nogil=True)
 def _curved_in_blocks(data, indices, indptr, shift, coefs, curvature, image, products):
-    """One pass over the stored entries of each row, for six sets at a time: both products while the row is at hand."""
+    """One pass over the stored entries of each row, for five sets at a time: both products while the row is at hand."""
     n_columns = shift.size
     for b in range(0, coefs.shape[1], _BLOCK):
         start = np.zeros(_BLOCK)
@@ -138,44 +147,62 @@ def _curved_in_blocks(data, indices, indptr, shift, coefs, curvature, image, pro
             for s in range(_BLOCK):
                 start[s] += coefs[j, b + s]
         for i in range(indptr.size - 1):
-            # Six scalars stay in registers, an array of them would not.
-            z0, z1, z2, z3, z4, z5 = start[0], start[1], start[2], start[3], start[4], start[5]
-            for k in range(indptr[i], indptr[i + 1]):
-                value, j = data[k], indices[k]
-                z0 += value * coefs[j, b]
-                z1 += value * coefs[j, b + 1]
-                z2 += value * coefs[j, b + 2]
-                z3 += value * coefs[j, b + 3]
-                z4 += value * coefs[j, b + 4]
-                z5 += value * coefs[j, b + 5]
-            image[i, b], image[i, b + 1], image[i, b + 2] = z0, z1, z2
-            image[i, b + 3], image[i, b + 4], image[i, b + 5] = z3, z4, z5
+            # Five scalars stay in registers, an array of them would not; unsigned numbers are not looked at for a sign.
+            z0, z1, z2, z3, z4 = start[0], start[1], start[2], start[3], start[4]
+            for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+                value, at = data[k], np.uintp(indices[k])
+                z0 += value * coefs[at, b]
+                z1 += value * coefs[at, b + 1]
+                z2 += value * coefs[at, b + 2]
+                z3 += value * coefs[at, b + 3]
+                z4 += value * coefs[at, b + 4]
+            image[i, b], image[i, b + 1], image[i, b + 2], image[i, b + 3], image[i, b + 4] = z0, z1, z2, z3, z4
             z0 *= curvature[i, b]
             z1 *= curvature[i, b + 1]
             z2 *= curvature[i, b + 2]
             z3 *= curvature[i, b + 3]
             z4 *= curvature[i, b + 4]
-            z5 *= curvature[i, b + 5]
-            for k in range(indptr[i], indptr[i + 1]):
-                value, j = data[k], indices[k]
-                products[j, b] += value * z0
-                products[j, b + 1] += value * z1
-                products[j, b + 2] += value * z2
-                products[j, b + 3] += value * z3
-                products[j, b + 4] += value * z4
-                products[j, b + 5] += value * z5
+            for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+                value, at = data[k], np.uintp(indices[k])
+                products[at, b] += value * z0
+                products[at, b + 1] += value * z1
+                products[at, b + 2] += value * z2
+                products[at, b + 3] += value * z3
+                products[at, b + 4] += value * z4
             total[0] += z0
             total[1] += z1
             total[2] += z2
             total[3] += z3
             total[4] += z4
-            total[5] += z5
         for j in range(n_columns):
             for s in range(_BLOCK):
                 products[j, b + s] -= shift[j] * total[s]
         for j in range(n_columns, coefs.shape[0]):
             for s in range(_BLOCK):
                 products[j, b + s] = total[s]
+
+
+@njit(cache=True, nogil=True)
+def _curved_one(data, indices, indptr, shift, coefs, curvature, image, products):
+    """The same for one set."""
+    n_columns, start, total = shift.size, 0.0, 0.0
+    for j in range(n_columns):
+        start -= shift[j] * coefs[j, 0]
+    for j in range(n_columns, coefs.shape[0]):
+        start += coefs[j, 0]
+    for i in range(indptr.size - 1):
+        z = start
+        for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+            z += data[k] * coefs[np.uintp(indices[k]), 0]
+        image[i, 0] = z
+        z *= curvature[i, 0]
+        for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+            products[np.uintp(indices[k]), 0] += data[k] * z
+        total += z
+    for j in range(n_columns):
+        products[j, 0] -= shift[j] * total
+    for j in range(n_columns, coefs.shape[0]):
+        products[j, 0] = total
 
 
 def prepared_table(
@@ -222,7 +249,8 @@ def _dense_table(X, weights, fit_intercept, with_std, unit) -> Table:
         rotated, dual = _row_space(inner @ inner.T)
         back = lambda coefs: inner.T @ (dual @ coefs)  # noqa: E731
     rows = np.hstack([rotated, np.ones((n_rows, int(fit_intercept)), dtype=rotated.dtype)])
-    return Table(rows, None, unit, fit_intercept, lambda coefs: back(coefs) / scale[:, None], mean)
+    on_axes = min(n_rows, n_columns) <= _FEW
+    return Table(rows, None, unit, fit_intercept, lambda coefs: back(coefs) / scale[:, None], mean, on_axes)
 
 
 def _sparse_table(X, weights, fit_intercept, with_std, unit, row_space) -> Table:
@@ -252,7 +280,8 @@ def _sparse_table(X, weights, fit_intercept, with_std, unit, row_space) -> Table
             return (rows.T @ inner - np.outer(shift, inner.sum(axis=0))) / scale[:, None]
 
         return Table(rotated, None, unit, fit_intercept, back, offset)
-    return Table(rows, shift, unit, fit_intercept, lambda coefs: coefs / scale[:, None], offset + shift * scale)
+    mean = offset + shift * scale
+    return Table(rows, shift, unit, fit_intercept, lambda coefs: coefs / scale[:, None], mean, on_axes=False)
 
 
 def _scales(variances, mean, with_std, unit, largest) -> tuple[np.ndarray, float]:

@@ -20,6 +20,7 @@ from fewer._estimators import (
     DISCRIMINANT,
     NAIVE_BAYES,
     NEIGHBOURS,
+    OCCURRENCES,
     RIDGE,
     FastRoute,
     closed_form,
@@ -35,7 +36,7 @@ from fewer.select.objectives._decision_table import (
     InconsistencyObjective,
 )
 from fewer.select.objectives._discriminant import DiscriminantScorer, LeaveOneOutDiscriminantScorer, scaled_columns
-from fewer.select.objectives._naive_bayes import NaiveBayesScorer
+from fewer.select.objectives._naive_bayes import NaiveBayesScorer, OccurrenceScorer
 from fewer.select.objectives._nearest_neighbour import NearestNeighbourScorer
 from fewer.select.objectives._objective import FunctionObjective, Objective, PlainScorer, Subset, SubsetScorer
 from fewer.select.objectives._ridge import LeaveOneOutRidgeScorer, RidgeScorer
@@ -314,11 +315,20 @@ def _naive_bayes(problem: Problem) -> SubsetScorer:
     )
 
 
+def _occurrences(problem: Problem) -> SubsetScorer | str:
+    if problem.X.min() < 0:
+        return "X has negative entries"
+    labels, codes = np.unique(problem.y, return_inverse=True)
+    options = {"scoring": problem.scoring, "labels": labels}
+    return OccurrenceScorer(problem.X, codes, problem.splits, float(problem.model.smoothing), **options)
+
+
 _SCORERS: dict[str, Callable[[Problem], SubsetScorer | str]] = {
     NEIGHBOURS: _neighbours,
     RIDGE: _ridge,
     DISCRIMINANT: _discriminant,
     NAIVE_BAYES: _naive_bayes,
+    OCCURRENCES: _occurrences,
 }
 
 

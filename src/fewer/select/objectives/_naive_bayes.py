@@ -16,6 +16,7 @@ from numba import njit
 
 from fewer._estimators import encoded_classes
 from fewer._kernels._arrays import copy_into
+from fewer._kernels._occurrence import occurrence_counts, occurrence_log_rates, undecided
 from fewer.select._target import Split, fixed_splits
 from fewer.select.objectives._objective import CandidateThreads, FoldMeasure, Objective, SubsetScorer
 
@@ -136,6 +137,51 @@ class NaiveBayesScorer(SubsetScorer):
         scores = self._threads(lambda part: self._measure(classes_without(*self._problem, subset, part)), places)
         left = self._varies[:, subset].sum(axis=1)[:, None] - self._varies[:, candidates]
         return np.where((left > 0).all(axis=0), scores, np.nan)
+
+
+class OccurrenceScorer(SubsetScorer):
+    """``NaiveBayesText`` in every fold: a column more adds its count times the log rate of its occurrence."""
+
+    def __init__(
+        self, X: np.ndarray, codes: np.ndarray, splits: list[Split], smoothing: float, *, scoring: Any, labels: Any
+    ) -> None:
+        super().__init__()
+        n_classes = len(labels)
+        sizes = np.array([np.bincount(codes[train], minlength=n_classes) for train, _ in splits])
+        self._rates = np.stack(
+            [
+                occurrence_log_rates(occurrence_counts(X[train], codes[train], n_classes), size, smoothing)
+                for (train, _), size in zip(splits, sizes, strict=True)
+            ]
+        )
+        with np.errstate(divide="ignore"):  # a class without training rows is never predicted
+            self._priors = np.log(sizes / sizes.sum(axis=1, keepdims=True))
+        self._folds = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+        self._queries = X[np.concatenate([test for _, test in splits])]
+        self._measure = FoldMeasure(scoring, [codes[test] for _, test in splits], labels)
+
+    def score_added(self, candidates: np.ndarray) -> np.ndarray:
+        return self._changed(candidates, 1.0)
+
+    def score_removed(self, candidates: np.ndarray) -> np.ndarray:
+        return self._changed(candidates, -1.0)
+
+    def _changed(self, candidates: np.ndarray, sign: float) -> np.ndarray:
+        priors = self._priors[self._folds]
+        joint = priors + sum(self._term(column) for column in self.subset)
+        words = self._queries[:, self.subset].sum(axis=1)
+        predicted = np.empty((len(candidates), len(joint)), dtype=np.int64)
+        for place, column in enumerate(candidates):
+            changed = joint + sign * self._term(column)
+            predicted[place] = np.where(undecided(changed), -1, changed.argmax(axis=1))
+            # Without any word, the priors decide, and equal ones are equal to the last bit.
+            wordless = words + sign * self._queries[:, column] == 0
+            predicted[place, wordless] = priors[wordless].argmax(axis=1)
+        return self._measure(predicted)
+
+    def _term(self, column: int) -> np.ndarray:
+        """What a column adds to the log probabilities, (queries, classes)."""
+        return self._queries[:, [column]] * self._rates[self._folds, :, column]
 
 
 @njit(cache=True, nogil=True)

@@ -265,7 +265,7 @@ class Search(CallbackSupportMixin, Selector):
         n_steps = self._n_steps(X.shape[1])
         with (
             fit_steps(self, X, y, n_steps=n_steps) as after_step,
-            self._started(objective, X, y, options) as (scorer, seed),
+            self._started(objective, X, y, options, after_step.note) as (scorer, seed),
         ):
 
             def attributes(path):
@@ -281,7 +281,7 @@ class Search(CallbackSupportMixin, Selector):
 
     @contextmanager
     def _started(
-        self, objective: Objective, X: Any, y: Any, options: dict[str, Any]
+        self, objective: Objective, X: Any, y: Any, options: dict[str, Any], show: Callable[[str], None]
     ) -> Iterator[tuple[SubsetScorer, int | None]]:
         """The scorer, on what an earlier session knows already if there is a checkpoint, and the seed of the walk."""
         seed = None
@@ -296,7 +296,7 @@ class Search(CallbackSupportMixin, Selector):
             if known is not None:
                 known.close()
             raise
-        self._note_if_slow(scorer, X.shape[1])
+        self._note_if_slow(scorer, X.shape[1], show)
         with scorer if known is None else RecalledScorer(scorer, known) as started:
             yield started, seed if known is None else known.seed
 
@@ -309,13 +309,13 @@ class Search(CallbackSupportMixin, Selector):
         warn_caller(f"groups= is not used: {type(objective).__name__} draws no folds.")
         return {}
 
-    def _note_if_slow(self, scorer: SubsetScorer, n_columns: int) -> None:
-        """Have it logged, after the first subset, where fits will take more than a minute."""
+    def _note_if_slow(self, scorer: SubsetScorer, n_columns: int, show: Callable[[str], None]) -> None:
+        """Have it logged and shown, after the first subset, where fits will take more than a minute."""
         n_subsets, route = self._n_subsets(n_columns), scorer.fast_route
         if isinstance(scorer, PlainScorer) and n_subsets is not None:
             n_workers = effective_n_jobs(self.n_jobs)
             what = f"{type(self).__name__} ({n_subsets:,} subsets)"
-            scorer.after_first = lambda seconds: note_slow(what, seconds * n_subsets / n_workers, route)
+            scorer.after_first = lambda seconds: note_slow(what, seconds * n_subsets / n_workers, route, show)
 
     def get_metadata_routing(self):
         """Which metadata ``fit`` takes: groups, where the splitter asks for them, as in GridSearchCV.
