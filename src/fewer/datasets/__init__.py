@@ -38,6 +38,8 @@ if TYPE_CHECKING:
         make_twonorm,
     )
     from fewer.datasets._latent_problems import (
+        make_aspects,
+        make_bars,
         make_independent_sources,
         make_permuted_clusters,
         make_subspace_clusters,
@@ -62,6 +64,8 @@ __all__ = [
     "Record",
     "available",
     "load",
+    "make_aspects",
+    "make_bars",
     "make_counts",
     "make_drift",
     "make_five_classes",

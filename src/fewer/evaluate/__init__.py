@@ -6,6 +6,7 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.evaluate._compare import compare_methods, critical_difference_figure
+    from fewer.evaluate._label_efficiency import label_efficiency
     from fewer.evaluate._stability import selection_stability, stability_difference
     from fewer.evaluate.curves._component_curve import component_curve
     from fewer.evaluate.curves._cross_index import corrected_interval, cross_index
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.evaluate._compare import MethodComparison as MethodComparison
+    from fewer.evaluate._label_efficiency import LabelEfficiency as LabelEfficiency
     from fewer.evaluate._stability import Stability as Stability
     from fewer.evaluate._stability import StabilityDifference as StabilityDifference
     from fewer.evaluate.curves._component_curve import ComponentCurve as ComponentCurve
@@ -51,6 +53,7 @@ __all__ = [
     "critical_difference_figure",
     "cross_index",
     "interaction_test",
+    "label_efficiency",
     "nested_sustainable_error",
     "outer_folds",
     "overlap_rate",

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
     from fewer.learn._naive_bayes_text import NaiveBayesText
     from fewer.learn._ovr_committee import OVRLinearSVMCommittee
+    from fewer.learn._prototypes import LVQClassifier, SeparateKMeansClassifier
     from fewer.learn._random_column_forest import RandomColumnForestClassifier
     from fewer.learn._random_separator import RandomSeparatorClassifier
     from fewer.learn.boosting import (
@@ -91,6 +92,7 @@ __all__ = [
     "L1PathClassifierCV",
     "L1PathRegressorCV",
     "LPBoost",
+    "LVQClassifier",
     "LaplaceFamily",
     "LinearLearner",
     "LogLogisticFamily",
@@ -109,6 +111,7 @@ __all__ = [
     "RidgePathClassifierCV",
     "RidgePathRegressorCV",
     "RiskCurve",
+    "SeparateKMeansClassifier",
     "SolverComparison",
     "SpatialLearner",
     "SplineLearner",
