@@ -144,6 +144,7 @@ def test_equal_rates_make_no_difference_to_the_labels():
     for dirichlet in (False, True):
         prior = prior_of(np.full(10, 0.3), np.full(10, 0.7), dirichlet, 25)
         sampler = TokenSampler(table, 10, prior, np.zeros(10), np.random.RandomState(0))
+        sampler.start_at_random(np.random.RandomState(1))
         for _ in range(10):
             sampler.cycle()
         labels.append(sampler.labels.copy())

@@ -48,6 +48,7 @@ def climb(
     max_iter: int,
     tol: float,
     on_step: OnStep = lambda: False,
+    min_iter: int = 2,
 ) -> Climb:
     """Repeat ``state, objective = step(state)`` until the objective changes by less than ``tol`` of its size.
 
@@ -64,7 +65,7 @@ def climb(
     while len(path) < max_iter and not converged and not stopped:
         state, objective = step(state)
         path.append(float(objective))
-        converged = len(path) > 1 and abs(path[-1] - path[-2]) <= tol * abs(path[-2])
+        converged = len(path) >= max(min_iter, 2) and abs(path[-1] - path[-2]) <= tol * abs(path[-2])
         stopped = on_step()
     return Climb(state, np.array(path), converged, stopped)
 

@@ -22,11 +22,13 @@ from fewer.latent._latent_model import Climb, climb, row_weights
 from fewer.latent._passes import count_rows, count_table, folded_in, mixture_sums, posterior_weights
 from fewer.latent.counts._gibbs import direct_gibbs, gibbs_rows, token_gibbs
 from fewer.latent.counts._updates import (
+    FIRST_ESTIMATE,
     Prior,
     State,
     constants,
     nmf_cycle,
     normalised,
+    online_components,
     row_bounds,
     starting_concentrations,
     variational_cycle,
@@ -35,6 +37,7 @@ from fewer.latent.counts._updates import (
 _FOLD_IN = 200
 _FOLD_TOL = 1e-6
 _SAMPLERS = ("gibbs", "rb_gibbs")
+_ROWS_FOR_BLOCKS = 2000
 
 
 @method(
@@ -91,8 +94,9 @@ class DiscreteComponentAnalysis(CountModel):
         Cycles after these, over which components and scores are averaged.
     n_init : int, default=1
         Number of starts, of which the end with the best objective is kept.
-    init : {"dirichlet", "rows"} or array-like of shape (n_components, n_features), default="dirichlet"
-        Components to start from: random distributions, or random rows, smoothed.
+    init : {"online", "dirichlet", "rows"} or array-like of shape (n_components, n_features), default="online"
+        Components to start from: random distributions ("dirichlet"), which two passes over blocks of rows improve in
+        tables of 2,000 rows or more ("online"); or random rows, smoothed.
     learning_decay : float, default=0.7
         With ``partial_fit``: weights of blocks fall with this power of their number, between 0.5 and 1.
     learning_offset : float, default=10.0
@@ -191,7 +195,7 @@ class DiscreteComponentAnalysis(CountModel):
         "n_burn_in": [Interval(Integral, 0, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "init": [StrOptions({"dirichlet", "rows"}), "array-like"],
+        "init": [StrOptions({"online", "dirichlet", "rows"}), "array-like"],
         "learning_decay": [Interval(Real, 0, 1, closed="both")],
         "learning_offset": [Interval(Real, 0, None, closed="left")],
         "total_samples": [Interval(Real, 0, None, closed="neither")],
@@ -216,7 +220,7 @@ class DiscreteComponentAnalysis(CountModel):
         n_burn_in=100,
         n_draws=20,
         n_init=1,
-        init="dirichlet",
+        init="online",
         learning_decay=0.7,
         learning_offset=10.0,
         total_samples=1_000_000,
@@ -287,12 +291,17 @@ class DiscreteComponentAnalysis(CountModel):
                     prior,
                     self.rho_,
                     random,
+                    expected=self._online_components(counts, table.weights, prior, random),
                     n_burn_in=self.n_burn_in,
                     n_draws=self.n_draws,
                     n_threads=effective_n_jobs(self.n_jobs),
                     on_step=on_step,
                 )
-            theta = self._starting_components(counts, prior, random)
+            theta = self._online_components(counts, table.weights, prior, random)
+            if theta is None:
+                theta = self._starting_components(counts, prior, random)
+            else:
+                theta = normalised(theta + prior.gamma, prior.groups)
             if self.solver == "gibbs":
                 draws = {"n_burn_in": self.n_burn_in, "n_draws": self.n_draws}
                 return direct_gibbs(table, theta, prior, self.rho_, random, **draws, on_step=on_step)
@@ -301,7 +310,8 @@ class DiscreteComponentAnalysis(CountModel):
                 scores = np.repeat(table.totals[:, None] / self.n_components, self.n_components, axis=1)
                 return climb((scores, theta), lambda state: nmf_cycle(table, fixed, state), **limits)
             start = State(starting_concentrations(table.totals, prior), theta, prior)
-            return climb(start, lambda state: variational_cycle(table, fixed, state), **limits)
+            min_iter = FIRST_ESTIMATE + 3 if prior.estimate_alpha or prior.estimate_beta else 2
+            return climb(start, lambda state: variational_cycle(table, fixed, state), min_iter=min_iter, **limits)
 
         self._mean_total = float(np.average(table.totals, weights=table.weights))
         self._row_weights, self._statistics = table.weights, None
@@ -419,9 +429,16 @@ class DiscreteComponentAnalysis(CountModel):
             raise ValueError(f"{name} has shape {value.shape}, and there are {self.n_components} components.")
         return np.full(self.n_components, 1.0) * value
 
+    def _online_components(self, counts, weights: np.ndarray, prior: Prior, random) -> np.ndarray | None:
+        """Expected counts (columns, components) by passes over blocks; None for tables that are too small for it."""
+        if not (isinstance(self.init, str) and self.init == "online") or counts.shape[0] < _ROWS_FOR_BLOCKS:
+            return None
+        theta = self._starting_components(counts, prior, random)
+        return online_components(counts, weights, theta, prior, random)
+
     def _starting_components(self, counts: sparse.csr_array, prior: Prior, random: np.random.RandomState) -> np.ndarray:
         n_columns = counts.shape[1]
-        if isinstance(self.init, str) and self.init == "dirichlet":
+        if isinstance(self.init, str) and self.init in ("online", "dirichlet"):
             # Near to each other, so that no component starts with columns of its own.
             theta = random.standard_gamma(1.0, size=(n_columns, self.n_components)) + 1.0
         elif isinstance(self.init, str):
@@ -542,6 +559,8 @@ class DiscreteComponentAnalysis(CountModel):
         rows = count_rows(counts)
         if self.solver == "nmf":
             theta = np.maximum(theta, 1e-12)
+            unknown = a.sum(axis=1) == 0  # none of the row's columns was seen in fit
+            a[unknown] = totals[unknown, None] / self.n_components_
             fits = mixture_sums(rows, a, theta)[1]
             return constants(rows, prior._replace(dirichlet=False)) + fits - totals
         # That all components are there has this probability in the conditional model.

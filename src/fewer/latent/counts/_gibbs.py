@@ -24,19 +24,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.special import digamma
 
 from fewer._kernels._arrays import read_only
 from fewer._kernels._draws import next_bits
 from fewer.latent._latent_model import Climb
 from fewer.latent._passes import CountTable, Rows, mixture_sums
-from fewer.latent.counts._updates import Prior, normalised
+from fewer.latent.counts._updates import Prior, estimated_prior, normalised
 
 _BLOCKS = 4
 _TOKENS_FOR_BLOCKS = 200_000
 _SHIFT = np.uint64(11)
 _UNIT = 2.0**-53
 _WIDTH = 16
+_STEPS = 100
+_ENTRIES_FOR_PRIOR = 100_000
 _EVERY = 10
 """Cycles between two values of the objective, and between two estimates of the prior."""
 
@@ -63,17 +64,6 @@ def expected_scores(counts: np.ndarray, prior: Prior, rho: np.ndarray) -> np.nda
     if prior.dirichlet:
         return means / means.sum(axis=1, keepdims=True)
     return np.where(counts > 0, 1.0, 1 - zero_probability(prior, rho)) * means / (1 + prior.beta)
-
-
-def estimated_alpha(counts: np.ndarray, prior: Prior) -> Prior:
-    """Minka's fixed-point step for the prior of the scores, from counts of rows by component."""
-    alpha = prior.alpha
-    gains = np.sum(digamma(counts + alpha) - digamma(alpha), axis=0)
-    if prior.dirichlet:
-        losses = np.sum(digamma(counts.sum(axis=1) + alpha.sum()) - digamma(alpha.sum()))
-    else:
-        losses = len(counts) * np.log1p(1 / prior.beta)
-    return prior._replace(alpha=np.maximum(alpha * gains / losses, 1e-4))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -187,7 +177,7 @@ def direct_gibbs(
         if len(path) > n_burn_in or stopped:
             averages.add(sampler.columns, sampler.counts, sampler.prior, rho)
         elif prior.estimate_alpha and len(path) % _EVERY == 0:
-            sampler.prior = estimated_alpha(sampler.counts, sampler.prior)
+            sampler.prior = estimated_prior(sampler.counts, np.ones(len(sampler.counts)), sampler.prior, _STEPS)
     return Climb(averages.chain(sampler.prior), np.array(path), True, stopped)
 
 
@@ -333,6 +323,21 @@ def _sample_tokens(
 
 
 @njit(cache=True, nogil=True)
+def _count_labels(token_rows, token_words, labels, word_counts, row_starts, row_sizes, row_labels, row_counts):
+    """Fill the counts of columns and the lists of rows from the labels."""
+    for token in range(len(labels)):
+        row, label = token_rows[token], labels[token]
+        word_counts[token_words[token], label] += 1
+        place, last = row_starts[row], row_starts[row] + row_sizes[row]
+        while place < last and row_labels[place] != label:
+            place += 1
+        if place == last:
+            row_labels[place] = label
+            row_sizes[row] += 1
+        row_counts[place] += 1
+
+
+@njit(cache=True, nogil=True)
 def _row_table(row_starts, row_sizes, row_labels, row_counts, counts):
     for row in range(len(row_sizes)):
         for k in range(counts.shape[1]):
@@ -371,6 +376,23 @@ class TokenSampler:
         self.row_labels, self.row_counts = (np.zeros(int(widths.sum()), dtype=np.int32) for _ in range(2))
         self.states = random.randint(0, 2**63 - 1, size=(self.n_blocks, 1), dtype=np.int64).astype(np.uint64)
         self.row_block_shape = (n_rows, n_components)
+
+    def start_at_random(self, random: np.random.RandomState) -> None:
+        """Give all tokens components at random."""
+        self.labels[:] = random.randint(self.word_counts.shape[1], size=len(self.labels))
+        lists = (self.row_starts, self.row_sizes, self.row_labels, self.row_counts)
+        _count_labels(self.token_rows, self.token_words, self.labels, self.word_counts, *lists)
+        np.add.at(self.totals, self.prior.groups, self.word_counts)
+
+    def start_near(self, expected: np.ndarray) -> None:
+        """Give all tokens components by a first cycle that takes these counts of columns for known."""
+        known = np.round(expected).astype(np.int32)
+        known_totals = np.array([known[self.prior.groups == group].sum(axis=0) for group in range(len(self.totals))])
+        self.word_counts += known
+        self.totals += known_totals
+        self.cycle()
+        self.word_counts -= known
+        self.totals -= known_totals
 
     def cycle(self, pool: ThreadPoolExecutor | None = None) -> None:
         """Give every token a new component."""
@@ -417,6 +439,13 @@ class TokenSampler:
         return counts
 
 
+def _prior_of_some_rows(counts: np.ndarray, prior: Prior) -> Prior:
+    """`estimated_prior` on a sample of the rows: a few thousand tell as few numbers as there are components."""
+    step = max(1, counts.size // _ENTRIES_FOR_PRIOR)
+    some = counts[::step]
+    return estimated_prior(some, np.ones(len(some)), prior, _STEPS)
+
+
 def _balanced(sizes: np.ndarray, n_blocks: int) -> np.ndarray:
     """Block of each row (or column), so that blocks hold about as many tokens each."""
     before = np.cumsum(sizes) - sizes
@@ -433,10 +462,15 @@ def token_gibbs(
     n_burn_in: int,
     n_draws: int,
     n_threads: int = 1,
+    expected: np.ndarray | None = None,
     on_step: Callable[[], bool] = lambda: False,
 ) -> Climb:
-    """A chain over the components of tokens; averages of what is expected given them over the kept cycles."""
+    """A chain over the components of tokens, from random ones or near expected counts of columns; averages."""
     sampler = TokenSampler(table, n_components, prior, rho, random)
+    if expected is None:
+        sampler.start_at_random(random)
+    else:
+        sampler.start_near(expected)
     averages = _Averages()
     path: list[float] = []
     stopped = False
@@ -452,7 +486,7 @@ def token_gibbs(
             if kept:
                 averages.add(sampler.word_counts, counts, sampler.prior, rho)
             elif check and prior.estimate_alpha:
-                sampler.prior = estimated_alpha(counts, sampler.prior)
+                sampler.prior = _prior_of_some_rows(counts, sampler.prior)
             if check:
                 theta = normalised(sampler.word_counts + prior.gamma, prior.groups)
                 scores = expected_scores(counts, sampler.prior, rho)
