@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         narrow_indices,
         refuse_dataset,
         refuse_documents,
+        refuse_negative,
         validated,
     )
     from fewer._estimators._warn import each_warning_once, warn_caller
@@ -128,6 +129,7 @@ __all__ = [
     "randomized_eigsh",
     "refuse_dataset",
     "refuse_documents",
+    "refuse_negative",
     "routing_enabled",
     "safe_indexing",
     "safe_split",

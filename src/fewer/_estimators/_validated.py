@@ -293,3 +293,22 @@ def refuse_documents(X: Any, who: str) -> None:
             f"X holds texts, such as {str(shown)!r}, and {who} takes a table of word counts; make one with "
             "scikit-learn's CountVectorizer as an earlier step of a pipeline."
         )
+
+
+def refuse_negative(counts: Any, who: str, names: Any = None) -> None:
+    """Refuse negative counts, and name the first column that has one.
+
+    >>> refuse_negative(np.array([[1.0, 2.0], [0.0, -1.0]]), "PLSA", ["sun", "rain"])
+    Traceback (most recent call last):
+        ...
+    ValueError: Negative values in data passed to PLSA, in column 'rain': it takes a table of counts, ...
+    """
+    stored = counts.tocoo() if sparse.issparse(counts) else None
+    lowest = counts.min() if stored is None or stored.nnz else 0
+    if lowest < 0:
+        place = int(np.nonzero(counts < 0)[1].min() if stored is None else stored.coords[1][stored.data < 0].min())
+        name = place if names is None else repr(str(names[place]))
+        raise ValueError(
+            f"Negative values in data passed to {who}, in column {name}: it takes a table of counts, or of other "
+            "numbers that are 0 or more."
+        )

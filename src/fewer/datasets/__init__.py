@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     )
     from fewer.datasets._graph_problems import make_graph_gaussian, simulate_sparse_var
     from fewer.datasets._latent_problems import (
+        make_aspects,
+        make_bars,
         make_independent_sources,
         make_permuted_clusters,
         make_subspace_clusters,
@@ -69,6 +71,8 @@ __all__ = [
     "Record",
     "available",
     "load",
+    "make_aspects",
+    "make_bars",
     "make_changing_network",
     "make_class_trees",
     "make_conditional_link",

@@ -27,6 +27,21 @@
 
     Row i of cluster c (-1 or +1) has ``x_ij = c delta + e_ij`` with standard normal e. Every column beyond the
     first few is then permuted by itself, so that it keeps its two humps and tells nothing about the cluster.
+
+`make_bars`
+    Images of a small grid as counts of pixels, each a mixture of bars: rows and columns of the grid.
+
+    Component k is uniform over the pixels of bar k; ``m ~ Dirichlet(concentration)`` and ``w ~ Multinomial(n_tokens,
+    m @ bars)``.
+
+`make_aspects`
+    Documents of seven classes, each a mixture of aspects that its class prefers.
+
+    Aspect a has ``P(w|a) ~ Dirichlet(concentration)``. A row of class c has Dirichlet weights of 1 for aspects 2c and
+    2c + 1, .5 for one of the last six at random, and .05 for all others.
+
+    After Monay, F., Quelhas, P., Gatica-Perez, D. and Odobez, J.-M. (2006). Constructing visual models with a latent
+    space approach. Subspace, Latent Structure and Feature Selection, LNCS 3940, 115-126.
 """
 
 from collections.abc import Callable, Sequence
@@ -315,3 +330,99 @@ def make_permuted_clusters(
     for column in range(n_relevant, n_features):
         X[:, column] = rng.permutation(X[:, column])
     return Problem(X, y, {"support": np.arange(n_features) < n_relevant})
+
+
+def make_bars(
+    n_samples: int = 1000,
+    size: int = 5,
+    n_tokens: int = 100,
+    concentration: float = 1.0,
+    random_state: "int | RandomState | None" = None,
+) -> Problem:
+    """Counts on a grid of pixels, each row a mixture of bars.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Rows.
+    size : int, default=5
+        Width and height of the grid; there are twice as many bars.
+    n_tokens : int, default=100
+        Counts of each row.
+    concentration : float, default=1.0
+        Parameter of the Dirichlet distribution of the shares: the smaller, the fewer bars a row has.
+    random_state : int, RandomState instance or None, default=None
+        Draws the shares and the counts.
+
+    Returns
+    -------
+    problem : Problem
+        Counts of ``size ** 2`` columns, no target. ``truth`` holds ``components`` (2 size, size ** 2), the horizontal
+        bars first, and ``scores`` (n_samples, 2 size), the shares.
+
+    Examples
+    --------
+    >>> from fewer.datasets import make_bars
+    >>> X, y, truth = make_bars(random_state=0)
+    >>> X.shape, int(X[0].sum()), truth["components"][0].reshape(5, 5)[0]
+    ((1000, 25), 100, array([0.2, 0.2, 0.2, 0.2, 0.2]))
+    """
+    from sklearn.utils import check_random_state
+
+    random = check_random_state(random_state)
+    lines = np.eye(size) / size
+    bars = np.vstack([np.repeat(lines, size, axis=1), np.tile(lines, (1, size))])
+    scores = random.dirichlet(np.full(2 * size, concentration), size=n_samples)
+    X = np.array([random.multinomial(n_tokens, shares) for shares in scores @ bars])
+    return Problem(X, None, {"components": bars, "scores": scores})
+
+
+def make_aspects(
+    n_samples: int = 1776,
+    n_columns: int = 1000,
+    n_tokens: int = 40,
+    concentration: float = 0.1,
+    random_state: "int | RandomState | None" = None,
+) -> Problem:
+    """Counts of words of documents from seven classes, which prefer some of twenty aspects.
+
+    Parameters
+    ----------
+    n_samples : int, default=1776
+        Rows.
+    n_columns : int, default=1000
+        Words.
+    n_tokens : int, default=40
+        Counts of each row.
+    concentration : float, default=0.1
+        Parameter of the Dirichlet distribution of the words of an aspect: the smaller, the fewer words it has.
+    random_state : int, RandomState instance or None, default=None
+        Draws aspects, classes, shares and counts.
+
+    Returns
+    -------
+    problem : Problem
+        Counts as a sparse table (CSR); ``y`` is the class, 0 to 6. ``truth`` holds ``components`` (20, n_columns) and
+        ``scores`` (n_samples, 20), the shares.
+
+    Examples
+    --------
+    >>> from fewer.datasets import make_aspects
+    >>> X, y, truth = make_aspects(random_state=0)
+    >>> X.shape, len(set(y.tolist())), truth["components"].shape
+    ((1776, 1000), 7, (20, 1000))
+    """
+    from sklearn.utils import check_random_state
+
+    random = check_random_state(random_state)
+    n_classes, n_aspects = 7, 20
+    aspects = random.dirichlet(np.full(n_columns, concentration), size=n_aspects)
+    y = random.randint(n_classes, size=n_samples)
+    weights = np.full((n_samples, n_aspects), 0.05)
+    rows = np.arange(n_samples)
+    weights[rows, random.randint(2 * n_classes, n_aspects, size=n_samples)] = 0.5
+    weights[rows, 2 * y] = weights[rows, 2 * y + 1] = 1.0
+    scores = random.standard_gamma(weights)
+    scores /= scores.sum(axis=1, keepdims=True)
+    X = np.array([random.multinomial(n_tokens, shares) for shares in scores @ aspects])
+    return Problem(sparse.csr_array(X.astype(np.float64)), y, {"components": aspects, "scores": scores})

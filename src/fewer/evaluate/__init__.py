@@ -7,6 +7,7 @@ from fewer._lazy import lazy_names
 if TYPE_CHECKING:
     from fewer.evaluate._compare import compare_methods, critical_difference_figure
     from fewer.evaluate._cost_curve import cost_curve
+    from fewer.evaluate._label_efficiency import label_efficiency
     from fewer.evaluate._stability import selection_stability, stability_difference
     from fewer.evaluate.clusterings import (
         ConsensusClusterNumber,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.evaluate._compare import MethodComparison as MethodComparison
     from fewer.evaluate._cost_curve import CostCurve as CostCurve
+    from fewer.evaluate._label_efficiency import LabelEfficiency as LabelEfficiency
     from fewer.evaluate._stability import Stability as Stability
     from fewer.evaluate._stability import StabilityDifference as StabilityDifference
     from fewer.evaluate.clusterings import ClusteringComparison as ClusteringComparison
@@ -114,6 +116,7 @@ __all__ = [
     "hubness_sample_weight",
     "interaction_test",
     "k_occurrences",
+    "label_efficiency",
     "mle_intrinsic_dimension",
     "nested_sustainable_error",
     "normalized_information_distance",

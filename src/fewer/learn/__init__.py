@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
     from fewer.learn._naive_bayes_text import NaiveBayesText
     from fewer.learn._ovr_committee import OVRLinearSVMCommittee
+    from fewer.learn._prototypes import LVQClassifier, SeparateKMeansClassifier
     from fewer.learn._random_column_forest import RandomColumnForestClassifier
     from fewer.learn._random_separator import RandomSeparatorClassifier
     from fewer.learn.boosting import (
@@ -112,6 +113,7 @@ __all__ = [
     "L1PathClassifierCV",
     "L1PathRegressorCV",
     "LPBoost",
+    "LVQClassifier",
     "LaplaceFamily",
     "LinearLearner",
     "Link",
@@ -133,6 +135,7 @@ __all__ = [
     "RidgePathClassifierCV",
     "RidgePathRegressorCV",
     "RiskCurve",
+    "SeparateKMeansClassifier",
     "SigmoidRiskClassifier",
     "SolverComparison",
     "SpatialLearner",

@@ -26,12 +26,13 @@ from fewer._estimators import (
     fit_context,
     fit_steps,
     get_feature_names,
+    refuse_negative,
     warn_caller,
 )
 from fewer.catalogue import method
 from fewer.extract._centred_table import Coordinates, uncorrelated
 from fewer.extract._extractor import LinearExtractor, upright
-from fewer.extract.correspondence._counts import Axis, axes_by_averaging, axes_by_svd, refuse_negative
+from fewer.extract.correspondence._counts import Axis, axes_by_averaging, axes_by_svd
 from fewer.extract.correspondence._optimal_scoring import NormalClasses, normal_classes
 
 

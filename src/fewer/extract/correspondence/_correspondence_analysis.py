@@ -12,7 +12,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, warn_caller
+from fewer._estimators import Interval, StrOptions, fit_context, fit_steps, refuse_negative, warn_caller
 from fewer._figures import BLUE, GREEN, GREY, PALETTE, RED, new_figure
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
@@ -22,7 +22,6 @@ from fewer.extract.correspondence._counts import (
     axes_by_averaging,
     axes_by_svd,
     count_table,
-    refuse_negative,
     residuals,
     total_inertia,
     warn_of_empty_rows,

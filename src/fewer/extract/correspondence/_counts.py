@@ -18,7 +18,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils.validation import check_consistent_length
 
-from fewer._estimators import checked_array, get_feature_names, warn_caller
+from fewer._estimators import checked_array, get_feature_names, refuse_negative, warn_caller
 
 
 class CountTable(NamedTuple):
@@ -33,19 +33,6 @@ class CountTable(NamedTuple):
     @property
     def total(self) -> float:
         return float(self.row_totals.sum())
-
-
-def refuse_negative(counts: Any, who: str, names: Any = None) -> None:
-    """Refuse negative counts, and name the first column that has one."""
-    stored = counts.tocoo() if sparse.issparse(counts) else None
-    lowest = counts.min() if stored is None or stored.nnz else 0
-    if lowest < 0:
-        place = int(np.nonzero(counts < 0)[1].min() if stored is None else stored.coords[1][stored.data < 0].min())
-        name = place if names is None else repr(str(names[place]))
-        raise ValueError(
-            f"Negative values in data passed to {who}, in column {name}: it takes a table of counts, or of other "
-            "numbers that are 0 or more."
-        )
 
 
 def count_table(counts: Any, who: str) -> CountTable:

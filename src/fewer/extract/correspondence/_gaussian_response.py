@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from fewer._estimators import Interval, checked_array, fit_context, fit_steps, warn_caller
+from fewer._estimators import Interval, checked_array, fit_context, fit_steps, refuse_negative, warn_caller
 from fewer.catalogue import method
 from fewer.extract._extractor import Extractor
 from fewer.extract.correspondence._correspondence_analysis import placed
@@ -28,7 +28,6 @@ from fewer.extract.correspondence._counts import (
     CountTable,
     axes_by_svd,
     count_table,
-    refuse_negative,
     residuals,
     warn_of_empty_rows,
 )

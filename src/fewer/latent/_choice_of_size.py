@@ -1,0 +1,232 @@
+"""How many components: one function for every model of the room.
+
+Each candidate is scored by one criterion, more is better:
+
+- *completion*, for counts: on rows held out, a random half of the tokens tells the components of a row, and the mean
+  log-probability of the others is the score. A model that adapts to the tokens that it is scored on never looks bad.
+- *cv*: held-out score, which is the log-likelihood of rows, or with a target the log-probability of their classes.
+- *bic* and *aic*: ``2 log L - n_parameters log n`` and ``2 log L - 2 n_parameters`` on all rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils import check_random_state
+
+from fewer._estimators import each_warning_once, safe_indexing
+from fewer._figures import BLUE, Result, mark_point, new_figure
+from fewer._wording import counted
+from fewer.catalogue import method
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Criterion = Literal["auto", "completion", "cv", "bic", "aic"]
+_UNITS = {
+    "completion": "log-probability of a held-out token",
+    "cv": "held-out score",
+    "bic": "BIC (more is better)",
+    "aic": "AIC (more is better)",
+}
+
+
+@dataclass(repr=False)
+class SizeChoice(Result):
+    """Scores of numbers of components, and the chosen one.
+
+    Attributes
+    ----------
+    candidates : list of int
+        Numbers of components.
+    criterion : str
+        What was measured.
+    scores : ndarray of shape (n_candidates, n_folds)
+        More is better; one column for "bic" and "aic".
+    n_components : int
+        The candidate with the best mean score.
+    n_components_simplest : int
+        The smallest candidate that is not worse than the best by more than one standard error of their difference.
+    """
+
+    _data: ClassVar[tuple[str, ...]] = ("candidates", "criterion", "scores", "n_components", "n_components_simplest")
+
+    candidates: list[int]
+    criterion: str
+    scores: np.ndarray
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean score of each candidate."""
+        return self.scores.mean(axis=1)
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        """Standard error of the difference of each candidate from the best, over folds; 0 for a single value."""
+        n_folds = self.scores.shape[1]
+        if n_folds < 2:
+            return np.zeros(len(self.candidates))
+        differences = self.scores - self.scores[self.means.argmax()]
+        return differences.std(axis=1, ddof=1) / np.sqrt(n_folds)
+
+    @property
+    def n_components(self) -> int:
+        """The candidate with the best mean score."""
+        return self.candidates[int(self.means.argmax())]
+
+    @property
+    def n_components_simplest(self) -> int:
+        """The smallest candidate within one standard error of the best."""
+        near = self.means >= self.means.max() - self.standard_errors
+        return min(candidate for candidate, close in zip(self.candidates, near, strict=True) if close)
+
+    @property
+    def reading(self) -> str:
+        """What it means, in words."""
+        said = f"{counted(self.n_components, 'component')} have the best {_UNITS[self.criterion]}."
+        if self.n_components_simplest < self.n_components:
+            said += f" {self.n_components_simplest} are not worse by more than one standard error."
+        if self.n_components in (self.candidates[0], self.candidates[-1]) and len(self.candidates) > 1:
+            said += " This is the end of the range: try candidates beyond it."
+        return said
+
+    def __repr__(self) -> str:
+        lines = [f"Number of components by {_UNITS[self.criterion]}"]
+        for candidate, mean, error in zip(self.candidates, self.means, self.standard_errors, strict=True):
+            mark = " <- best" if candidate == self.n_components else ""
+            lines.append(f"  {candidate:>4}  {mean:.4f}" + (f" +- {error:.4f}" if error else "") + mark)
+        return "\n".join([*lines, self.reading])
+
+    def plot(self) -> "go.Figure":
+        """Draw the scores over the number of components.
+
+        Returns
+        -------
+        figure : plotly.graph_objects.Figure
+            With standard errors of the differences from the best.
+        """
+        import plotly.graph_objects as go
+
+        figure = new_figure(x="number of components", y=_UNITS[self.criterion])
+        figure.add_trace(
+            go.Scatter(
+                x=self.candidates,
+                y=self.means,
+                error_y={"array": self.standard_errors, "color": BLUE},
+                mode="lines+markers",
+                line={"color": BLUE},
+                name="mean over folds",
+            )
+        )
+        best = int(self.means.argmax())
+        label = str(self.n_components)
+        mark_point(figure, self.n_components, self.means[best], label, name="best", position="bottom center")
+        figure.update_xaxes(type="log", tickvals=self.candidates, ticktext=[str(each) for each in self.candidates])
+        return figure.update_layout(showlegend=False)
+
+
+@method(
+    tasks=["evaluation"],
+    when="The number of topics, aspects, classes, factors or states of a latent-variable model is to be chosen.",
+    cost="O(candidates x folds) fits",
+    handles=("sparse",),
+)
+@each_warning_once()
+def select_n_components(
+    estimator: Any,
+    X: Any,
+    candidates: Sequence[int],
+    *,
+    y: Any = None,
+    criterion: Criterion = "auto",
+    cv: Any = 5,
+    random_state: Any = 0,
+) -> SizeChoice:
+    """Choose the number of components of a latent-variable model.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any model of ``fewer.latent``, not fitted; other parameters as they are to be used.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or list of str
+        Rows.
+    candidates : sequence of int
+        Numbers of components to compare.
+    y : array-like of shape (n_samples,), default=None
+        Classes, for models that have them.
+    criterion : {"auto", "completion", "cv", "bic", "aic"}, default="auto"
+        Log-probability of held-out tokens (counts only); held-out log-likelihood, or log-probability of the classes
+        where there is a target; or a penalised likelihood. "auto" takes "completion" for counts, "cv" with a target,
+        and "bic" otherwise.
+    cv : int, splitter or iterable, default=5
+        Folds of "completion" and "cv".
+    random_state : int, RandomState instance or None, default=0
+        Shuffles rows into folds, and splits tokens.
+
+    Returns
+    -------
+    choice : SizeChoice
+        Scores of all candidates; ``n_components`` is the best, and ``plot()`` draws them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.latent import PLSA, select_n_components
+    >>> rng = np.random.default_rng(0)
+    >>> topics = np.kron(np.eye(3), np.full(10, 0.1))
+    >>> X = np.array([rng.multinomial(60, topics[row % 3]) for row in range(120)])
+    >>> select_n_components(PLSA(random_state=0), X, [1, 2, 3], cv=3).n_components
+    3
+    """
+    chosen = _resolved(criterion, estimator, y)
+    parameter = getattr(estimator, "_size_parameter", "n_components")
+    candidates = [int(each) for each in candidates]
+    if not candidates or min(candidates) < 1:
+        raise ValueError(f"candidates must be numbers from 1 on, not {candidates}.")
+    models = [clone(estimator).set_params(**{parameter: each}) for each in candidates]
+    if chosen in ("bic", "aic"):
+        scores = [[_information(model.fit(X) if y is None else model.fit(X, y), X, y, chosen)] for model in models]
+        return SizeChoice(candidates, chosen, np.array(scores))
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    random = check_random_state(random_state)
+    if isinstance(cv, int):
+        splitter = KFold if y is None else StratifiedKFold
+        cv = splitter(cv, shuffle=True, random_state=random.randint(2**31 - 1))
+    seed = int(random.randint(2**31 - 1))
+    folds = list(check_cv(cv, y).split(np.zeros(n_rows), y))
+    scores = [[_held_out(model, X, y, train, test, chosen, seed) for train, test in folds] for model in models]
+    return SizeChoice(candidates, chosen, np.array(scores))
+
+
+def _resolved(criterion: str, estimator: Any, y: Any) -> str:
+    counts = hasattr(estimator, "score_completion")
+    if criterion == "auto":
+        return "completion" if counts else "bic" if y is None else "cv"
+    if criterion not in _UNITS:
+        raise ValueError(f"criterion must be one of auto, {', '.join(_UNITS)}, not {criterion!r}.")
+    if criterion == "completion" and not counts:
+        raise ValueError(f"criterion='completion' is for models of counts, and {type(estimator).__name__} is not one.")
+    return criterion
+
+
+def _information(model: Any, X: Any, y: Any, criterion: str) -> float:
+    log_likelihood = model.score_samples(X) if y is None else model.score_samples(X, y)
+    penalty = 2.0 if criterion == "aic" else np.log(len(log_likelihood))
+    return float(2 * log_likelihood.sum() - penalty * model.n_parameters_)
+
+
+def _held_out(model: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, criterion: str, seed: int) -> float:
+    inside, outside = safe_indexing(X, train), safe_indexing(X, test)
+    if y is None:
+        fitted = clone(model).fit(inside)
+        return (
+            fitted.score_completion(outside, random_state=seed) if criterion == "completion" else fitted.score(outside)
+        )
+    target = np.asarray(y)
+    fitted = clone(model).fit(inside, target[train])
+    logs = fitted.predict_log_proba(outside)
+    places = np.searchsorted(fitted.classes_, target[test])
+    return float(np.mean(np.maximum(logs[np.arange(len(places)), places], np.log(1e-12))))

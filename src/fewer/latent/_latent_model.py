@@ -1,0 +1,163 @@
+"""What every latent-variable model of the room is: starts that climb an objective, and what a fit leaves.
+
+A model is fitted from ``n_init`` starts. From each, ``state, objective = step(state)`` is repeated until the objective
+(a log-likelihood, a bound on it, or either with a log prior) gains less than ``tol`` of its size; the best end is kept.
+
+A model derives from ``LatentModel``. Its ``fit`` checks the table and calls ``_fit_starts(run, ...)``, where
+``run(random, on_step)`` climbs from one start, and ``_keep(state)`` sets the fitted attributes. It implements
+``score_samples`` (log-likelihood, or bound on it, of each row; ``score_type_`` says which), ``transform`` (posterior
+means or responsibilities), ``sample`` and ``n_parameters_``. That is what `select_n_components`, `component_stability`
+and the figures use, so that they serve every model.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from fewer._estimators import check_sample_weight, fit_steps, warn_caller
+
+OnStep = Callable[[], bool]
+
+
+class Climb(NamedTuple):
+    """Where one start ended: the state, the objective at the beginning of each step, and why it ended.
+
+    Starts are compared by the end of their path, or by ``worth`` where they have one, such as a held-out score.
+    """
+
+    state: Any
+    path: np.ndarray
+    converged: bool
+    stopped: bool = False
+    worth: float | None = None
+
+    @property
+    def value(self) -> float:
+        return float(self.path[-1]) if self.worth is None else self.worth
+
+
+def climb(
+    state: Any,
+    step: Callable[[Any], tuple[Any, float]],
+    *,
+    max_iter: int,
+    tol: float,
+    on_step: OnStep = lambda: False,
+    min_iter: int = 2,
+) -> Climb:
+    """Repeat ``state, objective = step(state)`` until the objective changes by less than ``tol`` of its size.
+
+    ``step`` gives the next state and the objective of the present one, which is what an E-step computes anyway.
+    ``on_step`` may return True to stop and keep what there is.
+
+    Examples
+    --------
+    >>> climb(9.0, lambda x: ((x + 2 / x) / 2, -abs(x * x - 2)), max_iter=50, tol=1e-3).state
+    1.414...
+    """
+    path: list[float] = []
+    converged = stopped = False
+    while len(path) < max_iter and not converged and not stopped:
+        state, objective = step(state)
+        path.append(float(objective))
+        converged = len(path) >= max(min_iter, 2) and abs(path[-1] - path[-2]) <= tol * abs(path[-2])
+        stopped = on_step()
+    return Climb(state, np.array(path), converged, stopped)
+
+
+class LatentModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the latent-variable models; see the module for what a model has to define."""
+
+    n_init: int
+    max_iter: int
+    tol: float
+    random_state: Any
+    n_components_: int
+    n_parameters_: int
+    n_iter_: int
+    objective_path_: np.ndarray
+    objectives_: np.ndarray
+    converged_: bool
+    score_type_: str
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def _fit_starts(
+        self, run: Callable[[np.random.RandomState, OnStep], Climb], X: Any, y: Any = None, *, n_steps=None
+    ):
+        """Climb from every start, and keep the best end; a callback that stops one ends the fit."""
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_init)
+        n_steps = self.max_iter if n_steps is None else n_steps
+        with fit_steps(self, X, y, n_steps=self.n_init * n_steps) as after_step:
+            climbs: list[Climb] = []
+            for seed in seeds:
+                climbs.append(run(np.random.RandomState(seed), lambda: after_step("iteration")))
+                if climbs[-1].stopped:
+                    break
+            best = max(climbs, key=lambda each: each.value)
+            self.objectives_ = np.array([each.value for each in climbs])
+            self.objective_path_ = best.path
+            self.n_iter_ = len(best.path)
+            self.converged_ = best.converged
+            self._keep(best.state)
+        if not (best.converged or climbs[-1].stopped):
+            gain = abs(best.path[-1] - best.path[-2]) / max(abs(best.path[-2]), 1e-300) if self.n_iter_ > 1 else np.inf
+            warn_caller(
+                f"The objective still changed by {gain:.2g} of its size after {self.n_iter_} iterations; raise "
+                "max_iter or tol.",
+                ConvergenceWarning,
+            )
+        return self
+
+    def _keep(self, state: Any) -> None:
+        """Set the fitted attributes."""
+        raise NotImplementedError
+
+    def score_samples(self, X):
+        """Log-likelihood of each row, or a lower bound on it; ``score_type_`` says which.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, not necessarily those of the training table.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            In nats; more is better.
+        """
+        raise NotImplementedError
+
+    def score(self, X, y=None, sample_weight=None):
+        """Mean log-likelihood of the rows, or a lower bound on it; ``score_type_`` says which.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, not necessarily those of the training table.
+        y : Ignored
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the mean.
+
+        Returns
+        -------
+        score : float
+            In nats for each row; more is better.
+        """
+        scores = self.score_samples(X)
+        return float(np.average(scores, weights=None if sample_weight is None else np.asarray(sample_weight)))
+
+
+def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Weights of rows, checked; None where there are none."""
+    if sample_weight is None:
+        return None
+    return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

@@ -1,0 +1,192 @@
+"""Passes over the non-zeros of a table of counts, which all count models share.
+
+Rows have factors ``u_i`` and columns factors ``v_j``, K numbers each. With ``z_ij = u_i . v_j``, every update of EM, of
+variational inference and of non-negative matrix factorisation with the Kullback-Leibler loss is made of
+
+    s_i = sum_j x_ij / z_ij v_j        and        f_i = sum_j x_ij log z_ij,
+
+and of the same over columns: ``u_i * s_i`` are the expected counts of row i by component. The array of responsibilities
+(rows, columns, components) is never formed: time is O(non-zeros K), memory O((rows + columns) K).
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from fewer._kernels._arrays import in_threads, read_only
+
+_SUMS = {"reassoc", "contract", "nsz"}
+_FLOOR = 1e-10
+
+
+class Rows(NamedTuple):
+    """The non-zeros of a table, row by row, as kernels read them."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+
+
+class CountTable(NamedTuple):
+    """A table of counts by rows and by columns, with row weights in the latter, and the total of each row."""
+
+    rows: Rows
+    columns: Rows
+    totals: np.ndarray
+    weights: np.ndarray
+    shape: tuple[int, int]
+
+
+def count_rows(X: Any) -> Rows:
+    """Non-zeros of a CSR table."""
+    return Rows(read_only(X.indptr), read_only(X.indices), read_only(np.asarray(X.data, dtype=np.float64)))
+
+
+def count_table(X: sparse.csr_array, sample_weight: np.ndarray | None = None) -> CountTable:
+    """The table in both orders; weights of rows multiply the counts that columns see."""
+    totals = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+    weights = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weighted = X if sample_weight is None else sparse.csr_array(sparse.diags_array(weights) @ X)
+    columns = sparse.csr_array(weighted.T.tocsr())
+    return CountTable(count_rows(X), count_rows(columns), totals, weights, X.shape)
+
+
+def mixture_sums(rows: Rows, own: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``s`` and ``f`` of every row, for its own factors and those of the columns."""
+    sums = np.zeros_like(own)
+    fits = np.zeros(len(own))
+    in_threads(_mixture_sums, *rows, read_only(own), read_only(other), sums, fits, cost=own.shape[1])
+    return sums, fits
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _mixture_sums(start, stop, indptr, indices, data, own, other, sums, fits):
+    n_components = own.shape[1]
+    for row in range(start, stop):
+        mine, total = own[row], sums[row]
+        fit = 0.0
+        for place in range(indptr[row], indptr[row + 1]):
+            theirs = other[indices[place]]
+            mixed = 0.0
+            for k in range(n_components):
+                mixed += mine[k] * theirs[k]
+            if mixed > 0.0:
+                ratio = data[place] / mixed
+                for k in range(n_components):
+                    total[k] += ratio * theirs[k]
+                fit += data[place] * math.log(mixed)
+            elif data[place] > 0.0:
+                fit = -np.inf
+        fits[row] = fit
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _shifted(value):
+    """The argument moved above 8, with the sum and the product of what it passed."""
+    inverse, product = 0.0, 1.0
+    while value < 8.0:
+        inverse += 1.0 / value
+        product *= value
+        value += 1.0
+    return value, inverse, product
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _digamma_tail(square):
+    """``log(y) - 1 / (2 y) - digamma(y)`` from ``1 / y**2``."""
+    return square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
+
+
+@njit(cache=True, nogil=True)
+def exp_digamma(value):
+    """``exp(digamma(x))`` without a logarithm."""
+    high, inverse, _ = _shifted(max(value, _FLOOR))
+    return high * math.exp(-0.5 / high - _digamma_tail(1 / (high * high)) - inverse)
+
+
+@njit(cache=True, nogil=True)
+def gamma_pair(value):
+    """``digamma(x)`` and ``log Gamma(x)``."""
+    high, inverse, product = _shifted(max(value, _FLOOR))
+    logarithm = math.log(high)
+    square = 1 / (high * high)
+    digamma = logarithm - 0.5 / high - _digamma_tail(square) - inverse
+    series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / high
+    log_gamma = (high - 0.5) * logarithm - high + 0.9189385332046727 + series - math.log(product)
+    return digamma, log_gamma
+
+
+def posterior_weights(concentrations: np.ndarray, prior: np.ndarray, scale: np.ndarray):
+    """``scale exp(digamma(a))`` for every entry, and of each row ``sum_k log Gamma(a) + (prior - a) digamma(a)``."""
+    weights, terms = np.empty_like(concentrations), np.empty(len(concentrations))
+    n_rows, n_components = concentrations.shape
+    one_each = read_only(np.arange(n_rows + 1, dtype=np.int64))
+    arrays = (read_only(concentrations), read_only(prior), read_only(scale), weights, terms)
+    in_threads(_posterior_weights, one_each, *arrays, cost=10 * n_components)
+    return weights, terms
+
+
+@njit(cache=True, nogil=True)
+def _posterior_weights(start, stop, indptr, concentrations, prior, scale, weights, terms):
+    for row in range(start, stop):
+        term = 0.0
+        for k in range(concentrations.shape[1]):
+            value = concentrations[row, k]
+            digamma, log_gamma = gamma_pair(value)
+            weights[row, k] = scale[k] * math.exp(digamma)
+            term += log_gamma + (prior[k] - value) * digamma
+        terms[row] = term
+
+
+def folded_in(
+    rows: Rows,
+    start: np.ndarray,
+    components: np.ndarray,
+    prior: np.ndarray,
+    scale: np.ndarray,
+    *,
+    bayes: bool,
+    max_iter: int,
+    tol: float,
+) -> np.ndarray:
+    """Expected counts by component (plus the prior) of rows, for fixed components (columns, K), each row by itself.
+
+    A row stops when its counts move by less than ``tol`` of their sum. With ``bayes`` factors are ``exp(digamma(a))``,
+    else ``a``: the posterior, or the maximum of the likelihood.
+    """
+    found = np.ascontiguousarray(start, dtype=np.float64)
+    arrays = (read_only(components), read_only(prior), read_only(scale), bayes, max_iter, tol, found)
+    in_threads(_fold_in, *rows, *arrays, cost=20 * found.shape[1])
+    return found
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _fold_in(start, stop, indptr, indices, data, components, prior, scale, bayes, max_iter, tol, found):
+    n_components = found.shape[1]
+    weights, sums = np.empty(n_components), np.empty(n_components)
+    for row in range(start, stop):
+        counts = found[row]
+        for _ in range(max_iter):
+            for k in range(n_components):
+                weights[k] = scale[k] * (exp_digamma(counts[k]) if bayes else counts[k])
+                sums[k] = 0.0
+            for place in range(indptr[row], indptr[row + 1]):
+                theirs = components[indices[place]]
+                mixed = 0.0
+                for k in range(n_components):
+                    mixed += weights[k] * theirs[k]
+                if mixed > 0.0:  # a column that no component has is ignored
+                    ratio = data[place] / mixed
+                    for k in range(n_components):
+                        sums[k] += ratio * theirs[k]
+            moved, total = 0.0, 0.0
+            for k in range(n_components):
+                value = prior[k] + weights[k] * sums[k]
+                moved += abs(value - counts[k])
+                total += value
+                counts[k] = value
+            if moved <= tol * total:
+                break

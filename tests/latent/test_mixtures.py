@@ -1,0 +1,105 @@
+"""Mixtures with classes: projections, weights, rank, shrinkage, re-seeding, predictions for items."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from fewer.datasets import make_waveform
+from fewer.latent import AspectModelWithCovariates, MixtureDiscriminantAnalysis, SharedMixtureDiscriminant
+from fewer.latent.mixtures._class_mixture import kmeans_labels, reduced_means
+from fewer.learn import LVQClassifier, SeparateKMeansClassifier
+
+
+def waves(n_rows=200, seed=0):
+    X, y, _ = make_waveform(n_rows, n_noise=0, random_state=seed)
+    return X, y
+
+
+def test_coordinates_have_unit_variance_within_sub_classes():
+    X, y = waves()
+    model = MixtureDiscriminantAnalysis(3, n_init=1, random_state=0).fit(X, y)
+    assert model.transform(X).shape == (200, 8)
+    assert model.scalings_.T @ model.covariance_ @ model.scalings_ == pytest.approx(np.eye(8), abs=1e-8)
+    assert (np.diff(model.explained_variance_ratio_) <= 1e-12).all()
+    means = (model.means_ - model.xbar_) @ model.scalings_
+    between = (means.T * model.weights_) @ means
+    assert between == pytest.approx(np.diag(np.diag(between)), abs=1e-8)
+    assert model.class_given_component_.sum(axis=1) == pytest.approx(1)
+
+
+def test_one_sub_class_projects_as_lda():
+    X, y = waves()
+    ours = MixtureDiscriminantAnalysis(1, reg_covar=0, n_init=1).fit(X, y).transform(X)
+    theirs = LinearDiscriminantAnalysis(solver="eigen").fit(X, y).transform(X)
+    for axis in range(2):
+        assert abs(np.corrcoef(ours[:, axis], theirs[:, axis])[0, 1]) == pytest.approx(1, abs=1e-6)
+
+
+def test_a_reduced_rank_keeps_means_in_few_dimensions():
+    X, y = waves()
+    model = MixtureDiscriminantAnalysis(3, n_components=2, n_init=1, random_state=0).fit(X, y)
+    centred = model.means_ - model.weights_ @ model.means_
+    assert np.linalg.matrix_rank(centred, tol=1e-6 * np.linalg.norm(centred)) == 2
+    assert model.transform(X).shape == (200, 2)
+    rng = np.random.default_rng(0)
+    means, within = rng.normal(size=(5, 4)), np.cov(rng.normal(size=(4, 50)))
+    moved = reduced_means(means, np.ones(5), within, 4)
+    assert moved == pytest.approx(means, abs=1e-10)  # five means span four dimensions
+
+
+def test_k_means_sees_weights_as_repetitions():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) + 8 * (np.arange(60) % 3)[:, None]
+    weights = rng.integers(1, 4, size=60)
+    labels = kmeans_labels(X, weights.astype(float), 3, np.random.RandomState(0))
+    assert len(np.unique(labels)) == 3
+    assert all(len(np.unique(labels[k::3])) == 1 for k in range(3))
+    repeated = kmeans_labels(np.repeat(X, weights, axis=0), np.ones(weights.sum()), 3, np.random.RandomState(0))
+    assert np.array_equal(np.repeat(labels, weights), repeated)
+
+
+def test_shared_components_report_unclear_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(3, size=300)
+    with pytest.warns(UserWarning, match="components have no class with a share"):
+        SharedMixtureDiscriminant(2, n_init=1, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("covariance_type", ["tied", "full", "diag"])
+def test_rows_that_are_drawn_come_from_the_mixture(covariance_type):
+    X, y = waves(400)
+    model = SharedMixtureDiscriminant(4, covariance_type=covariance_type, n_init=2, random_state=0).fit(X, y)
+    drawn, labels = model.sample(6000, random_state=0)
+    assert drawn.mean(axis=0) == pytest.approx(X.mean(axis=0), abs=0.25)
+    assert drawn.std(axis=0) == pytest.approx(X.std(axis=0), rel=0.15)
+    assert set(labels) <= set(y)
+    assert model.score_samples(drawn).mean() == pytest.approx(model.score_samples(X).mean(), abs=1.5)
+    assert model.transform(X).sum(axis=1) == pytest.approx(1)
+
+
+def test_items_have_their_names():
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"age": np.r_[rng.normal(25, 3, 40), rng.normal(70, 3, 40)]})
+    bought = pd.DataFrame({"games": np.r_[np.full(40, 5), np.zeros(40)], "garden": np.r_[np.ones(40), np.full(40, 4)]})
+    model = AspectModelWithCovariates(2, random_state=0).fit(people, bought)
+    assert list(model.classes_) == ["games", "garden"]
+    probabilities = model.predict_proba(pd.DataFrame({"age": [25.0, 70.0]}))
+    assert probabilities[:, 0] == pytest.approx([5 / 6, 0], abs=0.01)
+    assert list(model.predict(pd.DataFrame({"age": [25.0, 70.0]}))) == ["games", "garden"]
+    with pytest.raises(ValueError, match="X has 80 rows, and y has 79"):
+        model.fit(people, bought[:79])
+    with pytest.raises(ValueError, match=r"Negative values .* 'games'"):
+        model.fit(people, -bought)
+
+
+def test_learning_moves_prototypes_to_the_boundary():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    X[:, 1] *= 3
+    y = (X[:, 0] > 0.5).astype(int)
+    still = SeparateKMeansClassifier(1, random_state=0).fit(X, y)
+    moved = LVQClassifier(1, learning_rate=0.1, n_epochs=30, random_state=0).fit(X, y)
+    assert moved.score(X, y) > still.score(X, y)
+    assert moved.prototypes_.shape == (2, 2)
+    assert moved.n_iter_ == 30
