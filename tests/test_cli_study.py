@@ -13,9 +13,10 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from fewer.catalogue import LEARNERS
 from fewer.cli import app
 from fewer.io import read_table
-from fewer.study import LEARNERS, Journal, StudyModel, make_plan, study_data
+from fewer.study import Journal, StudyModel, make_plan, study_data
 from fewer.study._work import FoldWork
 
 EFFORT = [
@@ -342,7 +343,7 @@ def test_counts_are_studied_by_the_poisson_deviance(tmp_path):
     assert applied.min() > 0
 
 
-def test_the_help_names_every_learner():
+def test_the_help_names_learners_that_there_are():
     (option,) = (each for each in get_command(app).commands["study"].params if "--learners" in each.opts)
-    names = option.help.partition(": ")[2].rstrip(".").split(", ")
-    assert sorted(names) == sorted(set(LEARNERS) - {"simplest"})
+    names = option.help.partition(": ")[2].partition(", ...")[0].split(", ")
+    assert set(names) < set(LEARNERS)

@@ -1,6 +1,9 @@
 """How numbers and names are written in messages, in the terminal and in the report."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 _LONGEST_NAME = 40
 _LONGEST_VALUE = 103
@@ -10,6 +13,65 @@ _METRIC_WORDS = {
     "r2": "R2",
     "roc_auc": "ROC AUC",
 }
+
+
+# How a command line calls a parameter, with its value if one is given; None in Python.
+_translated: ContextVar[Callable[..., str] | None] = ContextVar("translated", default=None)
+_NOT_GIVEN = object()
+
+
+@contextmanager
+def translated_by(option: Callable[..., str]) -> Iterator[None]:
+    """Inside, messages call parameters by what ``option(name)`` or ``option(name, value)`` returns."""
+    before = _translated.set(option)
+    try:
+        yield
+    finally:
+        _translated.reset(before)
+
+
+def argument(name: str, value: Any = _NOT_GIVEN, *, python: str | None = None) -> str:
+    """An argument in a message: as it is typed in Python, or on the command line where that is where the user is.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    value : object, default=None
+        Its value, if the message proposes one.
+    python : str, default=None
+        The value as Python code, where it is not its ``repr``.
+
+    Returns
+    -------
+    text : str
+        ``name=value``.
+
+    Examples
+    --------
+    >>> argument("encoding", "cp1252"), argument("target")
+    ("encoding='cp1252'", 'target=')
+    >>> with translated_by(lambda name, *value: f"--{name}"):
+    ...     argument("target")
+    '--target'
+    """
+    given = () if value is _NOT_GIVEN else (value,)
+    option = _translated.get()
+    if option is not None:
+        return option(name, *given)
+    return f"{name}={python or (repr(value) if given else '')}"
+
+
+def parameter(name: str) -> str:
+    """The name of a parameter in a message.
+
+    Examples
+    --------
+    >>> parameter("n_folds")
+    'n_folds'
+    """
+    option = _translated.get()
+    return name if option is None else option(name)
 
 
 def metric_words(scoring: str) -> str:

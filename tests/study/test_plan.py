@@ -93,7 +93,7 @@ def test_methods_may_be_scores_or_selectors(data):
         ({"methods": ["SequentialSearch"]}, "cannot be written into a plan.*; use .*MRMR"),
         ({"methods": ["HaarFeatures"]}, "has no parameter for the number of columns"),
         ({"methods": ["chi2"]}, "needs non-negative counts"),
-        ({"learners": ["boost"]}, "no learner 'boost'; use ridge"),
+        ({"learners": ["boost"]}, "no learner 'boost'.*Did you mean boosting"),
         (
             {"learners": ["multinomial_nb"]},
             "needs non-negative counts, but this table has negative numbers.*; use ridge",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         make_topic_words,
     )
     from fewer.datasets._load import available, load
+    from fewer.datasets._open import open_table, place_of
     from fewer.datasets._pitfalls import (
         make_counts,
         make_drift,
@@ -83,6 +84,8 @@ __all__ = [
     "make_two_gaussians",
     "make_twonorm",
     "make_waveform",
+    "open_table",
+    "place_of",
     "simulate_factor_classes",
 ]
 

@@ -13,14 +13,13 @@ if TYPE_CHECKING:
     from fewer.study._folder import HOME, StudyFolder, StudyState, TemporaryFolder, studies_in, study_state
     from fewer.study._journal import Journal
     from fewer.study._model import StudyModel, apply_model, fit_model
-    from fewer.study._plan import Plan, make_plan
-    from fewer.study._recipes import LEARNERS
+    from fewer.study._model_file import UntrustedTypesError
+    from fewer.study._plan import Plan, UntrustedPlanError, make_plan
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
 
 __all__ = [
     "HOME",
-    "LEARNERS",
     "PRESETS",
     "Answer",
     "Candidate",
@@ -37,6 +36,8 @@ __all__ = [
     "StudyModel",
     "StudyState",
     "TemporaryFolder",
+    "UntrustedPlanError",
+    "UntrustedTypesError",
     "apply_model",
     "findings_of",
     "fit_model",

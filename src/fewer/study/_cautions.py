@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer._wording import counted, listed
+from fewer.catalogue import imputer_named
 from fewer.study._coded import decoded, words_of
 from fewer.study._preparation import preparation
-from fewer.study._recipes import IMPUTERS
 from fewer.study._scores import AllScores
 from fewer.study._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
 
@@ -277,7 +277,7 @@ def _missing_values(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
         return []
     counts = np.asarray(dataset.missing_by_column)
     share = counts.sum() / (dataset.n_rows * dataset.n_columns)
-    numbers = f"numbers were imputed by {IMPUTERS[impute].says}"
+    numbers = f"numbers were imputed by {imputer_named(impute).says}"
     categories = "missing categories became a category of their own"
     words = set(words_of(dataset))
     of_words = {name in words for name, count in zip(dataset.columns, counts, strict=True) if count}

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.catalogue import imputer_named
 from fewer.study._coded import words_of
-from fewer.study._recipes import IMPUTERS
+from fewer.study._recipes import seeded
 from fewer.study._work import Bench
 
 if TYPE_CHECKING:
@@ -87,12 +88,12 @@ def _filled_in(table: np.ndarray, bench: Bench) -> list[dict[str, Any]]:
         return []
     spread = np.nanstd(known, axis=0)
     known = (known - np.nanmean(known, axis=0)) / np.where(spread > 0, spread, 1.0)
-    chosen = IMPUTERS[bench.plan.impute]
+    chosen = imputer_named(bench.plan.impute)
     names = [chosen.name] if chosen.from_others else [chosen.name, _BY_OTHERS]
     found = []
     for name in names:
         try:
-            imputer = IMPUTERS[name].made(bench.plan.seed)
+            imputer = seeded(imputer_named(name).build(), bench.plan.seed)
             score = completion_score(imputer, known, _HIDDEN, _REPEATS, random_state=bench.plan.seed)
         except (ValueError, ArithmeticError):  # too little is known to judge by
             continue
@@ -122,7 +123,7 @@ def _sentence(missing: np.ndarray, shares: np.ndarray, filled: list[dict[str, An
         return f"{said} There are too few known entries to judge how well they can be imputed."
     used, others = filled[0], filled[-1]
     low, high = others["gain_interval"]
-    says = IMPUTERS[others["imputer"]].says
+    says = imputer_named(others["imputer"]).says
     if not low > 0:
         return f"{said} The other columns do not predict them better than the mean of the column."
     gain = f"reduces the error of column means at known entries by {others['gain']:.0%} ({low:.0%} to {high:.0%})"

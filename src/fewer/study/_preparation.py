@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.catalogue import imputer_named
 from fewer.study._coded import CodedDataset, positions, words_of
-from fewer.study._recipes import IMPUTERS, Counts
+from fewer.study._recipes import Counts, seeded
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -39,7 +40,7 @@ def preparation(
     dataset : Dataset
         The table; its kinds of columns decide the steps.
     impute : str, default="median"
-        How missing values are imputed, one of ``IMPUTERS``.
+        Name of the imputer of missing values.
     missing : bool, default=None
         Whether rows may have missing values; by default, whether these have. Without any the result is the same.
     seed : int, default=0
@@ -148,10 +149,10 @@ def _filled(impute: str, seed: int) -> Any:
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    imputer = IMPUTERS[impute]
+    imputer = imputer_named(impute)
     if not imputer.from_others:
-        return imputer.made(seed)
-    return Pipeline([("level", StandardScaler()), ("complete", imputer.made(seed))])
+        return seeded(imputer.build(), seed)
+    return Pipeline([("level", StandardScaler()), ("complete", seeded(imputer.build(), seed))])
 
 
 def _numbers(dataset: "Dataset", fill: Any) -> Any:
