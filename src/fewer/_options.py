@@ -66,7 +66,7 @@ class Option:
         Examples
         --------
         >>> named("drop").written(["height", "age, years"]), named("header").written(False)
-        ('--drop \\'height,age, years\\'', '--no-header')
+        ("--drop 'height,age, years'", '--no-header')
         """
         if not value or self.option.startswith("--no-"):
             return self.option

@@ -126,10 +126,12 @@ def methods(
     with told_plainly():
         from fewer import catalogue
 
+        others: list[str] = []
         with warnings_as_notes():
             if name is not None:
-                cards = catalogue.search(name, role=role) or [catalogue.find(name, role=role)]
-                cards = [card for card in cards if card.name.lower() == name.lower()] or cards
+                found = catalogue.search(name, role=role) or [catalogue.find(name, role=role)]
+                cards = [card for card in found if card.name.lower() == name.lower()] or found
+                others = [card.name for card in found if card not in cards]
             else:
                 cards = catalogue.methods(room=room, task=task, handles=names_in(handles), role=role)
         if as_json:
@@ -138,6 +140,7 @@ def methods(
             write_out(json.dumps([card.to_dict() for card in cards], indent=2, ensure_ascii=False) + "\n")
         elif cards:
             write_out(_rendered_methods(cards, in_full=name is not None and len(cards) == 1))
+            write_out(f"See also: {', '.join(others)}.\n" if others else "")
         else:
             write_out(_nearest_matches({"role": role, "room": room, "task": task, "handles": names_in(handles)}))
 

@@ -41,9 +41,15 @@ def takes(*groups: Group, only: tuple[str, ...] | None = None) -> Callable[[Call
             command(**words, options=typed)
 
         own = [each for each in inspect.signature(command).parameters.values() if each.name != "options"]
-        added = [_parameter(option, parameters[option.name]) for option in declared]
-        with_options.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]  # read by typer
-        with_options.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
+        own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
+        added = {option: _parameter(option, parameters[option.name]) for option in declared}
+        # In the help: the table and its target, what a study does, the command's own options, how files are read.
+        first = next((place + 1 for place, each in enumerate(own) if each.name == "target"), 1)
+        about_files = [each for option, each in added.items() if option.group == "reading"]
+        others = [each for option, each in added.items() if option.group != "reading"]
+        shown = [*own[:first], *others, *own[first:], *about_files]
+        with_options.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # read by typer
+        with_options.__annotations__ = {each.name: each.annotation for each in shown}
         return with_options
 
     return decorate
