@@ -16,7 +16,7 @@ def evaluations(name: str, folder: Path) -> Contest:
     from fewer.study._work import Bench, FoldWork, prepared_fold, scored, seed_of
 
     data = study_data(table(name))
-    plan = make_plan(data, preset="quick", n_permutations=0)
+    plan = make_plan(data, preset="quick", n_permutations=0, racing=0.0)
     work = [
         FoldWork(candidate, repeat, fold)
         for repeat in range(plan.n_repeats)

@@ -196,6 +196,15 @@ OPTIONS: tuple[Option, ...] = (
         value=_number_or_word,
     ),
     Option(
+        "racing",
+        "float",
+        2.0,
+        "From the third fold on, a candidate with a number of columns gets no more folds when it is behind the best one "
+        "by so many standard errors, and by more than may be given up; 0 scores all of them on all folds.",
+        "plan",
+        typed=float,
+    ),
+    Option(
         "impute",
         "str",
         "median",

@@ -236,3 +236,17 @@ def test_groups_of_any_type_stay_together_in_a_split():
         train, test = dataset.split(groups="site", random_state=0)
         assert train.n_rows + test.n_rows == 20
         assert not set(train.X["site"].to_list()) & set(test.X["site"].to_list())
+
+
+def test_dropped_columns_are_set_aside_with_their_rows():
+    """A row without a target is left out of them as well; a column that cannot be read is not kept."""
+    columns = {"a": [1.0, 2.0, 3.0], "who": ["p", "q", "q"], "list": [[1], [2], [3]], "y": [0.1, None, 0.3]}
+    with pytest.warns(UserWarning, match="missing in 1 of 3 rows"):
+        read = Dataset.from_frame(pl.DataFrame(columns), target="y", drop=["who", "list"])
+    assert read.columns == ("a",)
+    assert [each.columns for each in read.dropped] == [("who",)]
+    assert read.dropped[0].X["who"].to_list() == ["p", "q"]
+    assert read.take([1]).dropped[0].X["who"].to_list() == ["q"]
+    again = Dataset.from_frame({"a": [1.0, 2.0], "b": [3.5, 4.5], "c": [5.5, 6.5]}).drop("b").drop(["c"])
+    assert again.columns == ("a",)
+    assert [each.columns for each in again.dropped] == [("b",), ("c",)]

@@ -187,3 +187,16 @@ def test_two_copies_of_many_rows_are_a_note():
     (found,) = _repeated_rows(describe(table), grouped=False)
     assert (found["level"], found["headline"]) == ("note", "")
     assert found["sentence"].startswith("2 of 1,427 rows repeat earlier ones.")
+
+
+@pytest.mark.parametrize(
+    ("make", "column", "option"),
+    [(make_rows_per_patient, "patient", "--groups patient"), (make_drift, "day", "--time day")],
+)
+def test_groups_and_time_are_found_among_dropped_columns(studied, make, column, option):
+    """Dropping the column that names the patient does not make rows of other patients of its rows."""
+    dataset = make(random_state=0).to_dataset()
+    assert column in dataset.columns
+    findings = studied(dataset.drop([column]), n_permutations=0, n_repeats=1)
+    assert option in findings.headline
+    assert column not in {each.name for each in findings.columns}

@@ -93,23 +93,31 @@ def test_an_interval_ends_at_the_best_score_there_is():
 @pytest.mark.parametrize(("scoring", "best"), [("accuracy", 1.0), ("neg_log_loss", 0.0), ("max_error", np.inf)])
 def test_scores_are_read_fold_by_fold_and_a_failure_leaves_its_candidate_out(scoring, best):
     plan = SimpleNamespace(
-        candidates=[SimpleNamespace(name=name, makes_columns=False) for name in ("works", "fails")],
+        candidates=[
+            SimpleNamespace(name=name, makes_columns=False, reducer=reducer, learner="ridge")
+            for name, reducer in (("all", None), ("works", "anova"), ("fails", "anova"), ("dropped", "anova"))
+        ],
         n_folds=2,
         n_repeats=1,
         confidence=0.9,
         scoring=scoring,
     )
-    done = {"sizes": [1, 4], "scores": [0.5, 0.6], "names": ["a", "b"]}
+    done = {"sizes": [1, 2], "scores": [0.5, 0.4], "names": ["a", "b"]}
     journal = {
-        FoldWork(0, 0, 0).key: done,
-        FoldWork(0, 0, 1).key: done | {"sizes": [1, 3], "scores": [0.7, 0.8]},
+        FoldWork(0, 0, 0).key: {"sizes": [4], "scores": [0.6], "names": []},
+        FoldWork(0, 0, 1).key: {"sizes": [3], "scores": [0.8], "names": []},
         FoldWork(1, 0, 0).key: done,
-        FoldWork(1, 0, 1).key: {"failure": "no way"},
+        FoldWork(1, 0, 1).key: done | {"sizes": [1], "scores": [0.7]},
+        FoldWork(2, 0, 0).key: done,
+        FoldWork(2, 0, 1).key: {"failure": "no way"},
+        FoldWork(3, 0, 0).key: done,
     }
     found = read_scores(journal, plan, 1.0)
     assert found.failures == {"fails": "no way"}
-    (works,) = found.candidates
+    assert found.dropped == ("dropped",)
+    everything, works = found.candidates
+    assert everything.scores.tolist() == [[[0.6], [0.8]]]
     assert works.sizes.tolist() == [1, 4]
     assert works.scores.tolist() == [[[0.5, 0.6], [0.7, 0.8]]]
     assert works.best_possible == best
-    assert read_scores(journal, plan, 1.0, n_columns=9).candidates[0].sizes.tolist() == [1, 9]
+    assert read_scores(journal, plan, 1.0, n_columns=9).candidates[1].sizes.tolist() == [1, 9]

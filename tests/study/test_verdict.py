@@ -25,8 +25,8 @@ def scores(outcome="better", interval=(0.1, 0.3), rows_needed=None, reduces=True
         fold_scores_with_everything=few - 0.2,
         simplest=SimpleNamespace(score=0.5),
         winner=SimpleNamespace(name="best of a, b, ridge", reduces=reduces),
-        reduced=[1, 2],
-        candidates=[1, 2, 3, 4],
+        n_ways=2,
+        with_everything=[3],
     )
 
 

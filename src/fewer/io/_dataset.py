@@ -44,6 +44,9 @@ class Dataset:
         Why the target was taken for this task, and the option that changes it.
     rows : ndarray of shape (n_rows,), optional
         Number of each row in the table that was read, from 0; None where ``X`` has all of its rows in their order.
+    dropped : tuple of Dataset
+        Columns that were dropped, each as a table without a target. They are never features, but may name the group or
+        the time of each row.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Dataset:
     source: str = "memory"
     task_reason: str = ""
     rows: np.ndarray | None = None
+    dropped: tuple["Dataset", ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -253,6 +257,7 @@ class Dataset:
             X=self.X[rows],
             y=None if self.y is None else self.y[rows],
             rows=rows if self.rows is None else self.rows[rows],
+            dropped=tuple(each.take(rows) for each in self.dropped),
         )
 
     def _row_numbers(self, rows: Any) -> np.ndarray:
@@ -290,6 +295,24 @@ class Dataset:
         else:
             X = self.X[:, where]
         return replace(self, X=X, columns=tuple(names), kinds=tuple(self.kinds[j] for j in where))
+
+    def drop(self, columns: Iterable[str]) -> "Dataset":
+        """Dataset without these columns of ``X``; they are kept in ``dropped``.
+
+        Parameters
+        ----------
+        columns : iterable of str
+            Names.
+
+        Returns
+        -------
+        dataset : Dataset
+            The other columns.
+        """
+        names = [columns] if isinstance(columns, str) else list(columns)
+        rest = self.keep(name for name in self.columns if name not in set(names))
+        apart = replace(self, y=None, target=None, task="none", task_reason="", dropped=())
+        return replace(rest, dropped=(*self.dropped, *(apart.keep([name]) for name in names)))
 
     def _positions(self, names: list[str], asked_by: str) -> list[int]:
         position = {name: j for j, name in enumerate(self.columns)}

@@ -36,6 +36,8 @@ from fewer.io._target import checked_task, missing_in, target_array, task_of
 
 _URI = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 _TEXT_OPTIONS = ("header", "separator", "decimal", "encoding")
+# Dropped columns are looked at for groups and time; of more than these, the others are forgotten.
+_MOST_SET_ASIDE = 20
 
 
 def read_table(
@@ -272,7 +274,8 @@ def assemble(
     if table.data.shape[0] == 0:
         raise TableError(f"{table.source}: the table has no rows.")
     target_name, y = _target_of(table, target, task)
-    data, columns = _without(table, _dropped(table, drop, target_name))
+    names = _dropped(table, drop, target_name)
+    data, columns = _without(table, names)
     if table.columns and columns in ([], [target_name]):
         raise TableError(f"{table.source}: no column is left besides the target and those in {argument('drop')}.")
     if isinstance(data, pl.DataFrame):
@@ -310,7 +313,23 @@ def assemble(
         source=table.source,
         task_reason=reason,
         rows=rows,
+        dropped=_set_aside(table, names, missing_values, rows),
     )
+
+
+def _set_aside(
+    table: Table, names: set[str], missing_values: Iterable[object], rows: np.ndarray | None
+) -> tuple[Dataset, ...]:
+    """The first dropped columns, each as a table; one that cannot be read was dropped for that."""
+    found = []
+    for name in [each for each in table.columns if each in names][:_MOST_SET_ASIDE]:
+        data, columns = _without(table, set(table.columns) - {name})
+        try:
+            column = assemble(Table(data, columns, table.source), missing_values=missing_values, task="none")
+        except TableError:
+            continue
+        found.append(column if rows is None else column.take(rows))
+    return tuple(found)
 
 
 def _target_of(table: Table, target: Any, task: str) -> tuple[str | None, Any]:

@@ -4,7 +4,7 @@ Plain facts about a table: what is missing, constant or infinite, and how the ta
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from fewer.overview._description import (
 from fewer.overview._duplicates import duplicate_columns, duplicate_rows, equal_rows, near_duplicates
 from fewer.overview._leakage import judged_leaks, leaking_columns
 from fewer.overview._parts import TableRows, parts_of, row_blocks
-from fewer.overview._row_groups import group_columns, judged_copies, rows_of_groups
+from fewer.overview._row_groups import by_harm, group_columns, judged_copies, rows_of_groups
 from fewer.overview._row_time import time_columns
 
 _ROWS_LISTED = 10
@@ -63,8 +63,8 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
 
     Columns that *name groups* of rows, such as a patient with several rows, and columns that hold the *time* are found
     by how much rows that belong together resemble each other (`GroupColumn`, `TimeColumn`); at most a thousand rows are
-    compared. Where folds that ignore this would be too optimistic, the finding is "critical", and its scores show by
-    how much.
+    compared. Dropped columns are looked at as well. Where folds that ignore this would be too optimistic, the finding
+    is "critical", and its scores show by how much.
 
     *Near duplicates* are columns of numbers with an absolute correlation above 0.999 on the rows where both are known
     (at least ten, and half of those where either is).
@@ -89,11 +89,16 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
     parts = parts_of(dataset)
     duplicates = duplicate_columns(dataset, parts)
     table = TableRows(dataset, parts)
-    groups, equals = group_columns(table), equal_rows(dataset, parts)
+    beside = {name: TableRows(whole, parts_of(whole)) for name, whole in with_dropped(dataset)}
+    of_tables = [(group, table) for group in group_columns(table)]
+    of_tables += [(group, rows) for name, rows in beside.items() for group in group_columns(rows, only=name)]
+    of_tables.sort(key=lambda each: by_harm(each[0]))
+    groups, equals = tuple(group for group, _ in of_tables), equal_rows(dataset, parts)
+    time = [*time_columns(table, times), *(each for rows in beside.values() for each in time_columns(rows))]
     found, checked = leaking_columns(dataset, parts)
     if found and groups:
         # Whatever is constant within a group tells the target of its rows; a give-away does so in other groups too.
-        of_groups = dataset.take(rows_of_groups(table, groups[0]))
+        of_groups = dataset.take(rows_of_groups(of_tables[0][1], groups[0]))
         again = {each.column for each in leaking_columns(of_groups, parts_of(of_groups))[0]}
         found = tuple(each for each in found if each.column in again)
     comma_numbers = numbers_with_commas(dataset)
@@ -116,9 +121,27 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
         leakage_checked=checked,
         duplicate_rows=judged_copies(duplicate_rows(dataset, equals), equals, table),
         groups=groups,
-        time=time_columns(table, times),
+        time=tuple(sorted(time, key=by_harm)[:1]),
     )
     return replace(description, advice=advice_for(description))
+
+
+def with_dropped(dataset: Dataset) -> Iterator[tuple[str, Dataset]]:
+    """For each dropped column its name, and the table with this column: it may name the group or the time of a row."""
+    for column in dataset.dropped:
+        name = column.columns[0]
+        numeric = not isinstance(column.X, pl.DataFrame)
+        if name in dataset.columns or (dataset.is_sparse and not numeric):
+            continue
+        if isinstance(dataset.X, pl.DataFrame) or not numeric:
+            X = dataset.to_polars().select(dataset.columns).with_columns(column.to_polars()[name])
+        else:
+            X = (
+                sp.hstack([dataset.X, column.X], format="csr")
+                if dataset.is_sparse
+                else np.hstack([dataset.X, column.X])
+            )
+        yield name, replace(dataset, X=X, columns=(*dataset.columns, name), kinds=(*dataset.kinds, *column.kinds))
 
 
 def memory_bytes(X: Any) -> int:

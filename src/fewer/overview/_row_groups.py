@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer.overview._description import DuplicateRows, GroupColumn
+from fewer.overview._description import DuplicateRows, GroupColumn, TimeColumn
 from fewer.overview._leakage import category_class_score, category_rank_score
 from fewer.overview._parts import TIME_NAME, TableRows, words
 from fewer.overview._resemblance import (
@@ -60,10 +60,12 @@ _GROUP_NAME = re.compile(
 )
 
 
-def group_columns(table: TableRows) -> tuple[GroupColumn, ...]:
+def group_columns(table: TableRows, only: str | None = None) -> tuple[GroupColumn, ...]:
     """Columns that name the group of each row, the most harmful first; of several that agree, the first."""
     found: list[tuple[GroupColumn, np.ndarray]] = []
     for position in _candidates(table):
+        if only is not None and table.dataset.columns[position] != only:
+            continue
         group = _group_column(table, position)
         if group is None:
             continue
@@ -71,7 +73,12 @@ def group_columns(table: TableRows) -> tuple[GroupColumn, ...]:
         # The site of a patient also keeps the patient's rows together; so the finer column is the one to name.
         if not any(_same_parts(values, other) for _, other in found):
             found.append((group, values))
-    return tuple(sorted((group for group, _ in found), key=lambda group: (group.level != "critical", -group.gap)))
+    return tuple(sorted((group for group, _ in found), key=by_harm))
+
+
+def by_harm(found: GroupColumn | TimeColumn) -> tuple[bool, float]:
+    """Key that sorts the most harmful first."""
+    return found.level != "critical", -found.gap
 
 
 def _candidates(table: TableRows) -> list[int]:

@@ -19,7 +19,7 @@ from fewer.study._journal import Journal
 from fewer.study._missing import MISSING
 from fewer.study._plan import Parsimony, Plan
 from fewer.study._predictions import prediction_works, which_rows
-from fewer.study._run import fold_keys, nulls_of, observed_score, tested
+from fewer.study._run import folds_are_done, nulls_of, observed_score, tested
 from fewer.study._scores import AllScores, CandidateScores, read_scores
 from fewer.study._verdict import first_lines, nothing_smaller
 from fewer.study._work import Null
@@ -48,7 +48,11 @@ def findings_of(journal: Journal) -> Findings:
         The answers.
     """
     plan = journal.plan
-    if journal.n_damaged or any(key not in journal for key in (*fold_keys(plan), FINAL, CAUTIONS, MISSING)):
+    if (
+        journal.n_damaged
+        or any(key not in journal for key in (FINAL, CAUTIONS, MISSING))
+        or not folds_are_done(journal, plan)
+    ):
         raise _unfinished(journal)
     final = journal[FINAL]
     scores = read_scores(journal, plan, final["test_ratio"], final["n_prepared"])
@@ -397,7 +401,7 @@ def compared_with(scores: AllScores, metric: str) -> Answer:
         f" with {counted(scores.size, 'new column' if winner.makes_columns else 'column')}" if winner.reduces else ""
     )
     sentence = (
-        f"{_best_of(len(scores.reduced))}: {winner.name}{at_size} (mean {metric} "
+        f"{_best_of(scores.n_ways)}: {winner.name}{at_size} (mean {metric} "
         f"{scores.cells.scores[..., scores.choice.cell].mean():.3f}); best with all columns: "
         f"{best_all.name.removeprefix('all features, ')} ({best_all.score:.3f}); "
         f"baseline ({simplest.name}): {simplest.score:.3f}."
@@ -407,6 +411,8 @@ def compared_with(scores: AllScores, metric: str) -> Answer:
         "folds. The mean score of the winner is slightly optimistic, because the winner was selected by it; for the "
         "score in the headline, each choice was made on the other folds."
     )
+    if scores.dropped:
+        how += f" Clearly behind after three or more folds, and not scored further: {listed(scores.dropped, 10)}."
     reached = scores.choice.fold_scores
     low, high = corrected_interval(reached, winner.confidence, winner.test_ratio)
     interval = low, min(high, winner.best_possible)

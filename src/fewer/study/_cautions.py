@@ -1,6 +1,7 @@
 """Cautions: properties of the table and of the scores that limit what the results mean."""
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
 
     dataset = bench.data.dataset
     tied = bench.data.groups is not None or bench.data.in_order_of_time
-    description = describe(decoded(dataset), times=bench.data.times)
+    description = describe(replace(decoded(dataset), dropped=bench.data.dropped), times=bench.data.times)
     found = [
         *_giveaways(description),
         *([] if tied else _groups_ignored(description)),

@@ -71,7 +71,7 @@ def time_estimate(plan: Plan, data: StudyData, *, n_workers: int | None = None) 
     workers = joblib.effective_n_jobs(n_workers or -1)
     folds = sum(seconds.values()) * plan.n_folds * plan.n_repeats
     tests = (2 if plan.classify else 1) * plan.n_permutations
-    n_fits = sum(len(candidate.sizes) + 1 for candidate in plan.candidates) * plan.n_folds * plan.n_repeats
+    n_fits = sum(max(len(candidate.sizes), 1) for candidate in plan.candidates) * plan.n_folds * plan.n_repeats
     for_tests = (
         f", and up to {_words(tests * _seconds_of_a_permutation(whole) / workers)} for the tests" if tests else ""
     )

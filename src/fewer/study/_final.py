@@ -105,7 +105,7 @@ def _order(reducer: Any, n_columns: int, ranker: CandidateScores) -> list[int]:
 
     path = subset_path(reducer, n_columns)
     sizes = [int(each) for each in ranker.sizes[:-1] if path.order is not None or each in (path.subsets or {})]
-    order = columns_in_order(path, [*sizes, n_columns])
+    order = columns_in_order(path, sizes)
     return order + sorted(set(range(n_columns)).difference(order))
 
 

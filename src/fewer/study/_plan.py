@@ -23,7 +23,7 @@ from fewer.study._recipes import study_imputer
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
-VERSION = 3
+VERSION = 4
 Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 
 # Folds, repeats and permutations: quick for a first look, thorough for a paper.
@@ -90,6 +90,7 @@ class Plan:
     confidence: float = named("confidence").default
     margin: float = named("margin").default
     parsimony: Parsimony = named("parsimony").default
+    racing: float = named("racing").default
     seed: int = named("seed").default
     preset: str = named("preset").default
     impute: str = named("impute").default
@@ -107,8 +108,13 @@ class Plan:
         return 1 - self.confidence
 
     @property
+    def races(self) -> bool:
+        """Whether candidates that are clearly behind get no more folds; the rule of one standard error needs all."""
+        return self.racing > 0 and self.parsimony != "one_se"
+
+    @property
     def n_evaluations(self) -> int:
-        """Candidates times folds times repeats."""
+        """Candidates times folds times repeats; racing leaves some of them out."""
         return len(self.candidates) * self.n_folds * self.n_repeats
 
     @property
@@ -226,13 +232,18 @@ class Plan:
             f"  target        {self.target} ({self.task}), scored by {self.scoring}",
             f"  folds         {self.n_folds}, {self.splitting}{repeats}",
             f"  candidates    {len(self.candidates)}: {self._candidates_in_words()}",
-            f"  evaluations   {self.n_evaluations:,}",
+            f"  evaluations   {self.n_evaluations:,}{self._racing_in_words()}",
             f"  permutations  {self.n_permutations} for each test",
             f"  seed          {self.seed}",
         ]
         if self.impute != "median":
             lines.append(f"  missing       imputed by {study_imputer(self.impute).says}")
         return "\n".join(lines)
+
+    def _racing_in_words(self) -> str:
+        if not self.races:
+            return ""
+        return f" at most: what is behind by {self.racing:g} standard errors after three folds gets no more of them"
 
     def _candidates_in_words(self) -> str:
         """Each selection method and each learner once: all are combined with all."""
@@ -294,7 +305,7 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
         preset=preset,
         impute=imputer.name,
         **{name: number if options[name] is None else options[name] for name, number in effort},
-        **{name: options[name] for name in ("confidence", "margin", "parsimony", "seed")},
+        **{name: options[name] for name in ("confidence", "margin", "parsimony", "racing", "seed")},
         reading=dict(reading or {}),
     )
     _check_plan(plan)
@@ -397,6 +408,8 @@ def _check_plan(plan: Plan) -> None:
         raise StudyError(
             f"{parameter('parsimony')} must be at least 0 and less than 1, or 'one_se', not {plan.parsimony}."
         )
+    if not plan.racing >= 0:
+        raise StudyError(f"{parameter('racing')} must be at least 0, not {plan.racing}.")
     if not 0 < plan.confidence < 1:
         raise StudyError(f"{parameter('confidence')} must be between 0 and 1, not {plan.confidence}.")
     fewest = fewest_permutations(plan.confidence)

@@ -29,7 +29,7 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
         "task": _one_of("binary", "multiclass", "regression"),
         "splitting": _one_of(*splittings),
         "impute": (_is_text, "the name of an imputer"),
-        **dict.fromkeys(("confidence", "margin"), (_is_number, "a number")),
+        **dict.fromkeys(("confidence", "margin", "racing"), (_is_number, "a number")),
         "parsimony": (lambda value: value == "one_se" or _is_number(value), "a number or one_se"),
         "candidates": (lambda value: isinstance(value, list) and bool(value), "a list of candidates"),
         "reading": (_is_reading, "how the table is read"),

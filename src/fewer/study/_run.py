@@ -17,9 +17,10 @@ from fewer.study._final import FINAL, do_final
 from fewer.study._missing import MISSING, do_missing
 from fewer.study._notes import warn_again
 from fewer.study._predictions import do_predictions, prediction_works
+from fewer.study._race import fold_rounds
 from fewer.study._reference import do_null
 from fewer.study._scores import AllScores, read_scores
-from fewer.study._work import Bench, FoldWork, Null, NullWork, do_fold, finished
+from fewer.study._work import Bench, Null, NullWork, do_fold, finished
 
 if TYPE_CHECKING:
     from fewer.engine import Engine, Failure
@@ -67,9 +68,10 @@ def run_plan(
     bench = Bench(plan, data)
     where: dict[str, Any] = {"bench": bench, "journal": journal, "engine": engine, "progress": progress}
     try:
-        _do(do_fold, _fold_works(plan), "Scoring candidates", **where)
+        for tasks in fold_rounds(journal, plan):
+            _do(do_fold, tasks, "Scoring candidates", **where)
     finally:
-        warn_again(journal[key] for key in fold_keys(plan) if key in journal)
+        warn_again(journal[key] for key in sorted(journal.keys("fold/")))
     scores = scores_of(journal, plan, bench)
     _do(do_predictions, [(work,) for work in prediction_works(plan, scores)], "Predicting held-out rows", **where)
     for null in nulls_of(plan):
@@ -97,9 +99,9 @@ def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:
     return scores
 
 
-def fold_keys(plan: "Plan") -> list[str]:
-    """Names in the journal of all candidates on all folds."""
-    return [work.key for works in _fold_works(plan) for work in works]
+def folds_are_done(journal: "Journal", plan: "Plan") -> bool:
+    """Whether the journal has all the work on the folds."""
+    return all(all(work.key in journal for works in tasks for work in works) for tasks in fold_rounds(journal, plan))
 
 
 def nulls_of(plan: "Plan") -> tuple[Null, ...]:
@@ -107,21 +109,6 @@ def nulls_of(plan: "Plan") -> tuple[Null, ...]:
     if not plan.n_permutations:
         return ()
     return ("labels", "features_within_class") if plan.classify else ("labels",)
-
-
-def _fold_works(plan: "Plan") -> list[tuple[FoldWork, ...]]:
-    """All candidates on all folds, fold by fold; those with the same reducer go together, and reduce once."""
-    of_reducer: dict[str, list[int]] = {}
-    for number, candidate in enumerate(plan.candidates):
-        # Those without a reducer share nothing but the prepared rows.
-        name = repr(candidate.reducer) if candidate.reducer is not None else f"all features {number}"
-        of_reducer.setdefault(name, []).append(number)
-    return [
-        tuple(FoldWork(number, repeat, fold) for number in numbers)
-        for repeat in range(plan.n_repeats)
-        for fold in range(plan.n_folds)
-        for numbers in of_reducer.values()
-    ]
 
 
 def _do(

@@ -10,7 +10,7 @@ import numpy as np
 from fewer.evaluate import CrossIndex, corrected_interval, cross_index
 from fewer.study._decision import Cells, Choice, Claim, Rule, choose, claim, means_of_others
 from fewer.study._plan import Parsimony, Plan
-from fewer.study._work import FoldWork, at_common_sizes
+from fewer.study._work import FoldWork
 
 if TYPE_CHECKING:
     from fewer.study._journal import Journal
@@ -113,11 +113,14 @@ class AllScores:
         In the order of the plan.
     failures : dict of str to str
         Candidates that could not be run, each with the reason.
+    dropped : tuple of str
+        Candidates that were out of the race with all their sizes.
     """
 
     plan: Plan
     candidates: tuple[CandidateScores, ...]
     failures: dict[str, str]
+    dropped: tuple[str, ...] = ()
 
     @property
     def without_baseline(self) -> bool:
@@ -138,6 +141,11 @@ class AllScores:
     def reduced(self) -> list[CandidateScores]:
         """Candidates that try fewer features."""
         return [c for c in self.candidates if c.reduces]
+
+    @property
+    def n_ways(self) -> int:
+        """How many selection methods with a learner were tried."""
+        return len(self.reduced) + len(self.dropped)
 
     @cached_property
     def cells(self) -> Cells:
@@ -222,33 +230,51 @@ def read_scores(
     """Scores of all candidates, from the finished work of a journal.
 
     A column that is constant in the rows of a fold does not count there; ``n_columns`` is how many "all" are on all
-    rows, by default the most of any fold.
+    rows, by default the most of any fold. What a learner reaches with all columns is read where it has no reducer.
     """
-    found, failures = [], {}
-    for number, candidate in enumerate(plan.candidates):
-        folds = [
-            [journal[FoldWork(number, repeat, fold).key] for fold in range(plan.n_folds)]
-            for repeat in range(plan.n_repeats)
-        ]
-        failed = next((fold["failure"] for repeat in folds for fold in repeat if "failure" in fold), None)
+    found: list[CandidateScores] = []
+    failures: dict[str, str] = {}
+    dropped: list[str] = []
+    whole: dict[str, list[dict[str, Any]]] = {}
+    for number, candidate in sorted(enumerate(plan.candidates), key=lambda each: each[1].reducer is not None):
+        keys = [FoldWork(number, r, fold).key for r in range(plan.n_repeats) for fold in range(plan.n_folds)]
+        folds = [journal[key] for key in keys if key in journal]
+        learner = repr(candidate.learner)
+        with_all = folds if candidate.reducer is None else whole.get(learner, [])
+        failed = next((fold["failure"] for fold in (*folds, *with_all) if "failure" in fold), None)
+        if candidate.reducer is None:
+            whole[learner] = folds
         if failed is not None:
             failures[candidate.name] = failed
+        elif len(folds) < len(keys):
+            dropped.append(candidate.name)
         else:
-            found.append(_candidate_scores(number, folds, plan, test_ratio, n_columns))
-    return AllScores(plan, tuple(found), failures)
+            found.append(_candidate_scores(number, folds, with_all, plan, test_ratio, n_columns))
+    return AllScores(plan, tuple(sorted(found, key=lambda each: each.number)), failures, tuple(dropped))
 
 
 def _candidate_scores(
-    number: int, folds: list[list[dict[str, Any]]], plan: Plan, test_ratio: float, n_columns: int | None
+    number: int,
+    folds: list[dict[str, Any]],
+    with_all: list[dict[str, Any]],
+    plan: Plan,
+    test_ratio: float,
+    n_columns: int | None,
 ) -> CandidateScores:
-    flat = [fold for repeat in folds for fold in repeat]
-    common, scores = at_common_sizes(flat)
+    """Scores at the sizes that every fold has, and with all columns."""
+    reduces = folds is not with_all
+    common = sorted(set.intersection(*(set(fold["sizes"]) for fold in folds))) if reduces else []
+    by_size = [dict(zip(fold["sizes"], fold["scores"], strict=True)) for fold in folds]
+    scores = [
+        [*(of_fold[size] for size in common), everything["scores"][-1]]
+        for of_fold, everything in zip(by_size, with_all, strict=True)
+    ]
     return CandidateScores(
         number=number,
         name=plan.candidates[number].name,
-        sizes=np.array([*common, n_columns or max(fold["sizes"][-1] for fold in flat)]),
-        scores=scores.reshape(plan.n_repeats, plan.n_folds, -1),
-        orders=tuple(tuple(fold["names"]) for fold in flat),
+        sizes=np.array([*common, n_columns or max(fold["sizes"][-1] for fold in with_all)]),
+        scores=np.array(scores).reshape(plan.n_repeats, plan.n_folds, -1),
+        orders=tuple(tuple(fold["names"]) for fold in folds),
         test_ratio=test_ratio,
         confidence=plan.confidence,
         best_possible=0.0 if plan.scoring.startswith("neg_") else 1.0 if plan.scoring in _UP_TO_ONE else np.inf,

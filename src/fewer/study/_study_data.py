@@ -5,7 +5,7 @@ A fingerprint identifies the table: equal tables have equal ones, and any change
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,8 @@ class StudyData:
         Classes with too few rows to learn and to test, each with their number; their rows are left out.
     times : mapping of str to ndarray of shape (n_rows,)
         Dates and row numbers among the columns left out, as numbers: they may order the rows by time.
+    dropped : tuple of Dataset
+        Columns that were dropped before: they may name the group or the time of each row.
     """
 
     dataset: "Dataset"
@@ -61,6 +63,7 @@ class StudyData:
     left_out: tuple[tuple[str, str], ...] = ()
     classes_left_out: tuple[tuple[str, int], ...] = ()
     times: Mapping[str, np.ndarray] = field(default_factory=dict)
+    dropped: tuple["Dataset", ...] = ()
 
     @property
     def is_classification(self) -> bool:
@@ -139,12 +142,14 @@ def study_data(
         )
     refuse_too_large(table, kept)
     return StudyData(
-        dataset=coded(dataset if len(kept) == dataset.n_columns else dataset.keep(kept)),
+        # Folds take rows many times; only the cautions look at what was dropped.
+        dataset=replace(coded(dataset if len(kept) == dataset.n_columns else dataset.keep(kept)), dropped=()),
         groups=group_of,
         in_order_of_time=time is not None,
         left_out=tuple(left_out),
         classes_left_out=rare,
         times=_times(dataset, dropped),
+        dropped=dataset.dropped,
     )
 
 

@@ -110,9 +110,10 @@ def chosen_by(scores: AllScores, final: dict[str, Any]) -> str:
     """What chose the columns. Scores of single candidates stay below: near the honest one they only confuse."""
     reducer, _, learner = scores.winner.name.rpartition(", ")
     if not scores.winner.reduces:
-        return f"The model is {learner} with all columns, chosen from {len(scores.candidates) - 1} candidates."
+        n_candidates = scores.n_ways + len(scores.with_everything)
+        return f"The model is {learner} with all columns, chosen from {n_candidates} candidates."
     done = "chosen" if final["n_made"] is None else "combined"
-    n_ways = len(scores.reduced)
+    n_ways = scores.n_ways
     best = f", from {n_ways} combinations of selection method and learner" if n_ways > 1 else ""
     return f"Columns were {done} by {reducer} with {learner}{best}."
 

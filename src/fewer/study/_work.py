@@ -47,11 +47,12 @@ MOST_TEST_ROWS = 5_000
 
 @dataclass(frozen=True)
 class FoldWork:
-    """Score one candidate on one fold of one repeat."""
+    """Score one candidate on one fold of one repeat, with the sizes that are still in the race; None for all."""
 
     candidate: int
     repeat: int
     fold: int
+    sizes: tuple[int, ...] | None = None
 
     @property
     def key(self) -> str:
@@ -223,7 +224,7 @@ def finished(
 
 
 def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
-    """Scores of all sizes of a candidate on one fold, its columns in order, and what its fits warned of."""
+    """Scores of a candidate on one fold at some sizes, its columns in order, and what its fits warned of."""
     plan, candidate = bench.plan, bench.plan.candidates[work.candidate]
     fold = bench.repeats[work.repeat][work.fold]
     seed = seed_of(plan, work.key)
@@ -235,7 +236,7 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
             if candidate.reducer is not None and not candidate.makes_columns:
                 reducer, of_reducer = bench.fitted_selector(work, rows)
         with noted() as notes, columns_known_as(rows.names):
-            found = scored(candidate, reducer, rows, bench.data.dataset.y, fold, plan, seed)
+            found = scored(candidate, reducer, rows, bench.data.dataset.y, fold, plan, seed, sizes=work.sizes)
     if not np.isfinite(found["scores"]).all():
         raise ValueError(f"{plan.scoring} is not defined on a test fold of {counted(len(fold.test), 'row')}")
     all_notes = each_once([*rows.notes, *of_reducer, *notes])
@@ -259,7 +260,15 @@ def at_common_sizes(found: list[dict[str, Any]]) -> tuple[list[int], np.ndarray]
 
 
 def scored(
-    candidate: Candidate, reducer: Any, rows: PreparedFold, y: Any, fold: Fold, plan: Plan, seed: int
+    candidate: Candidate,
+    reducer: Any,
+    rows: PreparedFold,
+    y: Any,
+    fold: Fold,
+    plan: Plan,
+    seed: int,
+    *,
+    sizes: tuple[int, ...] | None = None,
 ) -> dict[str, Any]:
     """What came of one candidate on one fold; the rows held out are seen by the score alone."""
     from sklearn.metrics import get_scorer
@@ -270,13 +279,13 @@ def scored(
         score = get_scorer(plan.scoring)(learner.fit(X_train, y[fold.train]), X_test, y[fold.test])
         return {"sizes": [int(X_train.shape[1])], "scores": [float(score)], "names": []}
     halves = X_train, y[fold.train], X_test, y[fold.test]
+    sizes = candidate.sizes if sizes is None else sizes
     found: FoldScores | ComponentScores
     if candidate.makes_columns:
-        found = score_components(reducer, learner, *halves, sizes=candidate.sizes, scoring=plan.scoring)
+        found = score_components(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring, full_set=False)
         order = weightiest(found.weights)
     else:
-        sizes = [size for size in candidate.sizes if size < X_train.shape[1]]
-        found = score_sizes(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring)
+        found = score_sizes(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring, full_set=False)
         order = columns_in_order(found.path, found.sizes)
     return {
         "sizes": [int(size) for size in found.sizes],
@@ -295,6 +304,6 @@ def columns_in_order(path: Any, sizes: list[int]) -> list[int]:
     if path.order is not None:
         return [int(column) for column in path.order]
     order: list[int] = []
-    for size in sizes[:-1]:
+    for size in sizes:
         order += [int(column) for column in path.columns(size) if column not in set(order)]
     return order

@@ -101,6 +101,7 @@ def score_sizes(
     sizes: Iterable[int] | None = None,
     scoring: Any = None,
     share_work: bool = True,
+    full_set: bool = True,
 ) -> FoldScores:
     """Select on some rows, learn on them with every number of columns, and score on others.
 
@@ -115,11 +116,13 @@ def score_sizes(
     y_train, y_test : ndarray
         Their targets.
     sizes : iterable of int, default=None
-        Numbers of columns to try; by default those of :func:`selection_curve`. The full set is always added.
+        Numbers of columns to try; by default those of :func:`selection_curve`.
     scoring : str, callable or None, default=None
         A score of scikit-learn, higher is better; None for the estimator's own.
     share_work : bool, default=True
         Let sizes share their work where the estimator allows it; the result is the same.
+    full_set : bool, default=True
+        Whether the full set is scored, too, as the last size.
 
     Returns
     -------
@@ -142,18 +145,38 @@ def score_sizes(
     ([1, 5, 30], array([0.899, 0.953, 0.964]))
     """
     return _scored_sizes(
-        selector, estimator, X_train, y_train, X_test, y_test, sizes=sizes, scoring=scoring, share_work=share_work
+        selector,
+        estimator,
+        X_train,
+        y_train,
+        X_test,
+        y_test,
+        sizes=sizes,
+        scoring=scoring,
+        share_work=share_work,
+        full_set=full_set,
     )
 
 
 def _scored_sizes(
-    selector, estimator, X_train, y_train, X_test, y_test, *, sizes, scoring, share_work, n_folds: int = 0
+    selector,
+    estimator,
+    X_train,
+    y_train,
+    X_test,
+    y_test,
+    *,
+    sizes,
+    scoring,
+    share_work,
+    full_set: bool = True,
+    n_folds: int = 0,
 ) -> FoldScores:
     """The same; ``n_folds`` folds like this one, for the warning that is logged where fits take more than a minute."""
     started = time.perf_counter()
     selected, X_train = fit_selector(selector, X_train, y_train)
     selector_seconds = time.perf_counter() - started
-    tried = selected.path.sizes(sizes)
+    tried = selected.path.sizes(sizes)[: None if full_set else -1]
     X_test = selected.table(X_test)
     started = time.perf_counter()
     halves = (X_train, y_train, X_test, y_test)
@@ -210,7 +233,7 @@ def size_scores(
 
     scorer = check_scoring(learner, scoring=scoring)
     route = FastRoute(False, "share_work=False asks for fits")
-    if share_work:
+    if share_work and sizes:
         predicted, route = path_predictions(learner, X_train, y_train, X_test, path, sizes, scoring)
         if predicted is not None:
             own = "accuracy" if is_classifier(learner) else "r2"
@@ -274,6 +297,7 @@ def score_components(
     *,
     sizes: Iterable[int],
     scoring: Any = None,
+    full_set: bool = True,
 ) -> ComponentScores:
     """Make new columns from some rows, learn on them with every number of new columns, and score on others.
 
@@ -288,10 +312,11 @@ def score_components(
     y_train, y_test : ndarray
         Their targets.
     sizes : iterable of int
-        Numbers of new columns to try; those that the extractor cannot give are left out. All columns of the table, as
-        they are, always come last.
+        Numbers of new columns to try; those that the extractor cannot give are left out.
     scoring : str, callable or None, default=None
         A score of scikit-learn, higher is better; None for the estimator's own.
+    full_set : bool, default=True
+        Whether all columns of the table, as they are, are scored, too; they come last.
 
     Returns
     -------
@@ -331,6 +356,8 @@ def score_components(
         scores += size_scores(estimator, new_train, y_train, new_test, y_test, path, widths, scoring)[0].tolist()
         tried += possible
         weights = np.linalg.norm(loadings(X_train, new_train), axis=1)
+    if not full_set:
+        return ComponentScores(tried, np.array(scores), weights)
     everything = SubsetPath(n_columns, np.arange(n_columns))
     scores += size_scores(estimator, X_train, y_train, X_test, y_test, everything, [n_columns], scoring)[0].tolist()
     return ComponentScores([*tried, n_columns], np.array(scores), weights)

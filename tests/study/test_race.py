@@ -1,0 +1,198 @@
+"""Racing: what is clearly behind gets no more folds, and the estimate of the study stays unbiased."""
+
+import numpy as np
+import pytest
+
+from fewer.datasets import make_planted
+from fewer.engine import Engine
+from fewer.io import Dataset
+from fewer.study import Journal, make_plan, run_plan, study_data
+from fewer.study._decision import Cells, Rule, choose
+from fewer.study._race import fold_rounds, out_of_race
+from fewer.study._run import scores_of
+from fewer.study._work import Bench
+
+BASELINE = np.full(3, 0.5)
+RULE = {"standard_errors": 2.0, "share": 0.1, "test_ratio": 0.25}
+
+
+def raced(scores, stays=None):
+    scores = np.asarray(scores, dtype=float)
+    stays = np.zeros(scores.shape[1], dtype=bool) if stays is None else np.asarray(stays)
+    return out_of_race(scores, BASELINE[: len(scores)], stays, **RULE).tolist()
+
+
+def test_what_is_clearly_behind_is_out_and_what_the_rule_may_give_up_is_not():
+    """The gain is 0.4, so 0.04 may be given up; 0.03 behind stays even where the folds agree on it."""
+    assert raced([[0.9, 0.87, 0.6]] * 3) == [False, False, True]
+    assert raced([[0.9, 0.8, 0.6], [0.9, 0.95, 0.6], [0.9, 0.6, 0.6]]) == [False, False, True]
+
+
+def test_no_single_fold_decides():
+    assert raced([[0.9, 0.9, 0.0], [0.9, 0.9, 0.9], [0.9, 0.9, 0.9]]) == [False, False, False]
+    assert raced([[0.9, 0.9, 0.2], [0.9, 0.9, 0.2], [0.9, 0.9, 0.2]]) == [False, False, True]
+
+
+def test_all_columns_and_the_best_with_fewer_stay():
+    assert raced([[0.9, 0.3, 0.2, 0.5]] * 3, stays=[True, True, False, False]) == [False, False, True, False]
+
+
+@pytest.fixture(scope="module")
+def finished(make_table, tmp_path_factory):
+    """A plan and its journal: five informative columns, of which the variance knows nothing."""
+    data = study_data(make_table(120, 30, 5, shift=1.2, seed=3))
+    effort = {"learners": ["ridge", "knn"], "sizes": [1, 2, 3, 5, 8], "n_repeats": 2, "n_permutations": 0}
+    plan = make_plan(data, preset="quick", methods=["anova", "variance"], **effort)
+    path = tmp_path_factory.mktemp("race") / "journal.sqlite"
+    with Journal.create(path, plan) as journal, Engine.local(1) as engine:
+        run_plan(plan, data, journal, engine=engine)
+    return plan, data, path
+
+
+def works_of(path, plan):
+    with Journal.read(path) as journal:
+        return [[work for task in tasks for work in task] for tasks in fold_rounds(journal, plan)]
+
+
+def test_sizes_leave_the_race_from_the_fourth_fold_on_and_never_come_back(finished):
+    plan, _, path = finished
+    rounds = works_of(path, plan)
+    assert [{(work.repeat, work.fold) for work in works} for works in rounds] == [
+        {(0, 0), (0, 1), (0, 2)},
+        {(0, 3)},
+        {(0, 4)},
+        {(1, fold) for fold in range(5)},
+    ]
+    sizes = [{(work.candidate, size) for work in works for size in work.sizes} for works in rounds]
+    assert sizes[0] == {(number, size) for number, each in enumerate(plan.candidates) for size in each.sizes}
+    assert sizes[0] > sizes[1] >= sizes[2] >= sizes[3]
+    whole = {number for number, each in enumerate(plan.candidates) if each.reducer is None}
+    assert all(whole <= {work.candidate for work in works} for works in rounds)
+    assert {work.candidate for work in rounds[3]} < {work.candidate for work in rounds[0]}
+
+
+def test_what_is_left_has_all_folds_and_what_is_not_cannot_be_chosen(finished):
+    plan, data, path = finished
+    last = works_of(path, plan)[-1]
+    with Journal.read(path) as journal:
+        scores = scores_of(journal, plan, Bench(plan, data))
+    assert {each.number for each in scores.candidates} == {work.candidate for work in last}
+    assert len(scores.candidates) + len(scores.dropped) == len(plan.candidates)
+    sizes = {work.candidate: work.sizes for work in last}
+    assert all(tuple(each.sizes[:-1]) == sizes[each.number] for each in scores.reduced)
+    assert np.isfinite(scores.cells.scores).all()
+
+
+@pytest.mark.parametrize("changes", [{"racing": 0.0}, {"parsimony": "one_se"}])
+def test_without_racing_all_get_all_folds(finished, changes):
+    _, data, path = finished
+    plan = make_plan(data, preset="quick", methods=["anova"], learners=["ridge"], n_repeats=2, **changes)
+    with Journal.read(path) as journal:
+        works = [work for tasks in fold_rounds(journal, plan) for task in tasks for work in task]
+    assert len(works) == plan.n_evaluations
+    assert all(work.sizes == plan.candidates[work.candidate].sizes for work in works)
+
+
+@pytest.mark.parametrize("n_done", [5, 30])
+def test_a_resumed_race_comes_to_the_same(finished, tmp_path, n_done):
+    """Whatever was finished, in any order, when the study was killed: the same pieces with the same bits."""
+    plan, data, path = finished
+    with Journal.read(path) as journal:
+        whole = {key: journal[key] for key in journal.keys("fold/")}
+    rounds = [[work.key for work in works] for works in works_of(path, plan)]
+    rng = np.random.default_rng(n_done)
+    in_order = [str(key) for keys in rounds for key in rng.permutation(keys)]
+    with Journal.create(tmp_path / "journal.sqlite", plan) as journal, Engine.local(1) as engine:
+        for key in in_order[:n_done]:
+            journal.add(key, whole[key])
+        run_plan(plan, data, journal, engine=engine)
+        assert {key: journal[key] for key in journal.keys("fold/")} == whole
+
+
+def optimism(accuracy, rule, *, n_tables, n_rows, seed, n_sizes=12, n_learners=8):
+    """Score of a study minus the accuracy of what it chose, for each of some simulated tables.
+
+    Rows that a cell predicts correctly are drawn; in the two repeats they are the same but for three in ten, and half
+    of them are the same at all sizes of a learner.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = np.tile(np.round(1.45 ** np.arange(n_sizes)) + np.arange(n_sizes), n_learners)
+    learners = np.repeat(np.arange(n_learners), n_sizes)
+    truth = accuracy(sizes)
+    baseline, found = np.full((2, 5), 0.5), []
+    for _ in range(n_tables):
+        shared, own = rng.random((n_rows, n_learners))[:, learners], rng.random((n_rows, len(sizes)))
+        luck = np.where(rng.random(own.shape) < 0.5, shared, own)
+        scores = np.empty((2, 5, len(sizes)))
+        for repeat in range(2):
+            right = np.where(rng.random(own.shape) < 0.7, luck, rng.random(own.shape)) < truth
+            scores[repeat] = right[rng.permutation(n_rows)].reshape(5, -1, len(sizes)).mean(axis=1)
+        left = np.arange(len(sizes))
+        for n_folds in (3, 4, 5):
+            left = left[~rule(scores[0, :n_folds, left].T, baseline[0, :n_folds])]
+        cells = Cells(learners[left], sizes[left], sizes[left], scores[..., left])
+        choice = choose(cells, baseline, Rule(0.05))
+        found.append((choice.fold_scores - truth[left][choice.by_fold]).mean())
+    return np.array(found)
+
+
+def the_race(scores, baseline):
+    return out_of_race(scores, baseline, np.zeros(scores.shape[1], dtype=bool), **RULE)
+
+
+def a_greedy_race(scores, baseline):
+    return scores.mean(axis=0) < scores.mean(axis=0).max() - 0.05
+
+
+def in_standard_errors(found):
+    return found.mean() / (found.std(ddof=1) / np.sqrt(len(found)))
+
+
+TRUTHS = {
+    "noise": lambda sizes: np.full(len(sizes), 0.5),
+    "planted": lambda sizes: 0.9 - 0.4 * np.exp(-sizes / 3),
+}
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_the_score_of_a_raced_study_is_unbiased(truth):
+    found = optimism(TRUTHS[truth], the_race, n_tables=200, n_rows=60, seed=0)
+    assert abs(in_standard_errors(found)) < 3
+
+
+def test_a_greedy_race_would_be_biased():
+    assert in_standard_errors(optimism(TRUTHS["noise"], a_greedy_race, n_tables=200, n_rows=60, seed=0)) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_rows", [60, 200])
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_the_score_of_a_raced_study_is_unbiased_on_many_tables(truth, n_rows):
+    """The race changes the score by less than a tenth of a point on the same tables."""
+    raced, whole = (
+        optimism(TRUTHS[truth], rule, n_tables=1000, n_rows=n_rows, seed=1)
+        for rule in (the_race, lambda scores, baseline: np.zeros(scores.shape[1], dtype=bool))
+    )
+    assert abs(in_standard_errors(raced)) < 3
+    assert abs(np.mean(raced - whole)) < 0.001
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("kind", ["noise", "planted"])
+def test_what_a_raced_study_claims_is_what_its_model_reaches(kind):
+    """The claim minus the accuracy of the shipped model on 4,000 new rows, on 40 tables."""
+    import fewer
+
+    found = []
+    for seed in range(40):
+        problem = make_planted(120 + 4000, 40, random_state=seed)
+        X, y = problem.X, np.asarray(problem.y)
+        if kind == "noise":
+            y = np.random.default_rng(seed).permutation(y)
+        old, new = (Dataset.from_frame(X[rows], target=y[rows]) for rows in (slice(120), slice(120, None)))
+        study = fewer.run_study(old, preset="quick", n_permutations=0, n_jobs=1, seed=seed)
+        predicted = study.best_pipeline_.predict(new.keep(study.columns_).X)
+        found.append(study.findings.compared.number - np.mean(np.asarray(predicted) == np.asarray(new.y)))
+    # Folds train on four fifths of the rows, so the claim may be a little low.
+    assert -0.02 < np.mean(found) < 2.5 * np.std(found, ddof=1) / np.sqrt(len(found))
