@@ -38,7 +38,7 @@ def option_table() -> str:
     """Every option of a study, on the command line and in Python, from its declaration."""
     lines = ["| command line | Python | default | what it does |", "|---|---|---|---|"]
     for option in OPTIONS:
-        default = "" if option.default in (None, ()) else f"`{option.default!r}`"
+        default = option.by_default or ("" if option.default in (None, ()) else f"`{option.default!r}`")
         lines.append(f"| `{option.option}` | `{option.name}` | {default} | {option.help} |")
     return "\n".join([*lines, ""])
 

@@ -80,7 +80,7 @@ def test_it_leaves_what_the_user_keeps(finished):
 def test_show_repeats_it(finished):
     out, result = finished
     assert fewer("show", out).stdout == result.stdout
-    assert json.loads(fewer("show", out, "--json").stdout)["version"] == 4
+    assert json.loads(fewer("show", out, "--json").stdout)["version"] == 5
 
 
 def test_the_plan_of_a_report_gives_the_same_numbers(finished, tmp_path):
@@ -191,7 +191,7 @@ def test_a_model_from_a_stranger_is_not_loaded(finished, tmp_path):
         (["--target", "state", "--keep", "sampel_id"], "(given by --keep). Did you mean 'sample_id'?"),
         (["--target", "state", "--groups", "state"], "'state' is the target"),
         (["--target", "state", "--jobs", "0"], "'--jobs'"),
-        (["--target", "state", "--seed", "-1"], "'--seed'"),
+        (["--target", "state", "--seed", "-1"], "seed must be at least 0"),
         (["--target", "state", "--confidence", "95"], "confidence must be between 0 and 1, not 95"),
         (["--target", "state", "--plan", "none.json"], "The plan none.json cannot be read: No such file or directory."),
         (
@@ -341,6 +341,13 @@ def test_counts_are_studied_by_the_poisson_deviance(tmp_path):
     model = StudyModel.load(tmp_path / "out" / "model.skops")
     applied = model.pipeline.predict(X[:, [int(name[1:]) for name in model.columns]])
     assert applied.min() > 0
+
+
+def test_the_help_shows_no_type_for_flags_and_where_defaults_come_from():
+    said = fewer("study", "--help").stdout
+    assert "<bool>" not in said
+    assert "<str>" not in said.partition("Options")[2]
+    assert "(by preset)" in said
 
 
 def test_the_help_names_learners_that_there_are():

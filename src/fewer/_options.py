@@ -40,8 +40,8 @@ class Option:
         What is typed there.
     value : callable
         From what is typed to the value in Python.
-    bounds : tuple of int or None
-        The least and the largest value.
+    by_default : str
+        What is done by default, where the default does not show it.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Option:
     metavar: str | None = None
     typed: Any = str | None
     value: Callable[[Any], Any] = lambda typed: typed
-    bounds: tuple[int, int] | None = None
+    by_default: str = ""
 
     @property
     def option(self) -> str:
@@ -108,7 +108,8 @@ class OptionError(ValueError):
 
 
 _NAMES: dict[str, Any] = {"metavar": "A,B", "typed": list[str] | None, "value": lambda typed: names_in(typed) or None}
-_COUNT: dict[str, Any] = {"metavar": "N", "typed": int | None}
+_BY_PRESET = {"by_default": "by preset"}
+_COUNT: dict[str, Any] = {"metavar": "N", "typed": int | None, "by_default": "by preset"}
 
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -133,6 +134,7 @@ OPTIONS: tuple[Option, ...] = (
         "standard",
         "How many candidates and folds are tried: quick, standard or thorough.",
         "plan",
+        metavar="NAME",
         typed=str,
     ),
     Option(
@@ -142,6 +144,7 @@ OPTIONS: tuple[Option, ...] = (
         "Selectors, extractors or scores to compare; listed by: fewer methods --role selector (or extractor).",
         "plan",
         **_NAMES,
+        **_BY_PRESET,
     ),
     Option(
         "learners",
@@ -151,6 +154,7 @@ OPTIONS: tuple[Option, ...] = (
         "methods --role learner), import paths (xgboost:XGBClassifier), or, in Python, estimators.",
         "plan",
         **_NAMES,
+        **_BY_PRESET,
     ),
     Option(
         "sizes",
@@ -159,10 +163,19 @@ OPTIONS: tuple[Option, ...] = (
         "Numbers of columns to try.",
         "plan",
         metavar="N,M",
+        by_default="from 1 to all, each 40% larger",
         typed=list[str] | None,
         value=_numbers,
     ),
-    Option("scoring", "str", None, "Scorer of scikit-learn, such as balanced_accuracy.", "plan"),
+    Option(
+        "scoring",
+        "str",
+        None,
+        "Scorer of scikit-learn, such as balanced_accuracy.",
+        "plan",
+        metavar="NAME",
+        by_default="accuracy or balanced_accuracy; r2 for numbers",
+    ),
     Option("n_folds", "int", None, "Number of cross-validation folds.", "plan", "--folds", **_COUNT),
     Option("n_repeats", "int", None, "How many times folds are drawn.", "plan", "--repeats", **_COUNT),
     Option("n_permutations", "int", None, "Permutations per test; 0 for no tests.", "plan", "--permutations", **_COUNT),
@@ -172,6 +185,7 @@ OPTIONS: tuple[Option, ...] = (
         0.95,
         "Confidence level of intervals; one minus it is the significance level of tests.",
         "plan",
+        metavar="LEVEL",
         typed=float,
     ),
     Option(
@@ -181,6 +195,7 @@ OPTIONS: tuple[Option, ...] = (
         "For the conclusion: fewer columns are 'not worse' if they lose at most this share of the gain of all columns "
         "over the baseline.",
         "plan",
+        metavar="SHARE",
         typed=float,
     ),
     Option(
@@ -199,9 +214,11 @@ OPTIONS: tuple[Option, ...] = (
         "racing",
         "float",
         2.0,
-        "From the third fold on, a candidate with a number of columns gets no more folds when it is behind the best one "
+        "From the third fold on, a candidate with a number of columns gets no more folds when it is behind the best "
+        "one "
         "by so many standard errors, and by more than may be given up; 0 scores all of them on all folds.",
         "plan",
+        metavar="ERRORS",
         typed=float,
     ),
     Option(
@@ -211,9 +228,10 @@ OPTIONS: tuple[Option, ...] = (
         "Imputation of missing values, inside the folds: median, mean, knn, PCAMissing, ... (listed by: fewer methods "
         "--role imputer).",
         "plan",
+        metavar="NAME",
         typed=str,
     ),
-    Option("seed", "int", 0, "Random seed.", "plan", typed=int, bounds=(0, 2**32 - 1)),
+    Option("seed", "int", 0, "Random seed.", "plan", metavar="N", typed=int),
     Option("keep", "iterable of str", (), "Columns to use although they look like identifiers.", "table", **_NAMES),
     Option(
         "drop",
@@ -229,6 +247,7 @@ OPTIONS: tuple[Option, ...] = (
         "auto",
         "What the target asks for: auto, binary, multiclass, classification, regression or none.",
         "table",
+        metavar="NAME",
         typed=str,
     ),
     Option(
@@ -241,9 +260,9 @@ OPTIONS: tuple[Option, ...] = (
         typed=list[str] | None,
         value=lambda typed: names_in(typed) or None,
     ),
-    Option("separator", "str", None, "CSV: delimiter; detected by default.", "reading"),
-    Option("decimal", "str", None, "CSV: decimal mark, '.' (default) or ','.", "reading"),
-    Option("encoding", "str", None, "Text files: encoding; utf-8 by default.", "reading"),
+    Option("separator", "str", None, "CSV: delimiter.", "reading", metavar="CHAR", by_default="detected"),
+    Option("decimal", "str", None, "CSV: decimal mark, '.' or ','.", "reading", metavar="CHAR", by_default="."),
+    Option("encoding", "str", None, "Text files: encoding.", "reading", metavar="NAME", by_default="utf-8"),
     Option(
         "header",
         "bool",
@@ -255,8 +274,18 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("query", "str", None, "Database: SQL query whose result is the table.", "reading", metavar="SQL"),
     Option("table", "str", None, "Database: name of the table.", "reading", metavar="NAME"),
-    Option("sheet", "str or int", None, "Excel: name or number of the sheet.", "reading", value=_number_or_word),
-    Option("format", "str", None, "File format, if the suffix does not show it: csv, arff, ...", "reading"),
+    Option(
+        "sheet",
+        "str or int",
+        None,
+        "Excel: name or number of the sheet.",
+        "reading",
+        metavar="NAME",
+        value=_number_or_word,
+    ),
+    Option(
+        "format", "str", None, "File format, if the suffix does not show it: csv, arff, ...", "reading", metavar="NAME"
+    ),
 )
 
 

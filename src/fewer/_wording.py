@@ -1,5 +1,6 @@
 """How numbers and names are written in messages, in the terminal and in the report."""
 
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -153,6 +154,20 @@ def rows_words(needed: int, n_rows: int) -> str:
     return f"about {-(-needed // unit) * unit:,} rows"
 
 
+def interval_words(interval: tuple[float, float], confidence: float, written: Callable[[float], str]) -> str:
+    """An interval with its confidence level; one of no width is no certainty, because nothing varied on the folds.
+
+    Examples
+    --------
+    >>> interval_words((-0.1, 0.2), 0.95, signed), interval_words((0.0, 0.0), 0.95, signed)
+    ('95% interval -0.100 to +0.200', 'no variation over the folds')
+    """
+    low, high = interval
+    if high - low < 1e-12:
+        return "no variation over the folds"
+    return f"{percent(confidence)} interval {written(low)} to {written(high)}"
+
+
 def two_digits(value: float) -> str:
     """Nothing as 0.00, whatever its sign.
 
@@ -188,6 +203,22 @@ def listed_values(values: Iterable[object], most: int = 8) -> str:
     written = [repr(cut(value, _LONGEST_VALUE) if isinstance(value, str) else value) for value in values[:most]]
     more = len(values) - most
     return ", ".join(written) + (f" and {more:,} more" if more > 0 else "")
+
+
+def did_you_mean(wanted: str, names: Sequence[str], what: str, most: int = 8) -> str:
+    """A sentence that offers the nearest names, or lists what there is.
+
+    Examples
+    --------
+    >>> did_you_mean("hieght", ["height", "age"], "columns"), did_you_mean("x", ["height", "age"], "columns")
+    ("Did you mean 'height'?", "The columns are: 'height', 'age'.")
+    """
+    by_lower = {name.lower(): name for name in reversed(names)}
+    near = difflib.get_close_matches(wanted.lower(), by_lower, n=3, cutoff=0.6)
+    near = near or [name for name in by_lower if len(wanted) > 2 and name.startswith(wanted.lower())][-1:-4:-1]
+    if near:
+        return "Did you mean " + " or ".join(repr(by_lower[name]) for name in near) + "?"
+    return f"The {what} are: {listed_values(names, most)}." if names else f"There are no {what}."
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

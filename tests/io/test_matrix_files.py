@@ -28,7 +28,7 @@ def test_the_only_matrix_is_the_table(tmp_path):
 
 def test_without_usual_names_the_arrays_are_listed(tmp_path):
     savemat(tmp_path / "t.mat", {"p": X, "q": np.eye(2)})
-    with pytest.raises(TableError, match=r"There are: p 4x3, q 2x2.*read_table\(X, target=y\)"):
+    with pytest.raises(TableError, match=r"The arrays are: p 4x3, q 2x2.*read_table\(X, target=y\)"):
         read_table(tmp_path / "t.mat")
 
 

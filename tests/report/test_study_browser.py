@@ -10,7 +10,7 @@ pytestmark = pytest.mark.skipif(
 )
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
 
-_PLOTS = ("first", "labels", "features_within_class", "benefit", "curve", "frequency", "spreads", "wrong")
+_PLOTS = ("first", "labels", "features_within_class", "difference", "curve", "frequency", "spreads", "wrong")
 _OPTIONS = (
     "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --no-first-run"
 )
@@ -142,7 +142,7 @@ def test_nothing_is_requested_and_nothing_complains(open_report, report):
     driver.get_log("browser")
     driver.get_log("performance")
     driver.get(report.as_uri())
-    _heading(driver, "Score").click()
+    _heading(driver, "Importance").click()
     assert driver.execute_script("return performance.getEntriesByType('resource').length") == 0
     assert driver.get_log("browser") == []
     messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]

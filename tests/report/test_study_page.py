@@ -80,10 +80,10 @@ def test_first_screen_has_no_scores_but_those_of_the_first_line(page, nasty_stud
     leads = " ".join(each["text"] for each in page.all("p", class_="lead"))
     assert not re.search(r"\d\.\d{3}", leads)
     first, below = ({trace["name"] for trace in _figure(page, name)["data"]} for name in ("first", "curve"))
-    assert {"with all features", "baseline"} <= first
+    assert {"all features, cross-indexed", "baseline"} <= first
     with_all = nasty_study.findings.fewer_help.evidence["with_all"]
-    assert f"with all features: {with_all:.3f}" in below
-    (line,) = [trace for trace in _figure(page, "first")["data"] if trace["name"] == "with all features"]
+    assert f"all features, cross-indexed: {with_all:.3f}" in below
+    (line,) = [trace for trace in _figure(page, "first")["data"] if trace["name"] == "all features, cross-indexed"]
     assert line["y"] == [with_all] * 2
     assert f"all columns {with_all:.3f}" in nasty_study.findings.headline
 
@@ -203,7 +203,7 @@ def test_every_picture_says_its_finding_in_words(page, nasty_study):
     assert {
         "plot-first",
         "plot-labels",
-        "plot-benefit",
+        "plot-difference",
         "plot-curve",
         "plot-frequency",
         "plot-spreads",

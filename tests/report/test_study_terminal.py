@@ -20,7 +20,7 @@ def _printed(study, width: int = 80, encoding: str = "utf-8") -> str:
 
 
 def test_verdict_questions_columns_candidates_and_cautions_are_there(wide_study):
-    text = _printed(wide_study, width=300)
+    text = _printed(wide_study, width=900)
     findings = wide_study.findings
     assert text.startswith(findings.headline)
     assert all(answer.question in text and answer.sentence in text for answer in findings.answers)
@@ -100,5 +100,5 @@ def _line(text: str, beginning: str) -> str:
 def _bars(study) -> list[str]:
     """Lines of the curve, without its title and header."""
     lines = [line.rstrip() for line in _printed(study).splitlines()]
-    start = next(place for place, line in enumerate(lines) if line.startswith("Best score by number of "))
+    start = next(place for place, line in enumerate(lines) if line.startswith("Best fixed-size score by number of "))
     return lines[start + 2 : lines.index("", start)]

@@ -32,7 +32,7 @@ from fewer.study._scores import AllScores, CandidateScores
 from fewer.study._work import NullWork
 
 PLAN = SimpleNamespace(
-    confidence=0.95, level=0.05, margin=0.1, parsimony=0.05, classify=True, n_permutations=19, n_rows=50
+    confidence=0.95, level=0.05, margin=0.1, parsimony=0.05, classify=True, n_permutations=19, n_rows=50, n_repeats=1
 )
 
 PLAN_OF_COLUMNS = SimpleNamespace(task="binary", confidence=0.95)
@@ -64,10 +64,11 @@ def scores_of(fewer, everything=0.7, baseline=0.3):
 @pytest.mark.parametrize(
     ("few", "verdict", "says"),
     [
-        ([0.90, 0.91, 0.89, 0.90], "better", "0.900 with fewer columns, 0.700 with all: +0.200 in accuracy"),
-        ([0.70, 0.70, 0.69, 0.70], "not worse", "margin of 10%: 0.698 with fewer"),
-        ([0.75, 0.60, 0.75, 0.68], "not shown", "rows would be needed"),
-        ([0.50, 0.51, 0.49, 0.50], "not shown", "lose more than the margin of 10%"),
+        ([0.90, 0.91, 0.89, 0.90], "better", "cross-indexed accuracy 0.900 with fewer columns, 0.700 with"),
+        ([0.70, 0.70, 0.69, 0.70], "not worse", "margin of 0.040 (10% of the gain of all columns over the baseline)"),
+        ([0.70, 0.70, 0.70, 0.70], "not worse", "difference +0.000 (no variation over the folds)"),
+        ([0.75, 0.60, 0.75, 0.68], "not shown", "with 80% power, if the true difference is the observed one"),
+        ([0.50, 0.51, 0.49, 0.50], "not shown", "lose more than the margin of 0.040 (10%"),
     ],
 )
 def test_the_answer_is_the_claim_in_words(few, verdict, says):
@@ -81,7 +82,7 @@ def test_the_answer_is_the_claim_in_words(few, verdict, says):
     assert answer.evidence["with_all"] == pytest.approx(0.7)
     if scores.claim.rows_needed:
         about = rows_words(scores.claim.rows_needed, 50)
-        assert f"A{about[1:]} would be needed" in answer.sentence
+        assert f"A{about[1:]} are needed" in answer.sentence
 
 
 @pytest.mark.parametrize(("p_value", "verdict"), [(0.05, "yes"), (0.051, "no"), (None, "not tested")])
@@ -89,7 +90,8 @@ def test_there_is_something_to_learn_when_p_is_at_most_the_level(p_value, verdic
     null = {"p_value": p_value, "scores": [0.4, 0.6], "observed": 0.75}
     answer = _learnable(PLAN, scores_of([0.7, 0.9]), null, "accuracy")
     assert answer.verdict == verdict
-    assert "accuracy 0.800 on held-out rows" in answer.sentence
+    assert "cross-indexed accuracy 0.800 on held-out rows" in answer.sentence
+    assert p_value is None or "accuracy of a quick reference procedure, is 0.750 on this table" in answer.sentence
     assert answer.evidence == {"score": pytest.approx(0.8), "simplest": 0.3, "n_tables": 2}
 
 
@@ -106,13 +108,21 @@ def test_there_is_something_to_learn_when_p_is_at_most_the_level(p_value, verdic
 def test_features_are_redundant_only_where_scores_rise_without_their_dependence(p_value, observed, verdict):
     """Where all scores are the same, p is 1 as well, and nothing rises."""
     null = {"p_value": p_value, "observed": observed, "scores": [0.5] * 19}
-    assert _interacting(PLAN, null).verdict == verdict
+    assert _interacting(PLAN, null, "accuracy").verdict == verdict
+
+
+def test_a_test_of_a_decrease_names_its_early_end_and_where_it_has_no_room():
+    null = {"p_value": 0.5, "observed": 0.96, "scores": [0.95, 0.97] * 5}
+    sentence = _interacting(PLAN, null, "accuracy", best_possible=1.0).sentence
+    assert "p = 0.500; stopped after 10 of 19 permutations" in sentence
+    assert sentence.endswith("So near to 1, the test has little room to show a decrease.")
+    assert "little room" not in _interacting(PLAN, null, "R2").sentence
 
 
 def test_why_features_were_not_tested_together_is_told():
     of_numbers = SimpleNamespace(classify=False, level=0.05)
-    assert _interacting(of_numbers, {"p_value": None}).sentence == "Not tested: the test needs classes."
-    assert "number of permutations is 0" in _interacting(PLAN, {"p_value": None}).sentence
+    assert _interacting(of_numbers, {"p_value": None}, "R2").sentence == "Not tested: the test needs classes."
+    assert "number of permutations is 0" in _interacting(PLAN, {"p_value": None}, "accuracy").sentence
 
 
 def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
@@ -177,20 +187,22 @@ def test_lists_that_agree_are_stable_and_one_list_or_all_columns_are_neither():
     ("others", "says"),
     [
         ([], "2 of 5 held-out rows are predicted incorrectly. Lowest recall: class b, 0.50 of 2 rows."),
-        ([["a", "a", "a", "b", "a"]], "predicted incorrectly; 1 of them by both candidates."),
-        ([["a", "a", "b", "b", "b"]] * 2, "predicted incorrectly; 1 of them by all 3 candidates."),
-        ([["a", "a", "a", "b", "b"]] * 2, "predicted incorrectly; none of them by all 3 candidates."),
+        ([["a", "a", "a", "b", "a"]], "predicted incorrectly; 1 of them by the winner."),
+        ([["a", "a", "b", "b", "b"]] * 2, "predicted incorrectly; 1 of them by all 2 candidates."),
+        ([["a", "a", "a", "b", "b"]] * 2, "predicted incorrectly; none of them by all 2 candidates."),
     ],
 )
 def test_which_rows_are_wrong_counts_those_that_every_candidate_gets_wrong(others, says):
-    truth, shipped = ["a", "a", "a", "b", "b"], ["a", "a", "b", "b", "a"]
-    piece = {"rows": [7, 8, 9, 10, 11], "truth": truth, "predictions": [shipped, *others]}
+    truth, of_procedure = ["a", "a", "a", "b", "b"], ["a", "a", "b", "b", "a"]
+    piece = {"rows": [7, 8, 9, 10, 11], "truth": truth, "predictions": [of_procedure, *others]}
     answer = which_rows(PLAN, [piece])
     assert says in answer.sentence
     assert answer.evidence["confusion"] == [[2, 1], [1, 1]]
     assert all(each["row"] in (9, 11) for each in answer.evidence["always_wrong"])
     right = which_rows(PLAN, [piece | {"predictions": [truth]}])
-    assert right.sentence == "None in the first repeat: the winner predicts all 5 held-out rows correctly."
+    assert right.sentence == "None: all 5 held-out rows are predicted correctly."
+    twice = which_rows(SimpleNamespace(classify=True, n_repeats=2), [piece])
+    assert "incorrectly in the first of 2 repeats" in twice.sentence
 
 
 def test_the_largest_errors_of_numbers_are_named_by_their_rows():
@@ -291,19 +303,21 @@ def test_rivals_stand_in_order_of_their_scores_with_what_they_lack(scores):
     assert [rival.name for rival in rivals] == ["anova, ridge", "relief, ridge", "all features, ridge", "a coin"]
     assert [rival.behind for rival in rivals] == pytest.approx([0, 0.1, 0.2, 0.4])
     assert [rival.size for rival in rivals] == [1, 1, None, None]
-    assert rivals[0].benefit == pytest.approx(0.4)
+    assert rivals[0].over_same_learner == pytest.approx(0.4)
     assert rivals[0].behind_interval == (0, 0)
     low, high = rivals[3].behind_interval
     assert 0 < low < 0.4 < high
-    assert rivals[3].benefit is rivals[3].benefit_interval is None
+    assert rivals[3].over_same_learner is rivals[3].over_same_learner_interval is None
 
 
 def test_the_winner_stands_beside_the_best_with_all_columns_and_the_baseline(scores):
     answer = compared_with(scores, "accuracy")
     assert answer.sentence == (
-        "Chosen from 2 combinations of selection method and learner: "
-        "anova, ridge with 1 column (mean accuracy 0.900); best with all columns: ridge "
-        "(0.700); baseline (a coin): 0.500."
+        "Chosen from 2 combinations of selection method and learner: anova, ridge with 1 column. Its accuracy is 0.900 "
+        "with this number of columns on every fold (fixed-size score), 0.900 with the number that scores best on the "
+        "other folds (candidate score, 1 columns on average), and 0.900 with everything chosen on the other folds "
+        "(cross-indexed score). Candidate scores to compare with: 0.700 for the best learner with all columns, ridge; "
+        "0.500 for the baseline, a coin."
     )
     assert answer.number == pytest.approx(0.9)
 

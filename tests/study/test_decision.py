@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from fewer.evaluate import corrected_interval
 from fewer.study._decision import Cells, Rule, choose, claim
@@ -124,13 +126,15 @@ def test_a_larger_margin_claims_more():
     assert claimed(few, margin=0.2).outcome == "not worse"
 
 
-def test_the_rows_that_would_show_it_shrink_the_interval_to_the_mean():
-    """With four times the rows, the interval is half as wide."""
+def test_the_rows_that_would_show_it_have_a_power_of_80_percent():
+    """With so many rows, a mean that is normal around the observed one exceeds its interval's reach in 80% of draws."""
     few = np.array([0.85, 0.92, 0.85, 0.92])
     found = claimed(few)
-    half = found.above_margin - found.above_margin_interval[0]
     assert found.outcome == "not shown"
-    assert found.rows_needed == np.ceil(100 * (half / found.above_margin) ** 2)
+    half = found.above_margin - found.above_margin_interval[0]
+    shrunk = np.sqrt(100 / found.rows_needed)
+    error = half * shrunk / student.ppf(0.975, 3)
+    assert norm.cdf((found.above_margin - half * shrunk) / error) == pytest.approx(0.8, abs=0.01)
     assert claimed([0.80, 0.81, 0.80, 0.81]).rows_needed is None
     assert claimed([0.90] * 4).rows_needed is None
 

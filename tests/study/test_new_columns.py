@@ -60,7 +60,7 @@ def test_all_columns_are_told_the_weightiest_first(study):
     first = {name: abs(each[0]) for name, each in zip(made["columns"], made["loadings"], strict=True)}
     # The later columns of the table hold more of what is hidden, which the first new column finds.
     assert np.mean([first[f"x{place}"] for place in range(15, 20)]) > np.mean([first[f"x{n}"] for n in range(5)])
-    weights = [column.score for column in study.findings.columns]
+    weights = [column.importance for column in study.findings.columns]
     assert weights == sorted(weights, reverse=True)
 
 
@@ -97,7 +97,9 @@ def test_what_the_new_columns_hold_is_told(study):
     assert made["columns"] == study.findings.chosen[:20]
     loadings = np.array(made["loadings"])
     assert loadings.shape == (20, study.findings.n_made)
-    np.testing.assert_allclose(np.linalg.norm(loadings, axis=1), [column.score for column in study.findings.columns])
+    np.testing.assert_allclose(
+        np.linalg.norm(loadings, axis=1), [column.importance for column in study.findings.columns]
+    )
 
 
 def test_new_columns_have_a_path_of_their_own():

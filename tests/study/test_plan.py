@@ -89,7 +89,9 @@ def test_methods_may_be_scores_or_selectors(data):
     [
         ({"methods": ["fischer"]}, "fisher"),
         ({"methods": ["SoftImpute"]}, "is neither a selector nor an extractor"),
-        ({"methods": ["pearson_nonsense"]}, "Scores work too"),
+        ({"methods": ["anva"]}, "no selection method 'anva'. Did you mean 'anova'?"),
+        ({"methods": ["nonsense"]}, "The methods are: 'anova'"),
+        ({"learners": ["rigde"]}, "no learner 'rigde'.*Did you mean ridge"),
         ({"methods": ["SequentialSearch"]}, "cannot be written into a plan.*; use .*MRMR"),
         ({"methods": ["HaarFeatures"]}, "has no parameter for the number of columns"),
         ({"methods": ["chi2"]}, "needs non-negative counts"),

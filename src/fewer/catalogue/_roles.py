@@ -206,7 +206,7 @@ LEARNERS: dict[str, Learner] = {
         ),
         Learner(
             "svm",
-            "SVM",
+            "RBF SVM",
             "sklearn.svm:SVC",
             "sklearn.svm:SVR",
             "Smooth curves and interactions, up to some thousand rows.",
@@ -217,7 +217,7 @@ LEARNERS: dict[str, Learner] = {
         ),
         Learner(
             "svm10",
-            "SVM (C=10)",
+            "RBF SVM (C=10)",
             "sklearn.svm:SVC",
             "sklearn.svm:SVR",
             "As svm, with less regularisation.",

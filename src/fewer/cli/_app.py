@@ -12,9 +12,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from fewer._wording import translated_by
 from fewer.cli._reading import option_for
@@ -23,8 +24,35 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 TERMINATED = 143  # as shells count a process that ends by SIGTERM
 PIPE_CLOSED = 141  # as shells count a process that ends by SIGPIPE
-app = typer.Typer(
+
+
+class _FlagsWithoutType:
+    """Help that shows no type for flags, which take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class _Command(_FlagsWithoutType, typer.core.TyperCommand):
+    pass
+
+
+class _Group(_FlagsWithoutType, typer.core.TyperGroup):
+    pass
+
+
+class _App(typer.Typer):
+    def command(self, *args: Any, cls: Any = _Command, **options: Any) -> Any:
+        return super().command(*args, cls=cls, **options)
+
+
+app = _App(
     name="fewer",
+    cls=_Group,
     help="Fewer features, honestly chosen. Start with: fewer describe TABLE --target COLUMN",
     no_args_is_help=True,
     add_completion=False,

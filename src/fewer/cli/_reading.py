@@ -57,10 +57,8 @@ def takes(*groups: Group, only: tuple[str, ...] | None = None) -> Callable[[Call
 
 def _parameter(option: Option, name: str) -> inspect.Parameter:
     flag = f" /{option.option}" if option.typed is bool else option.option
-    least, largest = option.bounds or (None, None)
-    shown = typer.Option(
-        flag, metavar=option.metavar, help=option.help, show_default=option.typed is not bool, min=least, max=largest
-    )
+    default_shown: Any = option.by_default or option.typed is not bool
+    shown = typer.Option(flag, metavar=option.metavar, help=option.help, show_default=default_shown)
     default = option.default or None if option.metavar in ("A,B", "V,W", "N,M") else option.default
     if option.typed is str:
         default = str(default)

@@ -23,10 +23,12 @@ _PLAN_INDENT = 16
 Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.", show_default=False)]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", min=1, metavar="N", help="Worker processes on this machine; one per core by default."),
+    typer.Option(
+        "--jobs", "-j", min=1, metavar="N", help="Worker processes on this machine.", show_default="one per core"
+    ),
 ]
 EngineName = Annotated[
-    str, typer.Option("--engine", help="Where the work runs: local (this machine) or dask (a cluster).")
+    str, typer.Option("--engine", metavar="NAME", help="Where the work runs: local (this machine) or dask (a cluster).")
 ]
 Scheduler = Annotated[
     str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Dask: address of the scheduler.")
@@ -51,7 +53,8 @@ def study(
     ] = None,
     target: _reading.Target = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the study.", show_default=False)
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the study.", show_default="in fewer-studies"),
     ] = None,
     plan: Annotated[
         Path | None,

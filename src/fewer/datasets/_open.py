@@ -84,7 +84,7 @@ def _opened(table: Any, target: str | None, drop: list[str], given: dict[str, An
     for name in drop:
         if name not in dataset.columns:
             raise unknown_column(source, name, dataset.columns, argument("drop"))
-    return dataset.keep([name for name in dataset.columns if name not in drop]) if drop else dataset
+    return dataset.drop(drop) if drop else dataset
 
 
 def _loaded(table: str, target: str | None) -> "Dataset":

@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer._wording import listed_values
+from fewer._wording import did_you_mean, listed_values
 from fewer.io._convert import dataset_to_polars, target_name
 from fewer.io._csv import decoded, is_packed, unpacked
 from fewer.io._dataset import Dataset
-from fewer.io._errors import TableError, did_you_mean
+from fewer.io._errors import TableError
 from fewer.io._memory import Table
 from fewer.io._read import Options
 
@@ -167,7 +167,7 @@ def _typed(column: pl.Series, attribute: Attribute, numbers: list[int], source: 
     wrong = (typed.is_null() & column.is_not_null()).arg_true()
     if wrong.len():
         value = column[wrong[0]]
-        near = did_you_mean(value, attribute.values) if attribute.type == "nominal" else ""
+        near = did_you_mean(value, attribute.values, "values") if attribute.type == "nominal" else ""
         hint = f" {near}" if near.startswith("Did") else ""
         raise TableError(
             f"{source}, line {numbers[wrong[0]]}: {value!r} in the attribute {attribute.name!r} is not {wanted}.{hint}"

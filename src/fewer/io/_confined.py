@@ -26,7 +26,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 import polars as pl
 
-from fewer.io._errors import TableError, did_you_mean, physical_memory
+from fewer._wording import did_you_mean
+from fewer.io._errors import TableError, physical_memory
 from fewer.io._memory import Table, default_names, header_names
 from fewer.io._read import Options
 
@@ -315,7 +316,7 @@ def _sheet_name(names: list[str], asked: str | int | None, path: Path) -> str:
             )
         return names[asked - 1]
     if asked not in names:
-        raise TableError(f"{path}: there is no sheet {asked!r}. {did_you_mean(asked, names)}")
+        raise TableError(f"{path}: there is no sheet {asked!r}. {did_you_mean(asked, names, 'sheets')}")
     return asked
 
 

@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 import polars as pl
 
-from fewer._wording import argument, listed_values
-from fewer.io._errors import TableError, did_you_mean, refuse_large, refuse_repeated_names
+from fewer._wording import argument, did_you_mean, listed_values
+from fewer.io._errors import TableError, refuse_large, refuse_repeated_names
 from fewer.io._memory import Table
 from fewer.io._read import Options
 
@@ -143,7 +143,7 @@ def _sqlite_table(connection: sqlite3.Connection, asked: str | None, path: Path)
             f"{path}: choose the table to read with {argument('table')} or {argument('query')}. {there_are}"
         )
     if asked not in names:
-        raise TableError(f"{path}: there is no table {asked!r}. {did_you_mean(asked, names)}")
+        raise TableError(f"{path}: there is no table {asked!r}. {did_you_mean(asked, names, 'tables')}")
     return asked
 
 

@@ -1,10 +1,9 @@
 """`TableError`, the sentences that its messages share, and the checks for tables that are too large."""
 
-import difflib
 import os
 from collections.abc import Sequence
 
-from fewer._wording import cut, listed_values
+from fewer._wording import cut, did_you_mean, listed_values
 
 # A dense table takes some KB for each column in each of several places.
 MOST_COLUMNS = 1_000_000
@@ -23,15 +22,6 @@ class TableError(ValueError):
     ...     print(error)
     dict of columns: there is no column 'hieght' (given by target=). Did you mean 'height'?
     """
-
-
-def did_you_mean(wanted: str, names: Sequence[str]) -> str:
-    """A sentence that offers the nearest names, or lists what there is."""
-    by_lower = {name.lower(): name for name in reversed(names)}
-    near = difflib.get_close_matches(wanted.lower(), by_lower, n=3, cutoff=0.6)
-    if near:
-        return "Did you mean " + " or ".join(repr(by_lower[name]) for name in near) + "?"
-    return f"There are: {listed_values(names)}." if names else "There are none."
 
 
 def unknown_column(source: str, wanted: str, names: Sequence[str], asked_by: str) -> TableError:
@@ -59,7 +49,9 @@ def unknown_column(source: str, wanted: str, names: Sequence[str], asked_by: str
     >>> print(unknown_column("t.csv", "hieght", ["height", "age"], "target="))
     t.csv: there is no column 'hieght' (given by target=). Did you mean 'height'?
     """
-    return TableError(f"{source}: there is no column {wanted!r} (given by {asked_by}). {did_you_mean(wanted, names)}")
+    return TableError(
+        f"{source}: there is no column {wanted!r} (given by {asked_by}). {did_you_mean(wanted, names, 'columns')}"
+    )
 
 
 def refuse_repeated_names(source: str, names: Sequence[str]) -> None:

@@ -172,7 +172,7 @@ def _table_of(arrays: dict[str, Any], path: Path, others: Iterable[str] = ()) ->
         shown = ", ".join(f"{name} {'x'.join(map(str, np.shape(array)))}" for name, array in arrays.items())
         structs = f" Structs and objects are not read: {listed_values(others)}." if others else ""
         raise TableError(
-            f"{path}: no array is called X, so it is not clear which is the table. There are: {shown or 'none'}."
+            f"{path}: no array is called X, so it is not clear which is the table. The arrays are: {shown or 'none'}."
             f"{structs} Name the table X and the target y, or load the arrays and give read_table(X, target=y)."
         )
     if sp.issparse(arrays[found]):

@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer._wording import argument, listed_values
+from fewer._wording import argument, did_you_mean, listed_values
 from fewer.io._dataset import Dataset
-from fewer.io._errors import TableError, did_you_mean, refuse_repeated_names, unknown_column
+from fewer.io._errors import TableError, refuse_repeated_names, unknown_column
 from fewer.io._frame import (
     DEFAULT_MISSING,
     is_numeric,
@@ -189,7 +189,9 @@ def _existing(path: Path) -> Path:
             f"{path} does not exist: there is no folder {path.parent} (the last folder of this path that exists is "
             f"{parent})."
         )
-    raise TableError(f"{path} does not exist. {did_you_mean(path.name, _files_in(path.parent))}")
+    raise TableError(
+        f"{path} does not exist. {did_you_mean(path.name, _files_in(path.parent), 'files in this folder')}"
+    )
 
 
 def _files_in(folder: Path) -> list[str]:

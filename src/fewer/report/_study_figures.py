@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewer import _figures
-from fewer._wording import signed
+from fewer._wording import interval_words, signed
 from fewer.report._study_numbers import metric_of, plotly_text, unit_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,13 @@ def curve_figure(findings: "Findings", *, with_others: bool = False) -> "go.Figu
     if with_others:
         _add_others(figure, findings)
     for rank, name, height, colour, dash in (
-        (5, "with all features", findings.fewer_help.evidence["with_all"], _figures.AMBER, "dash"),
+        (
+            5,
+            "all features, cross-indexed",
+            findings.fewer_help.evidence["with_all"],
+            _figures.AMBER,
+            "dash",
+        ),
         (6, "baseline", findings.curve["simplest"], _figures.GREY, "dot"),
     ):
         label = f"{name}: {height:.3f}" if with_others else name
@@ -69,10 +75,21 @@ def _add_others(figure: "go.Figure", findings: "Findings") -> None:
 
 
 def _add_mark(figure: "go.Figure", findings: "Findings") -> None:
-    """The chosen size."""
+    """The chosen size: its own mean, and the cross-indexed score of the procedure that chose it."""
     import plotly.graph_objects as go
 
-    chosen = findings.curve["chosen"]
+    chosen, reached = findings.curve["chosen"], findings.fewer_help.evidence["with_fewer"]
+    figure.add_trace(
+        go.Scatter(
+            x=[chosen["size"]],
+            y=[reached],
+            name="procedure, cross-indexed",
+            mode="markers",
+            marker={"symbol": "circle-open", "color": _figures.RED, "size": 12, "line": {"width": 2.5}},
+            legendrank=4,
+            hovertemplate="procedure, cross-indexed: %{y:.3f}<extra></extra>",
+        )
+    )
     figure.add_trace(
         go.Scatter(
             x=[chosen["size"]],
@@ -117,9 +134,9 @@ def _heights(findings: "Findings") -> tuple[float, float]:
     curve = findings.curve["frontier"]
     mean, error = np.array(curve["mean"]), np.array(curve["standard_error"])
     simplest = findings.curve["simplest"]
-    with_all = findings.fewer_help.evidence["with_all"]
-    high = max(float((mean + error).max()), with_all, simplest)
-    low = min(float((mean - error).min()), with_all, simplest)
+    reached = [findings.fewer_help.evidence[name] for name in ("with_all", "with_fewer")]
+    high = max(float((mean + error).max()), *reached, simplest)
+    low = min(float((mean - error).min()), *reached, simplest)
     low = max(low, simplest - 0.75 * (high - simplest)) if high > simplest else low
     margin = 0.07 * (high - low or 1.0)
     return low - margin, high + margin
@@ -158,7 +175,8 @@ def null_figure(findings: "Findings", null: str, *, height: int = 300) -> "go.Fi
 
     evidence = findings.nulls[null]
     scores, observed = np.array(evidence["scores"]), evidence["observed"]
-    figure = _figures.new_figure(x=metric_of(findings), y="tables", height=height)
+    x_title = f"test statistic: {metric_of(findings)} of the reference procedure"
+    figure = _figures.new_figure(x=x_title, y="tables", height=height)
     edges, step = _bins(scores, observed)
     counts, _ = np.histogram(scores, edges)
     left, right = edges[:-1] - step / 2, edges[1:] - step / 2
@@ -301,22 +319,22 @@ def _rows_figure(names: Sequence[str], x: str, *, row: int = 26) -> "go.Figure":
     return figure
 
 
-def benefit_figure(findings: "Findings") -> "go.Figure":
-    """Benefit over all features of each way to reduce, and of the whole choice, with intervals."""
+def difference_figure(findings: "Findings") -> "go.Figure":
+    """Each candidate minus the same learner with all features; first the procedure minus the best learner with all."""
     import plotly.graph_objects as go
 
     assert findings.fewer_help.number is not None
     assert findings.fewer_help.interval is not None
     rows = [
-        (rival.name, rival.benefit, rival.benefit_interval)
-        for rival in sorted(findings.rivals, key=lambda each: -(each.benefit or 0.0))
-        if rival.benefit is not None and rival.benefit_interval is not None
+        (rival.name, rival.over_same_learner, rival.over_same_learner_interval)
+        for rival in sorted(findings.rivals, key=lambda each: -(each.over_same_learner or 0.0))
+        if rival.over_same_learner is not None and rival.over_same_learner_interval is not None
     ]
-    rows.insert(0, ("the rule", findings.fewer_help.number, findings.fewer_help.interval))
-    figure = _rows_figure([name for name, _, _ in rows], "benefit over all features")
+    rows.insert(0, ("whole procedure", findings.fewer_help.number, findings.fewer_help.interval))
+    figure = _rows_figure([name for name, _, _ in rows], f"difference to all features in {metric_of(findings)}")
     colours = [_figures.RED] + [_figures.BLUE] * (len(rows) - 1)
-    for place, ((name, benefit, (low, high)), colour) in enumerate(zip(rows, colours, strict=True)):
-        words = f"{signed(benefit)} ({signed(low)} to {signed(high)})"
+    for place, ((name, difference, (low, high)), colour) in enumerate(zip(rows, colours, strict=True)):
+        words = f"{signed(difference)} ({interval_words((low, high), findings.plan['confidence'], signed)})"
         figure.add_trace(
             go.Scatter(
                 x=[low, high],
@@ -330,7 +348,7 @@ def benefit_figure(findings: "Findings") -> "go.Figure":
         )
         figure.add_trace(
             go.Scatter(
-                x=[benefit],
+                x=[difference],
                 y=[place],
                 mode="markers",
                 marker={"color": colour, "size": 11 if place == 0 else 9},

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fewer._wording import metric_words, p_digits, printable, signed
+from fewer._wording import interval_words, metric_words, p_digits, printable, signed
 
 if TYPE_CHECKING:
     from fewer.study import Answer, Findings
@@ -42,16 +42,16 @@ def given_unit(findings: "Findings") -> str:
 def shown_numbers(findings: "Findings") -> dict[str, Shown]:
     """The number of each answer that has one, by the name of its section."""
     numbers = {
-        "learn": _p_value(findings.learnable),
-        "together": _p_value(findings.interacting),
-        "help": _of(findings, findings.fewer_help, "Benefit", signed),
+        "learn": _p_value(findings, findings.learnable, "labels"),
+        "together": _p_value(findings, findings.interacting, "features_within_class"),
+        "help": _of(findings, findings.fewer_help, f"Difference to all columns ({metric_of(findings)})", signed),
         "how-few": _size(findings.how_few, unit_of(findings)),
         "which": _of(findings, findings.which, "Stability", lambda value: f"{value:.2f}"),
         "wrong": _wrong(findings.wrong),
         "compared": _of(
             findings,
             findings.compared,
-            f"Score in the headline ({metric_of(findings)})",
+            f"Cross-indexed score ({metric_of(findings)})",
             lambda value: f"{value:.3f}",
         ),
     }
@@ -66,8 +66,12 @@ def _wrong(answer: "Answer") -> Shown | None:
     return Shown("Median absolute error", f"{answer.number:.4g}")
 
 
-def _p_value(answer: "Answer") -> Shown | None:
-    return None if answer.number is None else Shown("p-value", p_digits(answer.number))
+def _p_value(findings: "Findings", answer: "Answer", null: str) -> Shown | None:
+    """As in the sentence: the smallest that the permutations can show is a bound."""
+    if answer.number is None:
+        return None
+    bound = answer.number <= 1 / (len(findings.nulls[null]["scores"]) + 1)
+    return Shown("p-value", f"{'<= ' if bound else ''}{p_digits(answer.number)}")
 
 
 def _size(answer: "Answer", unit: str) -> Shown | None:
@@ -83,8 +87,7 @@ def _of(findings: "Findings", answer: "Answer", label: str, written) -> Shown | 
         return None
     if answer.interval is None:
         return Shown(label, written(answer.number))
-    low, high = (written(end) for end in answer.interval)
-    return Shown(label, written(answer.number), f"{findings.plan['confidence']:.0%} interval {low} to {high}")
+    return Shown(label, written(answer.number), interval_words(answer.interval, findings.plan["confidence"], written))
 
 
 def seconds_by_candidate(findings: "Findings", seconds: Mapping[str, float]) -> dict[str, float]:

@@ -9,7 +9,7 @@ Each figure has a caption, a description in words for screen readers, and a lege
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from fewer._wording import cut, printable, signed
 from fewer.report._study_figures import (
     NULL_WORDS,
-    benefit_figure,
     confusion_figure,
     curve_figure,
+    difference_figure,
     frequency_figure,
     made_figure,
     missing_figure,
@@ -62,8 +62,13 @@ _COLUMN_HEADINGS = (
     ("Rank", "number", "Rank by the winning candidate, fitted on all rows"),
     ("Column", "text", "Name of the column; for an encoded category, column = value"),
     ("Chosen", "text", "Whether it is one of the chosen columns"),
-    ("In folds", "number", "Share of the folds in which it was chosen, from their training rows"),
-    ("Score", "number", "Score by the selector of the winning candidate, on all rows"),
+    (
+        "In folds",
+        "number",
+        "Share of the folds in which it was chosen, from their training rows; 0% for a chosen column: chosen on all "
+        "rows, but in no fold",
+    ),
+    ("Importance", "number", "Score that the winning selection method gives the column on all rows, in its own unit"),
     ("Effect", "text", "Direction of its association with the target, on all rows"),
     ("Size", "number", "Size of the effect: correlation with the target, or difference of standardised class means"),
     ("Redundant with", "text", "Columns among the best whose absolute correlation with it is 0.9 or more"),
@@ -71,17 +76,23 @@ _COLUMN_HEADINGS = (
 _CANDIDATE_HEADINGS = (
     ("Candidate", "text", "Selection method and learner"),
     (
-        "Score",
+        "Candidate score",
         "number",
-        "Mean held-out score, at the number of columns chosen on the other folds, with its confidence interval",
+        "Mean held-out score with the number of columns that scores best on the other folds, and its confidence "
+        "interval; no variation: the same on every fold, so there is no interval",
     ),
     ("Columns", "number", "Number of columns, mean over the folds"),
     (
-        "Benefit",
+        "Minus same learner with all",
         "number",
-        "Gain over all columns with the same learner on the same folds, with its confidence interval",
+        "Difference to the same learner with all columns on the same folds, with its confidence interval",
     ),
-    ("Behind", "number", "Difference to the winner on the same folds, with its confidence interval"),
+    (
+        "Winner minus it",
+        "number",
+        "Candidate score of the winner minus that of this candidate on the same folds, with its confidence interval; "
+        "negative where this candidate scores higher, but needs more columns",
+    ),
     ("Time", "number", "Total time of all folds"),
 )
 _DASHES = {"dash": "6 4", "dot": "2 3"}
@@ -140,6 +151,7 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         clean=printable,
         said=_said,
         signed=signed,
+        between=_between,
         percent=lambda share: f"{100 * share:.4g}%",
         unit=unit_of(findings),
         given=given_unit(findings),
@@ -244,7 +256,13 @@ def _of(used: int, left_out: int) -> str:
 
 def _said(sentence: str) -> str:
     """A sentence of the findings; a p-value is not broken over lines."""
-    return printable(sentence).replace("(p = ", "(p\u00a0=\u00a0")
+    return printable(sentence).replace("(p = ", "(p\u00a0=\u00a0").replace("(p <= ", "(p\u00a0<=\u00a0")
+
+
+def _between(interval: tuple[float, float], written: Callable[[float], str]) -> str:
+    """The ends of an interval in a table."""
+    low, high = interval
+    return f"{written(low)} to {written(high)}" if high - low > 1e-12 else "no variation"
 
 
 def _command(plan: Mapping[str, Any]) -> str:
@@ -326,16 +344,18 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
     found = {
         "curve": Picture(
             curve_figure(findings, with_others=True),
-            "Scores on held-out rows over the number of columns, on a logarithmic axis: each candidate in grey, the "
-            "best of all candidates at each number in blue. Triangles at the bottom: the numbers that the folds chose.",
+            "Fixed-size scores on held-out rows over the number of columns, on a logarithmic axis: each candidate in "
+            "grey, the best of all candidates at each number in blue. Triangles at the bottom: the numbers "
+            "that the folds chose.",
             _curve_in_words(findings),
         ),
-        "benefit": Picture(
-            benefit_figure(findings),
-            "Gain of each candidate over all columns with the same learner, with its confidence interval; in red, "
-            "the whole selection procedure against the best learner with all columns. Left of the dotted line, "
-            "fewer columns score worse.",
-            _benefit_in_words(findings),
+        "difference": Picture(
+            difference_figure(findings),
+            "In red, the cross-indexed score of the whole selection procedure minus that of the best learner with all "
+            "columns; in blue, the score of each candidate minus that of the same learner with all columns; with "
+            "confidence intervals. Left of the dotted line, fewer columns score worse. A point without a line did not "
+            "vary over the folds.",
+            _difference_in_words(findings),
         ),
         "frequency": Picture(
             frequency_figure(findings),
@@ -347,7 +367,7 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
     }
     for null, words in NULL_WORDS.items():
         if findings.nulls[null]["scores"]:
-            caption = f"Scores of the same procedure on tables with {words}, and its score on this table."
+            caption = f"Scores of the reference procedure on tables with {words}, and its score on this table."
             found[null] = Picture(null_figure(findings, null), caption, _null_in_words(findings, null))
     if findings.made:
         caption = (
@@ -374,8 +394,9 @@ def pictures_of(findings: "Findings") -> dict[str, Picture]:
         found["first"] = replace(found["labels"], figure=null_figure(findings, "labels", height=350))
     else:
         caption = (
-            "Best mean score on held-out rows of all candidates at each number of columns, on a logarithmic axis. "
-            "The scores in the text may be lower: they correct for choosing the best of many candidates."
+            "Fixed-size scores: the best mean score on held-out rows of all candidates with this number of columns on "
+            "every fold, on a logarithmic axis. The cross-indexed scores in the text may be lower: they correct for "
+            "choosing the best of many."
         )
         found["first"] = Picture(curve_figure(findings), caption, _curve_in_words(findings))
     return found
@@ -393,18 +414,18 @@ def _curve_in_words(findings: "Findings") -> str:
     )
 
 
-def _benefit_in_words(findings: "Findings") -> str:
-    gains = [rival for rival in findings.rivals if rival.benefit is not None and rival.benefit_interval is not None]
-    sure = sum(rival.benefit_interval[0] > 0 for rival in gains if rival.benefit_interval is not None)
-    ways = f"{len(gains)} combinations of selection method and learner"
-    return f"{findings.fewer_help.sentence} Of {ways}, {sure} have an interval above zero."
+def _difference_in_words(findings: "Findings") -> str:
+    intervals = [each.over_same_learner_interval for each in findings.rivals if each.over_same_learner_interval]
+    sure = sum(low > 0 for low, _ in intervals)
+    ways = f"{len(intervals)} combinations of selection method and learner"
+    return f"{findings.fewer_help.sentence} Of {ways}, {sure} are better than the same learner with all columns."
 
 
 def _null_in_words(findings: "Findings", null: str) -> str:
     evidence = findings.nulls[null]
     as_good = sum(score >= evidence["observed"] for score in evidence["scores"])
     return (
-        f"{as_good} of {len(evidence['scores'])} tables with {NULL_WORDS[null]} did as well as this one, which reached "
-        f"{metric_of(findings)} {evidence['observed']:.3f}; they reached {min(evidence['scores']):.3f} to "
-        f"{max(evidence['scores']):.3f}."
+        f"{as_good} of {len(evidence['scores'])} tables with {NULL_WORDS[null]} did as well as this one, for which the "
+        f"reference procedure reached {metric_of(findings)} {evidence['observed']:.3f}; they reached "
+        f"{min(evidence['scores']):.3f} to {max(evidence['scores']):.3f}."
     )

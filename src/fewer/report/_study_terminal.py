@@ -68,9 +68,16 @@ class _Printer:
             self.console.print(self._text(sentence))
         for answer in findings.answers:
             self._print_section(answer.question, self._text(answer.sentence))
-        self._print_section(f"Best score by number of {unit_of(findings)}", self._curve())
+        self._print_section(f"Best fixed-size score by number of {unit_of(findings)}", self._curve())
         self._print_section("Columns", self._columns())
+        if any(column.chosen and not column.frequency for column in findings.columns):
+            self._print_note("0% in folds: chosen on all rows, but in no fold.")
         self._print_section("Candidates", self._candidates())
+        self._print_note(
+            "score: candidate score, with the number of columns that scores best on the other folds. vs. all: "
+            "difference to the same learner with all columns. no variation: the same score on every fold, so there is "
+            "no interval."
+        )
         if findings.missing:
             self._print_section("Missing values", self._text(findings.missing["sentence"]))
         if findings.cautions:
@@ -85,6 +92,10 @@ class _Printer:
         self.console.print(Text(title, style="bold cyan"))
         if content is not None:
             self.console.print(Padding(content, (0, 0, 0, 2), expand=False))
+
+    def _print_note(self, text: str) -> None:
+        """What the headings of the table above mean."""
+        self.console.print(Padding(Text(text, style="dim"), (0, 0, 0, 2), expand=False))
 
     def _text(self, text: str, most: int | None = None, style: str = "") -> Text:
         """Text from the findings: short, without control characters, with a ? for what the terminal cannot show."""
@@ -111,12 +122,12 @@ class _Printer:
         return table
 
     def _columns(self) -> Table:
-        table = _table(("name", "left"), ("in folds", "right"), ("score", "right"), ("effect", "left"))
+        table = _table(("name", "left"), ("in folds", "right"), ("importance", "right"), ("effect", "left"))
         shown = [column for column in self.findings.columns if column.chosen][:_MOST_COLUMNS]
         for column in shown:
-            score = "" if column.score is None else f"{column.score:.4g}"
+            importance = "" if column.importance is None else f"{column.importance:.4g}"
             name, effect = self._text(column.name, _LONGEST_NAME), self._text(column.effect, _LONGEST_EFFECT)
-            table.add_row(name, f"{column.frequency:.0%}", score, effect)
+            table.add_row(name, f"{column.frequency:.0%}", importance, effect)
         more = len(self.findings.chosen) - len(shown)
         if more > 0:
             table.add_row(Text(f"and {more:,} more", style="dim"), "", "", "")
@@ -126,7 +137,7 @@ class _Printer:
         """The best candidates, and the baselines."""
         reduced = [rival.name for rival in self.findings.rivals if rival.size is not None]
         timed = self.console.width >= _WIDE
-        headers = [("score", "right"), ("interval", "right"), ("columns", "right"), ("benefit", "right")]
+        headers = [("score", "right"), ("interval", "right"), ("columns", "right"), ("vs. all", "right")]
         table = _table(("candidate", "left"), *headers, *([("time", "right")] if timed else []))
         for rival in self.findings.rivals:
             if rival.name in reduced[_MOST_REDUCED:]:
@@ -136,9 +147,9 @@ class _Printer:
             table.add_row(
                 self._text(rival.name),
                 f"{rival.score:.3f}",
-                f"{low:.3f} to {high:.3f}",
+                "no variation" if high - low < 1e-12 else f"{low:.3f} to {high:.3f}",
                 self._columns_of(rival),
-                "" if rival.benefit is None else signed(rival.benefit),
+                "" if rival.over_same_learner is None else signed(rival.over_same_learner),
                 *([spent] if timed else []),
             )
         more = len(reduced) - _MOST_REDUCED

@@ -9,9 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from fewer._wording import counted, listed, metric_words, p_words, percent, rows_words, signed, two_digits
+from fewer._wording import (
+    counted,
+    interval_words,
+    listed,
+    metric_words,
+    p_words,
+    percent,
+    rows_words,
+    signed,
+    two_digits,
+)
 from fewer.evaluate import corrected_interval, selection_stability
 from fewer.study._cautions import CAUTIONS
+from fewer.study._decision import POWER
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._findings import Answer, Caution, Column, Findings, Rival
@@ -19,13 +30,15 @@ from fewer.study._journal import Journal
 from fewer.study._missing import MISSING
 from fewer.study._plan import Parsimony, Plan
 from fewer.study._predictions import prediction_works, which_rows
-from fewer.study._run import folds_are_done, nulls_of, observed_score, tested
+from fewer.study._run import ENOUGH, folds_are_done, nulls_of, observed_score, tested
 from fewer.study._scores import AllScores, CandidateScores, read_scores
 from fewer.study._verdict import first_lines, nothing_smaller
 from fewer.study._work import Null
 
 # Shares of the gain given up for fewer columns, for which the report shows score and columns.
 _PARSIMONIES = (0.0, 0.03, 0.05, 0.1)
+# So near to the best possible score, a test of a decrease has little room.
+_LITTLE_ROOM = 0.05
 _LEVELS = ("critical", "warning", "note")
 
 _MOST_COLUMNS = 200
@@ -83,7 +96,7 @@ def findings_of(journal: Journal) -> Findings:
         spreads=final["spreads"],
         made=final["made"],
         learnable=learnable,
-        interacting=_interacting(plan, nulls["features_within_class"]),
+        interacting=_interacting(plan, nulls["features_within_class"], metric, scores.simplest.best_possible),
         fewer_help=fewer_help,
         how_few=_how_few(plan, scores, final),
         which=which,
@@ -116,50 +129,65 @@ def _null_evidence(journal: Journal, plan: Plan, null: Null) -> dict[str, Any]:
     return {"observed": observed, "scores": found, "p_value": p_value}
 
 
+def _p_of(plan: Plan, null: dict[str, Any]) -> str:
+    """The p-value of a test, and why it took fewer permutations than the plan has."""
+    done = len(null["scores"])
+    p = p_words(null["p_value"], done)
+    if done >= plan.n_permutations:
+        return p
+    return f"{p}; stopped after {done} of {plan.n_permutations} permutations, when {ENOUGH} or more had scored as high"
+
+
 def _learnable(plan: Plan, scores: AllScores, null: dict[str, Any], metric: str) -> Answer:
     question = "Can the target be predicted?"
     score, baseline = float(scores.choice.fold_scores.mean()), scores.simplest.score
     how = (
-        "A permutation test. Its statistic does not depend on the winner: the cross-indexed score of the best of "
-        "ridge, naive Bayes and nearest neighbours after a filter. It was computed on this table and on up to "
-        f"{plan.n_permutations} tables with a shuffled target; p is the share of these tables, this one included, that "
-        "score at least as high as this one."
+        f"A permutation test. Its statistic is the cross-indexed {metric} of a reference procedure, which does not "
+        "depend on the winner: the best of ridge, naive Bayes and nearest neighbours after a filter. It was computed "
+        f"on this table and on up to {plan.n_permutations} tables with a shuffled target; p is the share of these "
+        f"tables, this one included, that score at least as high as this one. The test stops early when {ENOUGH} of "
+        "them do."
     )
     evidence = {"score": score, "simplest": baseline, "n_tables": len(null["scores"])}
+    reached = f"cross-indexed {metric} {score:.3f} on held-out rows, {baseline:.3f} for the baseline"
     if null["p_value"] is None:
-        sentence = f"Not tested: {metric} {score:.3f} on held-out rows, {baseline:.3f} for the baseline."
-        return Answer(question, "not tested", sentence, None, None, how, evidence)
-    p = p_words(null["p_value"], len(null["scores"]))
-    test = f"the test statistic is {null['observed']:.3f} here and {np.mean(null['scores']):.3f} with a shuffled target"
-    if null["p_value"] <= plan.level:
-        sentence = f"Yes: {metric} {score:.3f} on held-out rows, {baseline:.3f} for the baseline; {test} ({p})."
-        return Answer(question, "yes", sentence, null["p_value"], None, how, evidence)
-    sentence = f"Not shown: {metric} {score:.3f} on held-out rows, {baseline:.3f} for the baseline; {test} ({p})."
-    return Answer(question, "no", sentence, null["p_value"], None, how, evidence)
+        return Answer(question, "not tested", f"Not tested: {reached}.", None, None, how, evidence)
+    test = (
+        f"The test statistic, the {metric} of a quick reference procedure, is {null['observed']:.3f} on this table and "
+        f"{np.mean(null['scores']):.3f} on average with a shuffled target ({_p_of(plan, null)})."
+    )
+    verdict, word = ("yes", "Yes") if null["p_value"] <= plan.level else ("no", "Not shown")
+    return Answer(question, verdict, f"{word}: {reached}. {test}", null["p_value"], None, how, evidence)
 
 
-def _interacting(plan: Plan, null: dict[str, Any]) -> Answer:
+def _interacting(plan: Plan, null: dict[str, Any], metric: str, best_possible: float = np.inf) -> Answer:
     question = "Do columns interact?"
     how = (
-        "The best of ridge and nearest neighbours after a filter was scored on this table and on tables whose columns "
-        "were shuffled within each class: each column still separates the classes as before, but columns are "
-        "independent of each other within a class. p is the share of these tables, this one included, that score at "
-        "least as high as this one."
+        "The test is about dependence between columns within classes, the part of an interaction that a prediction can "
+        "use. The test statistic, the score of the best of ridge and nearest neighbours after a filter, was computed "
+        "on this table and on tables whose columns were shuffled within each class: each column still separates the "
+        "classes as before, but columns are independent of each other within a class. p is the share of these tables, "
+        f"this one included, that score at least as high as this one. The test stops early when {ENOUGH} of them do. "
+        "Where columns separate the classes almost perfectly one by one, scores have no room to decrease, and the test "
+        "cannot show an interaction."
     )
     if null["p_value"] is None:
         why = "the test needs classes" if not plan.classify else "the number of permutations is 0"
         return Answer(question, "not tested", f"Not tested: {why}.", None, None, how)
-    p = p_words(null["p_value"], len(null["scores"]))
+    mean = float(np.mean(null["scores"]))
+    figures = (
+        f"when columns are made independent within classes. The {metric} of a quick reference procedure is "
+        f"{null['observed']:.3f} on this table and {mean:.3f} on average without dependence ({_p_of(plan, null)})."
+    )
     if null["p_value"] <= plan.level:
-        sentence = f"Yes: scores decrease when columns are made independent within classes ({p})."
-        return Answer(question, "yes", sentence, null["p_value"], None, how)
+        return Answer(question, "yes", f"Yes: scores decrease {figures}", null["p_value"], None, how)
     no_better = sum(score <= null["observed"] for score in null["scores"])
     if (1 + no_better) / (1 + len(null["scores"])) <= plan.level:
-        sentence = (
-            f"No: scores increase when columns are made independent within classes, so columns are redundant ({p})."
-        )
+        sentence = f"No, columns are redundant: scores increase {figures}"
         return Answer(question, "no", sentence, null["p_value"], None, how)
-    sentence = f"Not shown: scores do not decrease when columns are made independent within classes ({p})."
+    sentence = f"Not shown: scores do not decrease {figures}"
+    if mean >= best_possible - _LITTLE_ROOM:
+        sentence += f" So near to {best_possible:g}, the test has little room to show a decrease."
     return Answer(question, "not shown", sentence, null["p_value"], None, how)
 
 
@@ -167,33 +195,36 @@ def _fewer_help(plan: Plan, scores: AllScores, metric: str) -> Answer:
     claim = scores.claim
     with_fewer = float(scores.choice.fold_scores.mean())
     with_all = float(scores.fold_scores_with_everything.mean())
-    low, high = claim.interval
+    margin_in_score = plan.margin * (with_all - scores.simplest.score)
+    margin = f"margin of {margin_in_score:.3f} ({percent(plan.margin)} of the gain of all columns over the baseline)"
     with_what = "with fewer columns" if scores.winner.reduces else "with the choice of each fold"
     figures = (
-        f"{with_fewer:.3f} {with_what}, {with_all:.3f} with all: {signed(claim.difference)} in {metric} "
-        f"({percent(plan.confidence)} interval {signed(low)} to {signed(high)})"
+        f"cross-indexed {metric} {with_fewer:.3f} {with_what}, {with_all:.3f} with the best learner on all: difference "
+        f"{signed(claim.difference)} ({interval_words(claim.interval, plan.confidence, signed)})"
     )
     sentence = {
         "better": f"Yes, fewer columns are better: {figures}.",
-        "not worse": f"Fewer columns are not worse by more than the margin of {percent(plan.margin)}: {figures}.",
-        "not shown": f"Not shown: {figures}. {_rows_needed(plan, scores)}",
+        "not worse": f"Fewer columns are not worse by more than the {margin}: {figures}.",
+        "not shown": f"Not shown: {figures}. {_rows_needed(plan, scores, margin)}",
     }[claim.outcome]
     how = (
         "Cross-indexing: for each fold, the combination of selection method, number of columns and learner was chosen "
         "on the other folds by the same rule as the final choice, and so was the learner with all columns. Better: the "
         "interval of the difference is above zero. Not worse: the interval of the difference plus the margin is above "
-        f"zero; the margin is {percent(plan.margin)} of what all columns gain over the baseline. Intervals account for "
-        "overlapping training sets."
+        f"zero; the margin is {percent(plan.margin)} of what all columns gain over the baseline, here "
+        f"{margin_in_score:.3f} in {metric}. Intervals account for overlapping training sets; without variation over "
+        "the folds there is no interval."
     )
     evidence = {
         "with_fewer": with_fewer,
         "with_all": with_all,
         "margin": plan.margin,
+        "margin_in_score": margin_in_score,
         "above_margin": claim.above_margin,
         "above_margin_interval": claim.above_margin_interval,
         "rows_needed": claim.rows_needed,
         "by_candidate": {
-            each.name: {"benefit": each.indexed.benefit, "interval": each.indexed.interval}
+            each.name: {"over_same_learner": each.indexed.benefit, "interval": each.indexed.interval}
             for each in scores.reduced
             if each.indexed is not None
         },
@@ -203,14 +234,16 @@ def _fewer_help(plan: Plan, scores: AllScores, metric: str) -> Answer:
     )
 
 
-def _rows_needed(plan: Plan, scores: AllScores) -> str:
+def _rows_needed(plan: Plan, scores: AllScores, margin: str) -> str:
     if not scores.winner.reduces:
         return f"All columns are kept: {nothing_smaller(plan)}."
     if scores.claim.rows_needed is None:
-        lost = f"On average, fewer columns lose more than the margin of {percent(plan.margin)}"
-        return f"{lost}; more rows alone would not change that."
+        return f"On average, fewer columns lose more than the {margin}; more rows alone would not change that."
     needed = rows_words(scores.claim.rows_needed, plan.n_rows)
-    return f"{needed[0].upper()}{needed[1:]} would be needed to show that they are not worse."
+    return (
+        f"{needed[0].upper()}{needed[1:]} are needed to show a loss below the {margin} with {percent(POWER)} power, if "
+        "the true difference is the observed one."
+    )
 
 
 def _parsimonies(plan: Plan) -> list[Parsimony]:
@@ -271,7 +304,7 @@ def chosen_columns(ranker: CandidateScores, final: dict[str, Any], plan: Plan) -
             rank=rank,
             name=each["name"],
             source=each["source"],
-            score=each["score"],
+            importance=each["score"],
             frequency=1.0 if everything and n_made is None else times[each["name"]] / len(ranker.orders),
             chosen=rank <= size,
             effect=_effect(each, two_classes=plan.task == "binary"),
@@ -283,13 +316,13 @@ def chosen_columns(ranker: CandidateScores, final: dict[str, Any], plan: Plan) -
     sentence = _which_ones([column for column in columns if column.chosen], final, stability["value"])
     how = (
         f"Chosen by {ranker.name}, fitted on all rows. The frequency is the share of the {len(ranker.orders)} folds "
-        "in which a column was among the chosen; stability is Nogueira's index (1: identical in all folds, 0: random "
-        "choice)."
+        "in which a column was among the chosen, from their training rows: a column can be chosen on all rows, but in "
+        "no fold. Stability is Nogueira's index (1: identical in all folds, 0: random choice)."
     )
     if n_made is not None:
         how = (
-            f"Made by {ranker.name}, fitted on all rows. A column's score is the norm of its correlations with the "
-            f"new columns; its frequency is the share of the {len(ranker.orders)} folds in which it was among the "
+            f"Made by {ranker.name}, fitted on all rows. A column's importance is the norm of its correlations with "
+            f"the new columns; its frequency is the share of the {len(ranker.orders)} folds in which it was among the "
             f"first {counted_first}."
         )
     answer = Answer(
@@ -385,8 +418,8 @@ def rivals_of(scores: AllScores) -> tuple[Rival, ...]:
                 score=each.score,
                 interval=each.interval,
                 size=None if indexed is None else indexed.size,
-                benefit=None if indexed is None else indexed.benefit,
-                benefit_interval=None if indexed is None else indexed.interval,
+                over_same_learner=None if indexed is None else indexed.benefit,
+                over_same_learner_interval=None if indexed is None else indexed.interval,
                 behind=float(behind.mean()),
                 behind_interval=corrected_interval(behind, each.confidence, each.test_ratio),
             )
@@ -400,20 +433,28 @@ def compared_with(scores: AllScores, metric: str) -> Answer:
     at_size = (
         f" with {counted(scores.size, 'new column' if winner.makes_columns else 'column')}" if winner.reduces else ""
     )
+    reached = scores.choice.fold_scores
+    fixed = scores.cells.scores[..., scores.choice.cell].mean()
+    three = (
+        f"{fixed:.3f} with this number of columns on every fold (fixed-size score), {winner.score:.3f} with the number "
+        f"that scores best on the other folds (candidate score, {winner.indexed.size:.3g} columns on average), "
+        if winner.indexed is not None
+        else f"{winner.score:.3f} on its own (candidate score), "
+    )
     sentence = (
-        f"{_best_of(scores.n_ways)}: {winner.name}{at_size} (mean {metric} "
-        f"{scores.cells.scores[..., scores.choice.cell].mean():.3f}); best with all columns: "
-        f"{best_all.name.removeprefix('all features, ')} ({best_all.score:.3f}); "
-        f"baseline ({simplest.name}): {simplest.score:.3f}."
+        f"{_best_of(scores.n_ways)}: {winner.name}{at_size}. Its {metric} is {three}and {reached.mean():.3f} "
+        "with everything chosen on the other folds (cross-indexed score). Candidate scores to compare with: "
+        f"{best_all.score:.3f} for the best learner with all columns, {best_all.name.removeprefix('all features, ')}; "
+        f"{simplest.score:.3f} for the baseline, {simplest.name}."
     )
     how = (
-        "All candidates were scored on the same folds, each with the number of columns that was best on the other "
-        "folds. The mean score of the winner is slightly optimistic, because the winner was selected by it; for the "
-        "score in the headline, each choice was made on the other folds."
+        "All candidates were scored on the same folds. The fixed-size score and the candidate score of the winner are "
+        "optimistic, because the winner is the best of many. The cross-indexed score is not: for each fold, selection "
+        "method, learner and number of columns are chosen on the other folds. It belongs to the whole procedure and is "
+        "the score of the first line."
     )
     if scores.dropped:
         how += f" Clearly behind after three or more folds, and not scored further: {listed(scores.dropped, 10)}."
-    reached = scores.choice.fold_scores
     low, high = corrected_interval(reached, winner.confidence, winner.test_ratio)
     interval = low, min(high, winner.best_possible)
     return Answer("Compared with what?", "yes", sentence, float(reached.mean()), interval, how)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, get_args
 
-from fewer._wording import parameter
+from fewer._wording import did_you_mean, parameter
 from fewer.catalogue import LEARNERS, CatalogueError, Learner, find, learner_named
 from fewer.catalogue import methods as find_all
 from fewer.study._errors import StudyError
@@ -346,8 +346,12 @@ def _reducer_named(name: str, *, classify: bool, sparse: bool, counts: bool) -> 
     else:
         try:
             card = find(name)
-        except CatalogueError as error:
-            raise StudyError(f"{error} Scores work too: {', '.join(score_names(task=task))}.") from None
+        except CatalogueError:
+            able = _usable(task, sparse=sparse, counts=counts, paper=None)
+            raise StudyError(
+                f"There is no selection method {name!r}. {did_you_mean(name, able, 'methods', most=30)} All are listed "
+                "by `fewer methods --role selector` and `fewer methods --role extractor`."
+            ) from None
         if not {"selector", "extractor"}.intersection(card.roles):
             raise StudyError(
                 f"{name} is neither a selector nor an extractor; see `fewer methods --role selector` and `fewer "

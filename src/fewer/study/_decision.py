@@ -32,6 +32,8 @@ from fewer.study._plan import Parsimony
 
 Outcome = Literal["better", "not worse", "not shown"]
 
+# Probability with which the rows that are said to be needed show that fewer columns are not worse.
+POWER = 0.8
 # What float arithmetic leaves of a tie must not break it.
 _DIGITS = 10
 
@@ -135,8 +137,8 @@ class Claim:
     above_margin_interval : tuple of two floats
         Its confidence interval.
     rows_needed : int or None
-        Rows from which the outcome would be *not worse*, if means and standard deviations stay as they are; None where
-        it is shown already, or where no number of rows would do.
+        Rows with which the outcome is *not worse* with a power of 80%, if the true difference and the standard
+        deviations are the observed ones; None where it is shown already, or where no number of rows would do.
     """
 
     outcome: Outcome
@@ -167,6 +169,8 @@ def claim(
     >>> claim(few, everything, baseline, margin=0.1, confidence=0.95, test_ratio=0.25, n_rows=200).outcome
     'not worse'
     """
+    from scipy.special import ndtri, stdtrit
+
     difference = few - everything
     interval = corrected_interval(difference, confidence, test_ratio)
     above = few - (1 - margin) * everything - margin * baseline
@@ -180,6 +184,9 @@ def claim(
     rows_needed = None
     middle = float(above.mean())
     if outcome == "not shown" and middle > 0:
-        # Standard errors shrink with the root of the rows.
-        rows_needed = int(np.ceil(n_rows * ((middle - above_interval[0]) / middle) ** 2))
+        # Standard errors shrink with the root of the rows. The mean must lie above zero by the reach of the interval
+        # for a power of one half, and by a quantile of its own error more for POWER.
+        reach = middle - above_interval[0]
+        more = ndtri(POWER) / stdtrit(few.shape[-1] - 1, (1 + confidence) / 2)
+        rows_needed = int(np.ceil(n_rows * ((1 + more) * reach / middle) ** 2))
     return Claim(outcome, float(difference.mean()), interval, middle, above_interval, rows_needed)

@@ -11,7 +11,7 @@ from typing import Any
 
 from fewer.study._checked_file import write_checked
 
-VERSION = 4
+VERSION = 5
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Column:
         Name of the column; of a category, ``column = value``.
     source : str
         Column of the table that it is made of: itself, or the one whose category it is.
-    score : float or None
-        What the selector gave it on all rows.
+    importance : float or None
+        Score that the selection method gave it on all rows, in its own unit.
     frequency : float
         Share of the folds in which it was chosen.
     chosen : bool
@@ -74,7 +74,7 @@ class Column:
     rank: int
     name: str
     source: str
-    score: float | None
+    importance: float | None
     frequency: float
     chosen: bool
     effect: str
@@ -91,14 +91,14 @@ class Rival:
     name : str
         Its name.
     score : float
-        Mean held-out score.
+        Candidate score: mean held-out score, with the number of columns that scores best on the other folds.
     interval : tuple of two floats
         Its uncertainty.
     size : float or None
         Cross-indexed size; None if all features are used.
-    benefit : float or None
-        Over all features with the same learner.
-    benefit_interval : tuple of two floats or None
+    over_same_learner : float or None
+        Difference to the same learner with all features.
+    over_same_learner_interval : tuple of two floats or None
         Its uncertainty.
     behind : float
         How far behind the winner.
@@ -110,8 +110,8 @@ class Rival:
     score: float
     interval: tuple[float, float]
     size: float | None
-    benefit: float | None
-    benefit_interval: tuple[float, float] | None
+    over_same_learner: float | None
+    over_same_learner_interval: tuple[float, float] | None
     behind: float
     behind_interval: tuple[float, float]
 

@@ -412,6 +412,8 @@ def _check_plan(plan: Plan) -> None:
         raise StudyError(f"{parameter('racing')} must be at least 0, not {plan.racing}.")
     if not 0 < plan.confidence < 1:
         raise StudyError(f"{parameter('confidence')} must be between 0 and 1, not {plan.confidence}.")
+    if not 0 <= plan.seed < 2**32:
+        raise StudyError(f"{parameter('seed')} must be at least 0 and at most {2**32 - 1}, not {plan.seed}.")
     fewest = fewest_permutations(plan.confidence)
     if 0 < plan.n_permutations < fewest:
         raise StudyError(

@@ -1,6 +1,7 @@
-"""Which rows are wrong: held-out predictions of the shipped model and of its best rivals on the folds of one repeat.
+"""Which rows are wrong: held-out predictions behind the score of the first line, on the folds of one repeat.
 
-Each candidate predicts with the number of columns at which its mean score is best, the winner with the shipped number.
+Each fold is predicted by the candidate and the number of columns that the rule chooses on the other folds. Some
+candidates predict it as well: the winner with the shipped number of columns, the others with that of their best mean.
 """
 
 from dataclasses import dataclass
@@ -32,17 +33,19 @@ class PredictionWork:
     @property
     def key(self) -> str:
         """Name in the journal."""
-        return f"predictions/{self.fold}"
+        return f"held-out rows/{self.fold}"
 
 
 def prediction_works(plan: Plan, scores: AllScores) -> list[PredictionWork]:
-    """One piece for each fold: the winner first, then the best of the others."""
+    """One piece for each fold: what the other folds choose, then the winner and the best of the others."""
     others = sorted(
         (each for each in (*scores.reduced, *scores.with_everything) if each.number != scores.winner.number),
         key=lambda each: (-round(each.score, 10), each.number),
     )
     cells = [(scores.winner.number, scores.size), *((each.number, _best_size(each)) for each in others[:_MOST_RIVALS])]
-    return [PredictionWork(fold, tuple(cells)) for fold in range(plan.n_folds)]
+    by_fold = scores.choice.by_fold[0]
+    chosen = [(int(scores.cells.candidates[cell]), int(scores.cells.sizes[cell])) for cell in by_fold]
+    return [PredictionWork(fold, (chosen[fold], *cells)) for fold in range(plan.n_folds)]
 
 
 def _best_size(each: CandidateScores) -> int:
@@ -58,8 +61,8 @@ def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:
     from fewer.extract import with_components
 
     y, fold = np.asarray(bench.data.dataset.y), bench.repeats[0][work.fold]
-    found = []
-    for number, size in work.cells:
+    found: dict[tuple[int, int], list[Any]] = {}
+    for number, size in sorted(set(work.cells)):  # those with the same selector follow one another
         candidate = bench.plan.candidates[number]
         piece = FoldWork(number, 0, work.fold)
         seed = seed_of(bench.plan, piece.key)
@@ -76,12 +79,12 @@ def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:
                     columns = subset_path(selector, train.shape[1]).columns(size)
                     train, test = train[:, columns], test[:, columns]
                 predicted = learner.fit(train, y[fold.train]).predict(test)
-        found.append(_plain(predicted, classify=bench.plan.classify))
+        found[number, size] = _plain(predicted, classify=bench.plan.classify)
     places = np.arange(len(y)) if bench.data.dataset.rows is None else bench.data.dataset.rows
     return {
         "rows": [int(place) + 1 for place in places[fold.test]],
         "truth": _plain(y[fold.test], classify=bench.plan.classify),
-        "predictions": found,
+        "predictions": [found[cell] for cell in work.cells],
     }
 
 
@@ -90,7 +93,7 @@ def _plain(predicted: np.ndarray, *, classify: bool) -> list[Any]:
 
 
 def which_rows(plan: Plan, pieces: list[dict[str, Any]]) -> Answer:
-    """How the errors of the winner are distributed, and which rows all candidates predict incorrectly."""
+    """How the errors of the procedure are distributed, and which rows all candidates predict incorrectly."""
     question = "Which rows are wrong?"
     failed = next((piece["failure"] for piece in pieces if "failure" in piece), None)
     if failed is not None:
@@ -101,16 +104,19 @@ def which_rows(plan: Plan, pieces: list[dict[str, Any]]) -> Answer:
         for number in range(len(pieces[0]["predictions"]))
     ]
     how = (
-        "Predictions of the winner for held-out rows on the folds of the first repeat; they are slightly optimistic, "
-        "because the winner was chosen on these folds. To find rows that are hard for every model, up to "
+        "Predictions for held-out rows on the folds of the first repeat. As for the cross-indexed score, which is the "
+        "mean over all repeats, each fold is predicted with the selection method, learner and number of columns chosen "
+        "on the other folds. To find rows that are hard for every model, the winner and up to "
         f"{_MOST_RIVALS} other candidates predicted them, too."
     )
     if plan.classify:
-        return _wrong_classes(question, how, rows, truth, predictions)
+        return _wrong_classes(question, how, rows, truth, predictions, plan.n_repeats)
     return _wrong_numbers(question, how, rows, truth, predictions[0])
 
 
-def _wrong_classes(question: str, how: str, rows: list[int], truth: list[str], predictions: list[list[str]]) -> Answer:
+def _wrong_classes(
+    question: str, how: str, rows: list[int], truth: list[str], predictions: list[list[str]], n_repeats: int
+) -> Answer:
     labels = sorted({*truth, *predictions[0]})
     place = {label: number for number, label in enumerate(labels)}
     confusion = np.zeros((len(labels), len(labels)), dtype=int)
@@ -134,15 +140,16 @@ def _wrong_classes(question: str, how: str, rows: list[int], truth: list[str], p
     listed_rows = sorted(wrong)[:_MOST_LISTED] if len(rows) <= _MOST_ROWS else []
     worst = min((each for each in per_class if each["rows"]), key=lambda each: each["recall"])
     n_wrong = int(confusion.sum() - right.sum())
-    everyone = "both candidates" if len(predictions) == 2 else f"all {len(predictions)} candidates"
+    everyone = "the winner" if len(predictions) == 2 else f"all {len(predictions) - 1} candidates"
     n_always = f"{len(wrong):,}" if wrong else "none"
     always = f"; {n_always} of them by {everyone}" if len(predictions) > 1 else ""
     n_rows = counted(len(truth), "held-out row")
+    where = f" in the first of {n_repeats} repeats" if n_repeats > 1 else ""
     sentence = (
-        f"{n_wrong:,} of {n_rows} {'is' if n_wrong == 1 else 'are'} predicted incorrectly{always}. Lowest recall: "
-        f"class {worst['label']}, {worst['recall']:.2f} of {counted(worst['rows'], 'row')}."
+        f"{n_wrong:,} of {n_rows} {'is' if n_wrong == 1 else 'are'} predicted incorrectly{where}{always}. Lowest "
+        f"recall: class {worst['label']}, {worst['recall']:.2f} of {counted(worst['rows'], 'row')}."
         if n_wrong
-        else f"None in the first repeat: the winner predicts all {n_rows} correctly."
+        else f"None{where}: all {n_rows} are predicted correctly."
     )
     evidence = {
         "labels": labels,

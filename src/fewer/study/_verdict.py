@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fewer._wording import counted, listed, p_words, percent, rows_words, signed, two_digits
+from fewer._wording import counted, interval_words, listed, p_words, percent, rows_words, signed, two_digits
 from fewer.study._cautions import TARGET
+from fewer.study._decision import POWER
 from fewer.study._findings import Answer, Caution, Column
 from fewer.study._plan import Plan
 from fewer.study._scores import AllScores
 
 NO_PROOF = "This does not prove that there is no signal: more rows or other columns may show one."
+CROSS_INDEXED = (
+    "Scores in these lines are cross-indexed: for each fold, selection method, learner and number of columns are "
+    "chosen on the other folds."
+)
 NOT_A_FINDING = "The columns below are what the procedure returns for any table; they are not a finding."
 
 
@@ -25,7 +30,7 @@ def first_lines(
 ) -> tuple[str, str, str]:
     """The first line and two more. A critical caution comes first: the claim then stands below it.
 
-    What a target of whole numbers was taken for ends the last line.
+    The last line ends with what kind of score these are, and with what a target of whole numbers was taken for.
     """
     headline = headline_of(plan, scores, learnable, final, metric)
     critical = next((each for each in cautions if each.headline), None)
@@ -36,7 +41,7 @@ def first_lines(
     else:
         lines = headline, in_short(which, columns, final), chosen_by(scores, final)
     read_as = [each.sentence for each in cautions if each.topic == TARGET]
-    return lines[0], lines[1], " ".join([lines[2], *read_as])
+    return lines[0], lines[1], " ".join([lines[2], CROSS_INDEXED, *read_as])
 
 
 def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[str, Any], metric: str) -> str:
@@ -53,9 +58,8 @@ def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[st
     size, n_made = final["n_sources"], final["n_made"]
     if final["size"] >= final["n_prepared"] and n_made is None:
         return f"Keep all {plan.n_columns:,} features: {nothing_smaller(plan)} ({metric} {reached:.3f})."
-    low, high = claim.interval
-    apart = f"{percent(plan.confidence)} interval of the difference {signed(low)} to {signed(high)}"
-    if low == high == 0:
+    apart = interval_words(claim.interval, plan.confidence, signed).replace("interval", "interval of the difference")
+    if claim.interval == (0, 0):
         apart = "no difference on any fold"
     few = counted(n_made, "new column") if n_made is not None else f"{size:,} of {plan.n_columns:,} columns"
     if n_made is None and size >= plan.n_columns:
@@ -65,16 +69,17 @@ def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[st
         f"{few} {'reaches' if (n_made or size) == 1 else 'reach'} {metric} {reached:.3f}, {everything} {with_all:.3f} "
         f"({apart})"
     )
+    margin = f"margin of {percent(plan.margin)} ({plan.margin * (with_all - scores.simplest.score):.3f} in {metric})"
     if claim.outcome == "better":
         return f"Fewer features help: {both}."
     if claim.outcome == "not worse":
-        return f"Fewer features do as well, within a margin of {percent(plan.margin)}: {both}."
+        return f"Fewer features do as well, within a {margin}: {both}."
     if claim.rows_needed is None and claim.above_margin_interval[1] >= 0:
         return f"It is not shown that fewer features do as well: {both}."
     if claim.rows_needed is None:
-        return f"Fewer features lose more than the margin of {percent(plan.margin)}: {both}."
-    needed = rows_words(claim.rows_needed, plan.n_rows)
-    return f"Too few rows to show that fewer features do as well: {both}; {needed} are needed."
+        return f"Fewer features lose more than the {margin}: {both}."
+    needed = f"{rows_words(claim.rows_needed, plan.n_rows)} are needed ({percent(POWER)} power at this difference)"
+    return f"Too few rows to show that fewer features do as well: {both}; {needed}."
 
 
 def nothing_smaller(plan: Plan) -> str:
