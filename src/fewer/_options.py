@@ -108,7 +108,7 @@ class OptionError(ValueError):
 
 
 _NAMES: dict[str, Any] = {"metavar": "A,B", "typed": list[str] | None, "value": lambda typed: names_in(typed) or None}
-_BY_PRESET = {"by_default": "by preset"}
+_BY_PRESET: dict[str, Any] = {"by_default": "by preset"}
 _COUNT: dict[str, Any] = {"metavar": "N", "typed": int | None, "by_default": "by preset"}
 
 OPTIONS: tuple[Option, ...] = (
@@ -231,6 +231,7 @@ OPTIONS: tuple[Option, ...] = (
         metavar="NAME",
         typed=str,
     ),
+    Option("questions", "iterable of str", None, "Questions of other packages to ask as well.", "plan", **_NAMES),
     Option("seed", "int", 0, "Random seed.", "plan", metavar="N", typed=int),
     Option("keep", "iterable of str", (), "Columns to use although they look like identifiers.", "table", **_NAMES),
     Option(

@@ -158,7 +158,7 @@ def test_an_imputer_in_one_file_takes_part_by_its_name(install_guest, make_table
     study = run_study(frame, target="state", impute="smallestimputer", learners=["ridge"], **EFFORT)
     assert study.plan.impute == "SmallestImputer"
     assert "imputed by half of the smallest value of the column" in str(study.plan)
-    assert [each["imputer"] for each in study.findings.missing["filled"]] == ["SmallestImputer"]
+    assert [each["imputer"] for each in study.findings.missing.evidence["filled"]] == ["SmallestImputer"]
 
 
 def test_count_models_receive_counts_as_they_are(make_table):
@@ -166,10 +166,10 @@ def test_count_models_receive_counts_as_they_are(make_table):
     from fewer.study._recipes import Recipe
 
     ridge = Recipe("ridge")
-    assert Candidate("", None, Recipe("NaiveBayesText")).for_counts == "raw"
-    assert Candidate("", Recipe("CorrespondenceAnalysis"), ridge).for_counts == "raw"
-    assert Candidate("", Recipe("SelectTop", {"score_func": "chi2"}), ridge).for_counts == "scaled"
-    assert Candidate("", Recipe("RidgeRFE"), ridge).for_counts is None
+    assert Candidate(("", ""), None, Recipe("NaiveBayesText")).for_counts == "raw"
+    assert Candidate(("", ""), Recipe("CorrespondenceAnalysis"), ridge).for_counts == "raw"
+    assert Candidate(("", ""), Recipe("SelectTop", {"score_func": "chi2"}), ridge).for_counts == "scaled"
+    assert Candidate(("", ""), Recipe("RidgeRFE"), ridge).for_counts is None
 
 
 def test_a_data_set_by_name_is_studied_and_its_plan_can_be_run_again(tmp_path):

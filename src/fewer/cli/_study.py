@@ -198,7 +198,7 @@ def _default_folder(plan: "Plan") -> Path:
     """A folder for this table and target, and for another plan another one."""
     from fewer.study import HOME
 
-    name = Path(plan.source.split("(")[0].strip().removeprefix("data set ")).stem
+    name = Path((plan.reading.get("table") or plan.source).removeprefix("dataset:")).stem
     words = re.sub(r"[^\w.-]+", "-", f"{name}-{plan.target}").strip("-.").lower() or "study"
     return HOME / f"{words[:60]}-{plan.identity[:6]}"
 

@@ -9,14 +9,19 @@ if TYPE_CHECKING:
     from fewer.study._candidates import PRESETS, Candidate
     from fewer.study._errors import StudyError
     from fewer.study._estimate import time_estimate
-    from fewer.study._findings import Answer, Caution, Column, Findings, Rival
+    from fewer.study._findings import Findings
     from fewer.study._folder import HOME, StudyFolder, StudyState, TemporaryFolder, studies_in, study_state
     from fewer.study._journal import Journal
     from fewer.study._model import StudyModel, apply_model, fit_model
     from fewer.study._model_file import UntrustedTypesError
     from fewer.study._plan import Plan, UntrustedPlanError, make_plan
+    from fewer.study._question import Answer, Finished, Here, Pieces, Question, Verdict
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
+    from fewer.study.questions import question_named
+    from fewer.study.questions.careful import Caution
+    from fewer.study.questions.compared import Rival
+    from fewer.study.questions.which import Column
 
 __all__ = [
     "HOME",
@@ -26,8 +31,12 @@ __all__ = [
     "Caution",
     "Column",
     "Findings",
+    "Finished",
+    "Here",
     "Journal",
+    "Pieces",
     "Plan",
+    "Question",
     "Rival",
     "StudyData",
     "StudyError",
@@ -38,10 +47,12 @@ __all__ = [
     "TemporaryFolder",
     "UntrustedPlanError",
     "UntrustedTypesError",
+    "Verdict",
     "apply_model",
     "findings_of",
     "fit_model",
     "make_plan",
+    "question_named",
     "run_plan",
     "studies_in",
     "study_data",

@@ -44,8 +44,8 @@ class Candidate:
 
     Attributes
     ----------
-    name : str
-        What tables and figures call it.
+    labels : tuple of two str
+        What tables and figures call what chooses or makes the columns (empty for the baseline), and the learner.
     reducer : Recipe or None
         How columns are chosen, or new ones made of them; None for all features.
     learner : Recipe
@@ -54,10 +54,15 @@ class Candidate:
         Numbers of columns to try, chosen or new, besides all; empty without a reducer.
     """
 
-    name: str
+    labels: tuple[str, str]
     reducer: Recipe | None
     learner: Recipe
     sizes: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call it."""
+        return ", ".join(label for label in self.labels if label)
 
     @property
     def is_simplest(self) -> bool:
@@ -79,7 +84,7 @@ class Candidate:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {
-            "name": self.name,
+            "labels": list(self.labels),
             "reducer": self.reducer.to_dict() if self.reducer else None,
             "learner": self.learner.to_dict(),
             "sizes": list(self.sizes),
@@ -89,7 +94,7 @@ class Candidate:
     def from_dict(cls, data: dict[str, Any]) -> "Candidate":
         """The candidate that ``to_dict`` has written."""
         return cls(
-            name=data["name"],
+            labels=tuple(data["labels"]),
             reducer=Recipe(**data["reducer"]) if data["reducer"] else None,
             learner=Recipe(**data["learner"]),
             sizes=tuple(data["sizes"]),
@@ -251,11 +256,11 @@ def candidates_for(
     if n_columns < 2:
         raise StudyError("The table has one usable column; a study needs at least two.")
     wanted = None if sizes is None else _checked_sizes(sizes, n_columns)
-    simplest = Candidate("most frequent class" if classify else "mean", None, Recipe("simplest"))
+    simplest = Candidate(("", "most frequent class" if classify else "mean"), None, Recipe("simplest"))
     alone = all(recipe.name != "ridge" for recipe in chosen)
-    everything = [Candidate(f"all features, {_label(recipe)}", None, recipe) for recipe in chosen]
+    everything = [Candidate(("all features", _label(recipe)), None, recipe) for recipe in chosen]
     reduced = [
-        Candidate(f"{label}, {_label(recipe)}", reducer, recipe, _sizes(reducer, recipe.name, n_columns, wanted))
+        Candidate((label, _label(recipe)), reducer, recipe, _sizes(reducer, recipe.name, n_columns, wanted))
         for label, reducer in reducers
         for recipe in chosen
         if learners is not None or _go_together(label, recipe.name, alone=alone)

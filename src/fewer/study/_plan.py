@@ -19,6 +19,7 @@ from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum,
 from fewer.study._errors import StudyError
 from fewer.study._plan_file import check_entries, plan_text
 from fewer.study._recipes import study_imputer
+from fewer.study.questions import own_questions, question_named
 
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
@@ -94,6 +95,7 @@ class Plan:
     seed: int = named("seed").default
     preset: str = named("preset").default
     impute: str = named("impute").default
+    questions: tuple[str, ...] = field(default_factory=lambda: own_questions())
     reading: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
@@ -127,6 +129,7 @@ class Plan:
         """Plain data, for JSON."""
         data = {each.name: getattr(self, each.name) for each in fields(self)}
         return data | {
+            "questions": list(self.questions),
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "reading": dict(self.reading),
         }
@@ -162,7 +165,7 @@ class Plan:
             raise StudyError(f"This is not a plan of fewer: missing entries: {', '.join(missing)}.")
         check_entries(data, get_args(Splitting))
         candidates = tuple(Candidate.from_dict(candidate) for candidate in data["candidates"])
-        plan = cls(**{**data, "candidates": candidates})
+        plan = cls(**{**data, "candidates": candidates, "questions": tuple(data["questions"])})
         _check_plan(plan)
         return plan
 
@@ -202,6 +205,8 @@ class Plan:
         if self.scoring not in get_scorer_names():
             raise StudyError(f"There is no score {self.scoring!r} in scikit-learn, which the plan requires.")
         study_imputer(self.impute)
+        for name in self.questions:
+            question_named(name)
         for candidate in self.candidates:
             try:
                 candidate.learner.learner(classify=self.classify, seed=self.seed)
@@ -247,8 +252,8 @@ class Plan:
 
     def _candidates_in_words(self) -> str:
         """Each selection method and each learner once: all are combined with all."""
-        parts = [candidate.name.rpartition(", ") for candidate in self.candidates]
-        reducers, learners = (list(dict.fromkeys(part[place] for part in parts if part[0])) for place in (0, 2))
+        pairs = [candidate.labels for candidate in self.candidates if not candidate.is_simplest]
+        reducers, learners = (list(dict.fromkeys(pair[place] for pair in pairs)) for place in (0, 1))
         simplest = next(candidate.name for candidate in self.candidates if candidate.is_simplest)
         return f"{', '.join(reducers)}, each with {', '.join(learners)}; and the baseline ({simplest})"
 
@@ -306,6 +311,7 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
         impute=imputer.name,
         **{name: number if options[name] is None else options[name] for name, number in effort},
         **{name: options[name] for name in ("confidence", "margin", "parsimony", "racing", "seed")},
+        questions=tuple(dict.fromkeys((*own_questions(), *(options["questions"] or ())))),
         reading=dict(reading or {}),
     )
     _check_plan(plan)

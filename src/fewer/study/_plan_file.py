@@ -32,6 +32,10 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
         **dict.fromkeys(("confidence", "margin", "racing"), (_is_number, "a number")),
         "parsimony": (lambda value: value == "one_se" or _is_number(value), "a number or one_se"),
         "candidates": (lambda value: isinstance(value, list) and bool(value), "a list of candidates"),
+        "questions": (
+            lambda value: isinstance(value, list) and bool(value) and all(map(_is_text, value)),
+            "a list of questions",
+        ),
         "reading": (_is_reading, "how the table is read"),
     }
     _check(data, rules, "")
@@ -43,7 +47,10 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
 
 def _check_candidate(candidate: Any, where: str) -> None:
     rules: dict[str, _Rule] = {
-        "name": (_is_text, "a string"),
+        "labels": (
+            lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_text, value)),
+            "two strings",
+        ),
         "reducer": (lambda value: value is None or _is_recipe(value), "a name with params, or null"),
         "learner": (_is_recipe, "a name with params"),
         "sizes": (
