@@ -133,6 +133,7 @@ def with_dropped(dataset: Dataset) -> Iterator[tuple[str, Dataset]]:
         numeric = not isinstance(column.X, pl.DataFrame)
         if name in dataset.columns or (dataset.is_sparse and not numeric):
             continue
+        X: Any
         if isinstance(dataset.X, pl.DataFrame) or not numeric:
             X = dataset.to_polars().select(dataset.columns).with_columns(column.to_polars()[name])
         else:

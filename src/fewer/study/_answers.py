@@ -1,5 +1,4 @@
-"""From the finished work of a journal to the findings: one answer for each question of the plan, and the first "
-"lines."""
+"""From the finished work of a journal to the findings: an answer to each question, and the first lines."""
 
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
