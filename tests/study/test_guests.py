@@ -12,7 +12,17 @@ from typer.testing import CliRunner
 from fewer import run_study
 from fewer.cli import app
 from fewer.facade import Study
-from fewer.study import Plan, StudyError, StudyModel, UntrustedPlanError, UntrustedTypesError, make_plan, study_data
+from fewer.io import read_table
+from fewer.study import (
+    Plan,
+    StudyError,
+    StudyModel,
+    UntrustedPlanError,
+    UntrustedTypesError,
+    Verdict,
+    make_plan,
+    study_data,
+)
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how_to"
 LEARNER = """
@@ -176,3 +186,25 @@ def test_a_data_set_by_name_is_studied_and_its_plan_can_be_run_again(tmp_path):
     study = run_study("dataset:iris", drop=["petal width (cm)"], learners=["ridge"], out=tmp_path / "iris", **EFFORT)
     assert (study.plan.n_columns, study.plan.reading["table"]) == (3, "dataset:iris")
     assert fewer("resume", tmp_path / "iris", "-q").exit_code == 0
+
+
+def test_a_question_in_two_files_is_asked_answered_and_shown(install_guest, table, tmp_path):
+    points = "[fewer.questions]\nbalance = guest_methods:QUESTION\n[fewer.panels]\nbalance = guest_panel:PANEL\n"
+    install_guest((HOW_TO / "_balance_question.py").read_text(), points)
+    (tmp_path / "guest_panel.py").write_text((HOW_TO / "_balance_panel.py").read_text())
+    out = tmp_path / "out"
+    words = (table, "-t", "state", "--learners", "ridge", "--questions", "balance", *IN_WORDS)
+    result = fewer("study", *words, "-o", out)
+    assert result.exit_code == 0, result.output
+    sentence = "Yes: ill, the rarest class, has 100% of an equal share."
+    assert sentence in result.stdout
+    found = Study(out)
+    assert found.plan.questions[-1] == "balance"
+    assert (found.findings.balance.verdict, found.findings.balance.number) == (Verdict.YES, 1.0)
+    assert json.loads((out / "findings.json").read_text())["balance"]["sentence"] == sentence
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert all(each in page for each in ('<section id="balance"', sentence, 'id="plot-balance"', 'href="#balance"'))
+    assert fewer("study", "--plan", out / "report.html", "-o", tmp_path / "again", "-j", 1).exit_code == 0
+    sys.modules.pop("guest_panel", None)
+    with pytest.raises(StudyError, match=r"no question 'balence'; the questions are learnable, interacting"):
+        make_plan(study_data(read_table(table, target="state")), questions=["balence"])

@@ -1,6 +1,7 @@
 """The model that a user keeps comes back from its file for every learner, and takes new rows."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,7 @@ class Chosen:
 
     def __init__(self, names, winner):
         self.chosen = [name.partition(" = ")[0] for name in names]
-        self.chosen_features = names
+        self.columns = [SimpleNamespace(name=name, source=name.partition(" = ")[0], chosen=True) for name in names]
         self.winner = winner
 
 

@@ -24,7 +24,7 @@ from fewer.study._coded import decoded
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._model_file import checked_about, pipeline_from
-from fewer.study._preparation import fit_prepared, preparation, prepared_names
+from fewer.study._preparation import PreparedColumn, fit_prepared, preparation, prepared_columns
 from fewer.study._recipes import of_moderate_size
 from fewer.study._study_data import refuse_too_large
 from fewer.study._work import learner_of, seed_of
@@ -153,9 +153,10 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     learner = of_moderate_size(learner_of(winner, plan, dataset.y, seed_of(plan, "model")), dataset.n_rows)
     with one_thread():
         X = fit_prepared(prepare, dataset.X, keep=True)
-        names = prepared_names(prepare, dataset)
-        wanted = set(findings.chosen_features)
-        keep = [place for place, name in enumerate(names) if name in wanted]
+        columns = prepared_columns(prepare, dataset)
+        wanted = {PreparedColumn(each.name, each.source) for each in findings.columns if each.chosen}
+        keep = [place for place, column in enumerate(columns) if column in wanted]
+        names = [column.name for column in columns]
         steps: list[tuple[str, Any]] = [("prepare", prepare)]
         if findings.n_made is not None:
             steps.append(("make", _maker(plan, findings)))

@@ -314,6 +314,8 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
         questions=tuple(dict.fromkeys((*own_questions(), *(options["questions"] or ())))),
         reading=dict(reading or {}),
     )
+    for name in plan.questions:
+        question_named(name)
     _check_plan(plan)
     _check_folds(plan, data)
     return plan

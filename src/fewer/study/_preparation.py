@@ -6,7 +6,7 @@ It is a pipeline of scikit-learn, fitted on the rows held in like everything els
 import warnings
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -107,11 +107,18 @@ def prepared_rows(fitted: Any, X: Any) -> Any:
         return fitted.transform(X)
 
 
-def prepared_columns(fitted: Any, dataset: "Dataset") -> list[tuple[str, str]]:
-    """Name of each column that comes out of a fitted preparation, and the column of the table that it is made of.
+class PreparedColumn(NamedTuple):
+    """A column that comes out of the preparation: its name, and the column of the table that it is made of.
 
     A category is named ``column = value``.
     """
+
+    name: str
+    source: str
+
+
+def prepared_columns(fitted: Any, dataset: "Dataset") -> list[PreparedColumn]:
+    """What a fitted preparation makes of the columns of a table, in the order in which they come out."""
     given = list(dataset.columns)
     pairs = [(name, name) for name in given]
     if "fill" in fitted.named_steps:
@@ -126,7 +133,7 @@ def prepared_columns(fitted: Any, dataset: "Dataset") -> list[tuple[str, str]]:
             (f"{word} = {_SPECIAL.get(value := name.removeprefix(f'{word}_'), value)}", word)
             for name, word in zip(names[n_numbers:], words, strict=True)
         ]
-    return [pair for pair, kept in zip(pairs, fitted["vary"].get_support(), strict=True) if kept]
+    return [PreparedColumn(*pair) for pair, kept in zip(pairs, fitted["vary"].get_support(), strict=True) if kept]
 
 
 def prepared_names(fitted: Any, dataset: "Dataset") -> list[str]:
