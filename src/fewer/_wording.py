@@ -154,7 +154,9 @@ def rows_words(needed: int, n_rows: int) -> str:
     return f"about {-(-needed // unit) * unit:,} rows"
 
 
-def interval_words(interval: tuple[float, float], confidence: float, written: Callable[[float], str]) -> str:
+def interval_words(
+    interval: tuple[float, float], confidence: float, written: Callable[[float], str], of: str = ""
+) -> str:
     """An interval with its confidence level; one of no width is no certainty, because nothing varied on the folds.
 
     Examples
@@ -165,7 +167,7 @@ def interval_words(interval: tuple[float, float], confidence: float, written: Ca
     low, high = interval
     if high - low < 1e-12:
         return "no variation over the folds"
-    return f"{percent(confidence)} interval {written(low)} to {written(high)}"
+    return f"{percent(confidence)} interval{of} {written(low)} to {written(high)}"
 
 
 def two_digits(value: float) -> str:

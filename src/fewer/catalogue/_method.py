@@ -218,8 +218,8 @@ def method(
     search_space : mapping of str to sequence, default=None
         Of a classifier or regressor: values of parameters from which a study chooses inside the folds.
     counts : bool, default=False
-        Whether it models counts, so that a study gives it the table without scaling. The tag ``positive_only`` of a
-        classifier or regressor says the same.
+        Whether it models counts, so that a study gives it the table without scaling. The tag ``positive_only`` says
+        the same, except of a selector.
 
     Returns
     -------

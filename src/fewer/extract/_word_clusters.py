@@ -235,7 +235,6 @@ def nearest_to(distribution: np.ndarray, sums: np.ndarray) -> int:
     paper="word-clusters",
     examples=lambda: [WordClusters(2), WordClusters(3, method="divisive")],
     depends_on_shift="it takes counts, whose zero means that nothing was there",
-    counts=True,
 )
 class WordClusters(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     """Add up words that have the same information about the class.

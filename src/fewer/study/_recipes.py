@@ -93,9 +93,12 @@ class Recipe:
         """How columns come to a reducer that takes no negative numbers; None for any other."""
         from sklearn.utils import get_tags
 
-        if find(self.name).counts:
+        card = find(self.name)
+        positive = get_tags(self.reducer(seed=0)).input_tags.positive_only
+        # What makes new columns of non-negative ones is a model of counts; scores of single columns compare them.
+        if card.counts or (positive and "selector" not in card.roles):
             return "raw"
-        return "scaled" if get_tags(self.reducer(seed=0)).input_tags.positive_only else None
+        return "scaled" if positive else None
 
     def reducer(self, *, seed: int) -> Any:
         """The selector or extractor, not fitted."""

@@ -54,7 +54,7 @@ def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[st
     size, n_made = final["n_sources"], final["n_made"]
     if final["size"] >= final["n_prepared"] and n_made is None:
         return f"Keep all {plan.n_columns:,} features: {nothing_smaller(plan)} ({metric} {reached:.3f})."
-    apart = interval_words(claim.interval, plan.confidence, signed).replace("interval", "interval of the difference")
+    apart = interval_words(claim.interval, plan.confidence, signed, of=" of the difference")
     if claim.interval == (0, 0):
         apart = "no difference on any fold"
     few = counted(n_made, "new column") if n_made is not None else f"{size:,} of {plan.n_columns:,} columns"

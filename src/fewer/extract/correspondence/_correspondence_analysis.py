@@ -41,7 +41,6 @@ _NO_AXIS = 1e-7
     cost="O(n p min(n, p)) time; O(m k) for a step of Lanczos on a large table with m counts above 0",
     paper="zhu-cca-lda",
     depends_on_shift="it takes counts, for which 0 means none",
-    counts=True,
 )
 class CorrespondenceAnalysis(CallbackSupportMixin, Extractor):
     """Scores of the rows and columns of a table of counts on shared axes, rows near columns that they have more of.

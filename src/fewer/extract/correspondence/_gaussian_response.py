@@ -290,7 +290,6 @@ _MOST_CELLS = 50_000_000
     cost="O(n p k) time for a step; O(n p k) memory",
     paper="zhu-cca-lda",
     depends_on_shift="it takes counts, for which 0 means none",
-    counts=True,
 )
 class GaussianResponseModel(CallbackSupportMixin, Extractor):
     """Places of rows along a latent gradient, and optima of columns whose counts rise towards them, by likelihood.
