@@ -84,7 +84,7 @@ class Method:
     depends_on_shift: str = ""
     aliases: tuple[str, ...] = ()
     says: str = ""
-    search_space: Mapping[str, Sequence[Any]] = field(default_factory=dict, repr=False)
+    search_space: Mapping[str, Sequence[Any]] = field(default_factory=dict, repr=False, hash=False)
     counts: bool = False
     declared_roles: tuple[Role, ...] | None = field(default=None, repr=False)
 
