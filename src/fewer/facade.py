@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fewer._estimators import each_warning_once, write_whole
+from fewer._estimators import each_warning_once, warn_caller, write_whole
 from fewer._options import named, options_of, with_options
 from fewer.datasets import open_table, place_of
 from fewer.study import (
@@ -19,6 +19,7 @@ from fewer.study import (
     StudyFolder,
     StudyModel,
     TemporaryFolder,
+    UnsavableModelError,
     findings_of,
     fit_model,
     make_plan,
@@ -241,7 +242,10 @@ def _write(study: Study, data: StudyData) -> None:
         study.plan.save(folder.plan)
         write_whole(folder.features, "".join(f"{name}\n" for name in findings.chosen))
         study._model = fit_model(study.plan, data, findings)
-        study._model.save(folder.model)
+        try:
+            study._model.save(folder.model)
+        except UnsavableModelError as error:
+            warn_caller(f"{error} Findings and report are complete; `best_pipeline_` has the model.", UserWarning)
         study.report()
         # Last, because its presence means that the study is finished.
         findings.save(folder.findings)

@@ -131,6 +131,16 @@ def test_an_import_path_is_imported_for_who_types_it_and_not_for_who_receives_th
     assert json.loads((again / "findings.json").read_text())["rivals"]
 
 
+def test_a_model_that_skops_cannot_write_leaves_the_findings(install_guest, make_table):
+    running = LEARNER.replace("        return self\n", "        self.rows_ = iter(x for x in X)\n        return self\n")
+    install_guest(running, ENTRY)
+    with pytest.warns(UserWarning, match="model of NearestMean cannot be saved with skops"):
+        study = run_study(make_table(n_rows=40, n_columns=6, shift=2.5), learners=["NearestMean"], **EFFORT)
+    assert study.folder.report.exists()
+    assert not study.folder.model.exists()
+    assert type(study.best_pipeline_[-1]).__name__ == "NearestMean"
+
+
 def test_an_estimator_is_written_into_the_plan_as_name_and_parameters(make_table):
     from sklearn.svm import NuSVC
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fewer.study._findings import Findings
     from fewer.study._folder import HOME, StudyFolder, StudyState, TemporaryFolder, studies_in, study_state
     from fewer.study._journal import Journal
-    from fewer.study._model import StudyModel, apply_model, fit_model
+    from fewer.study._model import StudyModel, UnsavableModelError, apply_model, fit_model
     from fewer.study._model_file import UntrustedTypesError
     from fewer.study._plan import Plan, UntrustedPlanError, make_plan
     from fewer.study._question import Answer, Finished, Here, Pieces, Question, Verdict
@@ -45,6 +45,7 @@ __all__ = [
     "StudyModel",
     "StudyState",
     "TemporaryFolder",
+    "UnsavableModelError",
     "UntrustedPlanError",
     "UntrustedTypesError",
     "Verdict",

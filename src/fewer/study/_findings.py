@@ -14,7 +14,7 @@ from fewer.study._checked_file import write_checked
 from fewer.study._plan import Plan
 from fewer.study._question import Answer
 
-VERSION = 5
+VERSION = 6
 
 
 @dataclass(frozen=True)

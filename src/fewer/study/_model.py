@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 VERSION = 2
 
 
+class UnsavableModelError(StudyError):
+    """A model with parts that skops does not know how to write."""
+
+
 @dataclass(frozen=True, eq=False)
 class StudyModel:
     """A fitted pipeline, and the columns that it needs.
@@ -72,8 +76,12 @@ class StudyModel:
 
         path = Path(path)
         contents: list[Any] = []
-        # What skops would write to a file: its own buffer, where `dumps` copies it.
-        skops.io.dump(self.pipeline, SimpleNamespace(write=contents.append))
+        try:
+            # What skops would write to a file: its own buffer, where `dumps` copies it.
+            skops.io.dump(self.pipeline, SimpleNamespace(write=contents.append))
+        except Exception as error:  # whatever is inside of a learner of another package
+            learner = type(self.pipeline[-1]).__name__
+            raise UnsavableModelError(f"The model of {learner} cannot be saved with skops: {error}") from error
         write_whole(path, *contents)
         about = {
             "version": VERSION,

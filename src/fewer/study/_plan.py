@@ -24,7 +24,7 @@ from fewer.study.questions import own_questions, question_named
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
-VERSION = 4
+VERSION = 5
 Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 
 # Folds, repeats and permutations: quick for a first look, thorough for a paper.
