@@ -27,6 +27,7 @@ NUMERIC_TESTS = (
     "tests/estimators",
     "tests/evaluate",
     "tests/extract",
+    "tests/graph",
     "tests/kernels",
     "tests/learn",
     "tests/papers",

@@ -87,6 +87,7 @@ def outputs(estimator, X):
             said[name] = getattr(estimator, name)(X)
     if isinstance(estimator, SelectorMixin):
         said["ranking_"] = getattr(estimator, "ranking_", None)
+    said["adjacency_"] = getattr(estimator, "adjacency_", None)  # of the graphs
     return {name: dense(value) for name, value in said.items() if value is not None}
 
 

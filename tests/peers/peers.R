@@ -2,7 +2,7 @@
 # Every iterative method runs to (nearly) machine precision, so that the tests can ask for many digits.
 suppressPackageStartupMessages({
   library(glmnet); library(pls); library(vegan); library(MASS); library(ca); library(ade4); library(mda)
-  library(class); library(survival); library(jsonlite)
+  library(class); library(survival); library(jsonlite); library(loo)
 })
 
 numbers <- function(x) unname(as.matrix(x))
@@ -120,10 +120,23 @@ likelihoods <- list(
   least_squares = unname(coef(lm(mpg ~ wt + qsec + hp, data = mtcars))),
   weibull = aft("weibull"), lognormal = aft("lognormal"), loglogistic = aft("loglogistic"))
 
-versions <- sapply(c("glmnet", "pls", "vegan", "MASS", "ca", "ade4", "mda", "class", "survival"),
+# clusterings compared, and predictive criteria of one matrix of log-likelihoods (arviz_numbers.py makes the same)
+first <- as.integer(iris$Species); second <- cut(iris$Petal.Length, c(0, 2, 4.5, 5.2, 8), labels = FALSE)
+compared <- sapply(c("vi", "nmi", "rand", "adjusted.rand"), function(name) igraph::compare(first, second, method = name),
+                   simplify = FALSE)
+draws <- 0.2 + 0.4 * qnorm((1:1000 * (sqrt(5) - 1) / 2) %% 1)
+rows <- c(-2, -1.5, -1, -0.5, 0, 0.25, 0.5, 1, 1.5, 3, 5, 8)
+log_lik <- sapply(rows, function(x) dnorm(x, draws, 0.8, log = TRUE))
+chains <- aperm(array(log_lik, c(250, 4, 12)), c(1, 2, 3))
+left_out <- suppressWarnings(loo(log_lik, r_eff = rep(0.7, 12))); information <- suppressWarnings(waic(log_lik))
+criteria <- list(loo_i = -unname(left_out$pointwise[, "elpd_loo"]), p_loo = left_out$estimates["p_loo", 1],
+  pareto_k = left_out$diagnostics$pareto_k, waic_i = -unname(information$pointwise[, "elpd_waic"]),
+  p_waic = information$estimates["p_waic", 1], r_eff = unname(relative_eff(exp(chains))))
+
+versions <- sapply(c("glmnet", "pls", "vegan", "MASS", "ca", "ade4", "mda", "class", "survival", "igraph", "loo"),
                    function(name) as.character(packageVersion(name)), simplify = FALSE)
 folder <- dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE)))
 write_json(list(versions = c(list(R = as.character(getRversion())), versions), tables = tables, glmnet = by_glmnet, pls = by_pls,
                 counts = counts, discriminants = discriminants, components = components, univariate = univariate,
-                likelihoods = likelihoods),
+                likelihoods = likelihoods, clusterings = compared, criteria = criteria),
            file.path(folder, "peers.json"), digits = NA, auto_unbox = TRUE, na = "null")

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 from sklearn.model_selection import LeaveOneOut
 
-from fewer.evaluate import benjamini_hochberg, compare_methods
+from fewer.evaluate import benjamini_hochberg, clustering_comparison, compare_methods
 from fewer.extract import (
     CanonicalCorrespondenceAnalysis,
     CanonicalRidge,
@@ -305,3 +305,12 @@ def test_boosting_of_two_classes_comes_to_the_logistic_model_of_glm():
     model = ComponentwiseBoostingClassifier(n_estimators=3000, learning_rate=0.9).fit(X, CARS[:, 7].astype(int))
     chances = 1 / (1 + np.exp(-(np.column_stack([np.ones(32), CARS[:, [5, 2]]]) @ PEERS["likelihoods"]["binomial"])))
     close(model.predict_proba(X)[:, 1], chances, atol=1e-3)
+
+
+def test_clusterings_are_compared_as_by_igraph():
+    peer = PEERS["clusterings"]
+    groups = np.digitize(IRIS[:, 2], [2, 4.5, 5.2], right=True)
+    found = clustering_comparison(SPECIES, groups)
+    close(found.variation_of_information, peer["vi"])
+    close(found.similarity("sum"), peer["nmi"])
+    close([found.rand_index, found.adjusted_rand_index], [peer["rand"], peer["adjusted.rand"]])

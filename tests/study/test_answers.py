@@ -146,6 +146,7 @@ def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
         cells=Cells(np.arange(5), sizes, sizes, np.zeros((1, 2, 5))),
         choice=choice,
         choice_at=lambda parsimony: choice,
+        simplest=SimpleNamespace(best_possible=1.0),
     )
     plan = SimpleNamespace(parsimony=0.04, n_columns=30, candidates=[SimpleNamespace(name="it")] * 5)
     answer = how_few.answered(plan, scores, {"n_made": None, "n_prepared": 30, "n_sources": 3} | final)

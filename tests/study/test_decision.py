@@ -32,6 +32,17 @@ def test_parsimony_is_a_share_of_the_gain_over_the_baseline():
     assert choose(table, np.full((1, 3), 0.8), Rule(0.1, guard=0)).cell == 3
 
 
+def test_where_the_best_errs_little_fewer_columns_may_add_a_share_of_its_errors_only():
+    """The best lacks 0.02 to 1, half of which is 0.01; the gain of 0.48 times 0.05 would be 0.024."""
+    table = cells([[0.96, 0.972, 0.98]] * 3, [1, 2, 8])
+    rule = Rule(0.05, guard=0)
+    assert choose(table, BASELINE, rule).cell == 0
+    assert choose(table, BASELINE, rule._replace(error_share=0.5)).cell == 1
+    assert choose(table, BASELINE, rule._replace(error_share=0.3)).cell == 2
+    assert choose(table, BASELINE, rule._replace(error_share=0.3, least_error=0.03)).cell == 1
+    assert choose(cells([[0.96, 1.0]] * 3, [1, 8]), BASELINE, rule._replace(error_share=0.5)).cell == 1
+
+
 def test_of_equally_many_columns_the_best_mean_wins_whichever_candidate_has_it():
     table = cells([[0.88, 0.89, 0.9]] * 3, [2, 2, 8])
     assert choose(table, BASELINE, Rule(0.1, guard=0)).cell == 1

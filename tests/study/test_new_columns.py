@@ -162,8 +162,9 @@ def test_every_extractor_of_the_house_can_be_named_in_a_study():
         assert found.sizes[0] == 1, card.name
         assert np.isfinite(found.scores).all(), card.name
         assert (found.weights > 0).all(), card.name
-    # The first predicts and makes no columns; the second needs to know the shape of the images.
-    assert refused == {"FastProjectiveClustering", "HaarFeatures"}
+    # The first predicts and makes no columns; the second needs to know the shape of the images; the third cuts columns
+    # into levels, and has no number of them.
+    assert refused == {"FastProjectiveClustering", "HaarFeatures", "MDLDiscretizer"}
 
 
 def test_methods_for_counts_take_tables_without_negative_numbers(tmp_path):

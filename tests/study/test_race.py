@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from fewer.datasets import make_planted
 from fewer.engine import Engine
-from fewer.io import Dataset
 from fewer.study import Journal, make_plan, run_plan, study_data
 from fewer.study._decision import Cells, Rule, choose
 from fewer.study._race import fold_rounds, out_of_race
@@ -175,24 +173,3 @@ def test_the_score_of_a_raced_study_is_unbiased_on_many_tables(truth, n_rows):
     )
     assert abs(in_standard_errors(raced)) < 3
     assert abs(np.mean(raced - whole)) < 0.001
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("kind", ["noise", "planted"])
-def test_what_a_raced_study_claims_is_what_its_model_reaches(kind):
-    """The claim minus the accuracy of the shipped model on 4,000 new rows, on 40 tables."""
-    import fewer
-
-    found = []
-    for seed in range(40):
-        problem = make_planted(120 + 4000, 40, random_state=seed)
-        X, y = problem.X, np.asarray(problem.y)
-        if kind == "noise":
-            y = np.random.default_rng(seed).permutation(y)
-        old, new = (Dataset.from_frame(X[rows], target=y[rows]) for rows in (slice(120), slice(120, None)))
-        study = fewer.run_study(old, preset="quick", n_permutations=0, n_jobs=1, seed=seed)
-        predicted = study.best_pipeline_.predict(new.keep(study.columns_).X)
-        found.append(study.findings.compared.number - np.mean(np.asarray(predicted) == np.asarray(new.y)))
-    # Folds train on four fifths of the rows, so the claim may be a little low.
-    assert -0.02 < np.mean(found) < 2.5 * np.std(found, ddof=1) / np.sqrt(len(found))

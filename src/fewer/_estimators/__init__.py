@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         plain_table,
         scales_columns,
     )
+    from fewer._estimators._halves import expected_false_bound, number_for_bound, paired_halves, paired_stretches
     from fewer._estimators._prediction_scores import (
         asks_for_predictions,
         clearly_better,
@@ -102,6 +103,7 @@ __all__ = [
     "columns_known_as",
     "each_warning_once",
     "encoded_classes",
+    "expected_false_bound",
     "first_of_best",
     "fit_context",
     "fit_steps",
@@ -113,6 +115,9 @@ __all__ = [
     "known_target",
     "narrow_indices",
     "note_slow",
+    "number_for_bound",
+    "paired_halves",
+    "paired_stretches",
     "pipeline_parts",
     "plain_table",
     "put_in_place",

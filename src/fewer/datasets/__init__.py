@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         make_two_gaussians,
         make_twonorm,
     )
+    from fewer.datasets._graph_problems import make_graph_gaussian, simulate_sparse_var
     from fewer.datasets._latent_problems import (
         make_independent_sources,
         make_permuted_clusters,
@@ -44,6 +45,12 @@ if TYPE_CHECKING:
         make_topic_words,
     )
     from fewer.datasets._load import available, load
+    from fewer.datasets._network_problems import (
+        make_changing_network,
+        make_class_trees,
+        make_conditional_link,
+        make_corral,
+    )
     from fewer.datasets._open import open_table, place_of
     from fewer.datasets._pitfalls import (
         make_counts,
@@ -63,6 +70,10 @@ __all__ = [
     "Record",
     "available",
     "load",
+    "make_changing_network",
+    "make_class_trees",
+    "make_conditional_link",
+    "make_corral",
     "make_counts",
     "make_drift",
     "make_five_classes",
@@ -71,6 +82,7 @@ __all__ = [
     "make_gaussian",
     "make_gaussian_design",
     "make_gene_blocks",
+    "make_graph_gaussian",
     "make_independent_sources",
     "make_leak",
     "make_permuted_clusters",
@@ -87,6 +99,7 @@ __all__ = [
     "open_table",
     "place_of",
     "simulate_factor_classes",
+    "simulate_sparse_var",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from fewer.extract._extractor import with_components
     from fewer.extract._haar_features import HaarFeatures
     from fewer.extract._kurtosis_ica import KurtosisICA
+    from fewer.extract._mdl_discretizer import MDLDiscretizer
     from fewer.extract._plots import loadings, plot_correlation_circle, plot_loadings, plot_projection
     from fewer.extract._reconstruction_pca import ReconstructionPCA
     from fewer.extract._word_clusters import WordClusters
@@ -100,6 +101,7 @@ __all__ = [
     "KurtosisICA",
     "LandmarkFeatures",
     "LikelihoodRatioDiscriminant",
+    "MDLDiscretizer",
     "MarginReport",
     "OptimalScoringLDA",
     "PCAComparison",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fewer.learn._hubness_neighbours import HubnessWeightedKNeighborsClassifier
     from fewer.learn._kernel_ridge_loo import KernelRidgeClassifierLOO, KernelRidgeRegressorLOO
     from fewer.learn._naive_bayes_text import NaiveBayesText
     from fewer.learn._ovr_committee import OVRLinearSVMCommittee
@@ -41,6 +42,23 @@ if TYPE_CHECKING:
         aic_stop,
         cv_risk,
     )
+    from fewer.learn.composite import (
+        CompositeLoss,
+        CompositeLossClassifier,
+        Link,
+        ProperLoss,
+        link_named,
+        proper_loss,
+        reference_link,
+        symmetric_from_half,
+        zero_one_regret_bound,
+    )
+    from fewer.learn.costs import (
+        MetaCostClassifier,
+        SigmoidRiskClassifier,
+        ThresholdedLogisticRegression,
+        WeightedLogisticRegression,
+    )
     from fewer.learn.dantzig import (
         BasisPursuit,
         DantzigPath,
@@ -74,6 +92,8 @@ __all__ = [
     "CategoricalLearner",
     "ComponentwiseBoostingClassifier",
     "ComponentwiseBoostingRegressor",
+    "CompositeLoss",
+    "CompositeLossClassifier",
     "CoxFamily",
     "DantzigPath",
     "DantzigSelector",
@@ -82,6 +102,7 @@ __all__ = [
     "Family",
     "GaussianFamily",
     "HuberFamily",
+    "HubnessWeightedKNeighborsClassifier",
     "KernelRidgeClassifierLOO",
     "KernelRidgeRegressorLOO",
     "L1History",
@@ -93,13 +114,16 @@ __all__ = [
     "LPBoost",
     "LaplaceFamily",
     "LinearLearner",
+    "Link",
     "LogLogisticFamily",
     "LogNormalFamily",
+    "MetaCostClassifier",
     "NaiveBayesText",
     "NegativeBinomialFamily",
     "OVRLinearSVMCommittee",
     "PartialEffect",
     "PoissonFamily",
+    "ProperLoss",
     "ProportionalOddsFamily",
     "QuantileFamily",
     "RDAClassifier",
@@ -109,19 +133,27 @@ __all__ = [
     "RidgePathClassifierCV",
     "RidgePathRegressorCV",
     "RiskCurve",
+    "SigmoidRiskClassifier",
     "SolverComparison",
     "SpatialLearner",
     "SplineLearner",
     "ThresholdStump",
+    "ThresholdedLogisticRegression",
     "TreeLearner",
     "WeibullFamily",
+    "WeightedLogisticRegression",
     "aic_stop",
     "compare_l1_solvers",
     "cv_risk",
     "dantzig_path",
     "l1_path",
+    "link_named",
     "penalty_level",
+    "proper_loss",
+    "reference_link",
     "solve_dantzig",
+    "symmetric_from_half",
+    "zero_one_regret_bound",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -6,7 +6,7 @@ error of it.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -25,6 +25,25 @@ def row_weights(X: Any, y: Any, sample_weight: Any, class_weight: Any = None) ->
         return weights
     labels, codes = np.unique(y, return_inverse=True)
     return weights * compute_class_weight(class_weight, classes=labels, y=y)[codes]
+
+
+class Standardised(NamedTuple):
+    """Columns of mean 0 and standard deviation 1, and what they were before; constant columns have the latter at 1."""
+
+    table: np.ndarray
+    mean: np.ndarray
+    spread: np.ndarray
+
+
+def standardised(X: np.ndarray, weights: np.ndarray) -> Standardised:
+    """Columns by the weighted mean and standard deviation of rows whose weights sum to 1."""
+    mean = weights @ X
+    table = X - mean
+    spread = np.sqrt(np.einsum("i,ij,ij->j", weights, table, table))
+    # What rounding leaves of a constant column is not a column of its own.
+    spread = np.where(spread > 1e-13 * np.abs(X).max(axis=0, initial=0), spread, 1.0)
+    table /= spread
+    return Standardised(table, mean, spread)
 
 
 def one_vs_rest_targets(y: np.ndarray, classes: np.ndarray) -> list[np.ndarray]:

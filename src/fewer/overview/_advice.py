@@ -5,7 +5,7 @@ import io
 import shlex
 from collections.abc import Iterator, Sequence
 
-from fewer._wording import counted, listed
+from fewer._wording import counted, listed, rounded_percent
 from fewer.overview._description import Description, Target
 
 _NAMES_IN_OPTION = 12
@@ -26,6 +26,7 @@ def advice_for(description: Description) -> tuple[str, ...]:
         *_about_columns(description),
         *_about_missing(description),
         *_about_rows(description),
+        *_about_neighbours(description),
         *_about_kinds(description),
         _next_command(description),
     )
@@ -195,6 +196,17 @@ def _about_rows(description: Description) -> Iterator[str]:
             f"There are fewer rows ({description.rows:,}) than columns ({description.columns:,}): almost any target "
             "can be fitted perfectly, and the best of many columns looks good by chance. Trust only scores on "
             "held-out rows that were not used to choose the columns either."
+        )
+
+
+def _about_neighbours(description: Description) -> Iterator[str]:
+    found = description.hubness
+    if found is not None and found.level == "warning":
+        yield (
+            f"Nearest neighbours are unreliable here: {rounded_percent(found.never_listed)} of the rows are nobody's "
+            f"neighbour, and one row is the neighbour of {found.most_listed:,}. Methods that use neighbours (kNN, "
+            "clustering, outlier scores, imputation by neighbours) need fewer columns first, or distances that are "
+            "corrected for hubs (fewer.evaluate.secondary_distances)."
         )
 
 

@@ -26,6 +26,7 @@ from fewer.overview._description import (
     Target,
 )
 from fewer.overview._duplicates import duplicate_columns, duplicate_rows, equal_rows, near_duplicates
+from fewer.overview._hubs import hubness_of
 from fewer.overview._leakage import judged_leaks, leaking_columns
 from fewer.overview._parts import TableRows, parts_of, row_blocks
 from fewer.overview._row_groups import by_harm, group_columns, judged_copies, rows_of_groups
@@ -65,6 +66,9 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
     by how much rows that belong together resemble each other (`GroupColumn`, `TimeColumn`); at most a thousand rows are
     compared. Dropped columns are looked at as well. Where folds that ignore this would be too optimistic, the finding
     is "critical", and its scores show by how much.
+
+    *Hubs* are rows that are among the nearest neighbours of very many others. They are looked for among at most 2,000
+    rows of tables with 20 columns or more that are not sparse, with standardised columns (`Hubness`).
 
     *Near duplicates* are columns of numbers with an absolute correlation above 0.999 on the rows where both are known
     (at least ten, and half of those where either is).
@@ -122,6 +126,7 @@ def describe(dataset: Dataset, *, times: Mapping[str, np.ndarray] | None = None)
         duplicate_rows=judged_copies(duplicate_rows(dataset, equals), equals, table),
         groups=groups,
         time=tuple(sorted(time, key=by_harm)[:1]),
+        hubness=hubness_of(table),
     )
     return replace(description, advice=advice_for(description))
 

@@ -182,6 +182,24 @@ class TimeColumn:
 
 
 @dataclass(frozen=True)
+class Hubness:
+    """How unequally often rows are among the nearest neighbours of others, counted among some rows.
+
+    ``skewness`` is that of the counts, ``never_listed`` the share of the rows that are nobody's neighbour, and
+    ``most_listed`` the largest count; ``dimension`` is how many dimensions the rows fill. ``level`` is "warning" for a
+    skewness above 2, else "note".
+    """
+
+    rows: int
+    neighbours: int
+    skewness: float
+    never_listed: float
+    most_listed: int
+    dimension: float
+    level: str
+
+
+@dataclass(frozen=True)
 class Description:
     """A first look at a table, as `describe` returns it.
 
@@ -223,6 +241,9 @@ class Description:
         Columns that name groups of rows that resemble each other, the most harmful first.
     time : tuple of TimeColumn
         The column that puts the rows in the order of time, if there is one.
+    hubness : Hubness or None
+        Whether a few rows are the nearest neighbours of very many others; None for sparse
+        tables, and with fewer than 20 columns or 50 rows.
     columns_to_drop : tuple of str
         Columns that can be dropped without loss: constants, all but one of each group of exact or near duplicates,
         identifiers.
@@ -259,6 +280,7 @@ class Description:
     duplicate_rows: DuplicateRows
     groups: tuple[GroupColumn, ...] = ()
     time: tuple[TimeColumn, ...] = ()
+    hubness: Hubness | None = None
     advice: tuple[str, ...] = ()
 
     @property

@@ -87,6 +87,7 @@ def _sections(description: "Description", bar: str) -> Iterator[Section]:
         _commas,
         _infinite,
         _rows,
+        _neighbours,
     )
     for part in parts:
         section = part(description)
@@ -235,6 +236,17 @@ def _rows(description: "Description") -> Section | None:
         head += f"; {rows.contradicting:,} equal rows have different targets"
     sets = "; ".join(" = ".join(f"{row:,}" for row in group) for group in rows.examples)
     return "Duplicate rows", [Text(head), Text(f"For example, counted from 1: {sets}")]
+
+
+def _neighbours(description: "Description") -> Section | None:
+    found = description.hubness
+    if found is None or found.level != "warning":
+        return None
+    head = (
+        f"{rounded_percent(found.never_listed)} of {counted(found.rows, 'row')} are never among the {found.neighbours} "
+        f"nearest of another; one is so {found.most_listed:,} times (skewness {found.skewness:.1f})"
+    )
+    return "Nearest neighbours (warning)", [Text(head), Text(f"The rows fill about {found.dimension:.0f} dimensions")]
 
 
 def _table(*headers: str, justify: Any = "left") -> Table:

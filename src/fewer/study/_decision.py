@@ -3,11 +3,13 @@
 A *cell* is a candidate with a number of columns; ``x[r, k, c]`` is its score on fold k of repeat r, ``x0`` that of the
 baseline. On some folds, with means ``m_c`` and ``m_0`` and the best cell b, the rule takes of all cells with
 
-    m_b - m_c + g s_c <= parsimony (m_b - m_0)
+    m_b - m_c + g s_c <= parsimony min(m_b - m_0, 10 max(1 - m_b, 3 / n))
 
 the one that needs the fewest columns, and of those the one with the best mean. ``s_c`` is the standard error of the
 difference on the same folds, and the guard g is 1/2, or 1 where columns outnumber rows: where scores are noisy, the
-smallest of many good sizes is easily a lucky one. With ``parsimony="one_se"`` the rule is that of one standard error
+smallest of many good sizes is easily a lucky one. The second limit is for scores that end at 1, such as accuracy and
+R2: where the best one errs little, a small share of the gain is many times its error; with n rows, an error below 3 / n
+cannot be told from none. With ``parsimony="one_se"`` the rule is that of one standard error
 within the winner: of the candidate with the best mean, the fewest columns within one standard error of it.
 
 Cross-indexing (Reunanen 2006) applies the rule to the other folds of a repeat and reads the score on the fold
@@ -34,6 +36,8 @@ Outcome = Literal["better", "not worse", "not shown"]
 
 # Probability with which the rows that are said to be needed show that fewer columns are not worse.
 POWER = 0.8
+# So many times the parsimony is the share of the remaining error that may be added for fewer columns.
+ERROR_SHARE = 10
 # What float arithmetic leaves of a tie must not break it.
 _DIGITS = 10
 
@@ -72,6 +76,8 @@ class Cells:
         if len(scores) > 1:
             error = behind.std(axis=0, ddof=1) * np.sqrt(1 / len(scores) + rule.test_ratio)
         given_up = rule.parsimony * max(means[best] - baseline.mean(), 0.0)
+        if rule.error_share is not None:
+            given_up = min(given_up, rule.error_share * max(1 - means[best], rule.least_error))
         good = np.round(means[best] - means + rule.guard * error, _DIGITS) <= np.round(given_up, _DIGITS)
         good[best] = True
         return self._fewest(good, means)
@@ -83,11 +89,17 @@ class Cells:
 
 
 class Rule(NamedTuple):
-    """How much of the gain may be given up for fewer columns, and by how many standard errors a size must be within."""
+    """How much of the gain may be given up for fewer columns, and by how many standard errors a size must be within.
+
+    For a score that ends at 1, ``error_share`` is the largest share of what the best one lacks to it that may be given
+    up, and ``least_error`` the least that the rows can tell from nothing.
+    """
 
     parsimony: Parsimony
     guard: float = 0.5
     test_ratio: float = 0.25
+    error_share: float | None = None
+    least_error: float = 0.0
 
 
 def means_of_others(scores: np.ndarray) -> np.ndarray:

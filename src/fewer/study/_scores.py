@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewer.evaluate import CrossIndex, corrected_interval, cross_index
-from fewer.study._decision import Cells, Choice, Claim, Rule, choose, claim, means_of_others
+from fewer.study._decision import ERROR_SHARE, Cells, Choice, Claim, Rule, choose, claim, means_of_others
 from fewer.study._plan import Parsimony, Plan
 from fewer.study._work import FoldWork
 
@@ -170,7 +170,10 @@ class AllScores:
     def choice_at(self, parsimony: Parsimony) -> Choice:
         """What the rule chooses with this parsimony, on all folds and cross-indexed."""
         guard = 1.0 if self.plan.n_columns > self.plan.n_rows else 0.5
-        return choose(self.cells, self.simplest.fold_scores, Rule(parsimony, guard, self.test_ratio))
+        rule = Rule(parsimony, guard, self.test_ratio)
+        if parsimony != "one_se" and self.simplest.best_possible == 1:
+            rule = rule._replace(error_share=ERROR_SHARE * parsimony, least_error=3 / self.plan.n_rows)
+        return choose(self.cells, self.simplest.fold_scores, rule)
 
     @cached_property
     def choice(self) -> Choice:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fewer.theory.experiments._bias_experiment import selection_bias_experiment
     from fewer.theory.experiments._overfit_curve import selection_overfit_curve
     from fewer.theory.experiments._split_criterion import RepeatedSplitCriterion, smoothed_error_rate
+    from fewer.theory.planning._cost_planes import gaussian_plane_risk, min_risk_plane
     from fewer.theory.planning._peaking import peaking_curve
     from fewer.theory.planning._permutation_power import (
         PermutationBattery,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.theory.experiments._bias_experiment import BiasExperiment as BiasExperiment
     from fewer.theory.experiments._overfit_curve import OverfitCurve as OverfitCurve
     from fewer.theory.experiments._split_criterion import CriterionSurface as CriterionSurface
+    from fewer.theory.planning._cost_planes import CostPlane as CostPlane
     from fewer.theory.planning._peaking import PeakingCurve as PeakingCurve
     from fewer.theory.planning._permutation_power import BatteryResult as BatteryResult
     from fewer.theory.planning._size_plan import SizePlan as SizePlan
@@ -66,6 +68,7 @@ __all__ = [
     "feature_permutation_power",
     "gaussian_norm_bound",
     "gaussian_norm_slack",
+    "gaussian_plane_risk",
     "irrepresentability",
     "label_permutation_power",
     "lasso_recovery_density",
@@ -74,6 +77,7 @@ __all__ = [
     "lasso_support_certificate",
     "linear_rule_error",
     "lq_error_bound",
+    "min_risk_plane",
     "minimax_error",
     "optimal_n_features",
     "peaking_curve",

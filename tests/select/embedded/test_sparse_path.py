@@ -9,8 +9,8 @@ from sklearn.linear_model import Lasso, lars_path
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 
+from fewer._estimators import expected_false_bound, paired_halves
 from fewer.select import SelectTop, SparsePathSelector, StabilitySelection
-from fewer.select.embedded._sparse_path import expected_false_bound, paired_halves
 
 
 def test_columns_are_ranked_in_the_order_in_which_lars_lets_them_in():

@@ -18,7 +18,17 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from fewer._estimators import HasMethods, Interval, StrOptions, encoded_classes, fit_context, warn_caller
+from fewer._estimators import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    encoded_classes,
+    expected_false_bound,
+    fit_context,
+    number_for_bound,
+    paired_halves,
+    warn_caller,
+)
 from fewer.catalogue import method
 from fewer.learn import l1_path
 from fewer.select._selector import Selector, ranks_of_order
@@ -191,32 +201,6 @@ class SparsePathSelector(Selector):
 _DASHES = ("solid", "dash", "dot")
 
 
-def expected_false_bound(n_chosen: float, threshold: float, n_columns: int) -> float:
-    """Bound on the mean number of useless columns kept, when ``n_chosen`` columns are chosen on each half.
-
-    Examples
-    --------
-    >>> expected_false_bound(10, 0.75, 1000)
-    0.2
-    """
-    return n_chosen**2 / ((2 * threshold - 1) * n_columns)
-
-
-def paired_halves(y: np.ndarray, n_pairs: int, rng, classes: bool) -> list[np.ndarray]:
-    """Pairs of halves of the rows, no row in both; each class is halved where there are classes."""
-    groups = [np.flatnonzero(y == label) for label in np.unique(y)] if classes else [np.arange(len(y))]
-    halves = []
-    for _ in range(n_pairs):
-        first, second = [], []
-        for group in groups:
-            shuffled = rng.permutation(group)
-            middle = len(shuffled) // 2
-            first.append(shuffled[:middle])
-            second.append(shuffled[middle : 2 * middle])
-        halves += [np.concatenate(first), np.concatenate(second)]
-    return halves
-
-
 @method(
     tasks=["classification", "regression"],
     when="A list of columns that must not change with the next few rows, with a bound on how many of them are there by "
@@ -384,7 +368,7 @@ class StabilitySelection(MetaEstimatorMixin, Selector):
     def _asked_of_each(self, n_columns: int) -> int:
         if self.n_features_each is not None:
             return self.n_features_each
-        return max(1, int(np.sqrt(self.max_false * (2 * self.threshold - 1) * n_columns)))
+        return number_for_bound(self.max_false, self.threshold, n_columns)
 
     def plot(self, n_columns=10):
         """Frequencies against how many columns are chosen on each half; columns that are kept are named.

@@ -1,16 +1,7 @@
 """Levels of columns, their entropies, and the information that two of them share.
 
-*Levels*: cuts by description length (Fayyad and Irani), equal frequency or equal width. The levels of a column are 0,
-1, ... in ascending order of its values. By description length, a cut into parts S1 and S2 of the n rows S is made where
-the class entropy of the parts is least, if it gains more than it costs to describe:
-
-    H(S) - (n1 H(S1) + n2 H(S2)) / n > [log2(n - 1) + log2(3^k - 2) - k H(S) + k1 H(S1) + k2 H(S2)] / n
-
-with k, k1, k2 the numbers of classes present, and then again in both parts. A column without information about the
-classes by itself is left in one piece, as a single level.
-
-Fayyad, U. and Irani, K. (1993). Multi-interval discretization of continuous-valued attributes for classification
-learning. IJCAI, 1022-1027.
+*Levels*: cuts by description length, equal frequency or equal width (`fewer._kernels._cuts`). The levels of a column
+are 0, 1, ... in ascending order of its values.
 
 *Information*: with H the entropy (in nats) of the observed frequencies:
 
@@ -22,16 +13,15 @@ These are estimates by counting: too high by about (levels of a - 1) (levels of 
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from fewer._kernels._arrays import read_only
+from fewer._kernels._cuts import Discretisation, for_mdl, frequency_cuts, intervals, range_cuts, width_cuts
 from fewer.select.information._kernels import (
-    equal_frequency_cuts,
-    intervals,
     joint_codes,
     joint_sums,
     mdl_intervals,
@@ -40,8 +30,6 @@ from fewer.select.information._kernels import (
     sparse_joint_sums,
     sparse_mdl_intervals,
 )
-
-Discretisation = Literal["mdl", "equal_frequency", "equal_width"]
 
 # Bins by default. The number must not follow from the number of rows: the lists that a method gives for all rows and
 # for the rows of a fold would differ by the cuts alone. Five leave some rows in the cells of small tables (50 rows and
@@ -133,8 +121,6 @@ def discretise(
     >>> discretise(X, n_bins=2).codes
     array([[0, 0, 1, 1], [1, 1, 1, 0]], dtype=uint8)
     """
-    if method == "mdl" and classes is None:
-        raise ValueError("Cuts by description length (method='mdl') need classes.")
     return (_sparse_levels if sp.issparse(X) else _dense_levels)(X, classes, method, n_bins)
 
 
@@ -150,9 +136,7 @@ def _dense_levels(X: np.ndarray, classes: np.ndarray | None, method: Discretisat
         if method == "mdl":
             block_codes, n_levels[block] = _mdl_levels(columns, classes)
         else:
-            cuts, n_cuts = (_equal_frequency_cuts if method == "equal_frequency" else _equal_width_cuts)(
-                columns, n_bins
-            )
+            cuts, n_cuts = (frequency_cuts if method == "equal_frequency" else width_cuts)(columns, n_bins)
             block_codes = np.empty(columns.shape, dtype=_code_type(n_bins))
             intervals(columns, cuts, n_cuts, block_codes)
             n_levels[block] = n_cuts + 1
@@ -169,7 +153,7 @@ def _sparse_levels(X: Any, classes: np.ndarray | None, method: Discretisation, n
     n_levels, zero_codes = np.ones(n_columns, dtype=np.int64), np.zeros(n_columns, dtype=np.int64)
     if method == "mdl":
         codes = np.empty(X.nnz, dtype=np.int32)
-        sparse_mdl_intervals(X.indptr, X.indices, data, *_for_mdl(classes, n_rows), codes, zero_codes, n_levels)
+        sparse_mdl_intervals(X.indptr, X.indices, data, *for_mdl(classes, n_rows), codes, zero_codes, n_levels)
         if n_levels.max(initial=1) <= 256:
             codes = codes.astype(np.uint8)
     else:
@@ -178,7 +162,7 @@ def _sparse_levels(X: Any, classes: np.ndarray | None, method: Discretisation, n
             sparse_equal_frequency_cuts(X.indptr, data, n_rows, n_bins, cuts, n_cuts)
         else:
             low, high = min_max_axis(X, axis=0)
-            cuts, n_cuts = _cuts_of_ranges(low, high, n_bins)
+            cuts, n_cuts = range_cuts(low, high, n_bins)
             cuts = cuts.astype(np.float64)
         codes = np.empty(X.nnz, dtype=_code_type(n_bins))
         sparse_intervals(X.indptr, data, cuts, n_cuts, codes, zero_codes)
@@ -190,39 +174,14 @@ def _code_type(n_bins: int) -> type:
     return np.uint8 if n_bins <= 256 else np.int32
 
 
-def _for_mdl(classes: Any, n_rows: int) -> tuple[np.ndarray, int, np.ndarray]:
-    """Classes, how many there are, and c log2 c for all counts."""
-    counts = np.arange(n_rows + 1, dtype=float)
-    return classes.astype(np.int32), int(classes.max()) + 1, counts * np.log2(np.maximum(counts, 1))
-
-
 def _mdl_levels(columns: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Levels of some columns (a row each), and the numbers of these."""
     codes = np.empty(columns.shape, dtype=np.int32)
     n_levels = np.empty(len(columns), dtype=np.int64)
     order = np.argsort(columns, axis=1)
     values = read_only(columns.astype(np.float64, copy=False))
-    mdl_intervals(values, order, *_for_mdl(classes, columns.shape[1]), codes, n_levels)
+    mdl_intervals(values, order, *for_mdl(classes, columns.shape[1]), codes, n_levels)
     return codes, n_levels
-
-
-def _equal_frequency_cuts(columns: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cuts of some columns (a row each), and the numbers of these."""
-    cuts = np.empty((len(columns), n_bins - 1), dtype=columns.dtype)
-    n_cuts = np.empty(len(columns), dtype=np.int64)
-    equal_frequency_cuts(np.sort(columns, axis=1), n_bins, cuts, n_cuts)
-    return cuts, n_cuts
-
-
-def _equal_width_cuts(columns: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cuts of some columns (a row each), and the numbers of these."""
-    return _cuts_of_ranges(columns.min(axis=1), columns.max(axis=1), n_bins)
-
-
-def _cuts_of_ranges(low: np.ndarray, high: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
-    shares = (np.arange(1, n_bins) / n_bins).astype(low.dtype)
-    cuts = np.multiply.outer(low, 1 - shares) + np.multiply.outer(high, shares)
-    return cuts, np.where(high > low, n_bins - 1, 0)
 
 
 # Differences of entropies below this are rounding.

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from fewer._wording import percent
+from fewer.study._decision import ERROR_SHARE
 from fewer.study._final import FINAL, do_final
 from fewer.study._plan import Parsimony, Plan
 from fewer.study._question import Answer, Finished, Here, Question, Verdict
@@ -43,10 +44,15 @@ def answered(plan: Plan, scores: AllScores, final: dict[str, Any], curve: dict[s
     if n_made is None and final["n_prepared"] > plan.n_columns:
         number += f" ({size:,} of {final['n_prepared']:,} after one-hot encoding)"
     sentence = f"{number}. {folds}"
+    error = (
+        f", and at most {percent(ERROR_SHARE * plan.parsimony)} of what the best lacks to a perfect score"
+        if scores.simplest.best_possible == 1 and plan.parsimony != "one_se"
+        else ""
+    )
     within = (
         f"The fewest columns of any candidate that loses at most {percent(plan.parsimony)} (the parsimony) of the gain "
-        "of the best over the baseline. The loss is the difference of the mean scores plus half a standard error, "
-        "or one standard error if columns outnumber rows."
+        f"of the best over the baseline{error}. The loss is the difference of the mean scores plus half a standard "
+        "error, or one standard error if columns outnumber rows."
         if plan.parsimony != "one_se"
         else "The fewest columns of the candidate with the best mean score, within one standard error of it."
     )

@@ -1,0 +1,194 @@
+"""``python -m benchmarks.parsimony``: how few columns the rule of a study takes, and what that costs.
+
+A table is cut as in benchmarks/presets.py. Every candidate of a preset is scored at every size on the folds of the two
+thirds, without racing, and once more: fitted on both thirds, and scored on the third that is kept apart. Each table is
+one line of benchmarks/results/parsimony.jsonl, from which any rule can be replayed in a second.
+
+``--replay`` shows what racing leaves out, and compares rules: the shares of the gain and of the remaining error that
+may be given up, on the tables with an even place in the list and on the others. The gap is the score on the rows kept
+apart minus that of the best plain pipeline (chosen by its inner cross-validation, from the file of
+benchmarks/presets.py); a gap of more than two points and two paired standard errors below zero is a clear loss.
+"""
+
+import json
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from benchmarks.cases import UnavailableError
+from benchmarks.files import FOLDER
+from benchmarks.presets import RESULTS as PRESETS
+from benchmarks.presets import lines_of, task_of
+from benchmarks.presets_tables import TABLES
+
+RESULTS = FOLDER / "results" / "parsimony.jsonl"
+# Small enough for a minute each.
+SMALL = (
+    "wine,breast_cancer,diabetes,sonar,ionosphere,heart,vehicle,segment,satimage,spambase,movement_libras,bands,german,crx,"
+    "vote,labor,unbalanced,yeast4,winequality-red-4,hitters,college,carseats,cpu,khan,nci60,colon,allaml,yale,warpAR10P"
+)
+RULES = [(0.0, None), (0.05, None), *((0.05, share) for share in (0.7, 0.5, 0.4, 0.3, 0.2, 0.1)), (0.03, None)]
+
+
+def measured(table: str, split: int, preset: Any) -> dict[str, Any]:
+    """The scores of all candidates at all sizes, on the folds and on the rows kept apart."""
+    from fewer.evaluate import Fold
+    from fewer.study import make_plan, study_data
+    from fewer.study._scores import read_scores
+    from fewer.study._work import Bench, FoldWork, do_fold, table_folds
+
+    dataset = replace(TABLES[table].dataset(), rows=None)
+    task = task_of(dataset, split)
+    n_train, n_test = task.train.n_rows, task.test.n_rows
+    # The rows of the third come last, so that the folds are those of a study of the two thirds.
+    train, test = study_data(task.train), np.arange(n_train, n_train + n_test)
+    plan = make_plan(train, preset=preset, n_permutations=0, racing=0.0, scoring=task.scoring)
+    rows = np.concatenate([_rows(task.train), _rows(task.test)])
+    data = study_data(dataset.take(rows))
+    if (data.dataset.n_rows, train.dataset.n_rows) != (len(rows), n_train):
+        raise UnavailableError(f"{table}: rows of rare classes are left out")
+    folds = [*table_folds(plan, train), [Fold(np.arange(n_train), test)] * plan.n_folds]
+    bench, done = Bench(plan, data, folds), {}
+    for repeat in range(plan.n_repeats + 1):
+        for fold in range(plan.n_folds if repeat < plan.n_repeats else 1):
+            for number in range(len(plan.candidates)):
+                work = FoldWork(number, repeat, fold)
+                try:
+                    done[work.key] = do_fold(work, bench)
+                except Exception as error:
+                    done[work.key] = {"failure": str(error)}
+    scores = read_scores(done, plan, 1 / (plan.n_folds - 1))
+    held_out = {}
+    for number in range(len(plan.candidates)):
+        last = done[FoldWork(number, plan.n_repeats, 0).key]
+        held_out[number] = dict(zip(last.get("sizes", []), last.get("scores", []), strict=True))
+    cells = scores.cells
+    whole = {each.number for each in scores.with_everything}
+    apart: list[Any] = [
+        next(iter(held_out[number].values()), None) if number in whole else held_out[number].get(int(size))
+        for number, size in zip(cells.candidates.tolist(), cells.sizes.tolist(), strict=True)
+    ]
+    kept = [place for place, score in enumerate(apart) if score is not None]
+    return {
+        "table": table,
+        "split": split,
+        "preset": preset,
+        "rows": n_train,
+        "columns": dataset.n_columns,
+        "scoring": plan.scoring,
+        "candidates": cells.candidates[kept].tolist(),
+        "sizes": cells.sizes[kept].tolist(),
+        "scores": np.round(cells.scores[..., kept], 6).tolist(),
+        "baseline": np.round(scores.simplest.fold_scores, 6).tolist(),
+        "apart": [round(float(apart[place]), 6) for place in kept],
+    }
+
+
+def _rows(part: Any) -> np.ndarray:
+    return np.asarray(part.rows)
+
+
+def chosen(line: dict[str, Any], parsimony: float, error_share: float | None) -> int:
+    """The cell that the rule takes on all folds of a line."""
+    from fewer.study._decision import Cells, Rule
+
+    sizes, scores = np.array(line["sizes"]), np.array(line["scores"])
+    cells = Cells(np.array(line["candidates"]), sizes, sizes, scores)
+    guard = 1.0 if line["columns"] > line["rows"] else 0.5
+    rule = Rule(parsimony, guard, 0.25, error_share, 3 / line["rows"])
+    return cells.chosen(scores.reshape(-1, len(sizes)), np.ravel(line["baseline"]), rule)
+
+
+def raced(line: dict[str, Any]) -> tuple[float, bool]:
+    """Share of the scores that racing leaves out, and whether the choice stays the same."""
+    from fewer.study._race import out_of_race
+
+    sizes, scores, baseline = (np.array(line[name]) for name in ("sizes", "scores", "baseline"))
+    n_repeats, n_folds, n_cells = scores.shape
+    left, n_scored, stays = np.arange(n_cells), 3 * n_cells, sizes == sizes.max()
+    for done in range(3, n_folds + 1):
+        rule = {"standard_errors": 2.0, "share": 0.1, "test_ratio": 1 / (n_folds - 1)}
+        left = left[~out_of_race(scores[0, :done][:, left], baseline[0, :done], stays[left], **rule)]
+        n_scored += len(left) * (1 if done < n_folds else n_folds * (n_repeats - 1))
+    return 1 - n_scored / scores.size, chosen(line, 0.05, 0.5) in left
+
+
+def plain_of(path: Path) -> dict[tuple[str, int], tuple[float, float]]:
+    """Score of the best plain pipeline on each table and split, and the paired standard error of the study."""
+    runs: dict[tuple[str, int], dict[str, Any]] = {}
+    for line in lines_of(path):
+        if line["status"] == "ok":
+            runs.setdefault((line["table"], line["split"]), {})[line["procedure"]] = line
+    found = {}
+    for key, by_name in runs.items():
+        plain = [line for name, line in by_name.items() if name.startswith("all columns")]
+        if plain and "quick" in by_name:
+            best = max(plain, key=lambda line: line["claimed"])
+            differences = np.subtract(by_name["quick"]["by_row"], best["by_row"])
+            found[key] = best["score"], float(differences.std(ddof=1) / np.sqrt(len(differences)))
+    return found
+
+
+def replay(results: Path, presets: Path) -> None:
+    """Print gap, clear losses and columns of every rule, for both halves of the tables."""
+    lines, plain = lines_of(results), plain_of(presets)
+    lines = [line for line in lines if (line["table"], line["split"]) in plain]
+    left_out, same = np.array([raced(line) for line in lines]).T
+    print(
+        f"racing leaves out {left_out.mean():.0%} of the scores ({left_out.min():.0%} to {left_out.max():.0%}); the "
+        f"choice is the same on {int(same.sum())} of {len(lines)} tables"
+    )
+    halves = {"even": lines[::2], "odd": lines[1::2], "all": lines}
+    for name, half in halves.items():
+        print(f"{name}: {len(half)} tables")
+        for parsimony, share in RULES:
+            gaps, clear = [], 0
+            shares: dict[bool, list[float]] = {True: [], False: []}
+            for line in half:
+                score, error = plain[line["table"], line["split"]]
+                cell = chosen(line, parsimony, share)
+                gap = line["apart"][cell] - score
+                gaps.append(100 * gap)
+                clear += gap < -max(0.02, 2 * error)
+                shares[line["columns"] > 100].append(line["sizes"][cell] / max(line["sizes"]))
+            wide, narrow = (float(np.median(shares[many])) if shares[many] else np.nan for many in (True, False))
+            print(
+                f"  gain {parsimony:.2f}, error {share or '-':>4}: gap {np.mean(gaps):+.2f} +- "
+                f"{np.std(gaps, ddof=1) / np.sqrt(len(gaps)):.2f}, clear losses {clear}, columns wide {wide:.3f}, "
+                f"narrow {narrow:.2f}"
+            )
+
+
+def main(
+    tables: Annotated[str, typer.Option(help="Names, with commas between.")] = SMALL,
+    split: Annotated[int, typer.Option(help="The third kept apart.")] = 0,
+    preset: Annotated[str, typer.Option(help="The preset whose candidates are scored.")] = "quick",
+    only_replay: Annotated[bool, typer.Option("--replay", help="Compare rules on what is there.")] = False,
+    results: Annotated[Path, typer.Option(help="File of the scores.")] = RESULTS,
+    presets: Annotated[Path, typer.Option(help="File of the plain pipelines.")] = PRESETS,
+) -> None:
+    """Measure the tables that are not there yet, then compare rules."""
+    done = {(line["table"], line["split"], line["preset"]) for line in lines_of(results)}
+    results.parent.mkdir(parents=True, exist_ok=True)
+    for table in [] if only_replay else tables.split(","):
+        if (table, split, preset) in done:
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                line = measured(table, split, preset)
+        except UnavailableError as error:
+            print(f"{table}: {error}")
+            continue
+        with results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        print(table, flush=True)
+    replay(results, presets)
+
+
+if __name__ == "__main__":
+    typer.run(main)

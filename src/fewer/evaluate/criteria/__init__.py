@@ -1,0 +1,44 @@
+"""How well a Bayesian model predicts new rows, from posterior draws: WAIC, leave-one-out, DIC, and their warnings."""
+
+from typing import TYPE_CHECKING
+
+from fewer._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from fewer.evaluate.criteria._compare_models import (
+        ModelComparison,
+        SingularDiagnostics,
+        compare_models,
+        singular_diagnostics,
+    )
+    from fewer.evaluate.criteria._predictive import (
+        BayesLoo,
+        Dic,
+        FunctionalCumulants,
+        PredictiveLoss,
+        Waic,
+        bayes_loo,
+        dic,
+        exact_loo,
+        functional_cumulants,
+        waic,
+    )
+
+__all__ = [
+    "BayesLoo",
+    "Dic",
+    "FunctionalCumulants",
+    "ModelComparison",
+    "PredictiveLoss",
+    "SingularDiagnostics",
+    "Waic",
+    "bayes_loo",
+    "compare_models",
+    "dic",
+    "exact_loo",
+    "functional_cumulants",
+    "singular_diagnostics",
+    "waic",
+]
+
+__getattr__, __dir__ = lazy_names(__name__)

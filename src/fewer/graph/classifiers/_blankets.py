@@ -1,0 +1,327 @@
+"""Markov blankets of the class as graphs: which moves lead from one to the next, and how probable each is.
+
+A blanket has parents of the class, children, and further parents of children. It is stored as the parents of the class
+and of each child (beside the class itself); every other column is scored without parents. With a pseudo-count a for
+each cell, over *all* columns and the class (node i, configuration j of its parents, level k):
+
+    log P(D | G) = sum_ij [lgamma(a_ij) - lgamma(a_ij + N_ij) + sum_k (lgamma(a + N_ijk) - lgamma(a))]
+
+Moves add, delete or reverse one arc. A column that is no child any more loses the arcs that lead to it.
+
+Visweswaran, S. and Cooper, G. F. (2010). Learning instance-specific predictive models. Journal of Machine Learning
+Research 11, 3333-3369.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+from numba import njit
+
+CLASS = -1
+"""The class among the nodes of a graph."""
+_FACTOR_1 = np.uint64(0x9E3779B97F4A7C15)
+_FACTOR_2 = np.uint64(0xD6E8FEB86659FD93)
+_S32 = np.uint64(32)
+
+Columns = frozenset[int]
+
+
+@dataclass(frozen=True)
+class MarkovBlanketStructure:
+    """A graph around the class.
+
+    Attributes
+    ----------
+    parents : frozenset of int
+        Columns that are parents of the class.
+    children : tuple of (int, frozenset of int)
+        Each child with its parents beside the class, by column.
+    """
+
+    parents: Columns = frozenset()
+    children: tuple[tuple[int, Columns], ...] = ()
+
+    def to_lists(self) -> list:
+        """The same as plain lists, which can be saved."""
+        return [sorted(self.parents), [[child, sorted(own)] for child, own in self.children]]
+
+    @classmethod
+    def of_lists(cls, parents: list[int], children: list) -> "MarkovBlanketStructure":
+        """From what ``to_lists`` gives."""
+        return cls(frozenset(parents), tuple((child, frozenset(own)) for child, own in children))
+
+    @property
+    def columns(self) -> Columns:
+        """All columns of the blanket."""
+        return self.parents.union(*({child} | own for child, own in self.children))
+
+    def families(self) -> tuple[tuple[int, Columns], ...]:
+        """The class (-1) and each child with their parents; the class is one of every child's."""
+        return ((CLASS, self.parents), *self.children)
+
+    def successors(self, n_columns: int) -> Iterator["MarkovBlanketStructure"]:
+        """Every graph that one move leads to."""
+        families = dict(self.children)
+        for column in range(n_columns):
+            is_parent, is_child = column in self.parents, column in families
+            if is_parent:
+                yield self._with(self.parents - {column}, families)
+                yield self._with(self.parents - {column}, families | {column: frozenset()})
+            elif is_child:
+                others = {child: own for child, own in families.items() if child != column}
+                yield self._with(self.parents, others)
+                yield self._with(self.parents | {column}, others)
+            else:
+                yield self._with(self.parents | {column}, families)
+                yield self._with(self.parents, families | {column: frozenset()})
+        above = ancestors(families)
+        for child, own in self.children:
+            for column in range(n_columns):
+                if column in own:
+                    rest = own - {column}
+                    yield self._with(self.parents, families | {child: rest})
+                    # Another way from the column to the child would close a cycle with the arc reversed.
+                    if column in families and not any(column in above[each] for each in rest if each in above):
+                        flipped = {child: rest, column: families[column] | {child}}
+                        yield self._with(self.parents, families | flipped)
+                elif column != child and child not in above.get(column, ()):
+                    yield self._with(self.parents, families | {child: own | {column}})
+
+    @staticmethod
+    def _with(parents: Columns, families: dict[int, Columns]) -> "MarkovBlanketStructure":
+        return MarkovBlanketStructure(parents, tuple(sorted(families.items())))
+
+
+def ancestors(families: dict[int, Columns]) -> dict[int, Columns]:
+    """All children from which arcs lead to each child, directly or not."""
+    found: dict[int, Columns] = {}
+
+    def above(child: int) -> Columns:
+        if child not in found:
+            near = families[child] & families.keys()
+            found[child] = near.union(*(above(each) for each in near))
+        return found[child]
+
+    for child in families:
+        above(child)
+    return found
+
+
+def is_acyclic(families: dict[int, Columns]) -> bool:
+    """Whether arcs among children close no cycle; other columns have no parents."""
+    waiting = {child: own & families.keys() for child, own in families.items()}
+    while waiting:
+        free = {child for child, own in waiting.items() if not own}
+        if not free:
+            return False
+        waiting = {child: own - free for child, own in waiting.items() if child not in free}
+    return True
+
+
+def all_blankets(n_columns: int) -> Iterator[MarkovBlanketStructure]:
+    """Every blanket of the class among a few columns."""
+    for roles in product("PCO", repeat=n_columns):
+        parents = frozenset(column for column in range(n_columns) if roles[column] == "P")
+        children = [column for column in range(n_columns) if roles[column] == "C"]
+        # Columns outside may become parents of children, so that each blanket comes up once.
+        choices = [
+            [
+                frozenset(own)
+                for size in range(n_columns)
+                for own in combinations([column for column in range(n_columns) if column != child], size)
+            ]
+            for child in children
+        ]
+        for own in product(*choices):
+            families = dict(zip(children, own, strict=True))
+            if is_acyclic(families):
+                yield MarkovBlanketStructure(parents, tuple(sorted(families.items())))
+
+
+@njit(cache=True, nogil=True)
+def family_score(codes, node, n_node, parents, cell_prior):
+    """Log marginal likelihood of one node given its parents; configurations that do not occur add nothing.
+
+    ``codes`` has a row for each node, ``parents`` are rows.
+    """
+    n_rows = codes.shape[1]
+    keys = np.zeros(n_rows, dtype=np.uint64)
+    for parent in parents:
+        for row in range(n_rows):
+            key = (keys[row] ^ (keys[row] >> _S32)) * _FACTOR_1
+            keys[row] = (key ^ (key >> _S32)) * _FACTOR_2 + np.uint64(codes[parent, row] + 1)
+    order = np.argsort(keys)
+    counts = np.zeros(n_node, dtype=np.int64)
+    base, base_row = math.lgamma(cell_prior), math.lgamma(cell_prior * n_node)
+    score, start = 0.0, 0
+    while start < n_rows:
+        stop = start
+        counts[:] = 0
+        while stop < n_rows and keys[order[stop]] == keys[order[start]]:
+            counts[codes[node, order[stop]]] += 1
+            stop += 1
+        score += base_row - math.lgamma(cell_prior * n_node + stop - start)
+        for count in counts:
+            if count:
+                score += math.lgamma(cell_prior + count) - base
+        start = stop
+    return score
+
+
+@njit(cache=True, nogil=True)
+def _row_families(codes, row_codes, n_levels, nodes, starts, parents, wanted, cell_prior, found):
+    """Write ``log theta`` of some families at a row, for each class; the last row of ``codes`` is the class.
+
+    ``theta = (a + N_ijk) / (r a + N_ij)``; a level or configuration that was never seen has a count of 0. The parents
+    of family f, beside the class, are ``parents[starts[f] : starts[f + 1]]``.
+    """
+    target, n_rows = codes.shape[0] - 1, codes.shape[1]
+    n_classes = n_levels[target]
+    hits, totals = np.empty(n_classes), np.empty(n_classes)
+    for family in wanted:
+        node = nodes[family]
+        hits[:] = 0
+        totals[:] = 0
+        for row in range(n_rows):
+            same = True
+            for place in range(starts[family], starts[family + 1]):
+                same = same and codes[parents[place], row] == row_codes[parents[place]]
+            if same:
+                totals[codes[target, row]] += 1
+                if codes[node, row] == row_codes[node]:
+                    hits[codes[target, row]] += 1
+        n_all = totals.sum()
+        for c in range(n_classes):
+            if node == target:
+                found[family, c] = np.log((cell_prior + totals[c]) / (n_classes * cell_prior + n_all))
+            else:
+                found[family, c] = np.log((cell_prior + hits[c]) / (n_levels[node] * cell_prior + totals[c]))
+
+
+class BlanketScores:
+    """Blankets that were met on a training table, by number, with their scores; every family is counted once.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_columns + 1, n_rows)
+        Levels of the columns, and the classes in the last row.
+    n_levels : ndarray of shape (n_columns + 1,)
+        Numbers of levels.
+    cell_prior : float
+        Pseudo-count of each cell.
+    """
+
+    def __init__(self, codes: np.ndarray, n_levels: np.ndarray, cell_prior: float):
+        if (codes < 0).any() or (codes >= np.reshape(n_levels, (-1, 1))).any():
+            raise ValueError("Levels must be 0, 1, ... below their number: compiled loops count into tables by them.")
+        self.codes, self.n_levels, self.cell_prior = codes, n_levels, cell_prior
+        self.n_columns = len(codes) - 1
+        self.models: list[MarkovBlanketStructure] = []
+        self.scores: list[float] = []
+        self._model_families: list[list[int]] = []
+        self._numbers: dict[MarkovBlanketStructure, int] = {}
+        self._families: dict[tuple[int, Columns], int] = {}
+        self._gains: list[float] = []
+        self._successors: dict[int, np.ndarray] = {}
+        # Columns outside of a blanket have no parents; a child adds the difference from that.
+        self._alone = [self._score(column, []) for column in range(self.n_columns)]
+
+    def _score(self, node: int, parents: list[int]) -> float:
+        own = np.array(parents, dtype=np.int64)
+        return family_score(self.codes, node, int(self.n_levels[node]), own, self.cell_prior)
+
+    def _family(self, node: int, parents: Columns) -> int:
+        key = node, parents
+        if key not in self._families:
+            if node == CLASS:
+                gain = self._score(self.n_columns, sorted(parents))
+            else:
+                gain = self._score(node, [*sorted(parents), self.n_columns]) - self._alone[node]
+            self._families[key] = len(self._gains)
+            self._gains.append(gain)
+        return self._families[key]
+
+    def number(self, model: MarkovBlanketStructure) -> int:
+        """Number of a blanket, new or met before."""
+        if model not in self._numbers:
+            families = [self._family(*family) for family in model.families()]
+            self._numbers[model] = len(self.models)
+            self.models.append(model)
+            self.scores.append(sum(self._alone) + sum(self._gains[family] for family in families))
+            self._model_families.append(families)
+        return self._numbers[model]
+
+    def score(self, model: MarkovBlanketStructure) -> float:
+        """Log probability of the training table, all columns included."""
+        return self.scores[self.number(model)]
+
+    def scores_of(self, numbers: np.ndarray) -> np.ndarray:
+        """Scores of blankets by number."""
+        return np.array([self.scores[number] for number in numbers])
+
+    def successors(self, number: int) -> np.ndarray:
+        """Numbers of the blankets that one move leads to, each once."""
+        if number not in self._successors:
+            found = dict.fromkeys(self.number(each) for each in self.models[number].successors(self.n_columns))
+            self._successors[number] = np.array(list(found), dtype=np.int64)
+        return self._successors[number]
+
+    def climb(self) -> list[int]:
+        """From the blanket without columns, always to the best successor, as long as that is better."""
+        path = [self.number(MarkovBlanketStructure())]
+        while True:
+            found = self.successors(path[-1])
+            scores = self.scores_of(found)
+            if not len(found) or scores.max() <= self.scores[path[-1]] + 1e-9:
+                return path
+            path.append(int(found[scores.argmax()]))
+
+    def family_arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Node of each family, where its parents begin, and the parents."""
+        nodes = np.array([self.n_columns if node == CLASS else node for node, _ in self._families], dtype=np.int64)
+        sizes = [len(own) for _, own in self._families]
+        parents = [column for _, own in self._families for column in own]
+        return nodes, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), np.array(parents, dtype=np.int64)
+
+    @property
+    def n_families(self) -> int:
+        """Families that were met."""
+        return len(self._gains)
+
+    def families_of(self, numbers: np.ndarray) -> np.ndarray:
+        """Families of blankets, a row each, filled up with -1."""
+        lists = [self._model_families[number] for number in numbers]
+        width = max(map(len, lists), default=1)
+        return np.array([own + [-1] * (width - len(own)) for own in lists], dtype=np.int64).reshape(len(lists), width)
+
+
+class RowProba:
+    """``P(c | x, G)`` of one row in any blanket, with every family looked up once."""
+
+    def __init__(self, scores: BlanketScores, row_codes: np.ndarray):
+        self._scores, self._row_codes = scores, row_codes
+        self._found = np.zeros((1, int(scores.n_levels[-1])))  # the last row stands for no family
+        self._known = np.zeros(0, dtype=bool)
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """A row for each blanket."""
+        scores = self._scores
+        families = scores.families_of(numbers)
+        if len(self._known) < scores.n_families:
+            more = scores.n_families - len(self._known)
+            self._known = np.pad(self._known, (0, more))
+            self._found = np.vstack([self._found[:-1], np.zeros((more + 1, self._found.shape[1]))])
+            self._arrays = scores.family_arrays()
+        wanted = np.unique(families[families >= 0])
+        wanted = wanted[~self._known[wanted]]
+        if len(wanted):
+            _row_families(
+                scores.codes, self._row_codes, scores.n_levels, *self._arrays, wanted, scores.cell_prior, self._found
+            )
+            self._known[wanted] = True
+        joint = self._found[families].sum(axis=1)
+        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return joint / joint.sum(axis=1, keepdims=True)

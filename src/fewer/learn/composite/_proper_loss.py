@@ -1,0 +1,384 @@
+"""Proper losses of predicted probabilities, from their weight functions.
+
+A loss is proper, so that the true probability is the best prediction, if for a weight w >= 0 its partial losses are
+
+    l(+1, e) = int_e^1 (1 - c) w(c) dc,     l(-1, e) = int_0^e c w(c) dc:
+
+a mixture of the losses with cost c, with weight w(c). The regret ``L(eta, e) - L(eta, eta)`` is a Bregman divergence.
+
+Integrals are over ``t = logit(c)``, in which the integrands fall off exponentially at both ends, by Gauss-Legendre
+rules on short intervals.
+
+Reid, M. and Williamson, R. (2010). Composite binary losses. JMLR 11, 2387-2422.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, lambertw, logit
+
+Function = Callable[[np.ndarray], np.ndarray]
+Partial = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+CLIP = 1e-12
+# Beyond 30, 1 - c has too few digits, and a geometric series stands for the rest.
+_EDGES = np.linspace(-60.0, 30.0, 361)
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(16)
+
+
+class ProperLoss:
+    """A loss of predicted probabilities whose best prediction is the true probability.
+
+    Parameters
+    ----------
+    weight : callable
+        w(c) >= 0 for probabilities c between 0 and 1, as a function of arrays.
+    name : str, default=""
+        Name, for messages.
+    partial_losses : callable or None, default=None
+        Closed form: gives (loss for the negative class, loss for the positive class) of predicted probabilities.
+        Without it the integrals are computed.
+
+    See Also
+    --------
+    proper_loss : Losses by name.
+    CompositeLoss : A proper loss with a link.
+
+    References
+    ----------
+    .. [1] Reid, M. & Williamson, R. (2010). Composite binary losses. Journal of Machine Learning Research 11,
+       2387-2422.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.learn import ProperLoss
+    >>> loss = ProperLoss(lambda c: 1 / (c * (1 - c)))
+    >>> [part.round(4) for part in loss.partial_losses(np.array([0.2, 0.5]))]
+    [array([0.2231, 0.6931]), array([1.6094, 0.6931])]
+    """
+
+    def __init__(self, weight: Function, name: str = "", partial_losses: Partial | None = None):
+        self.weight = weight
+        self.name = name
+        self._closed_form = partial_losses
+
+    def partial_losses(self, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Losses of predicted probabilities for the negative and for the positive class.
+
+        Parameters
+        ----------
+        probabilities : array-like
+            Predicted probabilities of the positive class.
+
+        Returns
+        -------
+        negative, positive : ndarray
+            The losses.
+        """
+        e = np.clip(np.asarray(probabilities, dtype=float), CLIP, 1 - CLIP)
+        return self._closed_form(e) if self._closed_form is not None else self._integrals(e)
+
+    def risk(self, eta: Any, probabilities: Any) -> np.ndarray:
+        """Expected loss of predictions where the probability of the positive class is ``eta``.
+
+        Parameters
+        ----------
+        eta, probabilities : array-like
+            True and predicted probabilities.
+
+        Returns
+        -------
+        risk : ndarray
+            ``eta l(+1) + (1 - eta) l(-1)``.
+        """
+        negative, positive = self.partial_losses(probabilities)
+        eta = np.asarray(eta, dtype=float)
+        return eta * positive + (1 - eta) * negative
+
+    def bayes_risk(self, eta: Any) -> np.ndarray:
+        """Expected loss of the true probability, the smallest that there is.
+
+        Parameters
+        ----------
+        eta : array-like
+            True probabilities.
+
+        Returns
+        -------
+        risk : ndarray
+            The risk.
+        """
+        return self.risk(eta, eta)
+
+    def regret(self, eta: Any, probabilities: Any) -> np.ndarray:
+        """Expected loss above the smallest.
+
+        Parameters
+        ----------
+        eta, probabilities : array-like
+            True and predicted probabilities.
+
+        Returns
+        -------
+        regret : ndarray
+            0 or more.
+        """
+        return self.risk(eta, probabilities) - self.bayes_risk(eta)
+
+    def loss(self, y: Any, probabilities: Any, *, pos_label: Any = 1, sample_weight: Any = None) -> float:
+        """Mean loss of predicted probabilities.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Classes.
+        probabilities : array-like of shape (n_samples,)
+            Predicted probabilities of the class ``pos_label``.
+        pos_label : object, default=1
+            The positive class.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        loss : float
+            The mean. ``sklearn.metrics.make_scorer(loss.loss, response_method="predict_proba",
+            greater_is_better=False)`` makes a scorer of it.
+        """
+        negative, positive = self.partial_losses(probabilities)
+        return float(np.average(np.where(np.asarray(y) == pos_label, positive, negative), weights=sample_weight))
+
+    def corrupted_partial_losses(self, probabilities: Any, noise: float) -> tuple[np.ndarray, np.ndarray]:
+        """Partial losses, on average, where each label is flipped with probability ``noise``.
+
+        Parameters
+        ----------
+        probabilities : array-like
+            Predicted probabilities.
+        noise : float
+            Probability of a flip, below 1/2.
+
+        Returns
+        -------
+        negative, positive : ndarray
+            The losses; the best prediction for a true probability eta is ``noise (1 - eta) + (1 - noise) eta``.
+        """
+        negative, positive = self.partial_losses(probabilities)
+        return (1 - noise) * negative + noise * positive, (1 - noise) * positive + noise * negative
+
+    @property
+    def is_strictly_proper(self) -> bool:
+        """Whether the true probability is the only best prediction: w > 0 everywhere."""
+        return bool((self.weight(_grid()) > 0).all())
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether both classes are treated alike: w(c) = w(1 - c)."""
+        grid = _grid()
+        return bool(np.allclose(self.weight(grid), self.weight(1 - grid), rtol=1e-9))
+
+    def is_calibrated_at(self, threshold: float) -> bool:
+        """Whether the best predictions lie on the right side of a threshold, also where it is the decision threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            Probability between 0 and 1.
+
+        Returns
+        -------
+        calibrated : bool
+            Whether w(threshold) > 0.
+        """
+        return bool(self.weight(np.array([threshold]))[0] > 0)
+
+    @classmethod
+    def from_bayes_risk(cls, bayes_risk: Function, name: str = "") -> "ProperLoss":
+        """The loss with a given smallest risk: ``w = -(bayes_risk)''``, by differences.
+
+        Parameters
+        ----------
+        bayes_risk : callable
+            A concave function of probabilities.
+        name : str, default=""
+            Name, for messages.
+
+        Returns
+        -------
+        loss : ProperLoss
+            The loss.
+        """
+
+        def weight(c: np.ndarray) -> np.ndarray:
+            h = 1e-3 * np.minimum(c, 1 - c)
+            return -(bayes_risk(c + h) - 2 * bayes_risk(c) + bayes_risk(c - h)) / h**2
+
+        return cls(weight, name)
+
+    @classmethod
+    def from_partial(cls, negative_loss: Function, name: str = "") -> "ProperLoss":
+        """The loss with a given loss for the negative class: ``w(e) = l'(-1, e) / e``, by differences.
+
+        Parameters
+        ----------
+        negative_loss : callable
+            A function of probabilities that does not fall.
+        name : str, default=""
+            Name, for messages.
+
+        Returns
+        -------
+        loss : ProperLoss
+            The loss.
+        """
+
+        def weight(c: np.ndarray) -> np.ndarray:
+            h = 1e-4 * np.minimum(c, 1 - c)
+            return (negative_loss(c + h) - negative_loss(c - h)) / (2 * h * c)
+
+        return cls(weight, name)
+
+    @cached_property
+    def _table(self) -> tuple[np.ndarray, np.ndarray]:
+        """Integrals of c w and (1 - c) w from the left and from the right end to each edge of the grid over logits."""
+        parts = _panels(_EDGES[:-1], _EDGES[1:], self.weight)
+        left = np.concatenate([[0.0], np.cumsum(parts[0])])
+        before, last = parts[1][-2:]
+        rest = last**2 / (before - last) if 0 < last < before else 0.0
+        right = rest + np.concatenate([np.cumsum(parts[1][::-1])[::-1], [0.0]])
+        return left, right
+
+    def _integrals(self, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        t = logit(np.atleast_1d(e).ravel())
+        place = np.clip(np.searchsorted(_EDGES, t, side="right") - 1, 0, len(_EDGES) - 2)
+        left, right = self._table
+        negative = left[place] + _panels(_EDGES[place], t, self.weight)[0]
+        positive = right[place + 1] + _panels(t, _EDGES[place + 1], self.weight)[1]
+        return negative.reshape(np.shape(e)), positive.reshape(np.shape(e))
+
+    def __repr__(self) -> str:
+        return f"ProperLoss({self.name or 'of a weight function'})"
+
+
+def _panels(start: np.ndarray, stop: np.ndarray, weight: Function) -> tuple[np.ndarray, np.ndarray]:
+    """Integrals of c w(c) and (1 - c) w(c) over c, between pairs of logits."""
+    half = (stop - start) / 2
+    t = ((start + stop) / 2)[:, None] + half[:, None] * _NODES
+    c, rest = expit(t), expit(-t)
+    values = weight(c) * c * rest * _NODE_WEIGHTS * half[:, None]
+    return (values * c).sum(axis=1), (values * rest).sum(axis=1)
+
+
+def _grid() -> np.ndarray:
+    return np.linspace(0.001, 0.999, 999)
+
+
+def proper_loss(name: str, threshold: float = 0.5) -> ProperLoss:
+    """A proper loss by name.
+
+    Parameters
+    ----------
+    name : {"log", "square", "boosting", "asymmetric-1", "asymmetric-2", "minimal", "zero-one", "cost"}
+        Which loss. The last two have their whole weight at ``threshold`` and are not strictly proper.
+    threshold : float, default=0.5
+        Cost of a false positive of "cost", where that of a false negative is 1 less it.
+
+    Returns
+    -------
+    loss : ProperLoss
+        The loss.
+
+    Examples
+    --------
+    >>> from fewer.learn import proper_loss
+    >>> round(proper_loss("square").loss([1, 0, 1], [0.9, 0.2, 0.6]), 4)
+    0.035
+    """
+    if name in ("zero-one", "cost"):
+        at, scale = (0.5, 2.0) if name == "zero-one" else (threshold, 1.0)
+        if not 0 < at < 1:
+            raise ValueError(f"threshold={threshold} must lie between 0 and 1.")
+        return ProperLoss(
+            lambda c: np.where(np.isclose(c, at), np.inf, 0.0),
+            name,
+            lambda e: (scale * at * (e >= at), scale * (1 - at) * (e < at)),
+        )
+    if name not in _NAMED:
+        raise ValueError(f"{name!r} is not one of the losses {', '.join([*_NAMED, 'zero-one', 'cost'])}.")
+    return ProperLoss(_NAMED[name][0], name, _NAMED[name][1])
+
+
+def _minimal(e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    low = e < 0.5
+    negative = np.where(low, -e - np.log1p(-e), e - 1 + np.log(2)) / 2
+    return negative, np.where(low, np.log(2) - e, e - 1 - np.log(e)) / 2
+
+
+_NAMED: dict[str, tuple[Function, Partial]] = {
+    "log": (lambda c: 1 / (c * (1 - c)), lambda e: (-np.log1p(-e), -np.log(e))),
+    "square": (lambda c: np.ones_like(c), lambda e: (e**2 / 2, (1 - e) ** 2 / 2)),
+    "boosting": (
+        lambda c: (c * (1 - c)) ** -1.5,
+        lambda e: (2 * np.sqrt(e / (1 - e)), 2 * np.sqrt((1 - e) / e)),
+    ),
+    "asymmetric-1": (lambda c: 1 / c, lambda e: (e, e - 1 - np.log(e))),
+    "asymmetric-2": (lambda c: 1 / (1 - c), lambda e: (-e - np.log1p(-e), 1 - e)),
+    "minimal": (lambda c: np.minimum(1 / c, 1 / (1 - c)) / 2, _minimal),
+}
+
+
+def symmetric_from_half(negative_loss: Function, name: str = "") -> ProperLoss:
+    """The symmetric proper loss with a given loss of the negative class for probabilities up to 1/2.
+
+    Parameters
+    ----------
+    negative_loss : callable
+        Loss of the negative class on [0, 1/2]; it must not fall.
+    name : str, default=""
+        Name, for messages.
+
+    Returns
+    -------
+    loss : ProperLoss
+        ``w(c) = l'(-1, c) / c`` below 1/2, and the same of 1 - c above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.learn import symmetric_from_half
+    >>> loss = symmetric_from_half(lambda e: e)
+    >>> loss.is_symmetric
+    True
+    """
+    half = ProperLoss.from_partial(negative_loss)
+
+    def weight(c: np.ndarray) -> np.ndarray:
+        return half.weight(np.minimum(c, 1 - c))
+
+    return ProperLoss(weight, name)
+
+
+def zero_one_regret_bound(regret: Any) -> np.ndarray:
+    """The largest regret of the 0-1 loss that a regret of the minimal loss allows.
+
+    Parameters
+    ----------
+    regret : array-like
+        Regret of ``proper_loss("minimal")``, from 0 to ln(2) / 2 - 1/4.
+
+    Returns
+    -------
+    bound : ndarray
+        Distance of the true probability from 1/2, at most: ``exp(W((4 x - 1) / e) + 1) / 2 - 1/2``.
+
+    Examples
+    --------
+    >>> from fewer.learn import zero_one_regret_bound
+    >>> zero_one_regret_bound([0.0, 0.01, 0.0966]).round(3)
+    array([0.   , 0.148, 0.5  ])
+    """
+    argument = np.maximum((4 * np.asarray(regret, dtype=float) - 1) / np.e, -1 / np.e + 1e-16)
+    return 0.5 * np.exp(lambertw(argument).real + 1) - 0.5

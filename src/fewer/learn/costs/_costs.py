@@ -1,0 +1,201 @@
+"""Costs of the two kinds of errors, in the forms in which they are given, and two objectives that bring them down.
+
+Classes are -1 (the first in sorted order) and +1. ``c(y, x)`` is the cost of an error on a row whose class is y, and
+
+    pcf = p(+) c(+) / (p(+) c(+) + p(-) c(-)),
+
+the share of positives in the cost of always being wrong. With margins ``m = y f(x)``, ``f(x) = theta'x + b``,
+
+    weighted likelihood   (1/N) sum c log(1 + exp(-m)) + alpha/2 |theta|^2
+    sigmoid risk          (1/N) sum c / (1 + exp(m)) + alpha/2 |theta|^2
+
+and the first is a convex upper bound of the second, which stands for the cost itself.
+
+Dmochowski, J., Sajda, P. and Parra, L. (2010). Maximum likelihood in cost-sensitive learning. JMLR 11, 3313-3332.
+"""
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, lstsq
+from scipy.linalg.blas import dsyrk
+from scipy.special import expit, log_expit
+
+_BLOCK = 1024
+
+
+def class_costs(cost: Any, positive_share: float) -> tuple[float, float]:
+    """Costs of errors on negatives and on positives, from a pair or from pcf.
+
+    pcf gives costs whose sum over always being wrong is 1.
+
+    Examples
+    --------
+    >>> class_costs((1.0, 5.0), 0.2), class_costs(0.5, 0.2)
+    ((1.0, 5.0), (0.625, 2.5))
+    """
+    if cost is None:
+        return 1.0, 1.0
+    if isinstance(cost, Real):
+        if not 0 < cost < 1:
+            raise ValueError(f"cost={cost} as a share of positives in the cost (pcf) must lie between 0 and 1.")
+        if not 0 < positive_share < 1:
+            raise ValueError("cost as a share needs rows of both classes.")
+        return float((1 - cost) / (1 - positive_share)), float(cost / positive_share)
+    pair = tuple(float(each) for each in cost)
+    if len(pair) != 2 or not all(0 < each < np.inf for each in pair):
+        raise ValueError(f"cost={cost!r} must be two positive costs, of errors on negatives and on positives.")
+    return pair[0], pair[1]
+
+
+def row_costs(cost: Any, signs: np.ndarray, positive_share: float) -> tuple[np.ndarray, tuple[float, float] | None]:
+    """Cost of an error on each row, and the pair of class costs if these are all; rows of zero cost stay, at zero."""
+    if cost is None or isinstance(cost, Real) or (np.ndim(cost) == 1 and len(cost) == 2 != len(signs)):
+        pair = class_costs(cost, positive_share)
+        return np.where(signs > 0, pair[1], pair[0]), pair
+    costs = np.asarray(cost, dtype=np.float64)
+    if costs.shape == (len(signs), 2):
+        costs = np.where(signs > 0, costs[:, 1], costs[:, 0])
+    if costs.shape != signs.shape:
+        raise ValueError(
+            f"cost must be a pair, a share (pcf), or have an entry for each of {len(signs)} rows, and has the shape "
+            f"{costs.shape}."
+        )
+    if not (np.isfinite(costs) & (costs >= 0)).all():
+        row = int(np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))[0])
+        raise ValueError(f"cost must not be negative or missing, and is {costs[row]} in row {row}.")
+    return costs, None
+
+
+def log_cost_ratio(cost: Any, n_rows: int, positive_share: float) -> Any:
+    """ln(c(-) / c(+)), the threshold of log odds: a number, or one for each row of an (n_rows, 2) array."""
+    costs = None if cost is None or isinstance(cost, Real) else np.asarray(cost, dtype=np.float64)
+    if costs is not None and costs.ndim == 2:
+        if costs.shape != (n_rows, 2) or not (costs > 0).all():
+            raise ValueError(f"Costs of rows must be positive, of shape ({n_rows}, 2), and have {costs.shape}.")
+        return np.log(costs[:, 0] / costs[:, 1])
+    negative, positive = class_costs(cost, positive_share)
+    return float(np.log(negative / positive))
+
+
+def cost_of_errors(signs: np.ndarray, predicted: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """The cost of each row: that of an error where the predicted sign is wrong, else 0."""
+    return np.where(signs != predicted, costs, 0.0)
+
+
+class Plane(NamedTuple):
+    """Coefficients and intercept, the iterations taken, the largest slope left, and whether that is small enough."""
+
+    coef: np.ndarray
+    intercept: float
+    n_iter: int
+    slope: float
+    converged: bool
+
+
+Watch = Callable[[int, np.ndarray], bool]
+
+
+def weighted_logistic(
+    X: np.ndarray, signs: np.ndarray, weights: np.ndarray, alpha: float, max_iter: int, tol: float, watch: Watch
+) -> Plane:
+    """Minimise the weighted log loss plus the penalty by Newton's method; ``weights`` sum to the mean cost."""
+    v = np.zeros(X.shape[1] + 1)
+    decisions = np.zeros(len(X))
+    value = _log_value(decisions, signs, weights, alpha, v)
+    scale = float(weights.sum())
+    n_iter, converged, slope = 0, False, np.inf
+    while n_iter < max_iter:
+        gradient, hessian = _log_slopes(X, decisions, signs, weights, alpha, v)
+        slope = float(np.abs(gradient).max()) / scale
+        if slope <= tol:
+            converged = True
+            break
+        direction = _solved(hessian, gradient)
+        changes = X @ direction[:-1] + direction[-1]
+        step = 1.0
+        while step > 1e-10:
+            trial = v - step * direction
+            lower = _log_value(decisions - step * changes, signs, weights, alpha, trial)
+            if lower <= value + 1e-12 * abs(value):
+                break
+            step /= 2
+        v, value = trial, lower
+        decisions = decisions - step * changes
+        n_iter += 1
+        if watch(n_iter, v):
+            break
+    return Plane(v[:-1], float(v[-1]), n_iter, slope, converged)
+
+
+def _log_value(decisions: np.ndarray, signs: np.ndarray, weights: np.ndarray, alpha: float, v: np.ndarray) -> float:
+    # log(1 + exp(-m)) = -log(sigmoid(m))
+    return float(-(weights @ log_expit(signs * decisions)) + alpha / 2 * v[:-1] @ v[:-1])
+
+
+def _log_slopes(
+    X: np.ndarray, decisions: np.ndarray, signs: np.ndarray, weights: np.ndarray, alpha: float, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gradient and Hessian, in blocks of rows."""
+    n_columns = X.shape[1]
+    gradient, hessian = np.zeros(n_columns + 1), np.zeros((n_columns + 1, n_columns + 1))
+    wrong = expit(-signs * decisions)
+    slopes = -weights * signs * wrong
+    gradient[:-1], gradient[-1] = slopes @ X + alpha * v[:-1], slopes.sum()
+    curvature = weights * wrong * (1 - wrong)
+    roots = np.sqrt(curvature)
+    square = np.zeros((n_columns, n_columns), order="F")
+    scaled = np.empty((min(_BLOCK, len(X)), n_columns))
+    for start in range(0, len(X), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        block = scaled[: len(roots[rows])]
+        np.multiply(X[rows], roots[rows, None], out=block)
+        square = dsyrk(1.0, block.T, 1.0, square, overwrite_c=True)
+    hessian[:-1, :-1] = np.triu(square) + np.triu(square, 1).T
+    hessian[:-1, -1] = hessian[-1, :-1] = curvature @ X
+    hessian[-1, -1] = curvature.sum()
+    hessian[np.arange(n_columns), np.arange(n_columns)] += alpha
+    return gradient, hessian
+
+
+def _solved(hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Newton's direction; the shortest one where columns depend on one another."""
+    try:
+        return cho_solve(cho_factor(hessian), gradient)
+    except np.linalg.LinAlgError:
+        return lstsq(hessian, gradient)[0]
+
+
+def sigmoid_risk(
+    v: np.ndarray, X: np.ndarray, signs: np.ndarray, weights: np.ndarray, alpha: float
+) -> tuple[float, np.ndarray]:
+    """The sigmoid risk plus the penalty, and its gradient."""
+    wrong = expit(-signs * (X @ v[:-1] + v[-1]))
+    slopes = -weights * wrong * (1 - wrong) * signs
+    gradient = np.append(slopes @ X + alpha * v[:-1], slopes.sum())
+    return float(weights @ wrong + alpha / 2 * v[:-1] @ v[:-1]), gradient
+
+
+def polished(v: np.ndarray, X: np.ndarray, signs: np.ndarray, weights: np.ndarray, alpha: float) -> np.ndarray:
+    """A minimum of the sigmoid risk to full precision, by a few steps of Newton's method where it is convex."""
+    table = np.column_stack([X, np.ones(len(X))])
+    penalty = np.append(np.full(X.shape[1], alpha), 0.0)
+    for _ in range(3):
+        value, gradient = sigmoid_risk(v, X, signs, weights, alpha)
+        wrong = expit(-signs * (table @ v))
+        hessian = table.T @ (table * (weights * wrong * (1 - wrong) * (1 - 2 * wrong))[:, None]) + np.diag(penalty)
+        try:
+            trial = v - cho_solve(cho_factor(hessian), gradient)
+        except np.linalg.LinAlgError:
+            break
+        if not sigmoid_risk(trial, X, signs, weights, alpha)[0] <= value + 1e-13 * abs(value):
+            break
+        v = trial
+    return v
+
+
+def log_risk(v: np.ndarray, X: np.ndarray, signs: np.ndarray, weights: np.ndarray, alpha: float) -> float:
+    """The weighted log loss plus the penalty, an upper bound of the sigmoid risk."""
+    return _log_value(X @ v[:-1] + v[-1], signs, weights, alpha, v)

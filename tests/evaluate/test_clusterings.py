@@ -1,0 +1,179 @@
+"""Clusterings compared, and the number of clusters by consensus."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.metrics import adjusted_mutual_info_score
+
+from fewer.evaluate import (
+    ConsensusClusterNumber,
+    adjusted_mutual_info,
+    clustering_comparison,
+    consensus_index,
+    expected_mi_bounds,
+    expected_mutual_info,
+    normalized_information_distance,
+    variation_of_information,
+)
+from fewer.evaluate.clusterings._consensus import without_clusters
+from tolerances import rounding
+
+
+def test_the_same_clustering_has_similarity_one_whatever_its_names():
+    for labels in ([0, 0, 0], ["a", "b", "c"], [5, 5, -1, -1, 3], [True, False, True]):
+        names = [f"cluster {label}" for label in labels]
+        found = clustering_comparison(labels, names)
+        for average in ("joint", "max", "sum", "sqrt", "min"):
+            assert found.similarity(average) == 1
+            assert found.distance(average, normalized=False) == 0
+        assert found.adjusted_mutual_info == found.adjusted_rand_index == found.rand_index == 1
+        assert found.reading == "Both are the same clustering."
+
+
+def test_one_cluster_or_all_single_rows_tell_nothing_about_another_clustering():
+    labels = [0, 0, 1, 1, 2]
+    for other in ([0] * 5, [0, 1, 2, 3, 4]):
+        found = clustering_comparison(labels, other)
+        for average in ("max", "sum", "sqrt", "min"):
+            assert abs(found.similarity(average, adjust=True)) < rounding(5, condition=10)
+        assert abs(found.adjusted_rand_index) < 1e-12
+    assert clustering_comparison(labels, [0] * 5).similarity() == 0
+
+
+def test_bits_are_nats_over_log_two():
+    U, V = np.random.default_rng(0).integers(4, size=(2, 50))
+    nats, bits = clustering_comparison(U, V), clustering_comparison(U, V, base=2)
+    np.testing.assert_allclose(bits.mutual_info * np.log(2), nats.mutual_info)
+    np.testing.assert_allclose(variation_of_information(U, V, base=2) * np.log(2), nats.variation_of_information)
+    np.testing.assert_allclose(bits.adjusted_mutual_info, adjusted_mutual_info(U, V))
+    np.testing.assert_allclose(normalized_information_distance(U, V), 1 - nats.similarity("max"))
+
+
+@pytest.mark.parametrize("sizes", [[1] * 9, [5, 4], [1, 1, 7], [3, 3, 3]])
+def test_expected_information_lies_below_its_bounds(sizes):
+    for other in ([2, 7], [1] * 9, [4, 4, 1]):
+        expected = expected_mutual_info(sizes, other)
+        by_sizes, by_numbers = expected_mi_bounds(sizes, other)
+        assert -1e-15 <= expected <= by_sizes + 1e-12 <= by_numbers + 2e-12
+
+
+def test_expected_information_of_large_clusters_keeps_its_digits():
+    # For fixed numbers of clusters, 2 N E[I] comes to (R - 1)(C - 1).
+    for n in (10**4, 10**6):
+        found = expected_mutual_info([n, n], [n, n])
+        np.testing.assert_allclose(2 * (2 * n) * found, 1, rtol=3 / n + 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ([0, 1], [0, 1, 2], "2 rows and labels_pred has 3"),
+        ([0.0, np.nan], [0, 1], "labels_true contains NaN, in row 1"),
+        ([0, 1], ["a", None], "missing label"),
+        ([[0, 1]], [0, 1], "one label for each row"),
+        ([], [], "one label for each row"),
+    ],
+)
+def test_wrong_labels_are_refused(first, second, message):
+    with pytest.raises(ValueError, match=message):
+        clustering_comparison(first, np.array(second, dtype=object) if None in second else second)
+
+
+def test_wrong_arguments_are_refused():
+    found = clustering_comparison([0, 0, 1], [0, 1, 1])
+    with pytest.raises(ValueError, match="no correction for chance"):
+        found.similarity("joint", adjust=True)
+    with pytest.raises(ValueError, match="average_method='mean'"):
+        found.similarity("mean")
+    with pytest.raises(ValueError, match="same sum"):
+        expected_mutual_info([2, 2], [3, 2])
+    with pytest.raises(ValueError, match="base=1"):
+        clustering_comparison([0, 1], [0, 1], base=1)
+    with pytest.raises(ValueError, match="at least two clusterings"):
+        consensus_index([[0, 1]])
+    with pytest.raises(ValueError, match="no row in common"):
+        consensus_index([[0, 1, -1, -1], [-1, -1, 0, 1]])
+
+
+def test_consensus_is_the_mean_over_pairs_of_common_rows():
+    rng = np.random.default_rng(0)
+    labelings = rng.integers(4, size=(5, 60))
+    labelings[0, :20] = labelings[3, 10:25] = -1
+    pairs = []
+    for i in range(5):
+        for j in range(i):
+            both = (labelings[i] >= 0) & (labelings[j] >= 0)
+            pairs.append(adjusted_mutual_info_score(labelings[i][both], labelings[j][both], average_method="max"))
+    np.testing.assert_allclose(consensus_index(labelings), np.mean(pairs), atol=1e-10)
+
+
+def groups(n_groups, distance, n_rows=60, n_columns=12):
+    rng = np.random.default_rng(n_groups)
+    centres = distance * rng.normal(size=(n_groups, n_columns))
+    return rng.normal(size=(n_rows, n_columns)) + centres[np.arange(n_rows) % n_groups]
+
+
+FEW = {"k_range": (2, 4), "n_resamples": 6, "null": "both", "n_null": 19, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def clustered():
+    estimator = KMeans(n_init=2)
+    return ConsensusClusterNumber(estimator, **FEW).fit(groups(3, 2.5))
+
+
+def test_real_clusters_agree_more_than_tables_without_clusters(clustered):
+    assert clustered.best_k_ == clustered.n_clusters_ == 3
+    assert clustered.p_values_ == {"columns": 0.05, "gaussian": 0.05}
+    assert len(np.unique(clustered.labels_)) == 3
+    assert clustered.null_index_["gaussian"].shape == (19, 3)
+    assert "Tables without clusters agree less" in clustered.reading_
+    assert len(clustered.plot().data) == 6
+
+
+def test_one_long_cloud_has_stable_halves_and_no_clusters():
+    X = np.random.default_rng(0).normal(size=(60, 12))
+    X += 3 * np.random.default_rng(1).normal(size=(60, 1))
+    model = ConsensusClusterNumber(KMeans(n_init=2), **(FEW | {"null": "gaussian"})).fit(X)
+    assert model.consensus_index_[0] > 0.8
+    assert model.p_values_["gaussian"] > 0.05
+    assert model.n_clusters_ == 1
+    assert not model.labels_.any()
+    assert "no evidence of clusters" in model.reading_
+
+
+def test_workers_find_the_same(workers, clustered):
+    few = FEW | {"null": "columns", "n_null": 2, "n_resamples": 4}
+    X = groups(3, 2.5)
+    here, there = (ConsensusClusterNumber(KMeans(n_init=1), **few, engine=engine).fit(X) for engine in (None, workers))
+    np.testing.assert_array_equal(here.labelings_, there.labelings_)
+    np.testing.assert_array_equal(here.null_index_["columns"], there.null_index_["columns"])
+
+
+def test_rows_can_be_drawn_instead_of_columns():
+    estimator = AgglomerativeClustering()
+    model = ConsensusClusterNumber(
+        estimator, k_range=(3, 5), n_resamples=5, perturbation="samples", fraction=0.7, random_state=0
+    ).fit(groups(3, 2.5))
+    assert ((model.labelings_ == -1).sum(axis=2) == 18).all()
+    assert model.best_k_ == model.n_clusters_ == 3
+    variation = ConsensusClusterNumber(estimator, k_range=(3, 5), n_resamples=5, measure="vi", random_state=0)
+    assert variation.fit(groups(3, 2.5)).best_k_ == 3
+
+
+@pytest.mark.parametrize("n_columns", [3, 40])
+def test_normal_tables_have_the_covariance_of_the_table(n_columns):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, n_columns)) * np.arange(1, n_columns + 1) + 7
+    drawn = [np.cov(without_clusters(X, "gaussian", rng), rowvar=False) for _ in range(300)]
+    variances = np.diag(np.mean(drawn, axis=0))
+    # 300 draws of 30 rows: a standard error of 1.5% for each variance.
+    np.testing.assert_allclose(variances, X.var(axis=0, ddof=1), rtol=0.08)
+    shuffled = without_clusters(X, "columns", rng)
+    np.testing.assert_array_equal(np.sort(shuffled, axis=0), np.sort(X, axis=0))
+
+
+@pytest.mark.parametrize(("k_range", "message"), [((1, 3), "from 2 on"), ((5, 4), "in order"), ((2, 70), "70 ")])
+def test_wrong_ranges_are_refused(k_range, message):
+    with pytest.raises(ValueError, match=message):
+        ConsensusClusterNumber(k_range=k_range).fit(groups(2, 1))

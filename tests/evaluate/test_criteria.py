@@ -1,0 +1,196 @@
+"""Predictive criteria: what they take, what they refuse, what they warn of."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.stats import genpareto, norm
+
+from fewer.evaluate import bayes_loo, compare_models, dic, exact_loo, functional_cumulants, singular_diagnostics, waic
+from fewer.evaluate.criteria._log_lik import as_draws, relative_efficiency
+from fewer.evaluate.criteria._pareto import pareto_fit, smooth_tail
+from tolerances import rounding
+
+ROWS = np.random.default_rng(0).normal(size=40)
+
+
+def draws_of(rows=ROWS, n_draws=500, seed=1, spread=0.2):
+    return norm.logpdf(rows, np.random.default_rng(seed).normal(rows.mean(), spread, size=(n_draws, 1)))
+
+
+def array_of(values, dims=("chain", "draw", "row")):
+    """What ArviZ's arrays have: values, names of their axes, and a way to reorder these."""
+
+    def transpose(*order):
+        return array_of(values.transpose([dims.index(name) for name in order]), order)
+
+    return SimpleNamespace(values=values, dims=dims, transpose=transpose)
+
+
+def test_chains_arrays_and_arviz_objects_give_the_same():
+    log_lik = draws_of()
+    chains = log_lik.reshape(4, 125, 40)
+    swapped = array_of(chains.transpose(1, 2, 0), ("draw", "row", "chain"))
+    data = SimpleNamespace(log_likelihood=SimpleNamespace(data_vars={"x": swapped}))
+    for given in (chains, data, data.log_likelihood, log_lik.tolist()):
+        np.testing.assert_allclose(waic(given).pointwise, waic(log_lik).pointwise, rtol=1e-12)
+    wide = array_of(chains.reshape(4, 125, 8, 5), ("chain", "draw", "place", "time"))
+    two = SimpleNamespace(log_likelihood=SimpleNamespace(data_vars={"x": wide, "z": wide}))
+    np.testing.assert_allclose(waic(two, var_name="z").pointwise, waic(log_lik).pointwise, rtol=1e-12)
+    with pytest.raises(ValueError, match="x, z; choose one by var_name"):
+        waic(two)
+    with pytest.raises(ValueError, match="var_name='y' is not one of x, z"):
+        waic(two, var_name="y")
+
+
+def test_tables_larger_than_a_block_are_read_in_parts():
+    log_lik = draws_of(np.random.default_rng(0).normal(size=900), n_draws=700)
+    assert len(list(as_draws(log_lik).blocks())) > 1
+    whole = bayes_loo(log_lik, r_eff=1.0)
+    parts = [bayes_loo(log_lik[:, part], r_eff=1.0) for part in (slice(0, 500), slice(500, 900))]
+    np.testing.assert_array_equal(whole.pointwise, np.r_[parts[0].pointwise, parts[1].pointwise])
+    np.testing.assert_array_equal(whole.pareto_k, np.r_[parts[0].pareto_k, parts[1].pareto_k])
+    np.testing.assert_allclose(waic(log_lik).bayes_train_loss, whole.bayes_train_loss, rtol=1e-12)
+
+
+def test_equal_log_weights_change_nothing_and_repeated_draws_weigh_twice():
+    log_lik = draws_of()
+    for criterion in (waic, functional_cumulants, dic):
+        plain, weighted = criterion(log_lik), criterion(log_lik, log_weights=np.full(500, 7.0))
+        assert repr(plain) == repr(weighted)
+    twice = np.r_[log_lik, log_lik[:100]]
+    weights = np.log(np.r_[np.full(100, 2.0), np.ones(400)])
+    np.testing.assert_allclose(waic(twice).pointwise, waic(log_lik, log_weights=weights).pointwise, rtol=1e-11)
+    by_weights, by_rows = bayes_loo(log_lik, log_weights=weights, method="is"), bayes_loo(twice, method="is")
+    np.testing.assert_allclose(by_weights.pointwise, by_rows.pointwise, rtol=1e-11)
+    np.testing.assert_allclose(by_weights.p_loo, by_rows.p_loo, rtol=1e-9)
+
+
+def test_scales_are_those_of_arviz_and_aic():
+    found = waic(draws_of())
+    np.testing.assert_allclose(found.elpd, -40 * found.loss)
+    np.testing.assert_allclose(found.deviance, 80 * found.loss)
+    np.testing.assert_allclose(found.se, found.pointwise.std() / np.sqrt(40))
+    assert found.to_dict()["p_waic"] == found.p_waic
+
+
+def test_very_small_likelihoods_do_not_overflow():
+    log_lik = draws_of() - 5000
+    np.testing.assert_allclose(bayes_loo(log_lik).loss, bayes_loo(log_lik + 5000).loss + 5000, rtol=1e-12)
+    np.testing.assert_allclose(waic(log_lik).p_waic, waic(log_lik + 5000).p_waic, rtol=1e-8)
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf, np.inf])
+def test_values_that_are_not_finite_are_refused_with_their_place(bad):
+    log_lik = draws_of().reshape(2, 250, 40)
+    log_lik[1, 7, 3] = bad
+    for criterion in (waic, bayes_loo, functional_cumulants, dic):
+        with pytest.raises(ValueError, match="draw 7, row 3 of chain 1"):
+            criterion(log_lik)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: waic(np.zeros(5)), "has the shape"),
+        (lambda: waic(np.zeros((0, 5))), "empty"),
+        (lambda: waic(draws_of(), beta=0), "beta=0"),
+        (lambda: waic(draws_of(), log_weights=[0.0, 1.0]), "2 entries"),
+        (lambda: waic(draws_of(), log_weights=np.full(500, -np.inf)), "log_weights"),
+        (lambda: bayes_loo(draws_of(), method="cv"), "method='cv'"),
+        (lambda: bayes_loo(draws_of(), r_eff=0), "r_eff"),
+        (lambda: bayes_loo(draws_of(), method="is").plot(), "psis"),
+        (lambda: functional_cumulants(draws_of(), 5), "order=5"),
+        (lambda: dic(draws_of(), method="mean"), "log_lik_at_mean"),
+        (lambda: dic(draws_of(), method="median"), "method='median'"),
+        (lambda: compare_models({"a": draws_of()}), "two models"),
+        (lambda: compare_models({"a": draws_of(), "b": draws_of(ROWS[:9])}), "different numbers of rows"),
+        (lambda: singular_diagnostics(draws_of(), test_loss=1.0), "belong together"),
+    ],
+)
+def test_wrong_arguments_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_row_far_out_is_named_as_unreliable():
+    log_lik = draws_of(np.append(ROWS, 12.0), spread=0.5, n_draws=2000)
+    left_out, criterion = bayes_loo(log_lik), waic(log_lik)
+    assert left_out.unreliable_rows.tolist() == [40]
+    assert 40 in criterion.unreliable_rows
+    assert "in 1 row (40)" in left_out.reading
+    assert "not reliable" in criterion.reading
+    assert not bayes_loo(draws_of()).warnings
+    assert len(left_out.plot().data) == 1
+
+
+def test_the_shape_of_a_pareto_tail_is_found():
+    rng = np.random.default_rng(0)
+    for shape in (-0.2, 0.3, 0.8):
+        found = [pareto_fit(np.sort(genpareto.rvs(shape, size=500, random_state=rng)))[0] for _ in range(40)]
+        # The standard error of one is about (1 + k) / sqrt(500); the prior adds 10 values of 1/2.
+        expected = (500 * shape + 5) / 510
+        assert abs(np.mean(found) - expected) < 4 * (1 + shape) / np.sqrt(500 * 40) + 0.02
+
+
+def test_smoothing_keeps_the_order_and_the_small_weights():
+    ratios = np.random.default_rng(0).standard_t(2, size=1000)
+    ratios -= ratios.max()
+    smoothed = ratios.copy()
+    shape = smooth_tail(smoothed, 1.0)
+    assert shape > 0
+    n_tail = int(np.ceil(min(200, 3 * np.sqrt(1000))))
+    changed = np.flatnonzero(smoothed != ratios)
+    assert set(changed) <= set(np.argsort(ratios)[-n_tail:])
+    np.testing.assert_array_equal(np.argsort(smoothed, kind="stable"), np.argsort(ratios, kind="stable"))
+    assert smoothed.max() <= 0
+    assert smooth_tail(np.zeros(3), 1.0) == np.inf
+
+
+def test_chains_that_move_slowly_have_few_effective_draws():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(4, 2000, 3))
+    slow = np.empty_like(noise)
+    slow[:, 0] = noise[:, 0]
+    for step in range(1, 2000):
+        slow[:, step] = 0.8 * slow[:, step - 1] + 0.6 * noise[:, step]
+    # An autoregression of 0.8 has (1 - 0.8) / (1 + 0.8) as many.
+    np.testing.assert_allclose(relative_efficiency(slow), 1 / 9, rtol=0.25)
+    np.testing.assert_allclose(relative_efficiency(noise), 1, rtol=0.15)
+    apart = noise + 5 * np.arange(4)[:, None, None]
+    assert (relative_efficiency(apart) < 0.01).all()
+    log_lik = norm.logpdf(ROWS, 0.2 * slow[:, :, :1])
+    given = bayes_loo(log_lik, r_eff=relative_efficiency(np.exp(log_lik)))
+    np.testing.assert_allclose(bayes_loo(log_lik).pointwise, given.pointwise, rtol=1e-9)
+
+
+def test_exact_leave_one_out_is_the_closed_form():
+    x = ROWS[:15]
+
+    def log_lik_of(train, test):
+        nodes = norm.ppf((np.arange(2000) + 0.5) / 2000)
+        return norm.logpdf(x[test], (x[train].mean() + nodes / np.sqrt(len(train)))[:, None])
+
+    means = (x.sum() - x) / 14
+    expected = -norm.logpdf(x, means, np.sqrt(1 + 1 / 14))
+    np.testing.assert_allclose(exact_loo(log_lik_of, 15).pointwise, expected, atol=2e-3)
+    np.testing.assert_allclose(exact_loo(log_lik_of, 15, rows=[3, 8]).pointwise, expected[[3, 8]], atol=2e-3)
+
+
+def test_models_are_ranked_with_paired_differences():
+    log_lik = draws_of(n_draws=1000)
+    worse = log_lik - 0.3 + 0.1 * np.sin(np.arange(40))
+    found = compare_models({"worse": worse, "better": log_lik, "the same": log_lik[::-1]})
+    assert set(found.names[:2]) == {"better", "the same"}
+    assert found.names[2] == "worse"
+    expected = 0.3 - 0.1 * np.sin(np.arange(40))
+    np.testing.assert_allclose(found.differences[2], expected.mean(), atol=rounding(1000, 10, 100))
+    np.testing.assert_allclose(found.difference_se[2], expected.std() / np.sqrt(40), atol=1e-9)
+    assert "within two standard errors" in found.reading
+    assert len(found.plot().data) == 2
+
+
+def test_singular_diagnostics_compare_with_half_the_parameters():
+    rows = (ROWS - ROWS.mean()) / ROWS.std()
+    assert "no sign" in singular_diagnostics(draws_of(rows, spread=1 / np.sqrt(40)), n_parameters=1).reading
+    assert "singular here" in singular_diagnostics(draws_of(spread=0.02), n_parameters=1).reading

@@ -1,0 +1,278 @@
+"""Classifiers that are graphs: options, errors and pictures. Their claims are in tests/papers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.naive_bayes import CategoricalNB
+
+from fewer.datasets import make_class_trees, make_conditional_link, make_corral
+from fewer.graph import BayesNetClassifier, ISMBClassifier, TANClassifier, edge_stability
+from fewer.graph.classifiers._coding import column_coding
+from fewer.graph.classifiers._structures import information_order, nearest_candidates, pair_information
+from fewer.graph.classifiers._tables import FLOOR, children_first
+from tolerances import rounding
+
+
+@pytest.fixture(scope="module")
+def link():
+    return make_conditional_link(600, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def corral():
+    return make_corral()
+
+
+def test_columns_of_few_values_are_codes_and_others_are_cut():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50)
+    X = np.column_stack([rng.choice([2.0, 5.0, 9.0], size=100), rng.normal(size=100) + 4 * y, rng.normal(size=100)])
+    coding = column_coding(X, y, discrete="auto", method="mdl", n_bins=5)
+    assert coding.discrete.tolist() == [True, False, False]
+    assert coding.n_levels.tolist() == [3, 2, 1]
+    codes = coding.codes(np.array([[5.0, -9.0, 0.0], [4.0, np.nan, 1e9]]))
+    assert codes.tolist() == [[1, 0, 0], [-1, -1, 0]]  # 4 was not seen
+    assert column_coding(X, y, discrete=[False] * 3, method="equal_width", n_bins=4).n_levels.tolist() == [4, 4, 4]
+    with pytest.raises(ValueError, match="discrete has shape"):
+        TANClassifier(discrete=[True]).fit(X, y)
+
+
+def test_without_edges_it_is_naive_bayes(link):
+    X, y, _ = link
+    ours = BayesNetClassifier(smoothing="dirichlet", cell_prior=0.5).fit(X, y)
+    theirs = CategoricalNB(alpha=0.5, class_prior=(np.bincount(y) + 0.5) / (len(y) + 1)).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=rounding(len(X), condition=10))
+    assert ours.n_parameters_ == 1 + 3 * 2
+    assert ours.edges_.height == 0
+
+
+def test_shares_of_zero_become_the_floor_and_rows_sum_to_one():
+    X, y = np.array([[0], [0], [1], [2]]), np.array([0, 0, 1, 1])
+    table = np.exp(BayesNetClassifier().fit(X, y).network_.tables[0][0])
+    np.testing.assert_allclose(table.sum(axis=0), 1)
+    assert table[1, 0] == pytest.approx(FLOOR / (1 + 2 * FLOOR))
+
+
+def test_a_configuration_that_was_not_seen_is_uniform():
+    X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 0, 1, 1])
+    table = BayesNetClassifier([(0, 1)]).fit(X, y).network_.tables[1]
+    np.testing.assert_allclose(np.exp(table[1, :, 0]), 0.5)  # no row of class 0 has a 1 in the first column
+
+
+def test_edges_by_name_and_edges_that_are_wrong(link):
+    X, y, _ = link
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    named, placed = BayesNetClassifier([("a", "c"), ("b", "c")]).fit(frame, y), BayesNetClassifier([(0, 2), (1, 2)])
+    np.testing.assert_array_equal(named.predict_proba(frame), placed.fit(X, y).predict_proba(X))
+    assert named.edges_.select("from", "to").rows() in ([("a", "c"), ("b", "c")], [("b", "c"), ("a", "c")])
+    assert named.order_.tolist().index(2) == 2
+    for edges in ([(0, 0)], [(0, 7)], [("a", "z")], [(0, 1, 2)]):
+        with pytest.raises(ValueError, match="edges holds"):
+            BayesNetClassifier(edges).fit(frame, y)
+    with pytest.raises(ValueError, match="cycle among columns"):
+        BayesNetClassifier([(0, 1), (1, 2), (2, 0)]).fit(X, y)
+
+
+def test_rows_with_missing_values_are_left_out_of_training(link):
+    X, y, _ = link
+    table = X.astype(float)
+    table[:5, 1] = np.nan
+    with pytest.warns(UserWarning, match="5 rows of 600 have missing values, most often in column 1"):
+        found = TANClassifier().fit(table, y)
+    np.testing.assert_array_equal(found.predict_proba(X), TANClassifier().fit(X[5:], y[5:]).predict_proba(X))
+    table[:, 1] = np.nan
+    with pytest.raises(ValueError, match="no row is complete"):
+        TANClassifier().fit(table, y)
+    table[y == 1, 1] = 0
+    with pytest.raises(ValueError, match="not every class has a row"):
+        TANClassifier().fit(table, y)
+
+
+def test_all_missing_gives_the_prior(link):
+    X, y, _ = link
+    model = TANClassifier("cmi").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(np.full((1, 3), np.nan))[0], np.bincount(y) / len(y), rtol=1e-12)
+
+
+def test_an_unseen_code_is_summed_out(link):
+    X, y, _ = link
+    model = TANClassifier("cmi").fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba([[0, 7, 1]]), model.predict_proba([[0, np.nan, 1]]))
+
+
+def test_orders():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=400)
+    noisy = np.where(rng.random(400) < 0.1, 1 - y, y)
+    codes = np.array([rng.integers(2, size=400), noisy, noisy, np.where(rng.random(400) < 0.25, 1 - y, y)])
+    table = codes, np.full(4, 2), y, 2
+    pairs = pair_information(*table)
+    # A copy of a column adds nothing to it, so that the weaker column comes first.
+    for kind in ("omi", "omisp"):
+        assert information_order(*table, kind, pairs)[:2] in ([1, 3], [2, 3])
+    assert information_order(*table, "ocr", pairs)[0] == 1  # of two copies the first
+    assert pairs.given_class[1, 2] == pytest.approx(pairs.given_class[1, 1])
+    assert np.allclose(pairs.about_class, pairs.about_class.T)
+
+
+def test_an_order_goes_on_where_every_row_is_distinct():
+    rng = np.random.default_rng(0)
+    codes, y = rng.integers(4, size=(8, 30)), rng.integers(2, size=30)
+    table = codes, np.full(8, 4), y, 2
+    order = information_order(*table, "omi", pair_information(*table))
+    assert sorted(order) == list(range(8))
+
+
+def test_candidates_limit_the_parents(corral):
+    X, y, _ = corral
+    pairs = pair_information(X.T.copy(), np.full(6, 2), y, 2)
+    mask = nearest_candidates(pairs.given_class, 2)
+    assert mask.sum(axis=0).tolist() == [2] * 6
+    assert not mask.diagonal().any()
+    assert nearest_candidates(pairs.given_class, None) is None
+    limited = TANClassifier(max_candidates=1).fit(X, y)
+    allowed = nearest_candidates(pairs.given_class, 1)
+    assert (allowed | ~limited.adjacency_).all()
+
+
+def test_the_listing_of_the_paper_keeps_the_first_two_edges():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(2, size=(200, 4)), rng.integers(2, size=200)
+    literal = TANClassifier(paper_literal=True).fit(X, y)
+    second, third = literal.order_[1:3]
+    assert literal.parents_[second]
+    assert literal.parents_[third]
+    assert TANClassifier().fit(X, y).training_rate_ > TANClassifier("nb").fit(X, y).score(X, y) - 1e-12
+
+
+def test_generative_trees_have_one_parent(link):
+    X, y, _ = link
+    with pytest.raises(ValueError, match="max_parents must be 1"):
+        TANClassifier("cmi", 2).fit(X, y)
+    assert TANClassifier("cmi").fit(X, y).training_rate_ is None
+
+
+def test_discriminative_parameters_raise_the_likelihood(link):
+    X, y, _ = link
+    plain, trained = BayesNetClassifier().fit(X, y), BayesNetClassifier(params="cl").fit(X, y)
+    rows = np.arange(len(y)), y
+    assert trained.predict_log_proba(X)[rows].sum() > plain.predict_log_proba(X)[rows].sum()
+    assert trained.n_iter_ >= 1
+    penalised = BayesNetClassifier(params="cl", alpha=1000.0).fit(X, y)
+    np.testing.assert_allclose(penalised.predict_proba(X), 0.5, atol=0.05)
+
+
+def test_early_stopping_takes_fewer_iterations_on_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(4, size=(60, 12)), rng.integers(2, size=60)
+    stopped = TANClassifier("nb", params="cl", early_stopping=True, max_iter=30).fit(X, y)
+    with pytest.warns(UserWarning, match="still rose after 30 iterations"):
+        free = TANClassifier("nb", params="cl", max_iter=30, tol=0).fit(X, y)
+    assert stopped.n_iter_ < free.n_iter_ == 30
+
+
+def test_a_discriminative_order(link):
+    X, y, _ = link
+    model = TANClassifier("omi-crcl").fit(X, y)
+    assert model.adjacency_[0, 2] or model.adjacency_[2, 0]
+
+
+def test_random_orders_follow_the_seed(corral):
+    X, y, _ = corral
+    first, second = (TANClassifier("ro-cr", random_state=seed).fit(X, y).order_.tolist() for seed in (0, 1))
+    assert first != second
+    assert first == TANClassifier("ro-cr", random_state=0).fit(X, y).order_.tolist()
+
+
+def test_children_come_before_parents():
+    order = children_first([(), (0,), (0, 1), ()])
+    assert order.index(2) < order.index(1) < order.index(0)
+
+
+def test_classes_that_differ_in_their_trees_are_told_apart():
+    X, y, truth = make_class_trees(6000, n_features=6, n_classes=3, n_levels=4, random_state=0)
+    half = np.arange(len(y)) % 2 == 0
+    naive, tree = (
+        TANClassifier(structure).fit(X[half], y[half]).score(X[~half], y[~half]) for structure in ("nb", "cmi")
+    )
+    assert tree > naive + 0.02
+    assert truth["adjacency"].sum(axis=1).max() == 1
+
+
+def test_edge_stability_of_a_classifier(link):
+    found = edge_stability(TANClassifier(), link.X, link.y, n_edges_each=1, n_pairs=10, random_state=0)
+    assert (found.frequencies + found.frequencies.T)[0, 2] > 0.8
+
+
+def test_pictures_of_classifiers(corral):
+    X, y, _ = corral
+    tree = TANClassifier("cmi").fit(X, y)
+    assert len(tree.plot().layout.annotations) == tree.edges_.height == 3  # two bits are independent of all others
+    blanket = ISMBClassifier().fit(X, y)
+    drawn = blanket.plot()
+    assert "class" in drawn.data[-1].text
+    assert blanket.edges_["probability"].max() <= 1 + 1e-12
+
+
+def test_an_explanation_lists_the_columns_of_one_row(corral):
+    X, y, _ = corral
+    names = ["a0", "a1", "b0", "b1", "irrelevant", "hint"]
+    frame = pd.DataFrame(X, columns=names)
+    model = ISMBClassifier().fit(frame, y)
+    found = model.explain(frame.iloc[[5]])
+    assert found.weights.sum() == pytest.approx(1)
+    assert (np.diff(found.weights) <= 0).all()
+    np.testing.assert_allclose(found.proba, model.predict_proba(frame.iloc[[5]])[0], atol=1e-12)
+    held = [
+        sum(weight for model_, weight in zip(found.models, found.weights, strict=True) if place in model_.columns)
+        for place in range(6)
+    ]
+    np.testing.assert_allclose(found.inclusion, held, atol=1e-12)
+    ones = model.explain(pd.DataFrame([[1, 1, 0, 0, 1, 0]], columns=names))
+    assert ones.proba.argmax() == 1
+    assert min(ones.effects[:2]) > 0.3  # the pair that makes the class
+    assert ones.effects[5] < -0.01  # the hint speaks against it
+    assert abs(ones.effects[4]) < 0.01
+    assert ones.reading == (
+        "Class 1 has probability 0.88 for this row. The value of a0 changes it most: it raises it by 0.43."
+    )
+    assert f"{len(found.models)} Markov blankets, {found.n_phase1} of them for all rows" in repr(found)
+    shown = np.abs(found.plot().data[0].x).round(3)
+    assert (np.diff(shown) <= 0).all()
+    assert found.to_dict()["feature_names"] == names
+
+
+def test_one_model_predicts_alone(corral):
+    X, y, _ = corral
+    found = ISMBClassifier(average=False).fit(X, y).explain(X[0])
+    assert found.weights[0] == 1
+    assert set(found.inclusion) <= {0.0, 1.0}
+
+
+def test_rows_do_not_depend_on_the_others_or_on_workers(corral):
+    X, y, _ = corral
+    model = ISMBClassifier().fit(X, y)
+    together = model.predict_proba(X[:6])
+    np.testing.assert_allclose(together[3], model.predict_proba(X[3:4])[0], atol=1e-12)
+    assert model.set_params(max_time=1e-9).predict_proba(X[:2]).sum() == pytest.approx(2)
+
+
+def test_all_blankets_need_few_columns(corral):
+    with pytest.raises(ValueError, match="at most 4 columns, and 6 vary"):
+        ISMBClassifier("complete").fit(corral.X, corral.y)
+
+
+def test_columns_without_a_cut_are_left_out():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 40)
+    X = np.column_stack([rng.normal(size=80), rng.normal(size=80) + 3 * y])
+    model = ISMBClassifier().fit(X, y)
+    assert model.inclusion_.round(2).tolist() == [0, 1]
+    assert model.score(X, y) > 0.9
+
+
+def test_levels_from_a_file_are_checked_before_loops_follow_them(corral):
+    model = ISMBClassifier().fit(corral.X, corral.y)
+    model._codes = model._codes + 5  # as a damaged file might hold
+    with pytest.raises(ValueError, match="below their number"):
+        model.predict(corral.X)

@@ -1,0 +1,166 @@
+"""Classifiers for errors of unequal cost."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from fewer.evaluate import cost_curve
+from fewer.learn import (
+    MetaCostClassifier,
+    SigmoidRiskClassifier,
+    ThresholdedLogisticRegression,
+    WeightedLogisticRegression,
+)
+from fewer.theory import min_risk_plane
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 4)) * [1, 10, 0.1, 1] + [0, 50, 0, -3]
+Y = np.where(X[:, 0] + 0.1 * (X[:, 1] - 50) + RNG.logistic(size=300) > 0.8, "ill", "well")
+Y = np.where(Y == "ill", "well", "ill")  # so that the second class in sorted order is the common one
+
+
+def test_costs_can_be_a_pair_a_share_or_one_for_each_row():
+    share = np.mean(Y == "well")
+    by_share = WeightedLogisticRegression(0.7).fit(X, Y)
+    pair = ((1 - 0.7) / (1 - share), 0.7 / share)
+    by_pair = WeightedLogisticRegression(pair).fit(X, Y)
+    rows = np.where(Y == "well", pair[1], pair[0])
+    by_rows = WeightedLogisticRegression().fit(X, Y, cost=rows)
+    by_weights = WeightedLogisticRegression().fit(X, Y, sample_weight=rows)
+    np.testing.assert_allclose(by_share.coef_, by_pair.coef_, rtol=1e-9)
+    np.testing.assert_allclose(by_share.coef_, by_rows.coef_, rtol=1e-9)
+    # Weights of rows change the mean and the standard deviation, and with these the penalty; it is small here.
+    np.testing.assert_allclose(by_share.coef_, by_weights.coef_, rtol=0.01)
+    assert by_share.effective_sample_size_ < 300
+    with pytest.raises(AttributeError, match="predict_proba"):
+        _ = by_rows.predict_proba
+    with pytest.raises(ValueError, match="costs of their own"):
+        by_rows.expected_cost(X, Y)
+    np.testing.assert_allclose(by_rows.expected_cost(X, Y, cost=pair), by_pair.expected_cost(X, Y))
+
+
+def test_rows_of_no_cost_do_not_count():
+    costs = np.ones(300)
+    costs[:50] = 0
+    with_them = WeightedLogisticRegression(alpha=0).fit(X, Y, cost=costs)
+    without = WeightedLogisticRegression(alpha=0).fit(X[50:], Y[50:])
+    np.testing.assert_allclose(with_them.coef_, without.coef_, rtol=1e-6)
+
+
+def test_thresholds_move_without_a_new_fit_also_for_each_row():
+    model = ThresholdedLogisticRegression(alpha=0.001).fit(X, Y)
+    assert model.threshold_ == 0
+    few = model.predict(X, cost=(10.0, 1.0))
+    again = ThresholdedLogisticRegression((10.0, 1.0), alpha=0.001).fit(X, Y)
+    np.testing.assert_array_equal(few, again.predict(X))
+    assert np.sum(few == "well") < np.sum(model.predict(X) == "well")
+    each = np.ones((300, 2))
+    each[:150, 0] = 10
+    mixed = model.predict(X, cost=each)
+    np.testing.assert_array_equal(mixed[:150], few[:150])
+    np.testing.assert_array_equal(mixed[150:], model.predict(X)[150:])
+
+
+def test_probabilities_do_not_depend_on_class_costs():
+    # With many rows and a right model, the tilt by cost is taken back.
+    rng = np.random.default_rng(1)
+    Z = rng.normal(size=(20_000, 2))
+    y = rng.random(20_000) < 1 / (1 + np.exp(-Z[:, 0]))
+    plain = WeightedLogisticRegression().fit(Z, y).predict_proba(Z)
+    tilted = WeightedLogisticRegression((1, 5)).fit(Z, y).predict_proba(Z)
+    # The standard error of a probability is about 1 / sqrt(20,000), larger for the rarer side of the costs.
+    assert np.abs(plain - tilted).max() < 0.05
+
+
+def test_separated_classes_need_a_penalty():
+    Z = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    with pytest.warns(ConvergenceWarning, match="alpha must be above 0"):
+        WeightedLogisticRegression(alpha=0, max_iter=8).fit(Z, [0, 0, 1, 1])
+
+
+def test_dependent_columns_are_taken():
+    doubled = np.column_stack([X, X[:, 0], np.ones(300)])
+    model = WeightedLogisticRegression(alpha=0).fit(doubled, Y)
+    plain = WeightedLogisticRegression(alpha=0).fit(X, Y)
+    np.testing.assert_allclose(model.decision_function(doubled), plain.decision_function(X), atol=1e-5)
+
+
+def test_the_best_of_several_starts_is_kept():
+    one = SigmoidRiskClassifier((1, 3), n_init=1, random_state=3).fit(X, Y)
+    many = SigmoidRiskClassifier((1, 3), n_init=8, random_state=3).fit(X, Y)
+    assert many.risk_ <= one.risk_
+    weighted = SigmoidRiskClassifier((1, 3), n_init=1, init="weighted", random_state=3).fit(X, Y)
+    assert weighted.risk_ <= one.risk_
+
+
+def test_metacost_relabels_towards_the_expensive_class():
+    tree = DecisionTreeClassifier(max_depth=3)
+    cheap = MetaCostClassifier(tree, n_estimators=10, random_state=0).fit(X, Y)
+    dear = MetaCostClassifier(tree, cost=(1, 10), n_estimators=10, random_state=0).fit(X, Y)
+    assert np.sum(dear.predict(X) == "well") > np.sum(cheap.predict(X) == "well")
+    assert set(Y[dear.relabelled_]) == {"ill"}
+    always = MetaCostClassifier(LogisticRegression(), cost=(1, 1e6), n_estimators=3, random_state=0).fit(X, Y)
+    assert (always.predict(X) == "well").all()
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        ((1.0, -1.0), "two positive costs"),
+        ((1.0, 2.0, 3.0), "entry for each of 300 rows"),
+        (np.full(300, np.nan), "in row 0"),
+        (np.full(200, 1.0), "entry for each of 300 rows"),
+    ],
+)
+def test_wrong_costs_are_refused(cost, message):
+    with pytest.raises(ValueError, match=message):
+        WeightedLogisticRegression().fit(X, Y, cost=cost)
+
+
+def test_a_share_outside_of_zero_and_one_is_refused():
+    with pytest.raises(ValueError, match="cost"):
+        WeightedLogisticRegression(1.5).fit(X, Y)
+    with pytest.raises(ValueError, match="pcf=0"):
+        min_risk_plane(([0], [1]), (np.eye(1), np.eye(1)), 0)
+
+
+def test_a_curve_of_probabilities_is_that_of_a_moved_threshold():
+    by_cost = cost_curve(ThresholdedLogisticRegression(), X, Y, pcfs=[0.2, 0.5, 0.8])
+
+    class Probabilities(ThresholdedLogisticRegression):
+        def __init__(self, alpha=1e-4):
+            super().__init__(alpha=alpha)
+
+        def predict(self, X):
+            return super().predict(X)
+
+    by_probability = cost_curve(Probabilities(), X, Y, pcfs=[0.2, 0.5, 0.8])
+    np.testing.assert_array_equal(by_cost.costs, by_probability.costs)
+    assert by_cost.costs.shape == (3, 300)
+    refitted = cost_curve(WeightedLogisticRegression(), X, Y, pcfs=[0.5])
+    assert refitted.normalized_cost[0] < 1
+    assert "clearly less" in by_cost.reading
+    assert len(by_cost.plot().data) == 2
+
+
+def test_the_other_class_can_be_the_positive_one():
+    first = cost_curve(WeightedLogisticRegression(), X, Y, pcfs=[0.3])
+    second = cost_curve(WeightedLogisticRegression(), X, Y, pcfs=[0.7], pos_label="ill")
+    np.testing.assert_allclose(first.normalized_cost, second.normalized_cost, rtol=1e-9)
+    np.testing.assert_allclose(first.positive_share, 1 - second.positive_share)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pcfs": [0.0]}, "between 0 and 1"),
+        ({"pos_label": "sick"}, "not a class"),
+        ({"y": np.arange(300) % 3}, "3 classes"),
+    ],
+)
+def test_wrong_arguments_of_the_curve_are_refused(options, message):
+    target = options.pop("y", Y)
+    with pytest.raises(ValueError, match=message):
+        cost_curve(WeightedLogisticRegression(), X, target, **options)
