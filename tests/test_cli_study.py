@@ -80,7 +80,7 @@ def test_it_leaves_what_the_user_keeps(finished):
 def test_show_repeats_it(finished):
     out, result = finished
     assert fewer("show", out).stdout == result.stdout
-    assert json.loads(fewer("show", out, "--json").stdout)["version"] == 5
+    assert json.loads(fewer("show", out, "--json").stdout)["version"] == 6
 
 
 def test_the_plan_of_a_report_gives_the_same_numbers(finished, tmp_path):
