@@ -36,9 +36,9 @@ def evaluations(name: str, folder: Path) -> Contest:
     def plain_loop(*, prepare_once: bool) -> np.ndarray:
         from threadpoolctl import threadpool_limits
 
-        from fewer.study._cautions import do_cautions
         from fewer.study._final import do_final
         from fewer.study._scores import read_scores
+        from fewer.study.questions.careful import do_cautions
 
         with threadpool_limits(1):
             bench = Bench(plan, data)

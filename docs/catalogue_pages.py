@@ -4,7 +4,8 @@ import importlib
 from pathlib import Path
 
 from fewer._lazy import module_of_name
-from fewer.catalogue import ROOMS, methods
+from fewer._options import OPTIONS
+from fewer.catalogue import LEARNERS, ROOMS, methods
 
 ROOM_ORDER = ("io", "overview", "datasets", "engine", "catalogue", *ROOMS, "study", "report")
 
@@ -16,6 +17,30 @@ def write(folder: Path) -> None:
     (folder / "methods" / "index.md").write_text(method_index(), encoding="utf-8")
     (folder / "methods" / "units.md").write_text(unit_page(), encoding="utf-8")
     (folder / "generated" / "index.rst").write_text(api_reference(), encoding="utf-8")
+    (folder / "generated" / "learners.md").write_text(learner_table(), encoding="utf-8")
+    (folder / "generated" / "options.md").write_text(option_table(), encoding="utf-8")
+
+
+def learner_table() -> str:
+    """The learners that go by a short name, from their cards."""
+    lines = ["| `--learners` | for | what it is good at | table |", "|---|---|---|---|"]
+    for learner in LEARNERS.values():
+        if learner.name == "simplest":
+            continue
+        targets = [word for word, there in (("classes", learner.classifier), ("numbers", learner.regressor)) if there]
+        number = " of 0 or more" * learner.count_targets
+        table = ("no negative numbers, " if learner.counts else "") + ("sparse too" if learner.sparse else "dense")
+        lines.append(f"| `{learner.name}` | {', '.join(targets)}{number} | {learner.when} | {table} |")
+    return "\n".join([*lines, ""])
+
+
+def option_table() -> str:
+    """Every option of a study, on the command line and in Python, from its declaration."""
+    lines = ["| command line | Python | default | what it does |", "|---|---|---|---|"]
+    for option in OPTIONS:
+        default = option.by_default or ("" if option.default in (None, ()) else f"`{option.default!r}`")
+        lines.append(f"| `{option.option}` | `{option.name}` | {default} | {option.help} |")
+    return "\n".join([*lines, ""])
 
 
 def method_index() -> str:

@@ -39,7 +39,15 @@ extensions = [
 ]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "_templates", "gallery", "auto_gallery/*.ipynb", "auto_gallery/*.py", "how_to/*.py"]
+exclude_patterns = [
+    "_build",
+    "_templates",
+    "gallery",
+    "auto_gallery/*.ipynb",
+    "auto_gallery/*.py",
+    "how_to/*.py",
+    "generated/*.md",
+]
 templates_path = ["_templates"]
 
 autosummary_generate = True

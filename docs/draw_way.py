@@ -17,8 +17,8 @@ from draw_rooms import rooms_in_order
 
 COMMAND = "study dataset:wine --preset quick --methods anova --learners ridge --folds 3 --repeats 1 --permutations 19"
 LABELS, LANE, ROW, HEAD = 290, 60, 24, 34
-# Rooms whose things every call hands on, and which say nothing about the way.
-LEFT_OUT = ("_estimators", "_figures", "_kernels", "catalogue")
+# Rooms whose things every call hands on, and which say nothing about the way; what evaluates scores is mathematics.
+LEFT_OUT = ("_estimators", "_figures", "_kernels", "_options", "_wording", "catalogue", "evaluate")
 
 
 @dataclass
@@ -115,9 +115,14 @@ class _Watcher:
 
     def _caller(self, frame: FrameType) -> str:
         back = frame.f_back
-        while back is not None and not back.f_code.co_filename.startswith(self.package):
+        while back is not None and not self._is_on_the_way(back):
             back = back.f_back
         return "" if back is None else self._file(back)
+
+    def _is_on_the_way(self, frame: FrameType) -> bool:
+        """Whether a call comes from the package itself, and not from what fills in the declared options."""
+        inside = frame.f_code.co_filename.startswith(self.package)
+        return inside and self._file(frame) != "_options.py"
 
     def _file(self, frame: FrameType) -> str:
         return frame.f_code.co_filename[len(self.package) + 1 :]

@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import textwrap
 import zlib
 
 import pytest
@@ -29,6 +30,22 @@ def workers():
 
     with Engine.local(2) as engine:
         yield engine
+
+
+@pytest.fixture
+def install_guest(tmp_path, monkeypatch):
+    """Install a small package of somebody else's, as pip would lay it out, for the length of a test."""
+
+    def install(source, entry_points):
+        (tmp_path / "guest_methods.py").write_text(textwrap.dedent(source))
+        info = tmp_path / "guest_methods-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: guest-methods\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[fewer.methods]\n" + entry_points)
+        monkeypatch.syspath_prepend(tmp_path)
+
+    yield install
+    sys.modules.pop("guest_methods", None)
 
 
 def pytest_addoption(parser):

@@ -4,7 +4,6 @@ import inspect
 import json
 import subprocess
 import sys
-from dataclasses import fields
 
 import numpy as np
 import polars as pl
@@ -12,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import fewer
+from fewer._options import options_of
 from fewer.catalogue import method, methods
 from fewer.cli import app
-from fewer.cli._reading import ReadingOptions
 from fewer.report import print_methods
 
 
@@ -170,7 +169,7 @@ def test_a_cure_is_told_as_the_option_to_type(tmp_path, name, text, arguments, c
 
 
 def test_every_reading_option_is_an_argument_of_read_table_and_an_option_of_every_command_that_reads():
-    options = {each.name for each in fields(ReadingOptions)}
+    options = {each.name for each in options_of("reading")}
     assert options <= set(inspect.signature(fewer.read_table).parameters)
     for command in ("describe", "study", "apply"):
         said = run(command, "--help").stdout

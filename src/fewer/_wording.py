@@ -1,7 +1,10 @@
 """How numbers and names are written in messages, in the terminal and in the report."""
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 _LONGEST_NAME = 40
 _LONGEST_VALUE = 103
@@ -11,6 +14,65 @@ _METRIC_WORDS = {
     "r2": "R2",
     "roc_auc": "ROC AUC",
 }
+
+
+# How a command line calls a parameter, with its value if one is given; None in Python.
+_translated: ContextVar[Callable[..., str] | None] = ContextVar("translated", default=None)
+_NOT_GIVEN = object()
+
+
+@contextmanager
+def translated_by(option: Callable[..., str]) -> Iterator[None]:
+    """Inside, messages call parameters by what ``option(name)`` or ``option(name, value)`` returns."""
+    before = _translated.set(option)
+    try:
+        yield
+    finally:
+        _translated.reset(before)
+
+
+def argument(name: str, value: Any = _NOT_GIVEN, *, python: str | None = None) -> str:
+    """An argument in a message: as it is typed in Python, or on the command line where that is where the user is.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    value : object, default=None
+        Its value, if the message proposes one.
+    python : str, default=None
+        The value as Python code, where it is not its ``repr``.
+
+    Returns
+    -------
+    text : str
+        ``name=value``.
+
+    Examples
+    --------
+    >>> argument("encoding", "cp1252"), argument("target")
+    ("encoding='cp1252'", 'target=')
+    >>> with translated_by(lambda name, *value: f"--{name}"):
+    ...     argument("target")
+    '--target'
+    """
+    given = () if value is _NOT_GIVEN else (value,)
+    option = _translated.get()
+    if option is not None:
+        return option(name, *given)
+    return f"{name}={python or (repr(value) if given else '')}"
+
+
+def parameter(name: str) -> str:
+    """The name of a parameter in a message.
+
+    Examples
+    --------
+    >>> parameter("n_folds")
+    'n_folds'
+    """
+    option = _translated.get()
+    return name if option is None else option(name)
 
 
 def metric_words(scoring: str) -> str:
@@ -92,7 +154,9 @@ def rows_words(needed: int, n_rows: int) -> str:
     return f"about {-(-needed // unit) * unit:,} rows"
 
 
-def interval_words(interval: tuple[float, float], confidence: float, written: Callable[[float], str]) -> str:
+def interval_words(
+    interval: tuple[float, float], confidence: float, written: Callable[[float], str], of: str = ""
+) -> str:
     """An interval with its confidence level; one of no width is no certainty, because nothing varied on the folds.
 
     Examples
@@ -103,7 +167,7 @@ def interval_words(interval: tuple[float, float], confidence: float, written: Ca
     low, high = interval
     if high - low < 1e-12:
         return "no variation over the folds"
-    return f"{percent(confidence)} interval {written(low)} to {written(high)}"
+    return f"{percent(confidence)} interval{of} {written(low)} to {written(high)}"
 
 
 def two_digits(value: float) -> str:

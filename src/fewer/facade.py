@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fewer._estimators import each_warning_once, write_whole
+from fewer._estimators import each_warning_once, warn_caller, write_whole
+from fewer._options import named, options_of, with_options
+from fewer.datasets import open_table, place_of
 from fewer.study import (
     Findings,
     Journal,
@@ -17,6 +19,7 @@ from fewer.study import (
     StudyFolder,
     StudyModel,
     TemporaryFolder,
+    UnsavableModelError,
     findings_of,
     fit_model,
     make_plan,
@@ -26,7 +29,6 @@ from fewer.study import (
 
 if TYPE_CHECKING:
     from fewer.engine import Engine
-    from fewer.io import Dataset
 
 
 class Study:
@@ -36,6 +38,8 @@ class Study:
     ----------
     folder : str or Path
         Folder of the study.
+    trusted : iterable of str, default=()
+        Types of other packages that may be loaded with its model, as in ``StudyModel.load``.
 
     Attributes
     ----------
@@ -60,7 +64,8 @@ class Study:
     # Keeps a temporary folder as long as the study itself.
     _temporary: Any = None
 
-    def __init__(self, folder: "str | Path") -> None:
+    def __init__(self, folder: "str | Path", *, trusted: Iterable[str] = ()) -> None:
+        self._trusted = tuple(trusted)
         self.folder = StudyFolder(Path(folder))
         with Journal.read(self.folder.journal) as journal:
             self.plan: Plan = journal.plan
@@ -72,7 +77,7 @@ class Study:
     def model(self) -> StudyModel:
         """The fitted model with the columns that it needs."""
         if self._model is None:
-            self._model = StudyModel.load(self.folder.model)
+            self._model = StudyModel.load(self.folder.model, trusted=self._trusted)
         return self._model
 
     @property
@@ -113,81 +118,38 @@ class Study:
         return study_summary_html(self.findings)
 
 
+@with_options("table", "reading", "plan")
 def run_study(
     table: Any,
     target: str | None = None,
     *,
     out: "str | Path | None" = None,
-    groups: str | None = None,
-    time: str | None = None,
-    keep: Iterable[str] = (),
-    drop: Iterable[str] = (),
-    preset: str = "standard",
-    methods: Iterable[str] | None = None,
-    learners: Iterable[str] | None = None,
-    sizes: Iterable[int] | None = None,
-    n_folds: int | None = None,
-    n_repeats: int | None = None,
-    scoring: str | None = None,
-    n_permutations: int | None = None,
-    confidence: float = 0.95,
-    margin: float = 0.1,
-    parsimony: Any = 0.05,
-    seed: int = 0,
-    impute: str = "median",
     plan: Plan | None = None,
     engine: "Engine | None" = None,
     n_jobs: int | None = None,
     progress: Any = False,
-    reading: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any],
 ) -> Study:
     """Study a table: can the target be predicted, do fewer features help, how few, which ones.
 
     Parameters
     ----------
-    table : path, frame, array, sparse matrix or Dataset
+    table : path, URI, "dataset:NAME", frame, array, sparse matrix or Dataset
         The table.
     target : str, default=None
-        Column to predict; not needed if the Dataset has one.
+        Column to predict; not needed if the data set has one.
     out : str or Path, default=None
         Folder of the study. A study with the same plan that was started there is continued. By default a temporary
         folder, which is deleted with the result.
-    groups : str, default=None
-        Column with the group of each row; rows of a group are always in the same fold.
-    time : str, default=None
-        Column that orders the rows by time; rows are predicted from earlier ones only.
-    keep, drop : iterable of str, default=()
-        Columns to use although they look like identifiers; columns to drop.
-    preset : {"quick", "standard", "thorough"}, default="standard"
-        Candidates and effort.
-    methods, learners, sizes : iterable, default=None
-        Selectors or scores, learners ("ridge", "lasso", "svm", "boosting" ...), and numbers of columns, instead of
-        those of the preset.
-    n_folds, n_repeats, n_permutations : int, default=None
-        Numbers to use instead of those of the preset.
-    scoring : str, default=None
-        Name of a scikit-learn scorer; by default accuracy (balanced where a class is rare), or R2.
-    confidence : float, default=0.95
-        Confidence level of intervals; one minus it is the significance level of tests.
-    margin : float, default=0.1
-        Share of what all columns gain over the baseline that fewer columns may lose and still count as not worse.
-    parsimony : float or "one_se", default=0.05
-        Share of what the best candidate gains over the baseline that may be given up for fewer columns, or the rule of
-        one standard error.
-    seed : int, default=0
-        Random seed.
-    impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"
-        How missing values are imputed, inside the folds: column by column, or from the other columns.
     plan : Plan, default=None
-        A plan made earlier; ``preset`` to ``impute`` are then ignored.
+        A plan made earlier; options that would make another one are then ignored.
     engine : Engine, default=None
         Where the work runs; by default on this machine with ``n_jobs`` workers.
     n_jobs : int, default=None
         Workers on this machine; one for each core by default.
     progress : bool, "auto" or callable, default=False
         As in ``Engine.run``.
-    reading : mapping, default=None
-        How the table was read, to be stored in the plan.
+    {options}
 
     Returns
     -------
@@ -197,37 +159,56 @@ def run_study(
     Examples
     --------
     >>> import fewer
-    >>> study = fewer.run_study(
-    ...     fewer.datasets.load("iris"), preset="quick", n_repeats=1, n_permutations=19, n_jobs=1
-    ... )
+    >>> study = fewer.run_study("dataset:iris", preset="quick", n_repeats=1, n_permutations=19, n_jobs=1)
     >>> study.findings.learnable.verdict
     'yes'
     """
-    dataset = _dataset(table, target, tuple(drop))
-    data = study_data(dataset, groups=groups, time=time, keep=keep)
+    reading = reading_of(table, target, options)
+    data = data_of(reading, table)
     if plan is None:
         plan = make_plan(
             data,
-            preset=preset,  # type: ignore[arg-type]  # checked there, with a message for people
-            methods=methods,
-            learners=learners,
-            sizes=sizes,
-            n_folds=n_folds,
-            n_repeats=n_repeats,
-            scoring=scoring,
-            n_permutations=n_permutations,
-            confidence=confidence,
-            margin=margin,
-            parsimony=parsimony,
-            seed=seed,
-            impute=impute,
-            reading=reading,
+            reading=reading if reading["table"] else None,
+            **{option.name: options[option.name] for option in options_of("plan")},
         )
     temporary = TemporaryFolder() if out is None else None
     folder = StudyFolder(temporary.path if temporary else Path(out))  # type: ignore[arg-type]  # one of them is given
     study = carry_out(plan, data, folder, engine=engine, n_jobs=n_jobs, progress=progress)
     study._temporary = temporary
     return study
+
+
+def reading_of(table: Any, target: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """How a table is read, as plain data for a plan; its place is None if it is in memory."""
+    given = {option.name: options.get(option.name) for option in options_of("reading")}
+    return {
+        "table": place_of(table),
+        "target": target,
+        "drop": list(options["drop"] or ()),
+        "keep": list(options["keep"] or ()),
+        "task": options["task"],
+        "groups": options["groups"],
+        "time": options["time"],
+        "options": {
+            name: list(value) if name == "missing_values" else value
+            for name, value in given.items()
+            if value not in (None, named(name).default)
+        },
+    }
+
+
+def data_of(reading: Mapping[str, Any], table: Any = None) -> StudyData:
+    """The table of a study, read as a plan says; from another place, or from memory, if that is given."""
+    if table is None and not reading.get("table"):
+        raise StudyError("The plan does not contain the path of the table; give it: fewer study TABLE --plan FILE.")
+    dataset = open_table(
+        reading["table"] if table is None else table,
+        reading.get("target"),
+        drop=reading.get("drop", ()),
+        task=reading.get("task", "auto"),
+        **dict(reading.get("options", {})),
+    )
+    return study_data(dataset, groups=reading.get("groups"), time=reading.get("time"), keep=reading.get("keep", ()))
 
 
 @each_warning_once()
@@ -260,7 +241,11 @@ def _write(study: Study, data: StudyData) -> None:
     try:
         study.plan.save(folder.plan)
         write_whole(folder.features, "".join(f"{name}\n" for name in findings.chosen))
-        fit_model(study.plan, data, findings).save(folder.model)
+        study._model = fit_model(study.plan, data, findings)
+        try:
+            study._model.save(folder.model)
+        except UnsavableModelError as error:
+            warn_caller(f"{error} Findings and report are complete; `best_pipeline_` has the model.", UserWarning)
         study.report()
         # Last, because its presence means that the study is finished.
         findings.save(folder.findings)
@@ -269,13 +254,3 @@ def _write(study: Study, data: StudyData) -> None:
             f"The results cannot be written to {folder.path}: {error.strerror}. Finished tasks are kept "
             "in the journal: free some space, or allow writing, then run the same command again."
         ) from None
-
-
-def _dataset(table: Any, target: str | None, drop: tuple[str, ...]) -> "Dataset":
-    from fewer.io import Dataset, read_table
-
-    if not isinstance(table, Dataset):
-        return read_table(table, target=target, drop=drop)
-    if target is not None and target != table.target:
-        return Dataset.from_frame(table.to_polars(dense=True), target=target, drop=drop)
-    return table.drop(drop) if drop else table

@@ -1,14 +1,21 @@
 """The catalogue lists every method once, lets other packages join, and refuses unsuitable data at once."""
 
-import sys
-import textwrap
-
 import numpy as np
 import polars as pl
 import pytest
 from scipy import sparse
 
-from fewer.catalogue import ROOMS, CatalogueError, UnsuitableDataError, check_takes, find, method, methods
+from fewer.catalogue import (
+    ROOMS,
+    CatalogueError,
+    UnsuitableDataError,
+    check_takes,
+    find,
+    learner_named,
+    method,
+    methods,
+    search,
+)
 from fewer.io import read_table
 
 GUEST = """
@@ -31,22 +38,6 @@ class WidestColumns(SelectorMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 """
-
-
-@pytest.fixture
-def install_guest(tmp_path, monkeypatch):
-    """Install a small package of somebody else's, as pip would lay it out, for the length of a test."""
-
-    def install(source, entry_points):
-        (tmp_path / "guest_methods.py").write_text(textwrap.dedent(source))
-        info = tmp_path / "guest_methods-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: guest-methods\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("[fewer.methods]\n" + entry_points)
-        monkeypatch.syspath_prepend(tmp_path)
-
-    yield install
-    sys.modules.pop("guest_methods", None)
 
 
 def test_a_method_of_another_package_joins_by_its_entry_point(install_guest):
@@ -207,3 +198,55 @@ def test_a_classifier_is_refused_for_regression_and_without_a_target():
         check_takes(card, read_table(numbers, target="y"))
     with pytest.raises(UnsuitableDataError, match="Sorter needs a target"):
         check_takes(card, read_table(numbers))
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("lasso", {"lasso", "L1PathClassifierCV", "L1PathRegressorCV", "SparsePathSelector"}),
+        ("boruta", {"ShadowRelevanceSelector"}),
+        ("RFE", {"RidgeRFE", "OVRSVMRFESelector"}),
+        ("PCA", {"ReconstructionPCA", "WeightedPCA", "PCAMissing"}),
+        ("random forest", {"forest", "ForestImportanceSelector"}),
+    ],
+)
+def test_methods_are_found_by_what_people_call_them(words, found):
+    names = [card.name for card in search(words)]
+    assert found <= set(names)
+    assert names[0] in found
+    assert "HaarFeatures" not in names or words != "RFE"  # haaRFEatures
+
+
+def test_one_alias_of_one_method_is_as_good_as_its_name():
+    assert find("Boruta").name == "ShadowRelevanceSelector"
+    with pytest.raises(CatalogueError, match="several methods are called: OVRSVMRFESelector, RidgeRFE"):
+        find("RFE")
+
+
+def test_roles_follow_from_the_type():
+    assert find("RidgeRFE").roles == ("selector",)
+    assert find("ReconstructionPCA").roles == ("extractor",)
+    assert find("OptimalScoringLDA").roles == ("extractor", "learner")
+    assert find("SoftImputeCV").roles == ("imputer",)
+    assert {card.name for card in methods(role="imputer")} >= {"median", "knn", "PCAMissing"}
+    assert find("knn").roles == ("learner",)
+    assert find("knn", role="imputer").roles == ("imputer",)
+    with pytest.raises(CatalogueError, match="RidgeRFE is not a learner"):
+        find("RidgeRFE", role="learner")
+
+
+def test_the_search_space_of_a_card_is_searched_except_for_what_is_given():
+    learner = learner_named("L1LinearClassifier")
+    assert learner.build(classify=True, n_classes=2).scoring == "balanced_accuracy"
+    assert isinstance(learner.build(classify=True, params={"C": 1.0}), find("L1LinearClassifier").implementation)
+
+
+def test_what_is_no_learner_is_refused_by_name():
+    for path, complaint in [
+        ("sklearn.svm:NoSVC", "cannot be imported"),
+        ("sklearn.decomposition:PCA", "neither a classifier nor a regressor"),
+        ("sklearn.svm:l1_min_c", "not an estimator class"),
+        ("sklearn.ensemble:VotingClassifier", "needs arguments"),
+    ]:
+        with pytest.raises(CatalogueError, match=complaint):
+            learner_named(path)

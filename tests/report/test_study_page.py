@@ -70,10 +70,10 @@ def test_verdict_comes_first_and_all_questions_are_answered(page, nasty_study):
     findings = nasty_study.findings
     assert page.all("h1")[0]["text"] == findings.headline
     titles = [heading["text"] for heading in page.all("h2")]
-    assert titles[:7] == [answer.question for answer in findings.answers]
-    assert titles[7:] == ["Warnings and notes", "What was done"]
+    assert titles == [*(answer.question for answer in findings.shown.values()), "What was done"]
     said = " ".join(each["text"] for each in page.all("p", class_="answer")).replace("\u00a0", " ")
-    assert all(answer.sentence.split("\x07")[0] in said for answer in findings.answers)
+    answers = [answer for name, answer in findings.shown.items() if name != "careful"]
+    assert all(answer.sentence.split("\x07")[0] in said for answer in answers)
 
 
 def test_first_screen_has_no_scores_but_those_of_the_first_line(page, nasty_study):
@@ -99,7 +99,7 @@ def test_size_of_the_table_counts_what_was_left_out():
 
 
 def test_folders_of_a_file_are_named_only_where_it_is_said_what_was_done(nasty_study):
-    plan = nasty_study.findings.plan | {"source": "/home/me/t.csv", "reading": {"table": "/home/me/t.csv"}}
+    plan = replace(nasty_study.findings.plan, source="/home/me/t.csv", reading={"table": "/home/me/t.csv"})
     page = _Page(study_page(replace(nasty_study.findings, plan=plan)))
     assert page.all("p", class_="about")[0]["text"].startswith("Study of t.csv: ")
     assert page.all("title")[0]["text"].startswith("state in t.csv")
@@ -108,7 +108,7 @@ def test_folders_of_a_file_are_named_only_where_it_is_said_what_was_done(nasty_s
 
 def test_every_number_says_how_it_was_obtained(page, nasty_study):
     numbers = page.all("button", class_="number")
-    assert len(numbers) == sum(answer.number is not None for answer in nasty_study.findings.answers)
+    assert len(numbers) == sum(answer.number is not None for answer in nasty_study.findings.answers.values())
     asked = [button for button in page.all("button") if "aria-describedby" in button]
     assert len(page.all("button")) == len(asked)
     assert all(len(page.by_id(button["aria-describedby"])["text"]) > 5 for button in asked)
@@ -120,7 +120,9 @@ def test_a_critical_first_line_is_marked_and_leads_to_the_warnings(nasty_study):
     )
     findings = nasty_study.findings
     verdict = (critical.headline, critical.sentence, findings.headline)
-    changed = replace(findings, headline=critical.headline, verdict=verdict, cautions=(critical, *findings.cautions))
+    careful = replace(findings.careful, cautions=(critical, *findings.cautions))
+    answers = {**findings.answers, "careful": careful}
+    changed = replace(findings, headline=critical.headline, verdict=verdict, answers=answers)
     page = _Page(study_page(changed))
     (first,) = page.all("div", class_="headline critical")
     assert first["text"].strip() == critical.headline

@@ -23,7 +23,7 @@ def test_verdict_questions_columns_candidates_and_cautions_are_there(wide_study)
     text = _printed(wide_study, width=900)
     findings = wide_study.findings
     assert text.startswith(findings.headline)
-    assert all(answer.question in text and answer.sentence in text for answer in findings.answers)
+    assert all(answer.question in text and answer.sentence in text for answer in findings.shown.values())
     assert all(name in text for name in findings.chosen[:15])
     assert all(rival.name in text for rival in findings.rivals)
     assert findings.cautions
@@ -80,7 +80,8 @@ def test_of_many_candidates_the_best_are_shown_and_all_that_they_are_compared_wi
     best = next(rival for rival in findings.rivals if rival.size is not None)
     many = [replace(best, name=f"way {place}, ridge") for place in range(30)]
     others = [rival for rival in findings.rivals if rival.size is None]
-    text = _printed(SimpleNamespace(findings=replace(findings, rivals=(*many, *others)), seconds={}))
+    answers = {**findings.answers, "compared": replace(findings.compared, rivals=(*many, *others))}
+    text = _printed(SimpleNamespace(findings=replace(findings, answers=answers), seconds={}))
     assert "way 11, ridge" in text
     assert "way 12, ridge" not in text
     assert "and 18 more, in the report" in text

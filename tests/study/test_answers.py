@@ -12,24 +12,16 @@ import pytest
 
 from fewer._wording import rows_words
 from fewer.io import Dataset
-from fewer.study._answers import (
-    _effect,
-    _fewer_help,
-    _how_few,
-    _interacting,
-    _learnable,
-    _null_evidence,
-    _stability,
-    chosen_columns,
-    compared_with,
-    instability,
-    rivals_of,
-    size_curves,
-)
 from fewer.study._decision import Cells, Choice, claim
-from fewer.study._predictions import which_rows
+from fewer.study._null_test import null_evidence
 from fewer.study._scores import AllScores, CandidateScores
 from fewer.study._work import NullWork
+from fewer.study.questions import fewer_help, how_few, interacting, learnable, which
+from fewer.study.questions.careful import instability
+from fewer.study.questions.compared import compared_with, rivals_of
+from fewer.study.questions.how_few import size_curves
+from fewer.study.questions.which import _effect, _stability
+from fewer.study.questions.wrong import which_rows
 
 PLAN = SimpleNamespace(
     confidence=0.95, level=0.05, margin=0.1, parsimony=0.05, classify=True, n_permutations=19, n_rows=50, n_repeats=1
@@ -73,7 +65,7 @@ def scores_of(fewer, everything=0.7, baseline=0.3):
 )
 def test_the_answer_is_the_claim_in_words(few, verdict, says):
     scores = scores_of(few)
-    answer = _fewer_help(PLAN, scores, "accuracy")
+    answer = fewer_help.answered(PLAN, scores, "accuracy")
     assert answer.verdict == verdict == scores.claim.outcome
     assert says in answer.sentence
     low, high = answer.interval
@@ -88,7 +80,7 @@ def test_the_answer_is_the_claim_in_words(few, verdict, says):
 @pytest.mark.parametrize(("p_value", "verdict"), [(0.05, "yes"), (0.051, "no"), (None, "not tested")])
 def test_there_is_something_to_learn_when_p_is_at_most_the_level(p_value, verdict):
     null = {"p_value": p_value, "scores": [0.4, 0.6], "observed": 0.75}
-    answer = _learnable(PLAN, scores_of([0.7, 0.9]), null, "accuracy")
+    answer = learnable.answered(PLAN, scores_of([0.7, 0.9]), null, "accuracy")
     assert answer.verdict == verdict
     assert "cross-indexed accuracy 0.800 on held-out rows" in answer.sentence
     assert p_value is None or "accuracy of a quick reference procedure, is 0.750 on this table" in answer.sentence
@@ -108,30 +100,30 @@ def test_there_is_something_to_learn_when_p_is_at_most_the_level(p_value, verdic
 def test_features_are_redundant_only_where_scores_rise_without_their_dependence(p_value, observed, verdict):
     """Where all scores are the same, p is 1 as well, and nothing rises."""
     null = {"p_value": p_value, "observed": observed, "scores": [0.5] * 19}
-    assert _interacting(PLAN, null, "accuracy").verdict == verdict
+    assert interacting.answered(PLAN, null, "accuracy").verdict == verdict
 
 
 def test_a_test_of_a_decrease_names_its_early_end_and_where_it_has_no_room():
     null = {"p_value": 0.5, "observed": 0.96, "scores": [0.95, 0.97] * 5}
-    sentence = _interacting(PLAN, null, "accuracy", best_possible=1.0).sentence
+    sentence = interacting.answered(PLAN, null, "accuracy", best_possible=1.0).sentence
     assert "p = 0.500; stopped after 10 of 19 permutations" in sentence
     assert sentence.endswith("So near to 1, the test has little room to show a decrease.")
-    assert "little room" not in _interacting(PLAN, null, "R2").sentence
+    assert "little room" not in interacting.answered(PLAN, null, "R2").sentence
 
 
 def test_why_features_were_not_tested_together_is_told():
     of_numbers = SimpleNamespace(classify=False, level=0.05)
-    assert _interacting(of_numbers, {"p_value": None}, "R2").sentence == "Not tested: the test needs classes."
-    assert "number of permutations is 0" in _interacting(PLAN, {"p_value": None}, "accuracy").sentence
+    assert interacting.answered(of_numbers, {"p_value": None}, "R2").sentence == "Not tested: the test needs classes."
+    assert "number of permutations is 0" in interacting.answered(PLAN, {"p_value": None}, "accuracy").sentence
 
 
 def test_p_counts_the_table_itself_and_every_table_that_did_as_well():
     journal = {NullWork("labels", number).key: {"score": score} for number, score in enumerate([0.2, 0.8, 0.9, 0.3])}
     journal[NullWork("labels", None).key] = {"score": 0.8}
     plan = SimpleNamespace(n_permutations=4, classify=False)
-    found = _null_evidence(journal, plan, "labels")
+    found = null_evidence(plan, "labels", journal)
     assert found == {"observed": 0.8, "scores": [0.2, 0.8, 0.9, 0.3], "p_value": 3 / 5}
-    assert _null_evidence({}, plan, "features_within_class")["p_value"] is None
+    assert null_evidence(plan, "features_within_class", {})["p_value"] is None
 
 
 @pytest.mark.parametrize(
@@ -157,7 +149,7 @@ def test_how_few_is_told_with_what_the_folds_chose(by_fold, final, sentence):
         simplest=SimpleNamespace(best_possible=1.0),
     )
     plan = SimpleNamespace(parsimony=0.04, n_columns=30, candidates=[SimpleNamespace(name="it")] * 5)
-    answer = _how_few(plan, scores, {"n_made": None, "n_prepared": 30, "n_sources": 3} | final)
+    answer = how_few.answered(plan, scores, {"n_made": None, "n_prepared": 30, "n_sources": 3} | final)
     assert answer.sentence == sentence
     assert answer.number == final.get("n_made", final["size"])
     shown = answer.evidence["by_parsimony"]
@@ -237,9 +229,10 @@ def winner(*orders):
 
 
 def test_a_column_counts_in_the_folds_that_have_it_among_as_many_as_were_kept():
-    columns, answer = chosen_columns(
+    answer = which.answered(
         winner("abc", "acb", "abd", "bca"), final_of(2, "abcd", groups=[["a", "copy"], ["d", "c"]]), PLAN_OF_COLUMNS
     )
+    columns = answer.columns
     assert [column.frequency for column in columns] == [0.75, 0.75, 0.5, 0.0]
     assert [column.chosen for column in columns] == [True, True, False, False]
     assert [column.rank for column in columns] == [1, 2, 3, 4]
@@ -251,7 +244,8 @@ def test_a_column_counts_in_the_folds_that_have_it_among_as_many_as_were_kept():
 
 
 def test_all_columns_are_in_every_fold_and_have_no_stability():
-    columns, answer = chosen_columns(winner("ab", "a"), final_of(2, "ab", n_prepared=2), PLAN_OF_COLUMNS)
+    answer = which.answered(winner("ab", "a"), final_of(2, "ab", n_prepared=2), PLAN_OF_COLUMNS)
+    columns = answer.columns
     assert [column.frequency for column in columns] == [1.0, 1.0]
     assert answer.number is None
     assert answer.sentence == "All 2 columns; the first are a, b."
@@ -259,9 +253,8 @@ def test_all_columns_are_in_every_fold_and_have_no_stability():
 
 def test_of_what_goes_into_new_columns_the_first_ten_are_looked_for_in_every_fold():
     names = [f"x{place}" for place in range(12)]
-    columns, answer = chosen_columns(
-        winner(names, names), final_of(12, names, n_made=2, n_prepared=12), PLAN_OF_COLUMNS
-    )
+    answer = which.answered(winner(names, names), final_of(12, names, n_made=2, n_prepared=12), PLAN_OF_COLUMNS)
+    columns = answer.columns
     assert [column.frequency for column in columns] == [1.0] * 10 + [0.0] * 2
     assert answer.sentence == "All 12 columns go into the 2 new columns; most of x0, x1, x2, x3, x4 and 7 more."
     assert answer.how.endswith("it was among the first 10.")
@@ -270,7 +263,7 @@ def test_of_what_goes_into_new_columns_the_first_ten_are_looked_for_in_every_fol
 @pytest.mark.parametrize(("size", "n_shown"), [(3, 200), (205, 205)])
 def test_the_list_ends_after_200_columns_or_what_was_chosen(size, n_shown):
     names = [f"x{place}" for place in range(220)]
-    columns, _ = chosen_columns(winner(names, names), final_of(size, names, n_prepared=300), PLAN_OF_COLUMNS)
+    columns = which.answered(winner(names, names), final_of(size, names, n_prepared=300), PLAN_OF_COLUMNS).columns
     assert len(columns) == n_shown
     assert sum(column.chosen for column in columns) == size
 
@@ -282,7 +275,9 @@ def test_a_list_is_called_unstable_below_a_half():
 
 def candidate(number, name, scores, sizes):
     scores = np.array(scores, dtype=float)
-    return CandidateScores(number, name, np.array(sizes), scores, (), test_ratio=0.5, confidence=0.9)
+    return CandidateScores(
+        number, tuple(["", *name.split(", ")][-2:]), np.array(sizes), scores, (), test_ratio=0.5, confidence=0.9
+    )
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from fewer.io import Dataset
 from fewer.overview import describe
 from fewer.overview._description import DuplicateRows
 from fewer.study import study_data
-from fewer.study._cautions import (
+from fewer.study.questions.careful import (
     _classes,
     _classes_left_out,
     _giveaways,

@@ -11,7 +11,7 @@ from fewer.study._scores import CandidateScores
 
 def winner(scores, *, makes_columns=False):
     sizes = np.array([1, 2, 8])
-    return CandidateScores(1, "it", sizes, scores[None], (), 0.25, 0.95, makes_columns=makes_columns)
+    return CandidateScores(1, ("it", ""), sizes, scores[None], (), 0.25, 0.95, makes_columns=makes_columns)
 
 
 def test_quartiles_are_those_of_each_class_or_third():

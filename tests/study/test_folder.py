@@ -67,7 +67,7 @@ def test_how_far_studies_have_come_is_read_from_their_journals(make_table, quick
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(StudyError, match=r"cannot be written: Not a directory\. Choose another with --out"),
+        pytest.raises(StudyError, match=r"cannot be written: Not a directory\. Choose another with out="),
         StudyFolder(tmp_path / "file" / "study").locked(),
     ):
         pass

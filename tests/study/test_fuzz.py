@@ -1,6 +1,7 @@
 """Whatever is in a plan or a model file, loading it gives a plan or a model, or an error of ours."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,8 @@ class Chosen:
     n_made = None
 
     def __init__(self, names, winner):
-        self.chosen = self.chosen_features = names
+        self.chosen = names
+        self.columns = [SimpleNamespace(name=name, source=name, chosen=True) for name in names]
         self.winner = winner
 
 

@@ -29,7 +29,7 @@ RIGHT = {
     make_drift: lambda findings, truth: "--time" in findings.headline,
     make_leak: lambda findings, truth: findings.headline.startswith(f"x{truth['leak'] + 1} alone predicts"),
     make_counts: lambda findings, truth: (
-        findings.plan["task"] == "regression"
+        findings.plan.task == "regression"
         and findings.learnable.verdict == "yes"
         and "R2" in findings.headline
         and "taken as counts; --task classification makes them classes" in findings.verdict[2]

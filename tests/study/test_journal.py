@@ -127,7 +127,7 @@ def test_a_kill_loses_nothing_that_was_confirmed(path):
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path, plan):
     (tmp_path / "study").write_text("a file where the folder should be")
-    with pytest.raises(StudyError, match="--out FOLDER"):
+    with pytest.raises(StudyError, match="choose another with out="):
         Journal.create(tmp_path / "study" / "journal.sqlite", plan)
 
 

@@ -1,14 +1,16 @@
 """The model that a user keeps comes back from its file for every learner, and takes new rows."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy import sparse
 
+from fewer.catalogue import LEARNERS
 from fewer.io import Dataset
-from fewer.study import LEARNERS, StudyError, StudyModel, apply_model, make_plan, study_data
+from fewer.study import StudyError, StudyModel, apply_model, make_plan, study_data
 from fewer.study._model import fit_model
 from fewer.study._recipes import Recipe, of_moderate_size
 
@@ -20,7 +22,7 @@ class Chosen:
 
     def __init__(self, names, winner):
         self.chosen = [name.partition(" = ")[0] for name in names]
-        self.chosen_features = names
+        self.columns = [SimpleNamespace(name=name, source=name.partition(" = ")[0], chosen=True) for name in names]
         self.winner = winner
 
 
@@ -35,7 +37,7 @@ def fitted(dataset, names, learner):
 OFFERED = [name for name in LEARNERS if name != "simplest"]
 
 
-@pytest.mark.parametrize("learner", [name for name in OFFERED if LEARNERS[name].classes])
+@pytest.mark.parametrize("learner", [name for name in OFFERED if LEARNERS[name].classifier])
 def test_every_learner_comes_back_from_its_file(make_table, tmp_path, learner):
     table = make_table(n_rows=80)
     if LEARNERS[learner].counts:
@@ -53,8 +55,8 @@ def test_every_learner_comes_back_from_its_file(make_table, tmp_path, learner):
 @pytest.mark.parametrize("learner", OFFERED)
 def test_models_of_three_classes_and_of_numbers_come_back_too(tmp_path, learner):
     X = np.random.default_rng(0).uniform(size=(90, 3))
-    targets = [np.array(["a", "b", "c"])[np.digitize(X[:, 1], [0.3, 0.7])]] * LEARNERS[learner].classes
-    for y in targets + [X[:, 1]] * LEARNERS[learner].regression:
+    targets = [np.array(["a", "b", "c"])[np.digitize(X[:, 1], [0.3, 0.7])]] * bool(LEARNERS[learner].classifier)
+    for y in targets + [X[:, 1]] * bool(LEARNERS[learner].regressor):
         table = Dataset.from_frame(X, target=y)
         model = fitted(table, ["x2"], learner)
         model.save(tmp_path / "model.skops")
@@ -66,7 +68,7 @@ def test_models_of_three_classes_and_of_numbers_come_back_too(tmp_path, learner)
 def test_models_of_sparse_tables_come_back_too(tmp_path, learner):
     X = sparse.random(80, 4, 0.5, format="csr", random_state=0)
     y = 1 + X[:, 1].toarray().ravel() + X[:, 2].toarray().ravel()
-    table = Dataset.from_frame(X, target=np.where(y > 1.4, "a", "b") if LEARNERS[learner].classes else y)
+    table = Dataset.from_frame(X, target=np.where(y > 1.4, "a", "b") if LEARNERS[learner].classifier else y)
     model = fitted(table, ["x1", "x2"], learner)
     model.save(tmp_path / "model.skops")
     again = StudyModel.load(tmp_path / "model.skops")

@@ -91,11 +91,11 @@ def test_methods_may_be_scores_or_selectors(data):
         ({"methods": ["SoftImpute"]}, "is neither a selector nor an extractor"),
         ({"methods": ["anva"]}, "no selection method 'anva'. Did you mean 'anova'?"),
         ({"methods": ["nonsense"]}, "The methods are: 'anova'"),
-        ({"learners": ["rigde"]}, "no learner 'rigde'. Did you mean 'ridge'?"),
+        ({"learners": ["rigde"]}, "no learner 'rigde'.*Did you mean ridge"),
         ({"methods": ["SequentialSearch"]}, "cannot be written into a plan.*; use .*MRMR"),
         ({"methods": ["HaarFeatures"]}, "has no parameter for the number of columns"),
         ({"methods": ["chi2"]}, "needs non-negative counts"),
-        ({"learners": ["boost"]}, "no learner 'boost'. Did you mean 'boosting'"),
+        ({"learners": ["boost"]}, "no learner 'boost'.*Did you mean boosting"),
         (
             {"learners": ["multinomial_nb"]},
             "needs non-negative counts, but this table has negative numbers.*; use ridge",

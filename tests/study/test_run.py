@@ -87,7 +87,7 @@ def test_a_piece_that_no_worker_survives_is_no_failure_of_its_candidate(data, un
     plan, findings, _ = undisturbed
 
     with Journal.create(tmp_path / "journal.sqlite", plan) as journal:
-        with pytest.raises(StudyError, match=r"^12 tasks .* died 3 times\..*--jobs 1"):
+        with pytest.raises(StudyError, match=r"^12 tasks .* died 3 times\..*n_jobs=1"):
             run_plan(plan, data, journal, engine=DeadlyEngine())
         assert len(journal) == 0
         with Engine.local(1) as engine:

@@ -11,7 +11,7 @@ from fewer.study._work import FoldWork
 
 def candidate(number, scores, sizes=(1, 5), **others):
     scores = np.asarray(scores, dtype=float)[None]
-    facts = {"orders": (), "test_ratio": 0.5, "confidence": 0.9, "name": f"candidate {number}"} | others
+    facts = {"orders": (), "test_ratio": 0.5, "confidence": 0.9, "labels": ("", f"candidate {number}")} | others
     return CandidateScores(number=number, sizes=np.array(sizes), scores=scores, **facts)
 
 
@@ -94,7 +94,7 @@ def test_an_interval_ends_at_the_best_score_there_is():
 def test_scores_are_read_fold_by_fold_and_a_failure_leaves_its_candidate_out(scoring, best):
     plan = SimpleNamespace(
         candidates=[
-            SimpleNamespace(name=name, makes_columns=False, reducer=reducer, learner="ridge")
+            SimpleNamespace(name=name, labels=("", name), makes_columns=False, reducer=reducer, learner="ridge")
             for name, reducer in (("all", None), ("works", "anova"), ("fails", "anova"), ("dropped", "anova"))
         ],
         n_folds=2,

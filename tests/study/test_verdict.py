@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from fewer.study import Caution, Finished
 from fewer.study._decision import Choice, Claim
-from fewer.study._findings import Caution
 from fewer.study._verdict import NO_PROOF, _degree, chosen_by, first_lines, headline_of, in_short
 
 PLAN = SimpleNamespace(target="state", n_columns=20, confidence=0.95, margin=0.1, parsimony=0.05, n_rows=100)
@@ -24,7 +24,7 @@ def scores(outcome="better", interval=(0.1, 0.3), rows_needed=None, reduces=True
         choice=Choice(0, np.zeros((1, 4), int), few),
         fold_scores_with_everything=few - 0.2,
         simplest=SimpleNamespace(score=0.5),
-        winner=SimpleNamespace(name="best of a, b, ridge", reduces=reduces),
+        winner=SimpleNamespace(labels=("best of a, b", "ridge"), reduces=reduces),
         n_ways=2,
         with_everything=[3],
     )
@@ -86,21 +86,29 @@ def columns(*names):
     return tuple(SimpleNamespace(name=name, source=name, chosen=name != "x") for name in names)
 
 
+def finished(learnable, cautions):
+    which = SimpleNamespace(number=answer().number, parts={"columns": columns(*"ab")})
+    careful = SimpleNamespace(parts={"cautions": cautions})
+    answers = {"learnable": learnable, "which": which, "careful": careful}
+    plan = SimpleNamespace(**vars(PLAN), scoring="accuracy")
+    return Finished(plan, {"final": FINAL}, scores(), answers)
+
+
 def test_a_critical_caution_comes_before_the_claim():
     cautions = [
         Caution("critical", "leak", "y2 alone predicts the target: leave it out.", {}, "y2 gives the target away."),
         Caution("warning", "wide", "There are many columns.", {}),
     ]
-    found = first_lines(PLAN, scores(), answer(), answer(), columns(*"ab"), FINAL, cautions, "accuracy")
+    found = first_lines(finished(answer(), cautions))
     assert found[:2] == ("y2 gives the target away.", "y2 alone predicts the target: leave it out.")
     assert found[2].startswith("Fewer features help")
-    plain = first_lines(PLAN, scores(), answer(), answer(), columns(*"ab"), FINAL, cautions[1:], "accuracy")
+    plain = first_lines(finished(answer(), cautions[1:]))
     assert plain[0].startswith("Fewer features help")
     counts = [Caution("note", "target", "Target y: taken as counts; --task classification makes them classes.")]
-    plain = first_lines(PLAN, scores(), answer(), answer(), columns(*"ab"), FINAL, counts, "accuracy")
+    plain = first_lines(finished(answer(), counts))
     assert plain[2].endswith("Target y: taken as counts; --task classification makes them classes.")
     assert "Scores in these lines are cross-indexed: for each fold, selection method," in plain[2]
-    nothing = first_lines(PLAN, scores(), answer("no"), answer(), columns(*"ab"), FINAL, [], "accuracy")
+    nothing = first_lines(finished(answer("no"), []))
     assert nothing[1] == NO_PROOF
 
 

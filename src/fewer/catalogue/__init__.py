@@ -11,23 +11,44 @@ if TYPE_CHECKING:
         find,
         methods,
         public_objects,
+        search,
         undeclared_estimators,
     )
-    from fewer.catalogue._method import ROOMS, TASKS, TRAITS, CatalogueError, Method, card_of, method
+    from fewer.catalogue._method import ROLES, ROOMS, TASKS, TRAITS, CatalogueError, Method, card_of, method
+    from fewer.catalogue._roles import (
+        IMPUTERS,
+        LEARNERS,
+        Imputer,
+        Learner,
+        import_path_of,
+        imputer_named,
+        is_import_path,
+        learner_named,
+    )
 
 __all__ = [
+    "IMPUTERS",
+    "LEARNERS",
+    "ROLES",
     "ROOMS",
     "TASKS",
     "TRAITS",
     "CatalogueError",
+    "Imputer",
+    "Learner",
     "Method",
     "UnsuitableDataError",
     "card_of",
     "check_takes",
     "find",
+    "import_path_of",
+    "imputer_named",
+    "is_import_path",
+    "learner_named",
     "method",
     "methods",
     "public_objects",
+    "search",
     "undeclared_estimators",
 ]
 

@@ -7,6 +7,7 @@ Another package joins by an entry point of the group ``fewer.methods`` that name
 import difflib
 import importlib
 import inspect
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -14,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from fewer._lazy import module_of_name
-from fewer.catalogue._method import CARD, ROOMS, TASKS, TRAITS, CatalogueError, Method, Trait, card_of
+from fewer.catalogue._method import CARD, ROLES, ROOMS, TASKS, TRAITS, CatalogueError, Method, Trait, card_of
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -28,7 +29,12 @@ _CURES: dict[Trait, str] = {
 
 
 def methods(
-    *, room: str | None = None, task: str | None = None, handles: str | Iterable[str] = (), package: str | None = None
+    *,
+    room: str | None = None,
+    task: str | None = None,
+    handles: str | Iterable[str] = (),
+    package: str | None = None,
+    role: str | None = None,
 ) -> list[Method]:
     """Methods of the catalogue, by room and name.
 
@@ -42,6 +48,9 @@ def methods(
         Only those that take such data as they are: "missing", "sparse", "categorical".
     package : str, default=None
         Only those that this package brings; "fewer" for our own.
+    role : str, default=None
+        Only those that a study can use as "selector", "extractor", "learner" or "imputer". Learners and imputers that
+        go by a short name, such as "ridge", are listed by role only.
 
     Returns
     -------
@@ -58,23 +67,27 @@ def methods(
     _refuse_unknown("room", [room] if room else [], ROOMS)
     _refuse_unknown("task", [task] if task else [], TASKS)
     _refuse_unknown("kind of data", wanted, TRAITS)
+    _refuse_unknown("role", [role] if role else [], ROLES)
     return [
         card
-        for card in _catalogue().values()
+        for card in (*_catalogue().values(), *(_short_named(role) if role else ()))
         if (room is None or card.room == room)
+        and (role is None or role in card.roles)
         and (task is None or task in card.tasks)
         and (package is None or card.package == package)
         and set(wanted) <= set(card.handles)
     ]
 
 
-def find(name: str) -> Method:
+def find(name: str, *, role: str | None = None) -> Method:
     """The card of one method, by name.
 
     Parameters
     ----------
     name : str
-        Name of the class or function; upper and lower case make no difference.
+        Name of the class or function, or what else it alone is called; upper and lower case make no difference.
+    role : str, default=None
+        Only a "selector", "extractor", "learner" or "imputer".
 
     Returns
     -------
@@ -86,18 +99,100 @@ def find(name: str) -> Method:
     >>> from fewer.catalogue import find
     >>> find("kurtosisica").room
     'extract'
+    >>> find("boruta").name
+    'ShadowRelevanceSelector'
     """
     # Our own come first, and only the one asked for is imported: a study asks for them thousands of times.
-    own = _own_card(name.lower())
-    if own is not None:
+    own = _own_card(name.lower()) or _card_of_entry(name)
+    if own is not None and (role is None or role in own.roles):
         return own
-    cards = {card.name.lower(): card for card in _catalogue().values()}
-    if name.lower() in cards:
-        return cards[name.lower()]
-    begin = sorted(key for key in cards if key.startswith(name.lower()))[:5]
-    close = [cards[key].name for key in begin or difflib.get_close_matches(name.lower(), cards, n=3, cutoff=0.5)]
-    hint = f" Did you mean {' or '.join(close)}?" if close else ""
-    raise CatalogueError(f"There is no method {name!r} in the catalogue.{hint} `fewer methods` lists them all.")
+    found = search(name, role=role)
+    named = [card for card in found if name.lower() in _names(card)]
+    exact = [card for card in named if card.name.lower() == name.lower()] or named
+    if len(exact) == 1 or (exact and exact[0].name.lower() == name.lower()):
+        return exact[0]
+    what = role or "method"
+    if own is not None:
+        raise CatalogueError(f"{own.name} is not {_article(what)}; `fewer methods --role {what}` lists them.")
+    if named:
+        raise CatalogueError(f"{name!r} is what several {what}s are called: {', '.join(c.name for c in named)}.")
+    cards = {card.name.lower(): card for card in methods(role=role)}
+    begin = sorted(key for key in cards if key.startswith(name.lower()))
+    close = begin or difflib.get_close_matches(name.lower(), cards, n=3, cutoff=0.5) or [c.name.lower() for c in found]
+    hint = f" Did you mean {' or '.join(cards[key].name for key in close[:5])}?" if close else ""
+    option = f" --role {role}" if role else ""
+    raise CatalogueError(f"There is no {what} {name!r} in the catalogue.{hint} `fewer methods{option}` lists them all.")
+
+
+def search(words: str, *, role: str | None = None) -> list[Method]:
+    """Methods that go by this name, or whose card contains these words; the best matches first.
+
+    Parameters
+    ----------
+    words : str
+        A name or a part of it, or words; upper and lower case make no difference.
+    role : str, default=None
+        Only those that a study can use as "selector", "extractor", "learner" or "imputer".
+
+    Returns
+    -------
+    found : list of Method
+        Those of this name, those that are also called so, those whose name contains it, and those whose summary, use
+        or reference contains all the words.
+
+    Examples
+    --------
+    >>> from fewer.catalogue import search
+    >>> [card.name for card in search("Boruta")]
+    ['ShadowRelevanceSelector']
+    """
+    wanted = words.lower()
+    cards = methods(role=role) if role else [*methods(), *_short_named(None)]
+
+    def rank(card: Method) -> int | None:
+        names = _names(card)
+        if wanted in names:
+            return names.index(wanted) > 0
+        # In names, words begin with a capital letter: RFE is in RidgeRFE, not in HaarFeatures.
+        if any(place == 0 or card.name[place].isupper() for place in _places(wanted, names[0])):
+            return 2
+        if any(wanted in name.split() for name in names[1:]):
+            return 2
+        text = " ".join((card.summary, card.when, card.citation)).lower()
+        whole_words = all(re.search(rf"\b{re.escape(word)}s?\b", text) for word in wanted.split())
+        return 3 if wanted.split() and whole_words else None
+
+    ranks = [(place, card) for card in cards if (place := rank(card)) is not None]
+    return [card for _, card in sorted(ranks, key=lambda pair: pair[0])]
+
+
+def _names(card: Method) -> list[str]:
+    """All that a method is called, its name first, in lower case."""
+    return [card.name.lower(), *(alias.lower() for alias in card.aliases)]
+
+
+def _places(part: str, name: str) -> Iterator[int]:
+    """Where a part of a name begins."""
+    return (place for place in range(len(name)) if part and name.startswith(part, place))
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeio' else 'a'} {noun}"
+
+
+def _short_named(role: str | None) -> Iterator[Method]:
+    from fewer.catalogue._roles import short_named  # which needs find
+
+    return short_named(role)
+
+
+def _card_of_entry(name: str) -> Method | None:
+    """The card behind the entry point of this name, without a look at the others."""
+    for entry in entry_points(group=GROUP):
+        if entry.name.lower() == name.lower():
+            card = _card_of_guest(entry)
+            return card if card is not None and card.name.lower() == name.lower() else None
+    return None
 
 
 def public_objects() -> Iterator[tuple[str, Any]]:

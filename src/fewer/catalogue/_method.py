@@ -7,7 +7,7 @@ takes from scikit-learn's tags.
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
@@ -15,10 +15,12 @@ from typing import Any, Literal, TypeVar, get_args
 Room = Literal["select", "extract", "latent", "complete", "graph", "learn", "evaluate", "theory"]
 Task = Literal["classification", "regression", "unsupervised", "evaluation"]
 Trait = Literal["missing", "sparse", "categorical"]
+Role = Literal["selector", "extractor", "learner", "imputer"]
 
 ROOMS: tuple[Room, ...] = get_args(Room)
 TASKS: tuple[Task, ...] = get_args(Task)
 TRAITS: tuple[Trait, ...] = get_args(Trait)
+ROLES: tuple[Role, ...] = get_args(Role)
 
 CARD = "__fewer_method__"
 
@@ -58,6 +60,14 @@ class Method:
         does not.
     depends_on_shift : str
         Why the result changes when each column is moved by a constant; empty where it does not.
+    aliases : tuple of str
+        What else people call it.
+    says : str
+        What sentences of a study call it; empty for the name.
+    search_space : mapping of str to sequence
+        Values of parameters from which a study chooses inside the folds, as in ``GridSearchCV``.
+    counts : bool
+        Whether it models counts, so that a study gives it the table without scaling.
     """
 
     name: str
@@ -72,6 +82,30 @@ class Method:
     declared_traits: tuple[Trait, ...] | None = field(default=None, repr=False)
     depends_on_scale: str = ""
     depends_on_shift: str = ""
+    aliases: tuple[str, ...] = ()
+    says: str = ""
+    search_space: Mapping[str, Sequence[Any]] = field(default_factory=dict, repr=False, hash=False)
+    counts: bool = False
+    declared_roles: tuple[Role, ...] | None = field(default=None, repr=False)
+
+    @cached_property
+    def roles(self) -> tuple[Role, ...]:
+        """What it can be in a study, some of ``ROLES``: its type and its tags tell."""
+        if self.declared_roles is not None:
+            return self.declared_roles
+        if not self.is_estimator:
+            return ()
+        from sklearn.feature_selection import SelectorMixin
+        from sklearn.utils import get_tags
+
+        implementation: Any = self.implementation
+        found: list[Role] = []
+        if hasattr(implementation, "transform"):
+            selects, completes = issubclass(implementation, SelectorMixin), self.room == "complete"
+            found.append("selector" if selects else "imputer" if completes else "extractor")
+        if get_tags(next(iter(self.examples()))).estimator_type in ("classifier", "regressor"):
+            found.append("learner")
+        return tuple(found)
 
     @property
     def is_estimator(self) -> bool:
@@ -122,6 +156,8 @@ class Method:
         return {
             "name": self.name,
             "room": self.room,
+            "roles": list(self.roles),
+            "aliases": list(self.aliases),
             "tasks": list(self.tasks),
             "summary": self.summary,
             "when": self.when,
@@ -146,6 +182,10 @@ def method(
     examples: Callable[[], Iterable[Any]] | None = None,
     depends_on_scale: str = "",
     depends_on_shift: str = "",
+    aliases: Iterable[str] = (),
+    says: str = "",
+    search_space: Mapping[str, Sequence[Any]] | None = None,
+    counts: bool = False,
 ) -> Callable[[Implementation], Implementation]:
     """Write the card of the estimator class or function that follows.
 
@@ -171,6 +211,15 @@ def method(
         of columns". The contract tests hold a method that says nothing to giving the same result in every unit.
     depends_on_shift : str, default=""
         The same for constants that are added to columns.
+    aliases : iterable of str, default=()
+        What else people call it: ``fewer methods ALIAS`` finds it, and so does a study.
+    says : str, default=""
+        What sentences of a study call it, where the name of the class does not read well.
+    search_space : mapping of str to sequence, default=None
+        Of a classifier or regressor: values of parameters from which a study chooses inside the folds.
+    counts : bool, default=False
+        Whether it models counts, so that a study gives it the table without scaling. The tag ``positive_only`` says
+        the same, except of a selector.
 
     Returns
     -------
@@ -203,6 +252,10 @@ def method(
             declared_traits=None if handles is None else tuple(handles),
             depends_on_scale=depends_on_scale,
             depends_on_shift=depends_on_shift,
+            aliases=tuple(aliases),
+            says=says,
+            search_space=search_space or {},
+            counts=counts,
         )
         _check_card(card)
         setattr(implementation, CARD, card)

@@ -5,32 +5,25 @@ for a fault of fewer itself.
 """
 
 import os
-import re
-import shlex
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
 import typer.core
 
-from fewer.cli._reading import ReadingOptions
+from fewer._wording import translated_by
+from fewer.cli._reading import option_for
 
 BAD_INPUT = 2
 INTERRUPTED = 130
 TERMINATED = 143  # as shells count a process that ends by SIGTERM
 PIPE_CLOSED = 141  # as shells count a process that ends by SIGPIPE
-_ARGUMENTS = ("target", "drop", "keep", "task", "groups", "time", *(each.name for each in fields(ReadingOptions)))
-_PYTHON_ARGUMENT = re.compile(
-    rf"(?<![\w-])(?P<name>{'|'.join(_ARGUMENTS)})="
-    r"(?P<value>'[^']*'|\"[^\"]*\"|\[[^\]]*\]|False)?(?=[\s.,;:)]|$)"
-)
 
 
 class _FlagsWithoutType:
@@ -90,7 +83,7 @@ def told_plainly() -> Iterator[None]:
     """Turn errors about the user's data into one paragraph and an exit code; end quietly when the user stops us."""
     terminated: list[int] = []
     try:
-        with _sigterm_as_ctrl_c(terminated):
+        with _sigterm_as_ctrl_c(terminated), translated_by(option_for):
             yield
     except KeyboardInterrupt:
         raise typer.Exit(TERMINATED if terminated else INTERRUPTED) from None
@@ -142,7 +135,7 @@ def _complain(message: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(_with_options(message), style="red"))
+    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(message, style="red"))
 
 
 @contextmanager
@@ -158,25 +151,7 @@ def warnings_as_notes() -> Iterator[None]:
             yield
     finally:
         for warning in caught:
-            typer.secho(f"Warning: {_with_options(str(warning.message))}", fg="yellow", err=True)
-
-
-def _with_options(message: str) -> str:
-    """The message with ``encoding='cp1252'`` as ``--encoding cp1252``: what is to be typed here, not in Python."""
-
-    def option(found: re.Match[str]) -> str:
-        name, value = found["name"].replace("_", "-"), found["value"] or ""
-        if name == "header":
-            return "--no-header"
-        words = [first or second for first, second in re.findall(r"'([^']*)'|\"([^\"]*)\"", value)]
-        return f"--{name} {shlex.quote(','.join(words))}" if words else f"--{name}"
-
-    message = re.sub(r"(?<![\w-])n_(folds|repeats|permutations)(?:=(?=\d))?(?!\w)", _count_option, message)
-    return _PYTHON_ARGUMENT.sub(option, message)
-
-
-def _count_option(match: re.Match[str]) -> str:
-    return f"--{match[1]} " if match[0].endswith("=") else f"--{match[1]}"
+            typer.secho(f"Warning: {warning.message}", fg="yellow", err=True)
 
 
 def without_trailing_spaces(text: str) -> str:

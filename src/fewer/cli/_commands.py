@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
+from fewer._options import names_in
 from fewer.cli import _reading
 from fewer.cli._app import app, told_plainly, warnings_as_notes, without_trailing_spaces, write_out
-from fewer.cli._reading import names_in
 
 
 @app.command()
-@_reading.reads_a_table
+@_reading.takes("reading")
 def apply(
     folder: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.", show_default=False)],
     table: _reading.TablePath,
@@ -27,8 +27,12 @@ def apply(
     no_predictions: Annotated[
         bool, typer.Option("--no-predictions", help="Write the chosen columns without predictions.")
     ] = False,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option("--trust", metavar="TYPE", help="Type of another package that may be loaded with the model."),
+    ] = None,
     *,
-    options: _reading.ReadingOptions,
+    options: dict[Any, Any],
 ) -> None:
     """Reduce a new table to the columns that a study chose, and predict its target."""
     with told_plainly():
@@ -40,9 +44,9 @@ def apply(
             raise StudyError(
                 f"There is no model in {folder}: the study is not finished. Show its progress with: fewer show {folder}"
             )
-        model = StudyModel.load(where.model)
+        model = StudyModel.load(where.model, trusted=names_in(trust))
         with warnings_as_notes():
-            dataset = _reading.read(table, None, [], "auto", options.given())
+            dataset = _reading.read(table, None, _reading.values(options))
             reduced = apply_model(model, dataset, predict=not no_predictions)
         if output is None:
             write_out(reduced.write_csv())
@@ -52,12 +56,10 @@ def apply(
 
 
 @app.command()
-@_reading.reads_a_table
+@_reading.takes("table", "reading", only=("drop", "task"))
 def describe(
     table: _reading.TablePath,
     target: _reading.Target = None,
-    drop: _reading.Drop = None,
-    task: _reading.Task = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
     output: Annotated[
         Path | None,
@@ -66,14 +68,14 @@ def describe(
         ),
     ] = None,
     *,
-    options: _reading.ReadingOptions,
+    options: dict[Any, Any],
 ) -> None:
     """Describe a table: kinds of columns, missing values, duplicates, possible target leakage, what to do next."""
     with told_plainly():
         from fewer.overview import describe as describe_dataset
 
         with warnings_as_notes():
-            dataset = _reading.read(table, target, _reading.names_in(drop), task, options.given())
+            dataset = _reading.read(table, target, _reading.values(options))
         description = describe_dataset(dataset)
         if as_json or (output is not None and output.suffix.lower() == ".json"):
             text = description.to_json() + "\n"
@@ -99,7 +101,12 @@ def _rendered(description: Any, *, to_file: bool) -> str:
 
 @app.command()
 def methods(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show this method in full.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show this method in full, or those that these words find.")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option("--role", help="Only a study's: selector, extractor, learner or imputer.")
+    ] = None,
     room: Annotated[
         str | None, typer.Option("--room", help="Only methods of this module: select, extract, latent, ...")
     ] = None,
@@ -119,19 +126,23 @@ def methods(
     with told_plainly():
         from fewer import catalogue
 
+        others: list[str] = []
         with warnings_as_notes():
             if name is not None:
-                cards = [catalogue.find(name)]
+                found = catalogue.search(name, role=role) or [catalogue.find(name, role=role)]
+                cards = [card for card in found if card.name.lower() == name.lower()] or found
+                others = [card.name for card in found if card not in cards]
             else:
-                cards = catalogue.methods(room=room, task=task, handles=names_in(handles))
+                cards = catalogue.methods(room=room, task=task, handles=names_in(handles), role=role)
         if as_json:
             import json
 
             write_out(json.dumps([card.to_dict() for card in cards], indent=2, ensure_ascii=False) + "\n")
         elif cards:
-            write_out(_rendered_methods(cards, in_full=name is not None))
+            write_out(_rendered_methods(cards, in_full=name is not None and len(cards) == 1))
+            write_out(f"See also: {', '.join(others)}.\n" if others else "")
         else:
-            write_out(_nearest_matches({"room": room, "task": task, "handles": names_in(handles)}))
+            write_out(_nearest_matches({"role": role, "room": room, "task": task, "handles": names_in(handles)}))
 
 
 def _rendered_methods(cards: list[Any], *, in_full: bool) -> str:

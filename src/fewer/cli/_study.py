@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fewer._options import options_of
 from fewer.cli import _reading
 from fewer.cli._app import app, told_plainly, warnings_as_notes, without_trailing_spaces, write_out
 
@@ -32,12 +33,15 @@ EngineName = Annotated[
 Scheduler = Annotated[
     str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Dask: address of the scheduler.")
 ]
+TrustPlan = Annotated[
+    bool, typer.Option("--trust-plan", help="Import the modules that the plan names, which executes their code.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the findings as JSON only.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar.")]
 
 
 @app.command()
-@_reading.reads_a_table
+@_reading.takes("table", "plan", "reading")
 def study(
     table: Annotated[
         str | None,
@@ -48,105 +52,6 @@ def study(
         ),
     ] = None,
     target: _reading.Target = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            "--groups",
-            metavar="COL",
-            help="Column with the group of each row (a patient, a site); all rows of a group are in the same fold.",
-        ),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            "--time", metavar="COL", help="Column with the time of each row; rows are predicted from earlier rows only."
-        ),
-    ] = None,
-    preset: Annotated[
-        str,
-        typer.Option(
-            "--preset", metavar="NAME", help="How many candidates and folds are tried: quick, standard or thorough."
-        ),
-    ] = "standard",
-    methods: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--methods",
-            metavar="A,B",
-            help="Selectors, extractors or scores to compare; listed by: fewer methods --room select, --room extract.",
-            show_default="by preset",
-        ),
-    ] = None,
-    learners: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--learners",
-            metavar="A,B",
-            help="Models that predict from the columns: ridge, logistic, lasso, elastic_net, poisson, fisher, lda, "
-            "naive_bayes, multinomial_nb, tan, ismb, linear_svm, svm, svm10, kernel_ridge, knn, extra_trees, forest, "
-            "boosting.",
-            show_default="by preset",
-        ),
-    ] = None,
-    sizes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--sizes", metavar="N,M", help="Numbers of columns to try.", show_default="from 1 to all, each 40% larger"
-        ),
-    ] = None,
-    scoring: Annotated[
-        str | None,
-        typer.Option(
-            "--scoring",
-            metavar="NAME",
-            help="Scorer of scikit-learn, such as balanced_accuracy.",
-            show_default="accuracy or balanced_accuracy; r2 for numbers",
-        ),
-    ] = None,
-    folds: Annotated[
-        int | None,
-        typer.Option("--folds", metavar="N", help="Number of cross-validation folds.", show_default="by preset"),
-    ] = None,
-    repeats: Annotated[
-        int | None,
-        typer.Option("--repeats", metavar="N", help="How many times folds are drawn.", show_default="by preset"),
-    ] = None,
-    permutations: Annotated[
-        int | None,
-        typer.Option(
-            "--permutations", metavar="N", help="Permutations per test; 0 for no tests.", show_default="by preset"
-        ),
-    ] = None,
-    confidence: Annotated[
-        float, typer.Option("--confidence", metavar="LEVEL", help="Confidence level of intervals and tests.")
-    ] = 0.95,
-    margin: Annotated[
-        float,
-        typer.Option(
-            "--margin",
-            metavar="SHARE",
-            help="For the conclusion: fewer columns are 'not worse' if they lose at most this share of the gain of "
-            "all columns over the baseline.",
-        ),
-    ] = 0.1,
-    parsimony: Annotated[
-        str,
-        typer.Option(
-            "--parsimony",
-            metavar="SHARE",
-            help="For the choice: share of the best gain over the baseline to give up for fewer columns. 0 takes the "
-            "best score; one_se takes the best candidate, with its fewest columns within one standard error.",
-        ),
-    ] = "0.05",
-    impute: Annotated[
-        str,
-        typer.Option(
-            "--impute",
-            metavar="NAME",
-            help="Imputation of missing values: median, mean, knn, PCAMissing or SoftImputeCV.",
-        ),
-    ] = "median",
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the study.", show_default="in fewer-studies"),
@@ -155,64 +60,38 @@ def study(
         Path | None,
         typer.Option("--plan", metavar="FILE", help="Run a plan again, from a report.html or a plan.json."),
     ] = None,
+    trust_plan: TrustPlan = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and the expected time only.")] = False,
     engine: EngineName = "local",
     scheduler: Scheduler = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", metavar="A,B", help="Columns to use although they look like identifiers."),
-    ] = None,
-    drop: _reading.Drop = None,
-    task: _reading.Task = "auto",
     *,
-    options: _reading.ReadingOptions,
+    options: dict[Any, Any],
 ) -> None:
     """Find out whether a target can be predicted, and from how few columns and which ones.
 
     The same command resumes a study that was stopped.
     """
     with told_plainly():
+        from fewer.facade import data_of, reading_of
         from fewer.study import Plan, StudyError, StudyFolder, make_plan
 
-        if plan is None:
-            if table is None:
-                raise StudyError(
-                    "Give a table (fewer study TABLE --target COLUMN) or a plan (fewer study --plan report.html)."
-                )
-            reading = {
-                "table": _where(table),
-                "target": target,
-                "drop": _reading.names_in(drop),
-                "keep": _reading.names_in(keep),
-                "task": task,
-                "groups": groups,
-                "time": time,
-                "options": options.given(),
-            }
-            data = _data(reading)
-            made = make_plan(
-                data,
-                preset=preset,  # type: ignore[arg-type]  # checked there, with a message for people
-                methods=_reading.names_in(methods) or None,
-                learners=_reading.names_in(learners) or None,
-                sizes=_numbers(_reading.names_in(sizes)) or None,
-                n_folds=folds,
-                n_repeats=repeats,
-                scoring=scoring,
-                n_permutations=permutations,
-                confidence=confidence,
-                margin=margin,
-                parsimony=_parsimony(parsimony),
-                seed=seed,
-                impute=impute,
-                reading=reading,
+        if plan is not None:
+            made = Plan.load(plan, trust=trust_plan)
+            with warnings_as_notes():
+                data = data_of(made.reading, table)
+        elif table is None:
+            raise StudyError(
+                "Give a table (fewer study TABLE --target COLUMN) or a plan (fewer study --plan report.html)."
             )
         else:
-            made = Plan.load(plan)
-            data = _data(dict(made.reading) | ({"table": _where(table)} if table else {}))
+            given = _reading.values(options)
+            reading = reading_of(table, target, given)
+            with warnings_as_notes():
+                data = data_of(reading)
+            made = make_plan(data, reading=reading, **{each.name: given[each.name] for each in options_of("plan")})
         if dry_run:
             write_out(_foreseen(made, data, jobs))
             return
@@ -228,15 +107,19 @@ def resume(
     jobs: Jobs = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    trust_plan: TrustPlan = False,
 ) -> None:
     """Continue a study that was stopped."""
     with told_plainly():
+        from fewer.facade import data_of
         from fewer.study import Journal, StudyFolder
 
         where = StudyFolder(folder)
         with Journal.read(where.journal) as journal:
             plan = journal.plan
-        data = _data(dict(plan.reading))
+        plan.check_recipes(trust=trust_plan)
+        with warnings_as_notes():
+            data = data_of(plan.reading)
         _show(_carried_out(plan, data, where, engine, scheduler, jobs, quiet=quiet or as_json), as_json=as_json)
 
 
@@ -311,43 +194,11 @@ def _progress(state: "StudyState") -> str:
     return f"not finished: {state.done:,} of {state.total:,} evaluations{tests}"
 
 
-def _where(table: str) -> str:
-    """Where the table is, from any folder: a path in full, names of data sets and addresses as they are."""
-    path = Path(table)
-    return str(path.resolve()) if path.exists() else table
-
-
-def _data(reading: dict[str, Any]) -> "StudyData":
-    """The table of a study, read as the plan says."""
-    from fewer.study import StudyError, study_data
-
-    if not reading.get("table"):
-        raise StudyError("The plan does not contain the path of the table; give it: fewer study TABLE --plan FILE.")
-    with warnings_as_notes():
-        dataset = _reading.read(
-            reading["table"],
-            reading.get("target"),
-            reading.get("drop", []),
-            reading.get("task", "auto"),
-            dict(reading.get("options", {})),
-        )
-        return study_data(dataset, groups=reading.get("groups"), time=reading.get("time"), keep=reading.get("keep", ()))
-
-
-def _numbers(words: list[str]) -> list[int]:
-    from fewer.study import StudyError
-
-    try:
-        return [int(word) for word in words]
-    except ValueError:
-        raise StudyError(f"--sizes must be whole numbers, such as 5,10,50, not {','.join(words)}.") from None
-
-
 def _default_folder(plan: "Plan") -> Path:
     """A folder for this table and target, and for another plan another one."""
     from fewer.study import HOME
 
-    name = Path(plan.source.split("(")[0].strip().removeprefix("data set ")).stem
+    name = Path((plan.reading.get("table") or plan.source).removeprefix("dataset:")).stem
     words = re.sub(r"[^\w.-]+", "-", f"{name}-{plan.target}").strip("-.").lower() or "study"
     return HOME / f"{words[:60]}-{plan.identity[:6]}"
 
@@ -412,10 +263,3 @@ def _show(study: "Study", *, as_json: bool) -> None:
         print_study(study.findings, console, study.seconds)
     write_out(without_trailing_spaces(captured.get()))
     write_out(f"\nReport: {study.folder.report}\nFeatures: {study.folder.features}\n")
-
-
-def _parsimony(text: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        return text

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         make_conditional_link,
         make_corral,
     )
+    from fewer.datasets._open import open_table, place_of
     from fewer.datasets._pitfalls import (
         make_counts,
         make_drift,
@@ -99,6 +100,8 @@ __all__ = [
     "make_two_gaussians",
     "make_twonorm",
     "make_waveform",
+    "open_table",
+    "place_of",
     "simulate_factor_classes",
     "simulate_sparse_var",
 ]

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fewer._wording import argument
 from fewer.datasets._record import COLLECTIONS, DatasetError, PackageMissingError, Record, Table, package_file
 
 if TYPE_CHECKING:
@@ -229,7 +230,8 @@ def _linnerud(*, target: str = "Weight") -> Table:
     position = names.get(str(target).lower())
     if position is None:
         raise DatasetError(
-            f"target={target!r}: 'linnerud' has the targets {', '.join(bunch.target_names)}; choose one of them."
+            f"{argument('target', target)}: 'linnerud' has the targets {', '.join(bunch.target_names)}; choose one "
+            "of them."
         )
     return Table(_frame(bunch.data, bunch.feature_names), bunch.target[:, position], bunch.target_names[position])
 

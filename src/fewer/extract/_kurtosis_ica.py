@@ -101,6 +101,7 @@ def indistinct_pairs(sources: np.ndarray, eigenvalues: np.ndarray, significance_
     when="The columns mix a few independent sources (sensors, voices, artefacts) whose distributions differ in shape.",
     cost="O(n p^2 + p^3) time, one pass, no iterations; O(n k + p^2) memory",
     paper="slides",
+    aliases=["ICA", "FOBI"],
 )
 class KurtosisICA(LinearExtractor):
     """Independent components in closed form, separated by their kurtosis.

@@ -82,6 +82,7 @@ def directions_by_columns(X: np.ndarray) -> Directions:
     when="You want fewer columns that rebuild the old ones within a stated error, and PCA to choose how many.",
     cost="O(n p min(n, p)) time; sparse tables by Lanczos steps, O(nnz m) a step",
     paper="slides",
+    aliases=["PCA", "principal component analysis"],
 )
 class ReconstructionPCA(LinearExtractor):
     """Principal components, as many as the reconstruction error asks for.

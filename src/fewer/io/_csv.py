@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from fewer._wording import argument
 from fewer.io._errors import MOST_COLUMNS, TableError, physical_memory
 from fewer.io._frame import columns_where, first_rows, match_counts, n_values, split_markers, string_columns
 from fewer.io._memory import Table, default_names, header_names
@@ -48,10 +49,13 @@ def read_csv(path: Path, options: Options) -> Table:
     header = records.texts[0].decode()
     separator = options.separator or _sniffed_separator(header)
     if len(separator) != 1 or not separator.isascii():
-        raise TableError(f"separator={separator!r} must be a single character, such as ',', ';', '\\t' or '|'.")
+        raise TableError(
+            f"{argument('separator', separator)} must be a single character, such as ',', ';', '\\t' or '|'."
+        )
     if options.decimal not in (".", ",") or options.decimal == separator:
         raise TableError(
-            f"decimal={options.decimal!r} must be '.' or ',', and differ from the separator {separator!r} of {source}."
+            f"{argument('decimal', options.decimal)} must be '.' or ',', and differ from the separator {separator!r} "
+            f"of {source}."
         )
     where = f"{source}, line {records.lines[0]}"
     _refuse_many_columns(n_fields(records.texts[0], separator), separator, where)
@@ -85,7 +89,9 @@ def _utf8_bytes(path: Path, encoding: str, source: str) -> tuple[np.ndarray, byt
         data = decoded(data, encoding, source)
         text = data.tobytes()
     if data[:2].tobytes() in (b"\xff\xfe", b"\xfe\xff"):
-        raise TableError(f"{source}: this is UTF-16 text, as some spreadsheets write it. Use encoding='utf-16'.")
+        raise TableError(
+            f"{source}: this is UTF-16 text, as some spreadsheets write it. Use {argument('encoding', 'utf-16')}."
+        )
     check_encoding(data, source)
     if data[:3].tobytes() == b"\xef\xbb\xbf":
         data = data[3:]
@@ -125,7 +131,8 @@ def _names(cells: list[str], source: str, line: int) -> list[str]:
     if are_numbers and (len(set(cells)) < len(cells) or any(not cell.isdigit() for cell in cells)):
         shown = ", ".join(cells[:4]) + (", ..." if len(cells) > 4 else "")
         raise TableError(
-            f"{source}, line {line}: the first line looks like data ({shown}), not like column names. Use header=False "
+            f"{source}, line {line}: the first line looks like data ({shown}), not like column names. Use "
+            f"{argument('header', False)} "
             "(the columns are then named x0, x1, ...), or add a line of names."
         )
     return header_names(cells, f"{source}, line {line}")
@@ -135,7 +142,8 @@ def _check_for_spaces(cells: list[str], row: bytes, source: str) -> None:
     fields = row.decode().split() if len(cells) == 1 else []
     if len(fields) > 1 and all(_NUMBER.fullmatch(field) for field in fields):
         raise TableError(
-            f"{source}: the columns seem to be separated by spaces. Use separator=' ' if fields are separated by "
+            f"{source}: the columns seem to be separated by spaces. Use {argument('separator', ' ')} if fields are "
+            "separated by "
             "exactly one space; otherwise replace the spaces by commas."
         )
 
@@ -193,7 +201,7 @@ def _warn_of_commas(frame: pl.DataFrame, separator: str, source: str) -> None:
     names = columns_where(strings, found)
     if names:
         example = next(value for value in strings[names[0]] if value is not None and "," in value)
-        cure = "use decimal=','" if separator != "," else "write a point instead"
+        cure = f"use {argument('decimal', ',')}" if separator != "," else "write a point instead"
         warnings.warn(
             f"{source}: numbers with a comma ({example.strip()!r} in column {names[0]!r}) are read as strings, in "
             f"{len(names)} of {frame.width} columns. If the comma is the decimal mark, {cure}; if it separates "
@@ -392,7 +400,8 @@ def check_encoding(data: np.ndarray, source: str) -> None:
             where = start + int(np.argmin(chunk != 0))
             raise TableError(
                 f"{source}, line {line_of(data, where)}: there is a NUL byte, so this is not a UTF-8 text file. If a "
-                "spreadsheet wrote it as 'Unicode text', use encoding='utf-16'; otherwise check the format."
+                f"spreadsheet wrote it as 'Unicode text', use {argument('encoding', 'utf-16')}; otherwise check the "
+                "format."
             )
         pending = len(decoder.getstate()[0])
         if chunk.max() < 128 and not pending:
@@ -409,7 +418,7 @@ def decoded(data: np.ndarray, encoding: str, source: str) -> np.ndarray:
         text = data.tobytes().decode(encoding)
     except LookupError as error:
         raise TableError(
-            f"encoding={encoding!r} is not known. Use for example 'utf-8', 'cp1252' or 'utf-16'."
+            f"{argument('encoding', encoding)} is not known. Use for example 'utf-8', 'cp1252' or 'utf-16'."
         ) from error
     except UnicodeDecodeError as error:
         raise _undecodable(data, error.start, encoding, source) from error
@@ -425,7 +434,7 @@ def _undecodable(data: np.ndarray, where: int, encoding: str, source: str) -> Ta
         likely = "latin-1"
     return TableError(
         f"{source}, line {line}, character {column}: byte 0x{int(data[where]):02x} is not {encoding} text. The file "
-        f"was probably written in another encoding: try encoding={likely!r}."
+        f"was probably written in another encoding: try {argument('encoding', likely)}."
     )
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import polars as pl
 
-from fewer._wording import did_you_mean, listed_values
+from fewer._wording import argument, did_you_mean, listed_values
 from fewer.io._errors import TableError, refuse_large, refuse_repeated_names
 from fewer.io._memory import Table
 from fewer.io._read import Options
@@ -40,7 +40,7 @@ def read_sqlite(path: Path, options: Options) -> Table:
     except (sqlite3.Error, UnicodeError, MemoryError, OverflowError) as error:
         asked = f" in the query {options.query!r}" if options.query else ""
         reason = (
-            "it takes too long (with query= there is no time limit)"
+            f"it takes too long (with {argument('query')} there is no time limit)"
             if "interrupted" in str(error)
             else str(error) or "out of memory"
         )
@@ -71,12 +71,13 @@ def read_uri(uri: str, options: Options) -> Table:
             "query another database yourself and pass the frame to read_table."
         )
     if options.query and options.table:
-        raise TableError("Give query= or table=, not both.")
+        raise TableError(f"Give {argument('query')} or {argument('table')}, not both.")
     place = _without_secrets(uri)
     if not options.query and not options.table:
         names = _asked_server(uri, _POSTGRESQL_TABLES, place)["name"].to_list()
         raise TableError(
-            f"{place}: choose what to read with query= or table=. Tables: {listed_values(names) or 'none'}."
+            f"{place}: choose what to read with {argument('query')} or {argument('table')}. Tables: "
+            f"{listed_values(names) or 'none'}."
         )
     query = options.query or "SELECT * FROM " + ".".join(_quoted(part) for part in str(options.table).split("."))
     frame = _asked_server(uri, query, place)
@@ -138,7 +139,9 @@ def _sqlite_table(connection: sqlite3.Connection, asked: str | None, path: Path)
         if len(names) == 1:
             return names[0]
         there_are = f"Tables: {listed_values(names)}." if names else "The file has no tables."
-        raise TableError(f"{path}: choose the table to read with table= or query=. {there_are}")
+        raise TableError(
+            f"{path}: choose the table to read with {argument('table')} or {argument('query')}. {there_are}"
+        )
     if asked not in names:
         raise TableError(f"{path}: there is no table {asked!r}. {did_you_mean(asked, names, 'tables')}")
     return asked

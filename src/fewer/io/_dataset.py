@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer._wording import listed_values
+from fewer._wording import argument, listed_values
 from fewer.io._errors import TableError, unknown_column
 from fewer.io._frame import DEFAULT_MISSING
 from fewer.io._kinds import KINDS
@@ -90,7 +90,7 @@ class Dataset:
         if unknown := set(self.kinds) - set(KINDS):
             raise TableError(f"{listed_values(sorted(unknown))}: not a kind of column. Use one of {', '.join(KINDS)}.")
         if self.task not in TASKS or (self.task == "none") != (self.y is None):
-            raise TableError(f"task={self.task!r} does not fit {'no' if self.y is None else 'a'} target.")
+            raise TableError(f"{argument('task', self.task)} does not fit {'no' if self.y is None else 'a'} target.")
         if self.y is not None and np.shape(self.y) != (self.X.shape[0],):
             raise TableError(f"The target has the shape {np.shape(self.y)}, but there are {self.X.shape[0]} rows.")
 
@@ -349,7 +349,7 @@ class Dataset:
         return self.take(train), self.take(test)
 
     def _column(self, name: str) -> np.ndarray:
-        where = self._positions([name], "groups=")
+        where = self._positions([name], argument("groups"))
         column = self.X[:, where[0]]
         if isinstance(column, pl.Series):
             return column.to_physical().to_numpy() if column.dtype != pl.String else column.to_numpy()
@@ -428,11 +428,12 @@ def split_rows(
         groups = np.asarray(groups)
         if groups.shape != (n_rows,):
             raise TableError(
-                f"groups= needs one value for each of the {n_rows} rows, but has the shape {groups.shape}."
+                f"{argument('groups')} needs one value for each of the {n_rows} rows, but has the shape {groups.shape}."
             )
         if n_missing := int(missing_in(groups).sum()):
             raise TableError(
-                f"groups= is missing in {n_missing} of {n_rows} rows, so their group is not known. Add the values, "
+                f"{argument('groups')} is missing in {n_missing} of {n_rows} rows, so their group is not known. Add "
+                "the values, "
                 "or leave these rows out with take()."
             )
         if groups.dtype == object:

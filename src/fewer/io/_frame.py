@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from fewer._wording import listed_values
+from fewer._wording import argument, listed_values
 from fewer.io._errors import TableError
 
 DEFAULT_MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "?")
@@ -64,9 +64,10 @@ def _warn_of_stray_words(frame: pl.DataFrame, source: str) -> None:
     shown = "; ".join(f"{name!r} contains {listed_values(words)}" for name, words in list(strays.items())[:3])
     more = f"; and {len(strays) - 3} more columns" if len(strays) > 3 else ""
     words = sorted({word for found in strays.values() for word in found})
+    more_markers = f"[*fewer.io.DEFAULT_MISSING, {listed_values(words)}]"
     warnings.warn(
         f"{source}: columns of numbers are read as strings, because they contain text: {shown}{more}. If this text "
-        f"marks missing values, add it: missing_values=[*fewer.io.DEFAULT_MISSING, {listed_values(words)}].",
+        f"marks missing values, add it: {argument('missing_values', words, python=more_markers)}.",
         UserWarning,
         stacklevel=5,  # the caller of read_table
     )
@@ -211,7 +212,7 @@ def _plain(series: pl.Series, source: str) -> pl.Series:
         return series
     raise TableError(
         f"{source}: column {series.name!r} holds values of type {dtype}, which cannot be features. "
-        f"Leave it out with drop=[{series.name!r}], or convert it to numbers or strings first."
+        f"Leave it out with {argument('drop', [series.name])}, or convert it to numbers or strings first."
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer._wording import listed_values
+from fewer._wording import argument, listed_values
 from fewer.io._confined import Reply, UnreadableError, read_confined
 from fewer.io._convert import dataset_to_numpy
 from fewer.io._csv import is_packed, unpacked
@@ -229,7 +229,7 @@ def write_svm(path: Path, table: Dataset | pl.DataFrame) -> None:
     if dataset.y is None:
         raise TableError(
             "Each line of an svmlight file starts with the target, but this table has none. Read the table with "
-            "target=."
+            f"{argument('target')}."
         )
     if dataset.y.dtype == object:
         raise TableError(

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from fewer._wording import did_you_mean, listed_values
+from fewer._wording import argument, did_you_mean, listed_values
 from fewer.io._dataset import Dataset
 from fewer.io._errors import TableError, refuse_repeated_names, unknown_column
 from fewer.io._frame import (
@@ -230,10 +230,11 @@ def format_of(path: Path, asked: str | None = None) -> str:
         if key == asked or (asked is None and name.endswith(known.suffixes)):
             return key
     if asked is not None:
-        raise TableError(f"format={asked!r} is not known. Use one of {', '.join(FORMATS)}.")
+        raise TableError(f"{argument('format', asked)} is not known. Use one of {', '.join(FORMATS)}.")
     suffixes = sorted({suffix for known in FORMATS.values() for suffix in known.suffixes})
     raise TableError(
-        f"{path}: the format is not clear from the name. Use a known suffix ({', '.join(suffixes)}), or set format= "
+        f"{path}: the format is not clear from the name. Use a known suffix ({', '.join(suffixes)}), or set "
+        f"{argument('format')} "
         f"({', '.join(FORMATS)})."
     )
 
@@ -278,7 +279,7 @@ def assemble(
     names = _dropped(table, drop, target_name)
     data, columns = _without(table, names)
     if table.columns and columns in ([], [target_name]):
-        raise TableError(f"{table.source}: no column is left besides the target and those in drop=.")
+        raise TableError(f"{table.source}: no column is left besides the target and those in {argument('drop')}.")
     if isinstance(data, pl.DataFrame):
         data = tidy_frame(data, missing_values, table.source)
     else:
@@ -350,9 +351,9 @@ def _target_of(table: Table, target: Any, task: str) -> tuple[str | None, Any]:
         if table.y is not None:
             raise TableError(
                 f"{table.source}: there is no column {wanted!r}, but the file has a target of its own. Leave out "
-                f"target= to use it, or give its name {table.target or 'target'!r}."
+                f"{argument('target')} to use it, or give its name {table.target or 'target'!r}."
             )
-        raise unknown_column(table.source, wanted, table.columns, "target=")
+        raise unknown_column(table.source, wanted, table.columns, argument("target"))
     name = getattr(target, "name", None)
     return (
         name if isinstance(name, str) and name and name not in table.columns else free_name("target", table.columns)
@@ -364,10 +365,11 @@ def _dropped(table: Table, drop: Iterable[str], target_name: str | None) -> set[
     known = set(table.columns)
     for name in sorted(names):
         if name not in known:
-            raise unknown_column(table.source, name, table.columns, "drop=")
+            raise unknown_column(table.source, name, table.columns, argument("drop"))
     if target_name in names & known and table.y is None:
         raise TableError(
-            f"{table.source}: {target_name!r} is both the target and in drop=. Leave it out of one of them."
+            f"{table.source}: {target_name!r} is both the target and in {argument('drop')}. Leave it out of one of "
+            "them."
         )
     return names
 
@@ -436,7 +438,7 @@ def _override(found: list[str], columns: list[str], kinds: Mapping[str, str], da
     position = {name: j for j, name in enumerate(columns)}
     for name, kind in kinds.items():
         if name not in position:
-            raise unknown_column(source, name, columns, "kinds=")
+            raise unknown_column(source, name, columns, argument("kinds"))
         if kind not in KINDS:
             raise TableError(f"kinds={{{name!r}: {kind!r}}}: this kind is not known. Use one of {', '.join(KINDS)}.")
         dtype = data.schema[name] if isinstance(data, pl.DataFrame) else None
@@ -448,6 +450,6 @@ def _override(found: list[str], columns: list[str], kinds: Mapping[str, str], da
             wanted = "numbers" if kind == "numeric" else "ISO dates such as 2024-05-31"
             raise TableError(
                 f"{source}: column {name!r} cannot be of the kind {kind!r}: it does not hold {wanted}{example}. "
-                "If some of its values mark missing values, list them in missing_values=."
+                f"If some of its values mark missing values, list them in {argument('missing_values')}."
             )
         found[position[name]] = kind

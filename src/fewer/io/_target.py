@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from fewer._wording import listed_values
+from fewer._wording import argument, listed_values
 from fewer.io._errors import TableError
 from fewer.io._memory import is_pandas, series_from_pandas, unmasked
 
@@ -58,7 +58,7 @@ def target_array(values: Any, source: str, name: str) -> np.ndarray:
         array = array[:, 0]
     if array.ndim != 1:
         raise TableError(
-            f"{source}: the target must be one column, but target= has the shape {array.shape}. "
+            f"{source}: the target must be one column, but {argument('target')} has the shape {array.shape}. "
             "Give one value for each row."
         )
     if array.dtype.kind in "biuf":
@@ -133,16 +133,20 @@ def task_of(y: np.ndarray, source: str, name: str, asked: str = "auto") -> Task:
     if asked == "regression":
         if y.dtype == object:
             raise TableError(
-                f"{source}: task='regression' needs a numeric target, but {name!r} holds {listed_values(distinct, 4)}."
+                f"{source}: {argument('task', 'regression')} needs a numeric target, but {name!r} holds "
+                f"{listed_values(distinct, 4)}."
             )
         return Task(asked, "as asked")
     if asked == "binary" and len(distinct) != 2:
         raise TableError(
-            f"{source}: task='binary' needs a target of two classes, but {name!r} has {len(distinct)}: "
-            f"{listed_values(distinct.tolist(), 6)}. Use task='multiclass', or join classes."
+            f"{source}: {argument('task', 'binary')} needs a target of two classes, but {name!r} has {len(distinct)}: "
+            f"{listed_values(distinct.tolist(), 6)}. Use {argument('task', 'multiclass')}, or join classes."
         )
     if asked == "multiclass" and len(distinct) == 2:
-        raise TableError(f"{source}: the target {name!r} has two classes only. Use task='binary' or leave task='auto'.")
+        raise TableError(
+            f"{source}: the target {name!r} has two classes only. Use {argument('task', 'binary')} or leave "
+            f"{argument('task', 'auto')}."
+        )
     return Task(_classification(distinct), "as asked")
 
 
@@ -150,7 +154,7 @@ def checked_task(task: str) -> str:
     """The task as asked for, if it is one that exists."""
     allowed = ("auto", "classification", *TASKS)
     if task not in allowed:
-        raise TableError(f"task={task!r} is not known. Use one of {', '.join(allowed)}.")
+        raise TableError(f"{argument('task', task)} is not known. Use one of {', '.join(allowed)}.")
     return task
 
 

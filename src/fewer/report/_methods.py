@@ -10,6 +10,9 @@ from rich.text import Text
 
 from fewer.catalogue import Method
 
+# How a study takes a method of each role.
+_OPTIONS = {"selector": "--methods", "extractor": "--methods", "learner": "--learners", "imputer": "--impute"}
+
 
 def print_methods(cards: Sequence[Method], console: Console | None = None) -> None:
     """Print methods, a block for each room.
@@ -65,12 +68,22 @@ def print_method(card: Method, console: Console | None = None) -> None:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
+    short = card.name != card.implementation.__name__
+    where = f"fewer.{card.room}" + ("" if card.package == "fewer" else f" (from the package {card.package})")
     for label, value in [
-        ("module", f"fewer.{card.room}" + ("" if card.package == "fewer" else f" (from the package {card.package})")),
+        ("class", f"{card.implementation.__module__}.{card.implementation.__qualname__}")
+        if short
+        else ("module", where),
+        *([("also", ", ".join(card.aliases))] if card.aliases and not short else []),
         ("tasks", ", ".join(card.tasks)),
+        *(
+            [("study", ", ".join(f"fewer study {_OPTIONS[role]} {card.name}" for role in card.roles))]
+            if card.roles
+            else []
+        ),
         ("when", card.when),
         ("accepts", ", ".join(card.handles) or "dense numeric tables without missing values"),
-        ("units", card.units),
+        *([] if short else [("units", card.units)]),
         ("cost", card.cost),
         ("paper", card.citation or "none"),
     ]:

@@ -334,7 +334,7 @@ def difference_figure(findings: "Findings") -> "go.Figure":
     figure = _rows_figure([name for name, _, _ in rows], f"difference to all features in {metric_of(findings)}")
     colours = [_figures.RED] + [_figures.BLUE] * (len(rows) - 1)
     for place, ((name, difference, (low, high)), colour) in enumerate(zip(rows, colours, strict=True)):
-        words = f"{signed(difference)} ({interval_words((low, high), findings.plan['confidence'], signed)})"
+        words = f"{signed(difference)} ({interval_words((low, high), findings.plan.confidence, signed)})"
         figure.add_trace(
             go.Scatter(
                 x=[low, high],
@@ -421,7 +421,7 @@ def missing_figure(findings: "Findings") -> "go.Figure":
     """Share of each column that is missing, the emptiest first."""
     import plotly.graph_objects as go
 
-    columns = findings.missing["columns"]
+    columns = findings.missing.evidence["columns"]
     figure = _rows_figure([column["name"] for column in columns], "share of the rows that is missing", row=20)
     figure.add_trace(
         go.Bar(

@@ -3,11 +3,11 @@
 Names from the user's data must not control a terminal, and must not be read as markup.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fewer._wording import interval_words, metric_words, p_digits, printable, signed
+from fewer._wording import interval_words, metric_words, printable
 
 if TYPE_CHECKING:
     from fewer.study import Answer, Findings
@@ -26,7 +26,7 @@ class Shown:
 
 def metric_of(findings: "Findings") -> str:
     """What the score is called."""
-    return metric_words(findings.plan["scoring"])
+    return metric_words(findings.plan.scoring)
 
 
 def unit_of(findings: "Findings") -> str:
@@ -36,69 +36,26 @@ def unit_of(findings: "Findings") -> str:
 
 def given_unit(findings: "Findings") -> str:
     """What there is to choose from: columns of the table, or columns after one-hot encoding."""
-    return "encoded columns" if findings.n_columns > findings.plan["n_columns"] else "columns"
+    return "encoded columns" if findings.n_columns > findings.plan.n_columns else "columns"
 
 
-def shown_numbers(findings: "Findings") -> dict[str, Shown]:
-    """The number of each answer that has one, by the name of its section."""
-    numbers = {
-        "learn": _p_value(findings, findings.learnable, "labels"),
-        "together": _p_value(findings, findings.interacting, "features_within_class"),
-        "help": _of(findings, findings.fewer_help, f"Difference to all columns ({metric_of(findings)})", signed),
-        "how-few": _size(findings.how_few, unit_of(findings)),
-        "which": _of(findings, findings.which, "Stability", lambda value: f"{value:.2f}"),
-        "wrong": _wrong(findings.wrong),
-        "compared": _of(
-            findings,
-            findings.compared,
-            f"Cross-indexed score ({metric_of(findings)})",
-            lambda value: f"{value:.3f}",
-        ),
-    }
-    return {section: number for section, number in numbers.items() if number is not None}
-
-
-def _wrong(answer: "Answer") -> Shown | None:
-    if answer.number is None:
-        return None
-    if "confusion" in answer.evidence:
-        return Shown("Wrong rows", f"{answer.number:,.0f}")
-    return Shown("Median absolute error", f"{answer.number:.4g}")
-
-
-def _p_value(findings: "Findings", answer: "Answer", null: str) -> Shown | None:
-    """As in the sentence: the smallest that the permutations can show is a bound."""
-    if answer.number is None:
-        return None
-    bound = answer.number <= 1 / (len(findings.nulls[null]["scores"]) + 1)
-    return Shown("p-value", f"{'<= ' if bound else ''}{p_digits(answer.number)}")
-
-
-def _size(answer: "Answer", unit: str) -> Shown | None:
-    if answer.number is None or answer.interval is None:
-        return None
-    low, high = answer.interval
-    spread = f"most folds chose {low:,.0f} to {high:,.0f}" if round(low) < round(high) else ""
-    return Shown(unit.capitalize(), f"{answer.number:,.0f}", spread)
-
-
-def _of(findings: "Findings", answer: "Answer", label: str, written) -> Shown | None:
+def number_of(findings: "Findings", answer: "Answer", label: str, written: "Callable[[float], str]") -> Shown | None:
+    """The number of an answer with its interval, if it has one."""
     if answer.number is None:
         return None
     if answer.interval is None:
         return Shown(label, written(answer.number))
-    return Shown(label, written(answer.number), interval_words(answer.interval, findings.plan["confidence"], written))
+    return Shown(label, written(answer.number), interval_words(answer.interval, findings.plan.confidence, written))
 
 
-def seconds_by_candidate(findings: "Findings", seconds: Mapping[str, float]) -> dict[str, float]:
-    """Time of all folds of each candidate, from the times of the journal."""
-    names = [candidate["name"] for candidate in findings.plan["candidates"]]
-    spent: dict[str, float] = {}
+def seconds_by_candidate(seconds: Mapping[str, float]) -> dict[int, float]:
+    """Time of all folds of each candidate, by its place in the plan, from the times of the journal."""
+    spent: dict[int, float] = {}
     for key, value in seconds.items():
         kind, _, rest = key.partition("/")
         if kind == "fold":
-            name = names[int(rest.split("/")[0])]
-            spent[name] = spent.get(name, 0.0) + value
+            number = int(rest.split("/")[0])
+            spent[number] = spent.get(number, 0.0) + value
     return spent
 
 

@@ -10,7 +10,6 @@ Each figure has a caption, a description in words for screen readers, and a lege
 import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -18,83 +17,18 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from fewer._wording import cut, printable, signed
-from fewer.report._study_figures import (
-    NULL_WORDS,
-    confusion_figure,
-    curve_figure,
-    difference_figure,
-    frequency_figure,
-    made_figure,
-    missing_figure,
-    null_figure,
-    predicted_figure,
-    spreads_figure,
-)
-from fewer.report._study_numbers import (
-    duration,
-    given_unit,
-    metric_of,
-    seconds_by_candidate,
-    seconds_by_kind,
-    shown_numbers,
-    unit_of,
-)
+from fewer.report._panel import Panel, Picture, panel_of
+from fewer.report._study_figures import curve_figure
+from fewer.report._study_numbers import duration, metric_of, seconds_by_candidate, seconds_by_kind, unit_of
+from fewer.report.panels._nulls import null_pictures
+from fewer.report.panels.how_few import curve_in_words
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from fewer.study import Findings
+    from fewer.study import Findings, Plan
 
 _LEVELS = {"critical": "Critical.", "warning": "Warning.", "note": "Note."}
-_SECTIONS = (
-    ("learn", "Predictable?"),
-    ("together", "Interactions?"),
-    ("help", "Do fewer help?"),
-    ("how-few", "How few?"),
-    ("which", "Which ones?"),
-    ("wrong", "Which rows are wrong?"),
-    ("compared", "Compared"),
-    ("careful", "Warnings"),
-    ("missing", "Missing values"),
-    ("plan", "What was done"),
-)
-_COLUMN_HEADINGS = (
-    ("Rank", "number", "Rank by the winning candidate, fitted on all rows"),
-    ("Column", "text", "Name of the column; for an encoded category, column = value"),
-    ("Chosen", "text", "Whether it is one of the chosen columns"),
-    (
-        "In folds",
-        "number",
-        "Share of the folds in which it was chosen, from their training rows; 0% for a chosen column: chosen on all "
-        "rows, but in no fold",
-    ),
-    ("Importance", "number", "Score that the winning selection method gives the column on all rows, in its own unit"),
-    ("Effect", "text", "Direction of its association with the target, on all rows"),
-    ("Size", "number", "Size of the effect: correlation with the target, or difference of standardised class means"),
-    ("Redundant with", "text", "Columns among the best whose absolute correlation with it is 0.9 or more"),
-)
-_CANDIDATE_HEADINGS = (
-    ("Candidate", "text", "Selection method and learner"),
-    (
-        "Candidate score",
-        "number",
-        "Mean held-out score with the number of columns that scores best on the other folds, and its confidence "
-        "interval; no variation: the same on every fold, so there is no interval",
-    ),
-    ("Columns", "number", "Number of columns, mean over the folds"),
-    (
-        "Minus same learner with all",
-        "number",
-        "Difference to the same learner with all columns on the same folds, with its confidence interval",
-    ),
-    (
-        "Winner minus it",
-        "number",
-        "Candidate score of the winner minus that of this candidate on the same folds, with its confidence interval; "
-        "negative where this candidate scores higher, but needs more columns",
-    ),
-    ("Time", "number", "Total time of all folds"),
-)
 _DASHES = {"dash": "6 4", "dot": "2 3"}
 _TRIANGLE = "M11 2 L17 12 L5 12 Z"
 
@@ -116,52 +50,78 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
     """
     from markupsafe import Markup
 
-    from fewer.study import Plan
-
-    spent = seconds_by_candidate(findings, seconds or {})
-    pictures = pictures_of(findings)
+    spent = seconds_by_candidate(seconds or {})
     plotly_js, plotly_hash = _plotly_js()
     script = _text("study.js")
-    stand_ins = any(column.stands_in_for for column in findings.columns)
-    return _template().render(
-        findings=findings,
-        plan=findings.plan,
-        nothing=findings.learnable.verdict == "no",
-        mood=_mood(findings),
-        verdict=_verdict(findings),
-        sections=[section for section in _SECTIONS if section[0] != "missing" or findings.missing],
-        levels=_LEVELS,
-        winner=findings.plan["candidates"][findings.winner]["name"],
-        source=_short_source(findings.plan),
-        size=_size_of_table(findings),
-        metric=metric_of(findings),
-        numbers=shown_numbers(findings),
-        column_headings=_COLUMN_HEADINGS if stand_ins else _COLUMN_HEADINGS[:-1],
-        stand_ins=stand_ins,
-        candidate_headings=_CANDIDATE_HEADINGS,
-        n_columns=findings.n_columns,
-        without_features=[
-            each["name"] for each in findings.plan["candidates"] if each["learner"]["name"] == "simplest"
-        ],
-        spent=spent,
-        work=seconds_by_kind(seconds or {}),
-        command=_command(findings.plan),
-        versions=_versions(),
-        figure=lambda name: _figure_html(name, pictures),
-        clean=printable,
-        said=_said,
-        signed=signed,
-        between=_between,
-        percent=lambda share: f"{100 * share:.4g}%",
-        unit=unit_of(findings),
-        given=given_unit(findings),
-        duration=duration,
-        plan_json=Markup(_json_in_html(Plan.from_dict(findings.plan).to_json())),
-        css=Markup(_text("study.css")),
-        script=Markup(script),
-        plotly_js=Markup(plotly_js),
-        script_hashes=f"'{plotly_hash}' '{_hash(script)}'",
+    panels = {name: panel_of(name, answer.question) for name, answer in findings.shown.items()}
+    pictures = {name: picture for panel in panels.values() for name, picture in panel.pictures(findings).items()}
+    pictures["first"] = _first_picture(findings)
+    shared: dict[str, Any] = {
+        "findings": findings,
+        "plan": findings.plan,
+        "levels": _LEVELS,
+        "metric": metric_of(findings),
+        "n_columns": findings.n_columns,
+        "spent": spent,
+        "figure": lambda name: _figure_html(name, pictures),
+        "clean": printable,
+        "said": _said,
+        "signed": signed,
+        "between": _between,
+        "percent": lambda share: f"{100 * share:.4g}%",
+        "unit": unit_of(findings),
+        "duration": duration,
+    }
+    sections = [_section(findings, name, panel, shared) for name, panel in panels.items()]
+    return (
+        _environment()
+        .get_template("study.html.j2")
+        .render(
+            **shared,
+            nothing=findings.learnable.verdict == "no",
+            mood=_mood(findings),
+            verdict=_verdict(findings),
+            sections=[*sections, {"anchor": "plan", "title": "What was done", "answer": None}],
+            source=_short_source(findings.plan),
+            size=_size_of_table(findings),
+            work=seconds_by_kind(seconds or {}),
+            command=_command(findings.plan),
+            versions=_versions(),
+            plan_json=Markup(_json_in_html(findings.plan.to_json())),
+            css=Markup(_text("study.css")),
+            script=Markup(script),
+            plotly_js=Markup(plotly_js),
+            script_hashes=f"'{plotly_hash}' '{_hash(script)}'",
+        )
     )
+
+
+def _section(findings: "Findings", name: str, panel: Panel, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template of the page needs of a panel."""
+    from markupsafe import Markup
+
+    answer = findings.answers[name]
+    template = _environment().from_string(panel.body)
+    body = template.render(**shared, **panel.values(findings), pictures=panel.pictures(findings))
+    return {
+        **vars(panel),
+        "heading": panel.heading or answer.question,
+        "answer": answer,
+        "number": panel.number(findings),
+        "body": Markup(body),
+    }
+
+
+def _first_picture(findings: "Findings") -> Picture:
+    """The picture beside the verdict."""
+    if findings.learnable.verdict == "no":
+        return null_pictures(findings, "labels", height=350)["labels"]
+    caption = (
+        "Fixed-size scores: the best mean score on held-out rows of all candidates with this number of columns on "
+        "every fold, on a logarithmic axis. The cross-indexed scores in the text may be lower: they correct for "
+        "choosing the best of many."
+    )
+    return Picture(curve_figure(findings), caption, curve_in_words(findings))
 
 
 def study_summary_html(findings: "Findings") -> str:
@@ -186,11 +146,16 @@ def study_summary_html(findings: "Findings") -> str:
 
 
 @cache
-def _template() -> Any:
-    from jinja2 import Environment, StrictUndefined
+def _environment() -> Any:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(_text("study.html.j2"))
+    return Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(_text),
+    )
 
 
 @cache
@@ -235,16 +200,16 @@ def _mood(findings: "Findings") -> str:
     return "gain" if findings.claims_benefit else ""
 
 
-def _short_source(plan: Mapping[str, Any]) -> str:
+def _short_source(plan: "Plan") -> str:
     """What the table is called, without the folders that it lies in."""
-    path = plan["reading"].get("table") or ""
-    return plan["source"].replace(path, PurePath(path).name) if PurePath(path).is_absolute() else plan["source"]
+    path = plan.reading.get("table") or ""
+    return plan.source.replace(path, PurePath(path).name) if PurePath(path).is_absolute() else plan.source
 
 
 def _size_of_table(findings: "Findings") -> str:
     """Rows and columns that were learnt from, and of how many in the table."""
     left_out = {caution.topic: caution.evidence for caution in findings.cautions}
-    rows, columns = findings.plan["n_rows"], findings.plan["n_columns"]
+    rows, columns = findings.plan.n_rows, findings.plan.n_columns
     more_rows = sum(n for _, n in left_out.get("classes left out", {}).get("classes", []))
     more_columns = len(left_out.get("left out", {}).get("columns", []))
     return f"{_of(rows, more_rows)} rows, {_of(columns, more_columns)} columns"
@@ -265,18 +230,9 @@ def _between(interval: tuple[float, float], written: Callable[[float], str]) -> 
     return f"{written(low)} to {written(high)}" if high - low > 1e-12 else "no variation"
 
 
-def _command(plan: Mapping[str, Any]) -> str:
+def _command(plan: "Plan") -> str:
     """What to type to run the study again. A table that came from memory has to be named."""
-    return f"fewer study {'' if plan['reading'].get('table') else 'TABLE '}--plan report.html"
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure, how to read it, and what it shows."""
-
-    figure: "go.Figure"
-    caption: str
-    in_words: str
+    return f"fewer study {'' if plan.reading.get('table') else 'TABLE '}--plan report.html"
 
 
 def _figure_html(name: str, pictures: Mapping[str, Picture]) -> Any:
@@ -337,95 +293,3 @@ def _mark(trace: Any) -> str:
     dash = f' stroke-dasharray="{_DASHES[trace.line.dash]}"' if trace.line.dash in _DASHES else ""
     width = min(trace.line.width, 4)
     return f'<path d="M0 7 H22" stroke="{trace.line.color}" stroke-width="{width}"{dash}/>'
-
-
-def pictures_of(findings: "Findings") -> dict[str, Picture]:
-    """Every picture that there is something to draw for, by name; "first" is the one beside the verdict."""
-    found = {
-        "curve": Picture(
-            curve_figure(findings, with_others=True),
-            "Fixed-size scores on held-out rows over the number of columns, on a logarithmic axis: each candidate in "
-            "grey, the best of all candidates at each number in blue. Triangles at the bottom: the numbers "
-            "that the folds chose.",
-            _curve_in_words(findings),
-        ),
-        "difference": Picture(
-            difference_figure(findings),
-            "In red, the cross-indexed score of the whole selection procedure minus that of the best learner with all "
-            "columns; in blue, the score of each candidate minus that of the same learner with all columns; with "
-            "confidence intervals. Left of the dotted line, fewer columns score worse. A point without a line did not "
-            "vary over the folds.",
-            _difference_in_words(findings),
-        ),
-        "frequency": Picture(
-            frequency_figure(findings),
-            f"Share of the folds in which the first columns were "
-            f"{'chosen' if findings.n_made is None else 'among the first ten'}. The longer the bar, the less the "
-            "choice depends on which rows are held out.",
-            findings.which.sentence,
-        ),
-    }
-    for null, words in NULL_WORDS.items():
-        if findings.nulls[null]["scores"]:
-            caption = f"Scores of the reference procedure on tables with {words}, and its score on this table."
-            found[null] = Picture(null_figure(findings, null), caption, _null_in_words(findings, null))
-    if findings.made:
-        caption = (
-            "What the new columns hold: their correlations with the columns that have the largest weights in them. "
-            "Blue is positive, red is negative."
-        )
-        found["made"] = Picture(made_figure(findings), caption, findings.which.sentence)
-    if "confusion" in findings.wrong.evidence:
-        caption = "Held-out rows by true and predicted class; each row of the figure adds up to the size of a class."
-        found["wrong"] = Picture(confusion_figure(findings), caption, findings.wrong.sentence)
-    elif "predicted" in findings.wrong.evidence:
-        caption = "Predicted over true values of held-out rows; on the dotted line, predictions are right."
-        found["wrong"] = Picture(predicted_figure(findings), caption, findings.wrong.sentence)
-    if findings.spreads:
-        caption = (
-            "The first chosen columns by class (at most six), or by thirds of the target: median and interquartile "
-            "range, in standard deviations from the mean."
-        )
-        found["spreads"] = Picture(spreads_figure(findings), caption, findings.which.sentence)
-    if findings.missing:
-        caption = "Share of missing values in each column, the largest first."
-        found["missing"] = Picture(missing_figure(findings), caption, findings.missing["sentence"])
-    if findings.learnable.verdict == "no":
-        found["first"] = replace(found["labels"], figure=null_figure(findings, "labels", height=350))
-    else:
-        caption = (
-            "Fixed-size scores: the best mean score on held-out rows of all candidates with this number of columns on "
-            "every fold, on a logarithmic axis. The cross-indexed scores in the text may be lower: they correct for "
-            "choosing the best of many."
-        )
-        found["first"] = Picture(curve_figure(findings), caption, _curve_in_words(findings))
-    return found
-
-
-def _curve_in_words(findings: "Findings") -> str:
-    curve, chosen = findings.curve["frontier"], findings.curve["chosen"]
-    at = dict(zip(curve["sizes"], curve["mean"], strict=True))
-    sizes = sorted({curve["sizes"][0], chosen["size"], curve["sizes"][-1]})
-    reached = ", ".join(f"{at[size]:.3f} with {size:,} column{'s' * (size > 1)}" for size in sizes)
-    return (
-        f"The best candidate reaches {metric_of(findings)} {reached}. The best learner with all columns reaches "
-        f"{findings.fewer_help.evidence['with_all']:.3f}, the baseline {findings.curve['simplest']:.3f}. The chosen "
-        f"number is {chosen['size']:,}."
-    )
-
-
-def _difference_in_words(findings: "Findings") -> str:
-    intervals = [each.over_same_learner_interval for each in findings.rivals if each.over_same_learner_interval]
-    sure = sum(low > 0 for low, _ in intervals)
-    ways = f"{len(intervals)} combinations of selection method and learner"
-    return f"{findings.fewer_help.sentence} Of {ways}, {sure} are better than the same learner with all columns."
-
-
-def _null_in_words(findings: "Findings", null: str) -> str:
-    evidence = findings.nulls[null]
-    as_good = sum(score >= evidence["observed"] for score in evidence["scores"])
-    return (
-        f"{as_good} of {len(evidence['scores'])} tables with {NULL_WORDS[null]} did as well as this one, for which the "
-        f"reference procedure reached {metric_of(findings)} {evidence['observed']:.3f}; they reached "
-        f"{min(evidence['scores']):.3f} to {max(evidence['scores']):.3f}."
-    )

@@ -22,6 +22,8 @@ _LONGEST_BAR = 30
 _MOST_REDUCED = 12
 # Narrower terminals go without the time of each candidate, so that names stay on one line.
 _WIDE = 100
+# Answers that are shown below the tables.
+_LATER = ("careful", "missing")
 _LEVELS = {"critical": ("Critical", "bold red"), "warning": ("Warning", "yellow"), "note": ("Note", "dim")}
 
 
@@ -58,7 +60,7 @@ class _Printer:
     def __init__(self, findings: "Findings", console: Console, seconds: Mapping[str, float]) -> None:
         self.findings = findings
         self.console = console
-        self.seconds = seconds_by_candidate(findings, seconds)
+        self.seconds = seconds_by_candidate(seconds)
         self.plain = console.options.ascii_only
 
     def print_all(self) -> None:
@@ -66,7 +68,9 @@ class _Printer:
         self.console.print(self._text(findings.headline, style="bold"))
         for sentence in findings.verdict[1:]:
             self.console.print(self._text(sentence))
-        for answer in findings.answers:
+        for name, answer in findings.shown.items():
+            if name in _LATER:
+                continue
             self._print_section(answer.question, self._text(answer.sentence))
         self._print_section(f"Best fixed-size score by number of {unit_of(findings)}", self._curve())
         self._print_section("Columns", self._columns())
@@ -78,8 +82,8 @@ class _Printer:
             "difference to the same learner with all columns. no variation: the same score on every fold, so there is "
             "no interval."
         )
-        if findings.missing:
-            self._print_section("Missing values", self._text(findings.missing["sentence"]))
+        if "missing" in findings.shown:
+            self._print_section(findings.missing.question, self._text(findings.missing.sentence))
         if findings.cautions:
             self._print_section("Warnings and notes")
             for caution in findings.cautions:
@@ -143,7 +147,7 @@ class _Printer:
             if rival.name in reduced[_MOST_REDUCED:]:
                 continue
             low, high = rival.interval
-            spent = duration(self.seconds[rival.name]) if rival.name in self.seconds else ""
+            spent = duration(self.seconds[rival.number]) if rival.number in self.seconds else ""
             table.add_row(
                 self._text(rival.name),
                 f"{rival.score:.3f}",
@@ -161,8 +165,7 @@ class _Printer:
         """How many columns a candidate uses, on average over the folds."""
         if rival.size is not None:
             return f"{rival.size:,.1f}".removesuffix(".0")
-        simplest = {each["name"] for each in self.findings.plan["candidates"] if each["learner"]["name"] == "simplest"}
-        return "none" if rival.name in simplest else "all"
+        return "none" if self.findings.plan.candidates[rival.number].is_simplest else "all"
 
 
 def _table(*headers: tuple[str, str]) -> Table:

@@ -70,6 +70,7 @@ def one_versus_rest(function: Callable[..., Any], X: Any, codes: np.ndarray) -> 
     "discoveries. Each column is judged by itself: columns that repeat each other are all kept, and those that are "
     "useful only together are missed.",
     cost="That of the score, O(n p) for most, and O(p log p) to sort.",
+    aliases=["SelectKBest", "filter"],
 )
 class SelectTop(Selector):
     """Keep the columns with the best scores: the first k, a fraction, or all that pass a test.

@@ -9,26 +9,34 @@ if TYPE_CHECKING:
     from fewer.study._candidates import PRESETS, Candidate
     from fewer.study._errors import StudyError
     from fewer.study._estimate import time_estimate
-    from fewer.study._findings import Answer, Caution, Column, Findings, Rival
+    from fewer.study._findings import Findings
     from fewer.study._folder import HOME, StudyFolder, StudyState, TemporaryFolder, studies_in, study_state
     from fewer.study._journal import Journal
-    from fewer.study._model import StudyModel, apply_model, fit_model
-    from fewer.study._plan import Plan, make_plan
-    from fewer.study._recipes import LEARNERS
+    from fewer.study._model import StudyModel, UnsavableModelError, apply_model, fit_model
+    from fewer.study._model_file import UntrustedTypesError
+    from fewer.study._plan import Plan, UntrustedPlanError, make_plan
+    from fewer.study._question import Answer, Finished, Here, Pieces, Question, Verdict
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
+    from fewer.study.questions import question_named
+    from fewer.study.questions.careful import Caution
+    from fewer.study.questions.compared import Rival
+    from fewer.study.questions.which import Column
 
 __all__ = [
     "HOME",
-    "LEARNERS",
     "PRESETS",
     "Answer",
     "Candidate",
     "Caution",
     "Column",
     "Findings",
+    "Finished",
+    "Here",
     "Journal",
+    "Pieces",
     "Plan",
+    "Question",
     "Rival",
     "StudyData",
     "StudyError",
@@ -37,10 +45,15 @@ __all__ = [
     "StudyModel",
     "StudyState",
     "TemporaryFolder",
+    "UnsavableModelError",
+    "UntrustedPlanError",
+    "UntrustedTypesError",
+    "Verdict",
     "apply_model",
     "findings_of",
     "fit_model",
     "make_plan",
+    "question_named",
     "run_plan",
     "studies_in",
     "study_data",

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, get_args
 
-from fewer._wording import did_you_mean
+from fewer._wording import did_you_mean, parameter
+from fewer.catalogue import LEARNERS, CatalogueError, Learner, find, learner_named
+from fewer.catalogue import methods as find_all
 from fewer.study._errors import StudyError
-from fewer.study._recipes import LEARNERS, POSITIVE_SCORES, Counts, Recipe, can_be_scored, learner_recipe
+from fewer.study._recipes import POSITIVE_SCORES, Counts, Recipe, can_be_scored, learner_recipe, recipe_of
 
 Preset = Literal["quick", "standard", "thorough"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
@@ -42,8 +44,8 @@ class Candidate:
 
     Attributes
     ----------
-    name : str
-        What tables and figures call it.
+    labels : tuple of two str
+        What tables and figures call what chooses or makes the columns (empty for the baseline), and the learner.
     reducer : Recipe or None
         How columns are chosen, or new ones made of them; None for all features.
     learner : Recipe
@@ -52,10 +54,15 @@ class Candidate:
         Numbers of columns to try, chosen or new, besides all; empty without a reducer.
     """
 
-    name: str
+    labels: tuple[str, str]
     reducer: Recipe | None
     learner: Recipe
     sizes: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call it."""
+        return ", ".join(label for label in self.labels if label)
 
     @property
     def is_simplest(self) -> bool:
@@ -70,14 +77,14 @@ class Candidate:
     @property
     def for_counts(self) -> Counts:
         """How columns come to a candidate for counts, which must not be centred; None for any other."""
-        if LEARNERS[self.learner.name].counts:
+        if learner_named(self.learner.name).counts:
             return "raw"
-        return "scaled" if self.reducer is not None and self.reducer.for_counts else None
+        return self.reducer.for_counts if self.reducer is not None else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {
-            "name": self.name,
+            "labels": list(self.labels),
             "reducer": self.reducer.to_dict() if self.reducer else None,
             "learner": self.learner.to_dict(),
             "sizes": list(self.sizes),
@@ -87,7 +94,7 @@ class Candidate:
     def from_dict(cls, data: dict[str, Any]) -> "Candidate":
         """The candidate that ``to_dict`` has written."""
         return cls(
-            name=data["name"],
+            labels=tuple(data["labels"]),
             reducer=Recipe(**data["reducer"]) if data["reducer"] else None,
             learner=Recipe(**data["learner"]),
             sizes=tuple(data["sizes"]),
@@ -152,11 +159,11 @@ def _learners(
     return [
         name
         for name in names
-        if (LEARNERS[name].regression or classify)
+        if (LEARNERS[name].regressor or classify)
         and (LEARNERS[name].sparse or not sparse)
         and not (LEARNERS[name].pairwise and n_rows > _MANY_FOR_PAIRS)
         and (boost or name != "boosting")
-        and can_be_scored(LEARNERS[name].build(classify, 0), scoring)
+        and can_be_scored(LEARNERS[name].build(classify=classify), scoring)
     ]
 
 
@@ -172,7 +179,7 @@ def candidates_for(
     scoring: str = "accuracy",
     preset: Preset = "standard",
     methods: Iterable[str] | None = None,
-    learners: Iterable[str] | None = None,
+    learners: Iterable[Any] | None = None,
     sizes: Iterable[int] | None = None,
 ) -> tuple[Candidate, ...]:
     """The candidates of a study.
@@ -200,8 +207,8 @@ def candidates_for(
         A sensible set.
     methods : iterable of str, default=None
         Selectors and extractors of the catalogue, or names of scores, instead of those of the preset.
-    learners : iterable of str, default=None
-        Learners instead of those of the preset.
+    learners : iterable of str or estimator, default=None
+        Learners instead of those of the preset: names of the catalogue, import paths, or estimators.
     sizes : iterable of int, default=None
         Numbers of columns to try, instead of a path from 1 to all, or to 30 for new columns.
 
@@ -211,9 +218,9 @@ def candidates_for(
         The baseline first, then all features with every learner, then every reducer with every learner.
     """
     if preset not in PRESETS:
-        raise StudyError(f"preset must be one of {', '.join(PRESETS)}, not {preset!r}.")
-    chosen = (
-        _learners(
+        raise StudyError(f"{parameter('preset')} must be one of {', '.join(PRESETS)}, not {preset!r}.")
+    if learners is None:
+        names = _learners(
             preset,
             classify=classify,
             sparse=sparse,
@@ -222,9 +229,12 @@ def candidates_for(
             n_classes=n_classes,
             scoring=scoring,
         )
-        if learners is None
-        else list(dict.fromkeys(learners))
-    )
+        chosen = [learner_recipe(name, scoring) for name in names]
+    else:
+        chosen = []
+        for given in learners:
+            recipe = recipe_of(given, scoring)
+            chosen += [] if recipe in chosen else [recipe]
     objection_to = partial(
         _learner_objection,
         classify=classify,
@@ -234,11 +244,9 @@ def candidates_for(
         counts=counts,
         negative_target=negative_target,
     )
-    for name in chosen:
-        if objection := objection_to(name):
-            able = [each for each in _OFFERED if objection_to(each) is None]
-            if name not in _OFFERED:
-                raise StudyError(f"{objection}. {did_you_mean(name, able, 'learners', most=len(able))}")
+    for recipe in chosen:
+        if objection := objection_to(learner_named(recipe.name)):
+            able = [name for name in _OFFERED if objection_to(LEARNERS[name]) is None]
             raise StudyError(f"{objection}; use {', '.join(able)}.")
     reducers = (
         [_reducer_named(name, classify=classify, sparse=sparse, counts=counts) for name in dict.fromkeys(methods)]
@@ -248,16 +256,23 @@ def candidates_for(
     if n_columns < 2:
         raise StudyError("The table has one usable column; a study needs at least two.")
     wanted = None if sizes is None else _checked_sizes(sizes, n_columns)
-    simplest = Candidate("most frequent class" if classify else "mean", None, Recipe("simplest"))
-    recipes = {name: learner_recipe(name, scoring) for name in chosen}
-    everything = [Candidate(f"all features, {LEARNERS[name].says}", None, recipes[name]) for name in chosen]
+    simplest = Candidate(("", "most frequent class" if classify else "mean"), None, Recipe("simplest"))
+    alone = all(recipe.name != "ridge" for recipe in chosen)
+    everything = [Candidate(("all features", _label(recipe)), None, recipe) for recipe in chosen]
     reduced = [
-        Candidate(f"{label}, {LEARNERS[name].says}", reducer, recipes[name], _sizes(reducer, name, n_columns, wanted))
+        Candidate((label, _label(recipe)), reducer, recipe, _sizes(reducer, recipe.name, n_columns, wanted))
         for label, reducer in reducers
-        for name in chosen
-        if learners is not None or _go_together(label, name, alone="ridge" not in chosen)
+        for recipe in chosen
+        if learners is not None or _go_together(label, recipe.name, alone=alone)
     ]
     return (simplest, *everything, *reduced)
+
+
+def _label(recipe: Recipe) -> str:
+    """What tables call a learner; with the parameters of an estimator that the user has built."""
+    learner = learner_named(recipe.name)
+    params = "" if learner.name in LEARNERS else ", ".join(f"{name}={value}" for name, value in recipe.params.items())
+    return f"{learner.says} ({params})" if params else learner.says
 
 
 def _go_together(reducer: str, learner: str, *, alone: bool) -> bool:
@@ -278,29 +293,36 @@ def _sizes(reducer: Recipe, learner: str, n_columns: int, wanted: tuple[int, ...
     else:
         path = size_path(n_columns)
     # From the largest down, so that the sizes near all columns, where such learners do best, are among them.
-    return path[:: -LEARNERS[learner].every][::-1]
+    return path[:: -learner_named(learner).every][::-1]
 
 
 def _checked_sizes(sizes: Iterable[int], n_columns: int) -> tuple[int, ...]:
     """Those below the number of columns: all columns are tried anyway."""
     wanted = sorted(set(sizes))
     if wanted and wanted[0] < 1:
-        raise StudyError(f"sizes must be at least 1, not {wanted[0]}.")
+        raise StudyError(f"{parameter('sizes')} must be at least 1, not {wanted[0]}.")
     if wanted and wanted[0] >= n_columns:
-        raise StudyError(f"sizes must be less than the number of columns ({n_columns:,}), not {wanted[0]:,}.")
+        raise StudyError(
+            f"{parameter('sizes')} must be less than the number of columns ({n_columns:,}), not {wanted[0]:,}."
+        )
     return tuple(size for size in wanted if size < n_columns)
 
 
 def _learner_objection(
-    name: str, *, classify: bool, scoring: str, n_rows: int, sparse: bool, counts: bool, negative_target: bool
+    learner: Learner,
+    *,
+    classify: bool,
+    scoring: str,
+    n_rows: int,
+    sparse: bool,
+    counts: bool,
+    negative_target: bool,
 ) -> str | None:
     """Why a study of such a table cannot use this learner; None if it can."""
-    if name not in _OFFERED:
-        return f"There is no learner {name!r}"
-    learner, said = LEARNERS[name], f"The learner {name!r}"
-    if not classify and not learner.regression:
+    said = f"The learner {learner.name!r}"
+    if not classify and learner.regressor is None:
         return f"{said} is a classifier, but the target is numeric"
-    if classify and not learner.classes:
+    if classify and learner.classifier is None:
         return f"{said} is a regressor, but the target has classes"
     if sparse and not learner.sparse:
         return f"{said} does not support sparse tables"
@@ -317,7 +339,6 @@ def _learner_objection(
 
 def _reducer_named(name: str, *, classify: bool, sparse: bool, counts: bool) -> tuple[str, Recipe]:
     """A selector or extractor of the catalogue, or SelectTop with a score of this name."""
-    from fewer.catalogue import CatalogueError, find
     from fewer.select import score_names
 
     task: Any = "classification" if classify else "regression"
@@ -334,12 +355,12 @@ def _reducer_named(name: str, *, classify: bool, sparse: bool, counts: bool) -> 
             able = _usable(task, sparse=sparse, counts=counts, paper=None)
             raise StudyError(
                 f"There is no selection method {name!r}. {did_you_mean(name, able, 'methods', most=30)} All are listed "
-                "by `fewer methods --room select` and `fewer methods --room extract`."
+                "by `fewer methods --role selector` and `fewer methods --role extractor`."
             ) from None
-        if card.room not in ("select", "extract") or not hasattr(card.implementation, "transform"):
+        if not {"selector", "extractor"}.intersection(card.roles):
             raise StudyError(
-                f"{name} is neither a selector nor an extractor; see `fewer methods --room select` and `fewer methods "
-                "--room extract`."
+                f"{name} is neither a selector nor an extractor; see `fewer methods --role selector` and `fewer "
+                "methods --role extractor`."
             )
         if task not in card.tasks and "unsupervised" not in card.tasks:
             raise StudyError(f"{name} is for {' and '.join(card.tasks)}, but this study is a {task}.")
@@ -365,7 +386,7 @@ def _objection(recipe: Recipe, *, sparse: bool, counts: bool = True) -> str | No
         return "has no parameter for the number of columns"
     if sparse and not tags.sparse:
         return "does not support sparse tables"
-    if tags.positive_only and not counts:
+    if (tags.positive_only or find(recipe.name).counts) and not counts:
         return "needs non-negative counts, but this table has negative numbers or imputed values"
     return None
 
@@ -380,15 +401,14 @@ def _usable(task: Any, *, sparse: bool, counts: bool, paper: str | None) -> list
 
     What needs no target serves any task.
     """
-    from fewer.catalogue import methods
     from fewer.select import score_names
 
     recipes = {name: Recipe("SelectTop", {"score_func": name}) for name in score_names(task=task)}
     cards = [
         card
-        for room in ("select", "extract")
-        for card in methods(room=room)
-        if hasattr(card.implementation, "transform") and {task, "unsupervised"}.intersection(card.tasks)
+        for role in ("selector", "extractor")
+        for card in find_all(role=role)
+        if {task, "unsupervised"}.intersection(card.tasks)
     ]
     akin = {card.name: Recipe(card.name) for card in cards if paper is not None and card.paper == paper}
     recipes = akin | recipes | {card.name: Recipe(card.name) for card in cards}

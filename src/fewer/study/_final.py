@@ -32,7 +32,8 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     chosen = plan.candidates[ranker.number]
     prepare = preparation(dataset, plan.impute, seed=plan.seed, counts=chosen.for_counts)
     X = fit_prepared(prepare, dataset.X, keep=True)
-    names, sources = (list(each) for each in zip(*prepared_columns(prepare, dataset), strict=True))
+    columns = prepared_columns(prepare, dataset)
+    names = [column.name for column in columns]
     # All columns are more on all rows than in a fold where some are constant.
     size = scores.size if scores.winner.reduces else len(names)
     assert chosen.reducer is not None
@@ -58,12 +59,11 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
         "n_made": n_made,
         "made": made,
         "n_prepared": len(names),
-        "n_sources": len({sources[column] for column in order[:size]}),
+        "n_sources": len({columns[column].source for column in order[:size]}),
         "test_ratio": scores.test_ratio,
         "columns": [
             {
-                "name": names[column],
-                "source": sources[column],
+                **columns[column]._asdict(),
                 "score": None if column_scores is None else _number(column_scores[column]),
                 **target.direction(_dense_column(X, column)),
             }

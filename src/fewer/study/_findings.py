@@ -1,152 +1,35 @@
-"""The findings of a study: seven answers, each a sentence, a number with its uncertainty, and the evidence behind it.
+"""The findings of a study: answers, each a sentence, a number with its uncertainty, and the evidence behind it.
 
 Plain data that is made from the plan and the journal alone, so it can be made again at any time, and is the same
 however often the study was stopped on its way.
 """
 
 import json
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from fewer.study._checked_file import write_checked
+from fewer.study._plan import Plan
+from fewer.study._question import Answer
 
-VERSION = 5
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer to one of the questions.
-
-    Attributes
-    ----------
-    question : str
-        What was asked.
-    verdict : str
-        The answer in a word or two, for programs: "yes", "no", "better", "not worse", "not shown", "not tested".
-    sentence : str
-        The answer for people.
-    number : float or None
-        The figure behind it.
-    interval : tuple of two floats or None
-        Its uncertainty.
-    how : str
-        How the figure was obtained.
-    evidence : dict
-        What the figure was made from.
-    """
-
-    question: str
-    verdict: str
-    sentence: str
-    number: float | None = None
-    interval: tuple[float, float] | None = None
-    how: str = ""
-    evidence: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Column:
-    """One of the chosen columns.
-
-    Attributes
-    ----------
-    rank : int
-        Place, 1 for the best.
-    name : str
-        Name of the column; of a category, ``column = value``.
-    source : str
-        Column of the table that it is made of: itself, or the one whose category it is.
-    importance : float or None
-        Score that the selection method gave it on all rows, in its own unit.
-    frequency : float
-        Share of the folds in which it was chosen.
-    chosen : bool
-        Whether it is on the list.
-    effect : str
-        Direction of its effect.
-    effect_size : float
-        Correlation with the target, or difference of the standardised class means.
-    stands_in_for : tuple of str
-        Nearly duplicate columns.
-    """
-
-    rank: int
-    name: str
-    source: str
-    importance: float | None
-    frequency: float
-    chosen: bool
-    effect: str
-    effect_size: float
-    stands_in_for: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Rival:
-    """The result of one candidate.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    score : float
-        Candidate score: mean held-out score, with the number of columns that scores best on the other folds.
-    interval : tuple of two floats
-        Its uncertainty.
-    size : float or None
-        Cross-indexed size; None if all features are used.
-    over_same_learner : float or None
-        Difference to the same learner with all features.
-    over_same_learner_interval : tuple of two floats or None
-        Its uncertainty.
-    behind : float
-        How far behind the winner.
-    behind_interval : tuple of two floats
-        Its uncertainty.
-    """
-
-    name: str
-    score: float
-    interval: tuple[float, float]
-    size: float | None
-    over_same_learner: float | None
-    over_same_learner_interval: tuple[float, float] | None
-    behind: float
-    behind_interval: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Caution:
-    """A limit of the results.
-
-    Attributes
-    ----------
-    level : {"critical", "warning", "note"}
-        A critical one takes the place of the first line.
-    topic : str
-        What it is about.
-    sentence : str
-        What was seen and what to do.
-    evidence : dict
-        What it was seen from.
-    headline : str
-        The first line of a critical one.
-    """
-
-    level: str
-    topic: str
-    sentence: str
-    evidence: dict[str, Any] = field(default_factory=dict)
-    headline: str = ""
+VERSION = 6
 
 
 @dataclass(frozen=True)
 class Findings:
     """What a study has found.
 
+    Parts of answers can be asked for by their names: ``findings.learnable``, ``findings.columns``, ``findings.rivals``,
+    ``findings.curve``, ``findings.cautions``.
+
     Attributes
     ----------
+    plan : Plan
+        What was done.
+    answers : mapping of str to Answer
+        The answers by the ids of the questions, in their order.
     headline : str
         The first line: whether the target can be predicted, and whether fewer features help.
     verdict : tuple of str
@@ -159,53 +42,39 @@ class Findings:
         How many new columns the winner makes; None if it chooses among those of the table.
     n_columns : int
         How many columns there are to choose from, or to make new ones of; a category counts as one of its own.
-    spreads : dict
-        Quartiles of the first chosen columns in each class, or in thirds of the target.
-    made : dict
-        What the new columns are made of, if there are any: correlations with the columns of the table.
-    learnable, interacting, fewer_help, how_few, which, wrong, compared : Answer
-        The answers.
-    columns : tuple of Column
-        The best columns in order, the chosen ones first.
-    rivals : tuple of Rival
-        All candidates, best first.
-    cautions : tuple of Caution
-        What to be careful about, the critical ones first.
-    curve : dict
-        Mean score and its standard error at each size: the best of all candidates, and each candidate that selects.
-    nulls : dict
-        Scores on randomised tables, for each test.
-    missing : dict
-        How much is missing, where, and how well it can be imputed; empty without missing values.
-    plan : dict
-        The plan.
     version : int
         Format version of findings.
     """
 
+    plan: Plan
+    answers: Mapping[str, Answer]
     headline: str
     verdict: tuple[str, ...]
     claims_benefit: bool
     winner: int
     n_made: int | None
     n_columns: int
-    spreads: dict[str, Any]
-    made: dict[str, Any]
-    learnable: Answer
-    interacting: Answer
-    fewer_help: Answer
-    how_few: Answer
-    which: Answer
-    wrong: Answer
-    compared: Answer
-    columns: tuple[Column, ...]
-    rivals: tuple[Rival, ...]
-    cautions: tuple[Caution, ...]
-    curve: dict[str, Any]
-    nulls: dict[str, Any]
-    missing: dict[str, Any]
-    plan: dict[str, Any]
     version: int = VERSION
+
+    def __getattr__(self, name: str) -> Any:
+        """An answer by its id, or a part of one by its name."""
+        answers = self.__dict__.get("answers", {})
+        if name in answers:
+            return answers[name]
+        for answer in answers.values():
+            if name in answer.parts and name != "nulls":
+                return getattr(answer, name)
+        raise AttributeError(f"These findings have no answer and no part {name!r}.")
+
+    @property
+    def nulls(self) -> dict[str, Any]:
+        """Scores on randomised tables, for each test."""
+        return {name: null for answer in self.answers.values() for name, null in answer.parts.get("nulls", {}).items()}
+
+    @property
+    def shown(self) -> dict[str, Answer]:
+        """Answers with something to show, by id."""
+        return {name: answer for name, answer in self.answers.items() if answer.is_shown}
 
     @property
     def chosen(self) -> list[str]:
@@ -217,19 +86,19 @@ class Findings:
         """Features of the learner: the chosen columns, and the chosen categories of text columns."""
         return [column.name for column in self.columns if column.chosen]
 
-    @property
-    def answers(self) -> tuple[Answer, ...]:
-        """All answers, in the order of the questions."""
-        return (self.learnable, self.interacting, self.fewer_help, self.how_few, self.which, self.wrong, self.compared)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return json.loads(self.to_json())
 
     def to_json(self) -> str:
         """The findings as JSON."""
-        data = asdict(self) | {"chosen": self.chosen}
-        return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+        data: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "answers"}
+        common = [each.name for each in fields(Answer)]
+        for name, answer in self.answers.items():
+            data |= answer.parts
+            data[name] = {each: getattr(answer, each) for each in common}
+        data |= {"plan": self.plan.to_dict(), "nulls": self.nulls, "chosen": self.chosen}
+        return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=asdict)
 
     def save(self, path: "str | Path") -> None:
         """Write the findings as JSON, with a checksum."""
@@ -237,7 +106,7 @@ class Findings:
 
     def __str__(self) -> str:
         lines = [self.headline, *self.verdict[1:], ""]
-        lines += [f"{answer.question}\n  {answer.sentence}" for answer in self.answers]
+        lines += [f"{answer.question}\n  {answer.sentence}" for answer in self.shown.values()]
         if self.cautions:
-            lines += ["Warnings and notes", *(f"  {caution.sentence}" for caution in self.cautions)]
+            lines += [f"  {caution.sentence}" for caution in self.cautions[1:]]
         return "\n".join(lines)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from fewer._estimators import beside_of
+from fewer._wording import argument
 from fewer.study._checked_file import read_checked
 from fewer.study._errors import StudyError
 from fewer.study._journal import Journal, glance, side_files
@@ -311,7 +312,9 @@ def _has_open(pid: int, path: Path) -> bool:
 
 
 def _unwritable(folder: Path, error: OSError) -> StudyError:
-    return StudyError(f"The folder {folder} cannot be written: {error.strerror}. Choose another with --out FOLDER.")
+    return StudyError(
+        f"The folder {folder} cannot be written: {error.strerror}. Choose another with {argument('out')}."
+    )
 
 
 class TemporaryFolder:

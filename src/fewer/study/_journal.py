@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from fewer._estimators import beside_of, put_in_place, warn_caller
+from fewer._wording import argument
 from fewer.study._checked_file import digest
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
@@ -119,7 +120,7 @@ class Journal:
                 differences = found.plan.differences(plan)
                 raise StudyError(
                     f"The study in {path.parent} has another plan; differences: {', '.join(differences)}. Use "
-                    "another folder for the new study (--out FOLDER), or remove the old one with "
+                    f"another folder for the new study ({argument('out')}), or remove the old one with "
                     f"`fewer rm {path.parent}`."
                 )
             about = {"schema": str(SCHEMA), "plan": found.plan.to_json(), "started": found.started}
@@ -355,11 +356,11 @@ def _in_plain_words(path: Path, done: str) -> Iterator[None]:
     except (*_READING_ERRORS, OSError) as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         number = getattr(error, "errno", None)
-        cure = "Check that the folder exists and that you may write there, or choose another with --out FOLDER."
+        cure = f"Check that the folder exists and that you may write there, or choose another with {argument('out')}."
         if code == sqlite3.SQLITE_FULL or number in (ENOSPC, EDQUOT) or (code == sqlite3.SQLITE_IOERR and _full(path)):
             cure = "The disk is full: free some space and run the same command again; finished tasks are kept."
         elif code == sqlite3.SQLITE_READONLY or number in (EACCES, EPERM, EROFS):
-            cure = "The folder is read-only: choose another with --out FOLDER."
+            cure = f"The folder is read-only: choose another with {argument('out')}."
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             cure = "Another process is writing to it; wait until it finishes, or stop it."
         elif _tells_of_damage(error):

@@ -5,6 +5,7 @@ column, the model is fitted on the chosen columns alone: new tables need no othe
 from other columns, all are needed.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,14 +17,15 @@ import polars as pl
 from fewer._estimators import columns_known_as, write_whole
 from fewer._kernels._one_thread import one_thread
 from fewer._wording import listed
+from fewer.catalogue import imputer_named
 from fewer.extract import with_components
 from fewer.study._checked_file import digest, read_checked, write_checked
 from fewer.study._coded import decoded
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._model_file import checked_about, pipeline_from
-from fewer.study._preparation import fit_prepared, preparation, prepared_names
-from fewer.study._recipes import IMPUTERS, of_moderate_size
+from fewer.study._preparation import PreparedColumn, fit_prepared, preparation, prepared_columns
+from fewer.study._recipes import of_moderate_size
 from fewer.study._study_data import refuse_too_large
 from fewer.study._work import learner_of, seed_of
 
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
 
 
 VERSION = 2
+
+
+class UnsavableModelError(StudyError):
+    """A model with parts that skops does not know how to write."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +76,12 @@ class StudyModel:
 
         path = Path(path)
         contents: list[Any] = []
-        # What skops would write to a file: its own buffer, where `dumps` copies it.
-        skops.io.dump(self.pipeline, SimpleNamespace(write=contents.append))
+        try:
+            # What skops would write to a file: its own buffer, where `dumps` copies it.
+            skops.io.dump(self.pipeline, SimpleNamespace(write=contents.append))
+        except Exception as error:  # whatever is inside of a learner of another package
+            learner = type(self.pipeline[-1]).__name__
+            raise UnsavableModelError(f"The model of {learner} cannot be saved with skops: {error}") from error
         write_whole(path, *contents)
         about = {
             "version": VERSION,
@@ -85,8 +95,22 @@ class StudyModel:
         write_checked(path.with_suffix(".json"), about)
 
     @classmethod
-    def load(cls, path: "str | Path") -> "StudyModel":
-        """A model from its files. Only types that a study writes are loaded; no code is run."""
+    def load(cls, path: "str | Path", *, trusted: Iterable[str] = ()) -> "StudyModel":
+        """A model from its files.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file ``model.skops``.
+        trusted : iterable of str, default=()
+            Types to load besides those of scikit-learn and fewer, which execute no code; the error names those that
+            are needed.
+
+        Returns
+        -------
+        model : StudyModel
+            As it was saved.
+        """
         path = Path(path)
         about = read_checked(path.with_suffix(".json"))
         if about.pop("version", None) != VERSION:
@@ -100,7 +124,7 @@ class StudyModel:
                 f"The model {path} does not match its checksum, so it is damaged. Run `fewer resume {path.parent}` to "
                 "write it again."
             )
-        return cls(pipeline_from(content, path), **checked_about(about, path))
+        return cls(pipeline_from(content, path, trusted), **checked_about(about, path))
 
 
 def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyModel:
@@ -124,7 +148,7 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
 
-    from_others = IMPUTERS[plan.impute].from_others
+    from_others = imputer_named(plan.impute).from_others
     if from_others and not data.dataset.has_missing:
         from_others, impute = False, "median"
     else:
@@ -137,9 +161,10 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     learner = of_moderate_size(learner_of(winner, plan, dataset.y, seed_of(plan, "model")), dataset.n_rows)
     with one_thread():
         X = fit_prepared(prepare, dataset.X, keep=True)
-        names = prepared_names(prepare, dataset)
-        wanted = set(findings.chosen_features)
-        keep = [place for place, name in enumerate(names) if name in wanted]
+        columns = prepared_columns(prepare, dataset)
+        wanted = {PreparedColumn(each.name, each.source) for each in findings.columns if each.chosen}
+        keep = [place for place, column in enumerate(columns) if column in wanted]
+        names = [column.name for column in columns]
         steps: list[tuple[str, Any]] = [("prepare", prepare)]
         if findings.n_made is not None:
             steps.append(("make", _maker(plan, findings)))

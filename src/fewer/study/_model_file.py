@@ -4,14 +4,17 @@ skops builds objects of known types only. Their content is not checked by scikit
 neighbours, and follow the indices that they find there.
 """
 
+import importlib
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fewer._wording import argument, listed
+from fewer.catalogue import ROOMS
 from fewer.io import KINDS
 from fewer.study._errors import StudyError
 
@@ -19,10 +22,6 @@ from fewer.study._errors import StudyError
 # numbers and run nothing.
 _PARTS_OF_LEARNERS = frozenset(
     [
-        "fewer.extract.fisher._eigenproblem.LeftOut",
-        "fewer.extract.fisher._regularized_fisher.ClassGeometry",
-        "fewer.graph.classifiers._coding.ColumnCoding",
-        "fewer.graph.classifiers._tables.Network",
         "numpy.dtype",
         "scipy.sparse._csr.csr_matrix",
         "sklearn._loss._loss.CyHalfMultinomialLoss",
@@ -72,8 +71,20 @@ def checked_about(about: Any, path: Path) -> dict[str, Any]:
     return {**about, **{name: tuple(about[name]) for name in lists}}
 
 
-def pipeline_from(content: bytes, path: Path) -> Any:
-    """The pipeline in the bytes of ``model.skops``. Only types that a study writes are loaded; no code is run."""
+class UntrustedTypesError(StudyError):
+    """A model with types of other packages."""
+
+    def __init__(self, path: Path, types: Iterable[str]) -> None:
+        self.types = tuple(types)
+        super().__init__(
+            f"The model {path} contains types of other packages ({listed(self.types, 10, longest=200)}), so it is not "
+            "loaded: it could execute arbitrary code. If you trust who made it: "
+            f"{argument('trusted', list(self.types))}."
+        )
+
+
+def pipeline_from(content: bytes, path: Path, trusted: Iterable[str] = ()) -> Any:
+    """The pipeline in the bytes of ``model.skops``. Types that are not ours or scikit-learn's are loaded on trust."""
     import skops.io
 
     try:
@@ -81,7 +92,8 @@ def pipeline_from(content: bytes, path: Path) -> Any:
             if sum(member.file_size for member in archive.infolist()) > len(content):
                 raise ValueError("its parts are larger than the file")
         asked_for = skops.io.get_untrusted_types(data=content)
-        strangers = [name for name in asked_for if name not in _PARTS_OF_LEARNERS and not _is_own_type(name)]
+        known = {*_PARTS_OF_LEARNERS, *trusted}
+        strangers = [name for name in asked_for if name not in known and not _is_own_type(name)]
         if not strangers:
             pipeline = skops.io.loads(content, trusted=asked_for)
             _check_pipeline(pipeline)
@@ -89,28 +101,19 @@ def pipeline_from(content: bytes, path: Path) -> Any:
     except Exception as error:  # skops raises whatever numpy, zipfile and the types themselves raise for damaged bytes
         reason = str(error).partition("\n")[0][:200] or type(error).__name__
         raise StudyError(f"The model {path} cannot be read: {reason}") from error
-    raise StudyError(
-        f"The model {path} contains types that no study writes ({', '.join(strangers[:3])}), so it is not loaded: it "
-        "could execute arbitrary code."
-    )
+    raise UntrustedTypesError(path, strangers)
 
 
 def _is_own_type(name: str) -> bool:
-    """Whether a type, by its dotted name, is one of our estimators: imputers, makers of columns, learners."""
-    from fewer.catalogue import CatalogueError, find
-
-    if not name.startswith(("fewer.complete.", "fewer.extract.", "fewer.graph.", "fewer.learn.")):
+    """Whether a type, by its dotted name, is a class of our rooms: they hold what they are given and run nothing."""
+    module, _, qualname = name.rpartition(".")
+    if not any(module.startswith(f"fewer.{room}.") for room in ROOMS):
         return False
     try:
-        card = find(name.rpartition(".")[2])
-    except CatalogueError:
+        found = getattr(importlib.import_module(module), qualname)
+    except (ImportError, AttributeError):
         return False
-    own = card.implementation
-    return (
-        card.room in ("complete", "extract", "graph", "learn")
-        and card.is_estimator
-        and name == f"{own.__module__}.{own.__qualname__}"
-    )
+    return isinstance(found, type) and found.__module__ == module
 
 
 def _check_pipeline(pipeline: Any) -> None:

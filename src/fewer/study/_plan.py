@@ -7,22 +7,24 @@ table give the same numbers.
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from fewer._wording import counted
+from fewer._options import described, named, options_of, with_options
+from fewer._wording import argument, counted, listed, parameter
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
 from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
 from fewer.study._errors import StudyError
 from fewer.study._plan_file import check_entries, plan_text
-from fewer.study._recipes import IMPUTERS, imputer_named
+from fewer.study._recipes import study_imputer
+from fewer.study.questions import own_questions, question_named
 
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
-VERSION = 4
+VERSION = 5
 Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 
 # Folds, repeats and permutations: quick for a first look, thorough for a paper.
@@ -35,6 +37,16 @@ _FEW_OF_A_CLASS = 0.2
 
 # A share of the gain, or the rule of one standard error.
 Parsimony = float | Literal["one_se"]
+
+
+class UntrustedPlanError(StudyError):
+    """A plan from a file that would import modules."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        super().__init__(
+            f"This plan imports {listed(paths)}, which executes code of that module. If you trust the plan, load it "
+            f"with {argument('trust', True)}."
+        )
 
 
 @dataclass(frozen=True)
@@ -55,30 +67,9 @@ class Plan:
         Size of the table.
     splitting : {"stratified", "shuffled", "grouped", "in order of time"}
         How folds are made.
-    n_folds, n_repeats : int
-        Folds, and how often they are drawn.
-    scoring : str
-        Score of scikit-learn, higher is better.
     candidates : tuple of Candidate
         What is compared.
-    n_permutations : int
-        Permutations of each test; 0 for none.
-    confidence : float
-        Confidence level of intervals; one minus it is the significance level of tests.
-    margin : float
-        Share of what all columns gain over the baseline that fewer columns may lose and still count as not worse.
-    parsimony : float or "one_se"
-        Share of what the best candidate gains over the baseline that may be given up for fewer columns, or the rule of
-        one standard error.
-    racing : float
-        Standard errors by which a candidate with a number of columns must be behind to get no more folds; 0 if all of
-        them get all folds.
-    seed : int
-        Random seed.
-    preset : str
-        The set of candidates and the effort that were asked for.
-    impute : str
-        How missing values are imputed, inside the folds.
+    {options}
     reading : mapping
         How the table was read, so that it can be read again.
     version : int
@@ -97,13 +88,14 @@ class Plan:
     scoring: str
     candidates: tuple[Candidate, ...]
     n_permutations: int
-    confidence: float = 0.95
-    margin: float = 0.1
-    parsimony: Parsimony = 0.05
-    racing: float = 2.0
-    seed: int = 0
-    preset: str = "standard"
-    impute: str = "median"
+    confidence: float = named("confidence").default
+    margin: float = named("margin").default
+    parsimony: Parsimony = named("parsimony").default
+    racing: float = named("racing").default
+    seed: int = named("seed").default
+    preset: str = named("preset").default
+    impute: str = named("impute").default
+    questions: tuple[str, ...] = field(default_factory=lambda: own_questions())
     reading: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
@@ -137,6 +129,7 @@ class Plan:
         """Plain data, for JSON."""
         data = {each.name: getattr(self, each.name) for each in fields(self)}
         return data | {
+            "questions": list(self.questions),
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "reading": dict(self.reading),
         }
@@ -172,13 +165,26 @@ class Plan:
             raise StudyError(f"This is not a plan of fewer: missing entries: {', '.join(missing)}.")
         check_entries(data, get_args(Splitting))
         candidates = tuple(Candidate.from_dict(candidate) for candidate in data["candidates"])
-        plan = cls(**{**data, "candidates": candidates})
+        plan = cls(**{**data, "candidates": candidates, "questions": tuple(data["questions"])})
         _check_plan(plan)
         return plan
 
     @classmethod
-    def load(cls, path: "str | Path") -> "Plan":
-        """A plan from a JSON file, or from the report of a study."""
+    def load(cls, path: "str | Path", *, trust: bool = False) -> "Plan":
+        """A plan from a JSON file, or from the report of a study.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        trust : bool, default=False
+            Whether modules that the plan names may be imported: importing a module executes its code.
+
+        Returns
+        -------
+        plan : Plan
+            All of its methods, learners and scores exist here.
+        """
         try:
             data = json.loads(plan_text(Path(path)))
         except StudyError:
@@ -186,8 +192,30 @@ class Plan:
         except (ValueError, RecursionError):  # not JSON, or nested deeper than any plan
             raise StudyError(f"{path} contains no plan; give the report.html or the plan.json of a study.") from None
         plan = cls.from_dict(data)
-        _check_recipes(plan)
+        plan.check_recipes(trust=trust)
         return plan
+
+    def check_recipes(self, *, trust: bool) -> None:
+        """Raise for a score, a method or a parameter that does not exist here, and for imports without trust."""
+        from sklearn.metrics import get_scorer_names
+
+        paths = {each.learner.name: None for each in self.candidates if each.learner.is_imported}
+        if paths and not trust:
+            raise UntrustedPlanError(list(paths))
+        if self.scoring not in get_scorer_names():
+            raise StudyError(f"There is no score {self.scoring!r} in scikit-learn, which the plan requires.")
+        study_imputer(self.impute)
+        for name in self.questions:
+            question_named(name)
+        for candidate in self.candidates:
+            try:
+                candidate.learner.learner(classify=self.classify, seed=self.seed)
+                if candidate.reducer is not None:
+                    candidate.reducer.reducer(seed=self.seed)
+            except (TypeError, ValueError, AttributeError) as error:
+                if type(error).__module__.startswith("fewer."):
+                    raise
+                raise StudyError(f"The candidate {candidate.name!r} of the plan cannot be built: {error}") from error
 
     def differences(self, other: "Plan") -> list[str]:
         """Entries in which another plan differs, as texts."""
@@ -214,7 +242,7 @@ class Plan:
             f"  seed          {self.seed}",
         ]
         if self.impute != "median":
-            lines.append(f"  missing       imputed by {IMPUTERS[self.impute].says}")
+            lines.append(f"  missing       imputed by {study_imputer(self.impute).says}")
         return "\n".join(lines)
 
     def _racing_in_words(self) -> str:
@@ -224,69 +252,35 @@ class Plan:
 
     def _candidates_in_words(self) -> str:
         """Each selection method and each learner once: all are combined with all."""
-        parts = [candidate.name.rpartition(", ") for candidate in self.candidates]
-        reducers, learners = (list(dict.fromkeys(part[place] for part in parts if part[0])) for place in (0, 2))
+        pairs = [candidate.labels for candidate in self.candidates if not candidate.is_simplest]
+        reducers, learners = (list(dict.fromkeys(pair[place] for pair in pairs)) for place in (0, 1))
         simplest = next(candidate.name for candidate in self.candidates if candidate.is_simplest)
         return f"{', '.join(reducers)}, each with {', '.join(learners)}; and the baseline ({simplest})"
 
 
-def make_plan(
-    data: "StudyData",
-    *,
-    preset: Preset = "standard",
-    methods: Iterable[str] | None = None,
-    learners: Iterable[str] | None = None,
-    sizes: Iterable[int] | None = None,
-    n_folds: int | None = None,
-    n_repeats: int | None = None,
-    scoring: str | None = None,
-    n_permutations: int | None = None,
-    confidence: float = 0.95,
-    margin: float = 0.1,
-    parsimony: Parsimony = 0.05,
-    racing: float = 2.0,
-    seed: int = 0,
-    impute: str = "median",
-    reading: Mapping[str, Any] | None = None,
-) -> Plan:
+_options_kept = [option for option in options_of("plan") if option.name in {each.name for each in fields(Plan)}]
+Plan.__doc__ = described(Plan.__doc__ or "", _options_kept, with_defaults=False)
+
+
+@with_options("plan")
+def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, options: Mapping[str, Any]) -> Plan:
     """The plan of a study of this table.
 
     Parameters
     ----------
     data : StudyData
         The table.
-    preset : {"quick", "standard", "thorough"}, default="standard"
-        Candidates and effort.
-    methods, learners, sizes : iterable, default=None
-        Candidates to use instead of those of the preset.
-    n_folds, n_repeats, n_permutations : int, default=None
-        Numbers to use instead of those of the preset.
-    scoring : str, default=None
-        Name of a scikit-learn scorer; by default accuracy (balanced over the classes where one is rare), or R2.
-    confidence : float, default=0.95
-        Confidence level of intervals; one minus it is the significance level of tests.
-    margin : float, default=0.1
-        Share of what all columns gain over the baseline that fewer columns may lose and still count as not worse.
-    parsimony : float or "one_se", default=0.05
-        Share of what the best candidate gains over the baseline that may be given up for fewer columns; 0 takes the
-        best mean score. "one_se" takes the fewest columns of the best candidate whose mean is within one standard
-        error of its best mean.
-    racing : float, default=2.0
-        From the third fold on, a candidate with a number of columns gets no more folds when it is behind the best one
-        by so many standard errors, and by more than may be given up; 0 scores all of them on all folds.
-    seed : int, default=0
-        Random seed.
-    impute : {"median", "mean", "knn", "PCAMissing", "SoftImputeCV"}, default="median"
-        How missing values are imputed, inside the folds: column by column, or from the other columns.
     reading : mapping, default=None
         How the table was read.
+    {options}
 
     Returns
     -------
     plan : Plan
         Nothing has been run.
     """
-    imputer = imputer_named(impute, sparse=data.dataset.is_sparse)
+    preset, scoring = options["preset"], options["scoring"]
+    imputer = study_imputer(options["impute"], sparse=data.dataset.is_sparse)
     scoring = _default_scoring(data) if scoring is None else _checked_scoring(scoring, data)
     candidates = candidates_for(
         classify=data.is_classification,
@@ -298,11 +292,11 @@ def make_plan(
         negative_target=data.has_negative_target,
         scoring=scoring,
         preset=preset,
-        methods=methods,
-        learners=learners,
-        sizes=sizes,
+        methods=options["methods"],
+        learners=options["learners"],
+        sizes=options["sizes"],
     )
-    folds, repeats, permutations = _effort(preset, data, confidence)
+    effort = zip(("n_folds", "n_repeats", "n_permutations"), _effort(preset, data, options["confidence"]), strict=True)
     plan = Plan(
         source=data.dataset.source,
         fingerprint=data.fingerprint,
@@ -311,20 +305,17 @@ def make_plan(
         n_rows=data.dataset.n_rows,
         n_columns=data.dataset.n_columns,
         splitting=_splitting(data),
-        n_folds=folds if n_folds is None else n_folds,
-        n_repeats=repeats if n_repeats is None else n_repeats,
         scoring=scoring,
         candidates=candidates,
-        n_permutations=permutations if n_permutations is None else n_permutations,
-        confidence=confidence,
-        margin=margin,
-        parsimony=parsimony,
-        racing=racing,
-        seed=seed,
         preset=preset,
         impute=imputer.name,
+        **{name: number if options[name] is None else options[name] for name, number in effort},
+        **{name: options[name] for name in ("confidence", "margin", "parsimony", "racing", "seed")},
+        questions=tuple(dict.fromkeys((*own_questions(), *(options["questions"] or ())))),
         reading=dict(reading or {}),
     )
+    for name in plan.questions:
+        question_named(name)
     _check_plan(plan)
     _check_folds(plan, data)
     return plan
@@ -406,25 +397,31 @@ def _checked_scoring(scoring: str, data: "StudyData") -> str:
 
 def _check_plan(plan: Plan) -> None:
     if plan.n_folds < 2:
-        raise StudyError(f"n_folds must be at least 2, not {plan.n_folds}.")
+        raise StudyError(f"{parameter('n_folds')} must be at least 2, not {plan.n_folds}.")
     if plan.n_folds > plan.n_rows:
-        raise StudyError(f"n_folds must be at most the number of rows ({plan.n_rows}), not {plan.n_folds}.")
+        raise StudyError(
+            f"{parameter('n_folds')} must be at most the number of rows ({plan.n_rows}), not {plan.n_folds}."
+        )
     if plan.n_repeats < 1:
-        raise StudyError(f"n_repeats must be at least 1, not {plan.n_repeats}.")
+        raise StudyError(f"{parameter('n_repeats')} must be at least 1, not {plan.n_repeats}.")
     if plan.splitting == "in order of time" and plan.n_repeats > 1:
-        raise StudyError("Folds in time order do not change between repeats; use n_repeats=1.")
+        raise StudyError(f"Folds in time order do not change between repeats; use {argument('n_repeats', 1)}.")
     if plan.n_permutations < 0:
-        raise StudyError(f"n_permutations must be at least 0 (0 for no tests), not {plan.n_permutations}.")
+        raise StudyError(
+            f"{parameter('n_permutations')} must be at least 0 (0 for no tests), not {plan.n_permutations}."
+        )
     if not 0 <= plan.margin < 1:
-        raise StudyError(f"margin must be at least 0 and less than 1, not {plan.margin}.")
+        raise StudyError(f"{parameter('margin')} must be at least 0 and less than 1, not {plan.margin}.")
     if plan.parsimony != "one_se" and (isinstance(plan.parsimony, str) or not 0 <= plan.parsimony < 1):
-        raise StudyError(f"parsimony must be at least 0 and less than 1, or 'one_se', not {plan.parsimony}.")
+        raise StudyError(
+            f"{parameter('parsimony')} must be at least 0 and less than 1, or 'one_se', not {plan.parsimony}."
+        )
     if not plan.racing >= 0:
-        raise StudyError(f"racing must be at least 0, not {plan.racing}.")
+        raise StudyError(f"{parameter('racing')} must be at least 0, not {plan.racing}.")
     if not 0 < plan.confidence < 1:
-        raise StudyError(f"confidence must be between 0 and 1, not {plan.confidence}.")
+        raise StudyError(f"{parameter('confidence')} must be between 0 and 1, not {plan.confidence}.")
     if not 0 <= plan.seed < 2**32:
-        raise StudyError(f"seed must be at least 0 and at most {2**32 - 1}, not {plan.seed}.")
+        raise StudyError(f"{parameter('seed')} must be at least 0 and at most {2**32 - 1}, not {plan.seed}.")
     fewest = fewest_permutations(plan.confidence)
     if 0 < plan.n_permutations < fewest:
         raise StudyError(
@@ -452,23 +449,6 @@ def _check_folds(plan: Plan, data: "StudyData") -> None:
                 f"No class of {plan.target!r} has more than {counts.max()} rows, too few for {plan.n_folds} folds."
             )
     table_folds(plan, data, n_repeats=1)
-
-
-def _check_recipes(plan: Plan) -> None:
-    """Raise for a score, a method or a parameter that does not exist here."""
-    from sklearn.metrics import get_scorer_names
-
-    if plan.scoring not in get_scorer_names():
-        raise StudyError(f"There is no score {plan.scoring!r} in scikit-learn, which the plan requires.")
-    for candidate in plan.candidates:
-        try:
-            candidate.learner.learner(classify=plan.classify, seed=plan.seed)
-            if candidate.reducer is not None:
-                candidate.reducer.reducer(seed=plan.seed)
-        except (TypeError, ValueError, AttributeError) as error:
-            if type(error).__module__.startswith("fewer."):
-                raise
-            raise StudyError(f"The candidate {candidate.name!r} of the plan cannot be built: {error}") from error
 
 
 def fewest_permutations(confidence: float) -> int:

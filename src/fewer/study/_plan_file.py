@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fewer.study._errors import StudyError
-from fewer.study._recipes import IMPUTERS, LEARNERS
+from fewer.study._recipes import is_plain
 
 _LARGEST = 2**63
 _Rule = tuple[Callable[[Any], bool], str]
@@ -28,10 +28,14 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
         ),
         "task": _one_of("binary", "multiclass", "regression"),
         "splitting": _one_of(*splittings),
-        "impute": _one_of(*IMPUTERS),
+        "impute": (_is_text, "the name of an imputer"),
         **dict.fromkeys(("confidence", "margin", "racing"), (_is_number, "a number")),
         "parsimony": (lambda value: value == "one_se" or _is_number(value), "a number or one_se"),
         "candidates": (lambda value: isinstance(value, list) and bool(value), "a list of candidates"),
+        "questions": (
+            lambda value: isinstance(value, list) and bool(value) and all(map(_is_text, value)),
+            "a list of questions",
+        ),
         "reading": (_is_reading, "how the table is read"),
     }
     _check(data, rules, "")
@@ -43,9 +47,12 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
 
 def _check_candidate(candidate: Any, where: str) -> None:
     rules: dict[str, _Rule] = {
-        "name": (_is_text, "a string"),
+        "labels": (
+            lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_text, value)),
+            "two strings",
+        ),
         "reducer": (lambda value: value is None or _is_recipe(value), "a name with params, or null"),
-        "learner": (lambda value: _is_recipe(value) and value["name"] in LEARNERS, f"one of {', '.join(LEARNERS)}"),
+        "learner": (_is_recipe, "a name with params"),
         "sizes": (
             lambda value: isinstance(value, list) and all(_is_count(each) for each in value),
             "a list of numbers",
@@ -60,7 +67,7 @@ def _check(data: Mapping[str, Any], rules: Mapping[str, _Rule], where: str) -> N
     for name, (is_valid, wanted) in rules.items():
         value = data[name]
         if not is_valid(value):
-            shown = repr(value)[:60] if _is_plain(value) else f"a {type(value).__name__}"
+            shown = repr(value)[:60] if is_plain(value) else f"a {type(value).__name__}"
             raise StudyError(f"This is not a plan of fewer: {name!r}{where} should be {wanted}, not {shown}.")
 
 
@@ -80,13 +87,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, float) or _is_count(value)
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether it is a number, a word, a truth value or None."""
-    return value is None or isinstance(value, (str, bool, float)) or (isinstance(value, int) and abs(value) < _LARGEST)
-
-
 def _is_plain_or_list(value: Any) -> bool:
-    return _is_plain(value) or (isinstance(value, list) and all(map(_is_plain, value)))
+    return is_plain(value) or (isinstance(value, list) and all(map(is_plain, value)))
 
 
 def _is_recipe(value: Any) -> bool:

@@ -6,12 +6,13 @@ It is a pipeline of scikit-learn, fitted on the rows held in like everything els
 import warnings
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fewer.catalogue import imputer_named
 from fewer.study._coded import CodedDataset, positions, words_of
-from fewer.study._recipes import IMPUTERS, Counts
+from fewer.study._recipes import Counts, seeded
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -39,7 +40,7 @@ def preparation(
     dataset : Dataset
         The table; its kinds of columns decide the steps.
     impute : str, default="median"
-        How missing values are imputed, one of ``IMPUTERS``.
+        Name of the imputer of missing values.
     missing : bool, default=None
         Whether rows may have missing values; by default, whether these have. Without any the result is the same.
     seed : int, default=0
@@ -106,11 +107,18 @@ def prepared_rows(fitted: Any, X: Any) -> Any:
         return fitted.transform(X)
 
 
-def prepared_columns(fitted: Any, dataset: "Dataset") -> list[tuple[str, str]]:
-    """Name of each column that comes out of a fitted preparation, and the column of the table that it is made of.
+class PreparedColumn(NamedTuple):
+    """A column that comes out of the preparation: its name, and the column of the table that it is made of.
 
     A category is named ``column = value``.
     """
+
+    name: str
+    source: str
+
+
+def prepared_columns(fitted: Any, dataset: "Dataset") -> list[PreparedColumn]:
+    """What a fitted preparation makes of the columns of a table, in the order in which they come out."""
     given = list(dataset.columns)
     pairs = [(name, name) for name in given]
     if "fill" in fitted.named_steps:
@@ -125,7 +133,7 @@ def prepared_columns(fitted: Any, dataset: "Dataset") -> list[tuple[str, str]]:
             (f"{word} = {_SPECIAL.get(value := name.removeprefix(f'{word}_'), value)}", word)
             for name, word in zip(names[n_numbers:], words, strict=True)
         ]
-    return [pair for pair, kept in zip(pairs, fitted["vary"].get_support(), strict=True) if kept]
+    return [PreparedColumn(*pair) for pair, kept in zip(pairs, fitted["vary"].get_support(), strict=True) if kept]
 
 
 def prepared_names(fitted: Any, dataset: "Dataset") -> list[str]:
@@ -148,10 +156,10 @@ def _filled(impute: str, seed: int) -> Any:
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    imputer = IMPUTERS[impute]
+    imputer = imputer_named(impute)
     if not imputer.from_others:
-        return imputer.made(seed)
-    return Pipeline([("level", StandardScaler()), ("complete", imputer.made(seed))])
+        return seeded(imputer.build(), seed)
+    return Pipeline([("level", StandardScaler()), ("complete", seeded(imputer.build(), seed))])
 
 
 def _numbers(dataset: "Dataset", fill: Any) -> Any:

@@ -10,17 +10,14 @@ import numpy as np
 
 from fewer._estimators import each_warning_once
 from fewer._kernels._one_thread import one_thread
-from fewer._wording import counted
-from fewer.study._cautions import CAUTIONS, do_cautions
+from fewer._wording import argument, counted
 from fewer.study._errors import StudyError
-from fewer.study._final import FINAL, do_final
-from fewer.study._missing import MISSING, do_missing
 from fewer.study._notes import warn_again
-from fewer.study._predictions import do_predictions, prediction_works
+from fewer.study._question import Pieces
 from fewer.study._race import fold_rounds
-from fewer.study._reference import do_null
 from fewer.study._scores import AllScores, read_scores
-from fewer.study._work import Bench, Null, NullWork, do_fold, finished
+from fewer.study._work import Bench, do_fold, finished
+from fewer.study.questions import question_named
 
 if TYPE_CHECKING:
     from fewer.engine import Engine, Failure
@@ -30,9 +27,6 @@ if TYPE_CHECKING:
 
 Progress = bool | str | Callable[..., Any]
 
-# A test is over when this many randomised tables did as well as the real one: its p-value will not be small any more.
-ENOUGH = 10
-_BATCH = 25
 # A task on so many cells takes fractions of a second.
 _CELLS_OF_A_SMALL_TABLE = 2_000_000
 
@@ -63,7 +57,7 @@ def run_plan(
     if data.fingerprint != plan.fingerprint:
         raise StudyError(
             "The table is not the one of the plan: its cells, columns or row order have changed. Give the table of the "
-            "plan, or start a new study in another folder (--out FOLDER)."
+            f"plan, or start a new study in another folder ({argument('out')})."
         )
     bench = Bench(plan, data)
     where: dict[str, Any] = {"bench": bench, "journal": journal, "engine": engine, "progress": progress}
@@ -73,15 +67,15 @@ def run_plan(
     finally:
         warn_again(journal[key] for key in sorted(journal.keys("fold/")))
     scores = scores_of(journal, plan, bench)
-    _do(do_predictions, [(work,) for work in prediction_works(plan, scores)], "Predicting held-out rows", **where)
-    for null in nulls_of(plan):
-        _test(null, **where)
-    for key, function in ((FINAL, do_final), (CAUTIONS, do_cautions), (MISSING, do_missing)):
-        if key not in journal:
-            started = time.perf_counter()
-            with one_thread():
-                payload = function(bench, scores)
-            journal.add(key, payload, time.perf_counter() - started)
+    for name in plan.questions:
+        for work in question_named(name).work(plan, scores, journal):
+            if isinstance(work, Pieces):
+                _do(work.function, work.tasks, work.description, **where)
+            elif work.key not in journal:
+                started = time.perf_counter()
+                with one_thread():
+                    payload = work.function(bench, scores)
+                journal.add(work.key, payload, time.perf_counter() - started)
 
 
 def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:
@@ -102,13 +96,6 @@ def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:
 def folds_are_done(journal: "Journal", plan: "Plan") -> bool:
     """Whether the journal has all the work on the folds."""
     return all(all(work.key in journal for works in tasks for work in works) for tasks in fold_rounds(journal, plan))
-
-
-def nulls_of(plan: "Plan") -> tuple[Null, ...]:
-    """The tests of a plan."""
-    if not plan.n_permutations:
-        return ()
-    return ("labels", "features_within_class") if plan.classify else ("labels",)
 
 
 def _do(
@@ -150,62 +137,5 @@ def _do(
         # Not the candidate's own failure, and not written down as one: with more memory it may well be run.
         raise StudyError(
             f"{counted(len(lost), 'task')} could not be finished: {lost[0].message}. If memory ran out, run the same "
-            "command again with fewer workers (--jobs 1). Finished tasks are kept."
+            f"command again with fewer workers ({argument('n_jobs', 1)}). Finished tasks are kept."
         )
-
-
-def _test(null: Null, *, journal: "Journal", bench: Bench, engine: "Engine", progress: Progress) -> None:
-    """The real table, then randomised ones in batches, until enough did as well or the plan's number is reached."""
-    words = {"labels": "Permuting labels", "features_within_class": "Permuting within classes"}[null]
-    done = 0
-    for stop in batch_ends(bench.plan.n_permutations):
-        tasks = [(NullWork(null, number),) for number in (None, *range(done, stop))]
-        _do(do_null, tasks, words, bench=bench, journal=journal, engine=engine, progress=progress)
-        if is_decided(null_scores(journal, null, stop), observed_score(journal, null)):
-            return
-        done = stop
-
-
-def tested(journal: "Journal", plan: "Plan", null: Null) -> list[float] | None:
-    """Scores on the randomised tables of a test that is over; None if some of them are not finished."""
-    found: list[float] = []
-    for stop in batch_ends(plan.n_permutations):
-        found = null_scores(journal, null, stop)
-        if len(found) < stop or NullWork(null, None).key not in journal:
-            return None
-        if is_decided(found, observed_score(journal, null)):
-            break
-    return found
-
-
-def batch_ends(n_permutations: int) -> list[int]:
-    """Numbers of randomised tables after which a test looks whether it is over."""
-    return [min(start + _BATCH, n_permutations) for start in range(0, n_permutations, _BATCH)]
-
-
-def is_decided(found: list[float], observed: float) -> bool:
-    """Whether so many randomised tables did as well as the real one that a test is over."""
-    return sum(score >= observed for score in found) >= ENOUGH
-
-
-def observed_score(journal: "Journal", null: Null) -> float:
-    """Score of the reference procedure on the real table, to ten digits."""
-    return _null_score(journal, NullWork(null, None))
-
-
-def null_scores(journal: "Journal", null: Null, n: int) -> list[float]:
-    """Scores of the first n randomised tables, as far as they are finished, to ten digits."""
-    found = []
-    for number in range(n):
-        work = NullWork(null, number)
-        if work.key not in journal:
-            break
-        found.append(_null_score(journal, work))
-    return found
-
-
-def _null_score(journal: "Journal", work: NullWork) -> float:
-    payload = journal[work.key]
-    if "failure" in payload:
-        raise StudyError(f"The permutation test could not be run: {payload['failure']}")
-    return round(payload["score"], 10)

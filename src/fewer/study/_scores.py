@@ -34,8 +34,8 @@ class CandidateScores:
     ----------
     number : int
         Place of the candidate in the plan.
-    name : str
-        Its name.
+    labels : tuple of two str
+        What tables call what chooses its columns, and its learner.
     sizes : ndarray of shape (n_sizes,)
         Numbers of columns, the last being all, as they are.
     scores : ndarray of shape (n_repeats, n_folds, n_sizes)
@@ -53,7 +53,7 @@ class CandidateScores:
     """
 
     number: int
-    name: str
+    labels: tuple[str, str]
     sizes: np.ndarray
     scores: np.ndarray
     orders: tuple[tuple[str, ...], ...]
@@ -61,6 +61,11 @@ class CandidateScores:
     confidence: float
     best_possible: float = np.inf
     makes_columns: bool = False
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return ", ".join(label for label in self.labels if label)
 
     @property
     def reduces(self) -> bool:
@@ -274,7 +279,7 @@ def _candidate_scores(
     ]
     return CandidateScores(
         number=number,
-        name=plan.candidates[number].name,
+        labels=plan.candidates[number].labels,
         sizes=np.array([*common, n_columns or max(fold["sizes"][-1] for fold in with_all)]),
         scores=np.array(scores).reshape(plan.n_repeats, plan.n_folds, -1),
         orders=tuple(tuple(fold["names"]) for fold in folds),

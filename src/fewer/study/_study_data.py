@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from fewer._wording import argument
 from fewer.study._coded import CodedDataset, coded
 from fewer.study._errors import StudyError
 
@@ -112,7 +113,7 @@ def study_data(
     _check_target(dataset)
     table = dataset
     if groups is not None and time is not None:
-        raise StudyError("Use either groups= or time=, not both.")
+        raise StudyError(f"Use either {argument('groups')} or {argument('time')}, not both.")
     dataset, rare = _without_rare_classes(dataset)
     left_out: list[tuple[str, str]] = []
     group_of = None
@@ -127,7 +128,7 @@ def study_data(
         left_out.append((groups, "it is the group of each row"))
     wanted = set(keep)
     for name in sorted(wanted.difference(dataset.columns)):
-        raise unknown_column(dataset.source, name, dataset.columns, "keep=")
+        raise unknown_column(dataset.source, name, dataset.columns, argument("keep"))
     for name, kind in zip(dataset.columns, dataset.kinds, strict=True):
         if kind in _NOT_LEARNT_FROM and name not in wanted and name not in (groups, time):
             left_out.append((name, _NOT_LEARNT_FROM[kind]))
@@ -136,7 +137,9 @@ def study_data(
     if not kept:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out[:5])
         more = f"; and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
-        raise StudyError(f"There is no usable column ({reasons}{more}). To use a column anyway, list it in keep=.")
+        raise StudyError(
+            f"There is no usable column ({reasons}{more}). To use a column anyway, list it in {argument('keep')}."
+        )
     refuse_too_large(table, kept)
     return StudyData(
         # Folds take rows many times; only the cautions look at what was dropped.
@@ -185,7 +188,7 @@ def _without_rare_classes(
 
 def _check_target(dataset: "Dataset") -> None:
     if dataset.y is None:
-        raise StudyError("A study needs a target: give the column to predict with target=.")
+        raise StudyError(f"A study needs a target: give the column to predict with {argument('target')}.")
     if dataset.n_rows < 4:
         raise StudyError(f"The table has {dataset.n_rows} rows; a study needs at least 4.")
     if dataset.classes is not None:
@@ -239,7 +242,7 @@ def _is_too_large(values: np.ndarray) -> np.ndarray:
 
 def _too_large(dataset: "Dataset", where: str, value: float, row: int) -> StudyError:
     kind = "an infinite number" if np.isinf(value) else "a number too large to compute with"
-    cure = f"Replace the value, or treat it as missing: add {value:g} to missing_values=."
+    cure = f"Replace the value, or treat it as missing: add {value:g} to {argument('missing_values')}."
     row = row if dataset.rows is None else int(dataset.rows[row])
     return StudyError(
         f"{dataset.source}: {where} contains {value:g}, {kind}, in row {row + 1} (counted from 1). {cure}"
@@ -252,7 +255,7 @@ def _column(dataset: "Dataset", name: str, role: str) -> np.ndarray:
     if name == dataset.target:
         raise StudyError(f"The column {name!r} is the target, so it cannot be the {role}= of the rows too.")
     if name not in dataset.columns:
-        raise unknown_column(dataset.source, name, dataset.columns, f"{role}=")
+        raise unknown_column(dataset.source, name, dataset.columns, argument(role))
     place = dataset.columns.index(name)
     if dataset.missing_by_column[place]:
         raise TableError(

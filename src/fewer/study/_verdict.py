@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from fewer._wording import counted, interval_words, listed, p_words, percent, rows_words, signed, two_digits
-from fewer.study._cautions import TARGET
 from fewer.study._decision import POWER
-from fewer.study._findings import Answer, Caution, Column
 from fewer.study._plan import Plan
+from fewer.study._question import Answer, Finished
 from fewer.study._scores import AllScores
 
+# A caution about how the target was read: part of the first lines, too.
+TARGET = "target"
 NO_PROOF = "This does not prove that there is no signal: more rows or other columns may show one."
 CROSS_INDEXED = (
     "Scores in these lines are cross-indexed: for each fold, selection method, learner and number of columns are "
@@ -18,21 +19,16 @@ CROSS_INDEXED = (
 NOT_A_FINDING = "The columns below are what the procedure returns for any table; they are not a finding."
 
 
-def first_lines(
-    plan: Plan,
-    scores: AllScores,
-    learnable: Answer,
-    which: Answer,
-    columns: tuple[Column, ...],
-    final: dict[str, Any],
-    cautions: Sequence[Caution],
-    metric: str,
-) -> tuple[str, str, str]:
+def first_lines(done: Finished) -> tuple[str, str, str]:
     """The first line and two more. A critical caution comes first: the claim then stands below it.
 
     The last line ends with what kind of score these are, and with what a target of whole numbers was taken for.
     """
-    headline = headline_of(plan, scores, learnable, final, metric)
+    plan, scores, final = done.plan, done.scores, done.final
+    learnable, which = done.answers["learnable"], done.answers["which"]
+    columns = which.parts["columns"]
+    cautions = done.answers["careful"].parts["cautions"]
+    headline = headline_of(plan, scores, learnable, final, done.metric)
     critical = next((each for each in cautions if each.headline), None)
     if critical is not None:
         lines = critical.headline, critical.sentence, headline
@@ -58,7 +54,7 @@ def headline_of(plan: Plan, scores: AllScores, learnable: Answer, final: dict[st
     size, n_made = final["n_sources"], final["n_made"]
     if final["size"] >= final["n_prepared"] and n_made is None:
         return f"Keep all {plan.n_columns:,} features: {nothing_smaller(plan)} ({metric} {reached:.3f})."
-    apart = interval_words(claim.interval, plan.confidence, signed).replace("interval", "interval of the difference")
+    apart = interval_words(claim.interval, plan.confidence, signed, of=" of the difference")
     if claim.interval == (0, 0):
         apart = "no difference on any fold"
     few = counted(n_made, "new column") if n_made is not None else f"{size:,} of {plan.n_columns:,} columns"
@@ -91,7 +87,7 @@ def nothing_smaller(plan: Plan) -> str:
     return f"no smaller number keeps {percent(1 - plan.parsimony)} of the gain over the baseline"
 
 
-def in_short(which: Answer, columns: tuple[Column, ...], final: dict[str, Any]) -> str:
+def in_short(which: Answer, columns: Sequence[Any], final: dict[str, Any]) -> str:
     """Which columns, and how far the folds agree on them, in one sentence for the top of the page."""
     names = list(dict.fromkeys(column.source for column in columns if column.chosen))
     first = listed(names[:4], 4)
@@ -113,7 +109,7 @@ def in_short(which: Answer, columns: tuple[Column, ...], final: dict[str, Any]) 
 
 def chosen_by(scores: AllScores, final: dict[str, Any]) -> str:
     """What chose the columns. Scores of single candidates stay below: near the honest one they only confuse."""
-    reducer, _, learner = scores.winner.name.rpartition(", ")
+    reducer, learner = scores.winner.labels
     if not scores.winner.reduces:
         n_candidates = scores.n_ways + len(scores.with_everything)
         return f"The model is {learner} with all columns, chosen from {n_candidates} candidates."

@@ -194,6 +194,8 @@ def _n_effective(found: Fitted, column_counts: np.ndarray) -> int:
     cost="O(N k^2 + (n + p) k^3) time a round for N observed entries, O(N k) in the diagonal variants; memory O(N + (n "
     "+ p) k^2)",
     paper="pca-missing",
+    aliases=["PPCA", "probabilistic PCA"],
+    says="principal components (PCAMissing)",
 )
 class PCAMissing(Completer):
     """Principal components of a table with missing values, by variational Bayes and six simpler methods.

@@ -282,6 +282,7 @@ class HeldOut(NamedTuple):
     cost="O(m k + (n + p) k^2) for each of some hundred steps, m observed entries, rank k; O(m + (n + p) k) memory",
     paper="soft-impute",
     depends_on_shift="with_mean=False fits the table as it is, and with_mean=True takes away the means",
+    says="low-rank completion (SoftImputeCV)",
 )
 class SoftImputeCV(SoftImpute):
     """Impute missing entries by Soft-Impute, with the penalty that imputes held-out entries best.

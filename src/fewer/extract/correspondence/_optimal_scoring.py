@@ -95,6 +95,7 @@ def class_scores(fitted: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> t
     when="LDA with a penalty of your own (smooth curves, images, many columns), or on splines of the columns.",
     cost="O(n p^2) time, O(n^2 p) with more columns than rows; otherwise that of the regressor",
     paper="zhu-cca-lda",
+    aliases=["LDA"],
 )
 class OptimalScoringLDA(ClassifierMixin, Extractor):
     """Discriminant directions by regression on scores of the classes: LDA, penalised or flexible.

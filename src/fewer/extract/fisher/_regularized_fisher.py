@@ -227,6 +227,7 @@ class FisherExtractor(ProjectedClassifier, LinearExtractor):
         RegularizedFisher(alpha=0, scaling="orthonormal", decision_rule="neighbour"),
     ],
     depends_on_scale="alpha is added to sums of squares of the columns",
+    aliases=["LDA", "regularised discriminant analysis"],
 )
 class RegularizedFisher(FisherExtractor):
     """Directions that separate classes, by Fisher's criterion with a ridge.

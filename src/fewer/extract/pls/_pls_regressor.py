@@ -100,6 +100,7 @@ class PLSExtractor(LinearExtractor):
         PLSRegressor(3, solver="simpls", scale=True),
         PLSRegressor(3, solver="krylov"),
     ],
+    aliases=["partial least squares"],
 )
 class PLSRegressor(CallbackSupportMixin, RegressorMixin, MultiOutputMixin, PLSExtractor):
     """Partial least squares regression: new columns by covariance with the targets, and least squares on them.

@@ -66,6 +66,7 @@ def family_of(family: Any, among: dict[str, type[Family]]) -> Family:
     cost="O(n p) for each step and class of 'linear'; with splines 4 to 20 times as much",
     paper="mboost",
     examples=lambda: [ComponentwiseBoostingClassifier(n_estimators=30)],
+    aliases=["mboost", "glmboost"],
 )
 class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
     """Additive classifier built by small steps, each of which improves the one term that helps most.
@@ -276,6 +277,7 @@ class ComponentwiseBoostingClassifier(ClassifierMixin, ComponentwiseBoosting):
         ComponentwiseBoostingRegressor(),
         ComponentwiseBoostingRegressor("smooth", family="huber", n_estimators=20),
     ],
+    aliases=["mboost", "glmboost"],
 )
 class ComponentwiseBoostingRegressor(RegressorMixin, ComponentwiseBoosting):
     """Additive model built by small steps, each of which improves the one term that helps most.

@@ -37,6 +37,7 @@ from fewer.learn.ridge._tables import Table
     cost="One eigenproblem of the smaller side of a dense table, then O(n min(n, p)) a pass and some tens of passes "
     "for each penalty, in all folds at once; for a sparse table O(stored entries) a pass.",
     examples=lambda: [RidgePathClassifierCV(Cs=4, cv=2), RidgePathClassifierCV(Cs=3, cv=2, with_std=True)],
+    aliases=["logistic regression", "LogisticRegressionCV"],
 )
 class RidgePathClassifierCV(LinearClassifierMixin, ClassifierMixin, RidgePathCV):
     """Logistic regression with a squared (L2) penalty that is chosen by cross-validation.

@@ -152,6 +152,8 @@ class _L1Linear(CallbackSupportMixin, SparseCoefMixin, BaseEstimator):
     "penalties add the cube of the number of columns kept.",
     paper="l1-comparison",
     depends_on_scale="C weighs losses against weights, which have the inverse unit of the columns",
+    aliases=["lasso", "elastic net"],
+    search_space={"C": [0.01, 0.1, 1.0, 10.0]},
 )
 class L1LinearClassifier(OneVsRestProbabilities, LinearClassifierMixin, ClassifierMixin, _L1Linear):
     """Sparse logistic regression or squared-hinge machine, ``min P(w) + C sum_i loss(y_i, x_i'w + b)``.
@@ -298,6 +300,7 @@ class L1LinearClassifier(OneVsRestProbabilities, LinearClassifierMixin, Classifi
     "penalties add the cube of the number of columns kept.",
     paper="l1-comparison",
     depends_on_scale="alpha penalises weights, which have the inverse unit of the columns",
+    aliases=["lasso", "elastic net"],
 )
 class L1LinearRegressor(RegressorMixin, _L1Linear, LinearModel):
     """Sparse linear regression (the Lasso), ``min alpha P(w) + (1/2n) sum_i (y_i - x_i'w - b)^2``.

@@ -195,6 +195,7 @@ def _is_number(cv: Any) -> bool:
     cost="One path in each fold: O(n p) a pass, few passes at each of the penalties.",
     paper="l1-comparison",
     examples=lambda: [L1PathClassifierCV(n_alphas=4, cv=2)],
+    aliases=["lasso", "elastic net", "LassoCV"],
 )
 class L1PathClassifierCV(OneVsRestProbabilities, LinearClassifierMixin, ClassifierMixin, _L1PathCV):
     """Sparse logistic regression or squared-hinge machine with the penalty chosen by cross-validation.
@@ -369,6 +370,7 @@ def _refuse_folds_without_a_class(folds, y: np.ndarray, sample_weight: np.ndarra
     cost="One path in each fold: O(n p) a pass, few passes at each of the penalties.",
     paper="l1-comparison",
     examples=lambda: [L1PathRegressorCV(n_alphas=4, cv=2)],
+    aliases=["lasso", "elastic net", "LassoCV"],
 )
 class L1PathRegressorCV(RegressorMixin, _L1PathCV, LinearModel):
     """The Lasso with the penalty chosen by cross-validation.

@@ -224,6 +224,7 @@ def _ridge_solution(products: np.ndarray, right: np.ndarray, alpha: float) -> np
     cost="O(n p min(n, p)) for the products and O(min(n, p)^3) for each of the first rounds; O(n p + min(n, p)^2) "
     "memory.",
     examples=lambda: [RidgeRFE(3), RidgeRFE(3, step=1, alpha=1.0)],
+    aliases=["RFE", "recursive feature elimination"],
 )
 class RidgeRFE(CallbackSupportMixin, Selector):
     """Keep the columns that recursive elimination by ridge regression leaves.

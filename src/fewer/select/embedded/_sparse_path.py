@@ -68,6 +68,7 @@ def signs_against_rest(y: np.ndarray, who: str) -> list[np.ndarray]:
     "take a score, or StabilitySelection with redundancy groups.",
     cost="One path for each class: O(n p) a pass, few passes at each of the penalties.",
     examples=lambda: [SparsePathSelector(n_features_to_select=3, n_alphas=10)],
+    aliases=["lasso", "SelectFromModel"],
 )
 class SparsePathSelector(Selector):
     """Rank columns by where they enter the path of a sparse linear model.

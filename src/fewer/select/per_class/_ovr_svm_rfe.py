@@ -66,6 +66,7 @@ _MOST_ROWS_IN_PAIRS = 5_000
     paper="mgs-committee",
     depends_on_scale="C weighs losses against squared weights, which have the inverse squared unit of the columns",
     depends_on_shift="with log_transform=True logarithms are taken of the values as they are",
+    aliases=["RFE", "SVM-RFE"],
 )
 class OVRSVMRFESelector(CallbackSupportMixin, PerClassSelector):
     """Keep, for each class, the columns that recursive elimination by a support vector machine leaves.

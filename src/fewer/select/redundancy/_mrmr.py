@@ -133,6 +133,7 @@ def correlation_redundancy(correlations: Correlations, column: int) -> Redundanc
         MRMR(n_features_to_select=3),
         MRMR(n_features_to_select=3, relevance="f", redundancy="correlation", criterion="quotient"),
     ],
+    aliases=["minimum redundancy maximum relevance"],
 )
 class MRMR(CallbackSupportMixin, Selector):
     """Choose columns that are relevant for the target and not redundant with each other, one by one.

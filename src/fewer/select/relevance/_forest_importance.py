@@ -40,6 +40,7 @@ _CELLS = 4_000_000
         ForestImportanceSelector(3, n_estimators=20),
         ForestImportanceSelector(3, n_estimators=5, step=0.5),
     ],
+    aliases=["random forest importance"],
 )
 class ForestImportanceSelector(Selector):
     """Keep the columns whose splits lower the impurity most in a forest of extremely randomised trees.

@@ -231,6 +231,7 @@ def significant(pvalues: np.ndarray, significance_level: float, correction: str 
     cost="O(R T n sqrt(p) depth) for R rounds of T trees; O(n p) memory, one byte for each value.",
     paper="rf-relevance",
     examples=lambda: [ShadowRelevanceSelector(10, max_iter=20)],
+    aliases=["Boruta", "shadow features"],
 )
 class ShadowRelevanceSelector(CallbackSupportMixin, Selector):
     """Keep the columns that are more important to a forest than shuffled copies of the columns.

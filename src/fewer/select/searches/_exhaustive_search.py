@@ -86,6 +86,7 @@ def n_shared_beginnings(n_columns: int, size: int) -> int:
     cost="O(p! / (k! (p - k)!)) evaluations of the objective for k of p columns, O(2^p) for all sizes.",
     paper="slides",
     examples=lambda: [ExhaustiveSearch(NearestNeighbourObjective(), n_features_to_select=2)],
+    aliases=["best subset"],
 )
 class ExhaustiveSearch(Search):
     """Score every subset of the columns, and keep the best.

@@ -206,6 +206,7 @@ DIRECTIONS = ("forward", "backward", "floating", "floating_backward", *STEPWISE,
     "nearest neighbours O(n^2) for each.",
     paper="slides",
     examples=lambda: [SequentialSearch(NearestNeighbourObjective(), n_features_to_select=2)],
+    aliases=["SequentialFeatureSelector", "forward selection", "backward elimination"],
 )
 class SequentialSearch(Search):
     """Search for the columns that are best together, one column at a time.

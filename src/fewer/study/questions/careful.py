@@ -1,25 +1,28 @@
 """Cautions: properties of the table and of the scores that limit what the results mean."""
 
 import shlex
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewer._wording import counted, listed
+from fewer._wording import counted, listed, two_digits
+from fewer.catalogue import imputer_named
 from fewer.study._coded import decoded, words_of
+from fewer.study._plan import Plan
 from fewer.study._preparation import preparation
-from fewer.study._recipes import IMPUTERS
+from fewer.study._question import Answer, Finished, Here, Question, Verdict
 from fewer.study._scores import AllScores
+from fewer.study._verdict import TARGET
 from fewer.study._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
     from fewer.overview import Description
 
+TITLE = "Warnings and notes"
+# Its name in the journal.
 CAUTIONS = "cautions"
-# How the target was read: part of the first lines, too.
-TARGET = "target"
 
 _FEW_ROWS = 30
 _RARE_CLASS = 0.1
@@ -27,6 +30,51 @@ _HUB_SKEWNESS = 1.4
 _HUB_NEIGHBOURS = 10
 _HUB_ROWS = 2000
 _LEVEL = 0.01
+_UNSTABLE = 0.5
+_LEVELS = ("critical", "warning", "note")
+
+
+@dataclass(frozen=True)
+class Caution:
+    """A limit of the results.
+
+    Attributes
+    ----------
+    level : {"critical", "warning", "note"}
+        A critical one takes the place of the first line.
+    topic : str
+        What it is about.
+    sentence : str
+        What was seen and what to do.
+    evidence : dict
+        What it was seen from.
+    headline : str
+        The first line of a critical one.
+    """
+
+    level: str
+    topic: str
+    sentence: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+    headline: str = ""
+
+
+@dataclass(frozen=True)
+class CarefulAnswer(Answer):
+    """What to be careful about, the critical first."""
+
+    cautions: tuple[Caution, ...] = ()
+
+
+def answer(done: Finished) -> CarefulAnswer:
+    """All cautions, also those that the answers before give rise to."""
+    found = [Caution(**each) for each in done.work[CAUTIONS]["cautions"]]
+    found += [*instability(done.answers.get("which")), *categories(done.plan, done.final)]
+    found.sort(key=lambda each: _LEVELS.index(each.level))
+    verdict = Verdict.YES if found else Verdict.NO
+    return CarefulAnswer(
+        TITLE, verdict, found[0].sentence if found else "No problems were found.", cautions=tuple(found)
+    )
 
 
 def do_cautions(bench: Bench, scores: AllScores) -> dict[str, Any]:
@@ -278,7 +326,7 @@ def _missing_values(dataset: "Dataset", impute: str) -> list[dict[str, Any]]:
         return []
     counts = np.asarray(dataset.missing_by_column)
     share = counts.sum() / (dataset.n_rows * dataset.n_columns)
-    numbers = f"numbers were imputed by {IMPUTERS[impute].says}"
+    numbers = f"numbers were imputed by {imputer_named(impute).says}"
     categories = "missing categories became a category of their own"
     words = set(words_of(dataset))
     of_words = {name in words for name, count in zip(dataset.columns, counts, strict=True) if count}
@@ -382,3 +430,37 @@ def _left_out(bench: Bench) -> list[dict[str, Any]]:
     words = "; ".join(f"{name} ({why})" for name, why in left_out[:5])
     more = f", and {len(left_out) - 5} more" if len(left_out) > 5 else ""
     return [caution("note", "left out", f"Columns left out: {words}{more}.", columns=[list(pair) for pair in left_out])]
+
+
+def instability(which: Answer | None) -> list[Caution]:
+    """A caution where the folds agree poorly on the columns."""
+    value = which.number if which is not None else None
+    if value is None or value >= _UNSTABLE:
+        return []
+    return [
+        Caution(
+            "warning",
+            "unstable",
+            f"The choice of columns is unstable (stability {two_digits(value)}, where 1 is identical in all folds): "
+            "other rows would give a different list of about the same score.",
+            {"stability": value},
+        )
+    ]
+
+
+def categories(plan: Plan, final: dict[str, Any]) -> list[Caution]:
+    """Why there are more columns to choose from than the table has."""
+    if final["n_prepared"] <= plan.n_columns:
+        return []
+    return [
+        Caution(
+            "note",
+            "categories",
+            f"{plan.n_columns:,} columns of the table became {final['n_prepared']:,} by one-hot encoding: each "
+            "category of a text column has a column of its own. Counts of chosen columns are columns of the table.",
+            {"columns": plan.n_columns, "prepared": final["n_prepared"]},
+        )
+    ]
+
+
+QUESTION = Question("careful", TITLE, answer, lambda plan, scores, work: [Here(CAUTIONS, do_cautions)], place=80)

@@ -4,6 +4,7 @@ Each fold is predicted by the candidate and the number of columns that the rule 
 candidates predict it as well: the winner with the shipped number of columns, the others with that of their best mean.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +13,12 @@ import numpy as np
 from fewer._estimators import columns_known_as
 from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted, listed
-from fewer.study._findings import Answer
 from fewer.study._plan import Plan
+from fewer.study._question import Answer, Finished, Payloads, Pieces, Question, Verdict
 from fewer.study._scores import AllScores, CandidateScores
 from fewer.study._work import Bench, FoldWork, learner_of, seed_of
 
+TITLE = "Which rows are wrong?"
 _MOST_RIVALS = 5
 # Of more rows, single ones are not listed.
 _MOST_ROWS = 20_000
@@ -94,10 +96,9 @@ def _plain(predicted: np.ndarray, *, classify: bool) -> list[Any]:
 
 def which_rows(plan: Plan, pieces: list[dict[str, Any]]) -> Answer:
     """How the errors of the procedure are distributed, and which rows all candidates predict incorrectly."""
-    question = "Which rows are wrong?"
     failed = next((piece["failure"] for piece in pieces if "failure" in piece), None)
     if failed is not None:
-        return Answer(question, "not tested", f"Not tested: {failed}", None, None, "", {})
+        return Answer(TITLE, Verdict.NOT_TESTED, f"Not tested: {failed}", None, None, "", {})
     rows, truth = ([value for piece in pieces for value in piece[name]] for name in ("rows", "truth"))
     predictions = [
         [value for piece in pieces for value in piece["predictions"][number]]
@@ -110,13 +111,11 @@ def which_rows(plan: Plan, pieces: list[dict[str, Any]]) -> Answer:
         f"{_MOST_RIVALS} other candidates predicted them, too."
     )
     if plan.classify:
-        return _wrong_classes(question, how, rows, truth, predictions, plan.n_repeats)
-    return _wrong_numbers(question, how, rows, truth, predictions[0])
+        return _wrong_classes(how, rows, truth, predictions, plan.n_repeats)
+    return _wrong_numbers(how, rows, truth, predictions[0])
 
 
-def _wrong_classes(
-    question: str, how: str, rows: list[int], truth: list[str], predictions: list[list[str]], n_repeats: int
-) -> Answer:
+def _wrong_classes(how: str, rows: list[int], truth: list[str], predictions: list[list[str]], n_repeats: int) -> Answer:
     labels = sorted({*truth, *predictions[0]})
     place = {label: number for number, label in enumerate(labels)}
     confusion = np.zeros((len(labels), len(labels)), dtype=int)
@@ -158,10 +157,10 @@ def _wrong_classes(
         "always_wrong": [{"row": row, "truth": true, "predicted": predicted} for row, true, predicted in listed_rows],
         "n_always_wrong": len(wrong),
     }
-    return Answer(question, "yes", sentence, float(n_wrong), None, how, evidence)
+    return Answer(TITLE, Verdict.YES, sentence, float(n_wrong), None, how, evidence)
 
 
-def _wrong_numbers(question: str, how: str, rows: list[int], truth: list[float], predicted: list[float]) -> Answer:
+def _wrong_numbers(how: str, rows: list[int], truth: list[float], predicted: list[float]) -> Answer:
     residuals = np.asarray(truth, dtype=float) - np.asarray(predicted)
     order = np.argsort(-np.abs(residuals), kind="stable")[:_MOST_LISTED]
     middle, nine_tenths = (float(value) for value in np.quantile(np.abs(residuals), [0.5, 0.9]))
@@ -178,4 +177,17 @@ def _wrong_numbers(question: str, how: str, rows: list[int], truth: list[float],
         f"The absolute error is at most {middle:.4g} for half of the rows and at most {nine_tenths:.4g} for 90%. The "
         f"largest errors are in rows {named}."
     )
-    return Answer(question, "yes", sentence, middle, None, how, evidence)
+    return Answer(TITLE, Verdict.YES, sentence, middle, None, how, evidence)
+
+
+def work(plan: Plan, scores: AllScores, done: Payloads) -> Iterator[Pieces]:
+    """Held-out predictions, fold by fold."""
+    yield Pieces("Predicting held-out rows", do_predictions, [(piece,) for piece in prediction_works(plan, scores)])
+
+
+def answer(done: Finished) -> Answer:
+    """Which held-out rows are predicted incorrectly."""
+    return which_rows(done.plan, [done.work[piece.key] for piece in prediction_works(done.plan, done.scores)])
+
+
+QUESTION = Question("wrong", TITLE, answer, work, place=60)

@@ -1,11 +1,14 @@
 """Missing values of a table: how many, where, what they depend on, and how well they can be imputed."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fewer.catalogue import imputer_named
 from fewer.study._coded import words_of
-from fewer.study._recipes import IMPUTERS
+from fewer.study._question import Answer, Finished, Here, Question, Verdict
+from fewer.study._recipes import seeded
 from fewer.study._work import Bench
 
 if TYPE_CHECKING:
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from fewer.io import Dataset
     from fewer.study._scores import AllScores
 
+TITLE = "Missing values"
 MISSING = "missing"
 
 # Of a larger table, imputation is judged on at most so many rows and columns.
@@ -87,12 +91,12 @@ def _filled_in(table: np.ndarray, bench: Bench) -> list[dict[str, Any]]:
         return []
     spread = np.nanstd(known, axis=0)
     known = (known - np.nanmean(known, axis=0)) / np.where(spread > 0, spread, 1.0)
-    chosen = IMPUTERS[bench.plan.impute]
+    chosen = imputer_named(bench.plan.impute)
     names = [chosen.name] if chosen.from_others else [chosen.name, _BY_OTHERS]
     found = []
     for name in names:
         try:
-            imputer = IMPUTERS[name].made(bench.plan.seed)
+            imputer = seeded(imputer_named(name).build(), bench.plan.seed)
             score = completion_score(imputer, known, _HIDDEN, _REPEATS, random_state=bench.plan.seed)
         except (ValueError, ArithmeticError):  # too little is known to judge by
             continue
@@ -122,10 +126,49 @@ def _sentence(missing: np.ndarray, shares: np.ndarray, filled: list[dict[str, An
         return f"{said} There are too few known entries to judge how well they can be imputed."
     used, others = filled[0], filled[-1]
     low, high = others["gain_interval"]
-    says = IMPUTERS[others["imputer"]].says
+    says = imputer_named(others["imputer"]).says
     if not low > 0:
         return f"{said} The other columns do not predict them better than the mean of the column."
     gain = f"reduces the error of column means at known entries by {others['gain']:.0%} ({low:.0%} to {high:.0%})"
     if used is others:
         return f"{said} Imputing them by {says} {gain}."
     return f"{said} Imputing them by {says} {gain}: try --impute {others['imputer']}."
+
+
+@dataclass(frozen=True)
+class MissingAnswer(Answer):
+    """How much is missing, and how well it can be imputed; the evidence is empty without missing values."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether numbers are missing."""
+        return bool(self.evidence)
+
+
+def answer(done: Finished) -> MissingAnswer:
+    """What is missing."""
+    found = done.work[MISSING]
+    if not found:
+        return MissingAnswer(TITLE, Verdict.NO, "")
+    return MissingAnswer(TITLE, Verdict.YES, found["sentence"], how=_how(found), evidence=found)
+
+
+def _how(found: dict[str, Any]) -> str:
+    filled = found["filled"]
+    judged = (
+        f"To judge the imputation, {filled[0]['n_hidden']:,} known entries were hidden, {filled[0]['n_repeats']} "
+        "times, and "
+        f"compared with the imputed values; for a large table, on up to {_ROWS:,} rows and {_COLUMNS} columns. Entries "
+        "were hidden at random: if values are missing because of their own size, the error cannot be estimated from "
+        "the "
+        "table. "
+        if filled
+        else ""
+    )
+    return (
+        f"{found['n_complete_rows']:,} rows are complete; {found['n_patterns']:,} different patterns of missing values "
+        f"occur. {judged}In the study itself, missing values are imputed inside the folds, from the training rows."
+    )
+
+
+QUESTION = Question(MISSING, TITLE, answer, lambda plan, scores, work: [Here(MISSING, do_missing)], place=90)

@@ -1,0 +1,1 @@
+"""The panels of the report, one module for each question of a study."""

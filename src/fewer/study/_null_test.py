@@ -1,0 +1,98 @@
+"""Permutation tests: the reference procedure on the real table and on randomised ones, until the test is decided."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from fewer._wording import p_words
+from fewer.study._errors import StudyError
+from fewer.study._plan import Plan
+from fewer.study._question import Answer, Payloads, Pieces
+from fewer.study._reference import do_null
+from fewer.study._work import Null, NullWork
+
+# A test is over when this many randomised tables did as well as the real one: its p-value will not be small any more.
+ENOUGH = 10
+_BATCH = 25
+_DESCRIPTIONS: dict[Null, str] = {"labels": "Permuting labels", "features_within_class": "Permuting within classes"}
+
+
+@dataclass(frozen=True)
+class PermutationAnswer(Answer):
+    """The answer of a permutation test, with the scores on the randomised tables under the name of the test."""
+
+    nulls: dict[str, Any] = field(default_factory=dict)
+
+
+def nulls_of(plan: Plan) -> tuple[Null, ...]:
+    """The tests of a plan."""
+    if not plan.n_permutations:
+        return ()
+    return ("labels", "features_within_class") if plan.classify else ("labels",)
+
+
+def null_work(plan: Plan, null: Null, work: Payloads) -> Iterator[Pieces]:
+    """The real table, then randomised ones in batches, until enough did as well or the plan's number is reached."""
+    done = 0
+    for stop in batch_ends(plan.n_permutations) if null in nulls_of(plan) else []:
+        tasks = [(NullWork(null, number),) for number in (None, *range(done, stop))]
+        yield Pieces(_DESCRIPTIONS[null], do_null, tasks)
+        if is_decided(null_scores(work, null, stop), observed_score(work, null)):
+            return
+        done = stop
+
+
+def null_evidence(plan: Plan, null: Null, work: Payloads) -> dict[str, Any]:
+    """Scores of a test that is over, and its p-value."""
+    if null not in nulls_of(plan):
+        return {"observed": None, "scores": [], "p_value": None}
+    observed = observed_score(work, null)
+    found: list[float] = []
+    for stop in batch_ends(plan.n_permutations):
+        found = null_scores(work, null, stop)
+        if is_decided(found, observed):
+            break
+    p_value = (1 + sum(score >= observed for score in found)) / (1 + len(found))
+    return {"observed": observed, "scores": found, "p_value": p_value}
+
+
+def p_of(plan: Plan, null: dict[str, Any]) -> str:
+    """The p-value of a test, and why it took fewer permutations than the plan has."""
+    done = len(null["scores"])
+    p = p_words(null["p_value"], done)
+    if done >= plan.n_permutations:
+        return p
+    return f"{p}; stopped after {done} of {plan.n_permutations} permutations, when {ENOUGH} or more had scored as high"
+
+
+def batch_ends(n_permutations: int) -> list[int]:
+    """Numbers of randomised tables after which a test looks whether it is over."""
+    return [min(start + _BATCH, n_permutations) for start in range(0, n_permutations, _BATCH)]
+
+
+def is_decided(found: list[float], observed: float) -> bool:
+    """Whether so many randomised tables did as well as the real one that a test is over."""
+    return sum(score >= observed for score in found) >= ENOUGH
+
+
+def observed_score(work_done: Payloads, null: Null) -> float:
+    """Score of the reference procedure on the real table, to ten digits."""
+    return _null_score(work_done, NullWork(null, None))
+
+
+def null_scores(work_done: Payloads, null: Null, n: int) -> list[float]:
+    """Scores of the first n randomised tables, as far as they are finished, to ten digits."""
+    found = []
+    for number in range(n):
+        work = NullWork(null, number)
+        if work.key not in work_done:
+            break
+        found.append(_null_score(work_done, work))
+    return found
+
+
+def _null_score(work_done: Payloads, work: NullWork) -> float:
+    payload = work_done[work.key]
+    if "failure" in payload:
+        raise StudyError(f"The permutation test could not be run: {payload['failure']}")
+    return round(payload["score"], 10)

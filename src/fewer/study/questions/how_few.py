@@ -1,0 +1,111 @@
+"""How few? The number of columns that the rule chooses, and the scores over the number of columns."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fewer._wording import percent
+from fewer.study._decision import ERROR_SHARE
+from fewer.study._final import FINAL, do_final
+from fewer.study._plan import Parsimony, Plan
+from fewer.study._question import Answer, Finished, Here, Question, Verdict
+from fewer.study._scores import AllScores
+
+TITLE = "How few?"
+# Shares of the gain given up for fewer columns, for which the report shows score and columns.
+_PARSIMONIES = (0.0, 0.03, 0.05, 0.1)
+
+
+@dataclass(frozen=True)
+class SizeAnswer(Answer):
+    """How few, with the curve: mean score and standard error at each size, of the best candidate and of each."""
+
+    curve: dict[str, Any] = field(default_factory=dict)
+
+
+def answer(done: Finished) -> SizeAnswer:
+    """The chosen number of columns, and those that the folds chose."""
+    return answered(done.plan, done.scores, done.final, size_curves(done.scores))
+
+
+def answered(plan: Plan, scores: AllScores, final: dict[str, Any], curve: dict[str, Any] | None = None) -> SizeAnswer:
+    """The answer from the scores of all candidates."""
+    chosen = scores.cells.sizes[scores.choice.by_fold]
+    low, high = (float(value) for value in np.quantile(chosen, [0.1, 0.9]))
+    folds = (
+        f"In every fold, {chosen.min():,.0f} were chosen."
+        if chosen.min() == chosen.max()
+        else f"Depending on the fold, {chosen.min():,.0f} to {chosen.max():,.0f} were chosen."
+    )
+    n_made, size = final["n_made"], final["n_made"] or final["size"]
+    chosen_of_table = f"{final['n_sources']:,} of {plan.n_columns:,}"
+    number = f"{chosen_of_table} columns" if n_made is None else f"{size:,} new columns, made of all {plan.n_columns:,}"
+    if n_made is None and final["n_prepared"] > plan.n_columns:
+        number += f" ({size:,} of {final['n_prepared']:,} after one-hot encoding)"
+    sentence = f"{number}. {folds}"
+    error = (
+        f", and at most {percent(ERROR_SHARE * plan.parsimony)} of what the best lacks to a perfect score"
+        if scores.simplest.best_possible == 1 and plan.parsimony != "one_se"
+        else ""
+    )
+    within = (
+        f"The fewest columns of any candidate that loses at most {percent(plan.parsimony)} (the parsimony) of the gain "
+        f"of the best over the baseline{error}. The loss is the difference of the mean scores plus half a standard "
+        "error, or one standard error if columns outnumber rows."
+        if plan.parsimony != "one_se"
+        else "The fewest columns of the candidate with the best mean score, within one standard error of it."
+    )
+    how = f"{within} The folds applied the same rule to the other folds."
+    tried = {parsimony: scores.choice_at(parsimony) for parsimony in _parsimonies(plan)}
+    evidence = {
+        "by_fold": [float(each) for each in chosen.ravel()],
+        "by_parsimony": [
+            {
+                "parsimony": parsimony,
+                "size": int(scores.cells.sizes[choice.cell]),
+                "score": float(choice.fold_scores.mean()),
+                "candidate": plan.candidates[scores.cells.candidates[choice.cell]].name,
+            }
+            for parsimony, choice in tried.items()
+        ],
+    }
+    return SizeAnswer(TITLE, Verdict.YES, sentence, float(size), (low, high), how, evidence, curve or {})
+
+
+def _parsimonies(plan: Plan) -> list[Parsimony]:
+    """Those that the report shows: some shares, the plan's, and the rule of one standard error."""
+    shares = {*_PARSIMONIES} if plan.parsimony == "one_se" else {*_PARSIMONIES, plan.parsimony}
+    return [*sorted(shares), "one_se"]
+
+
+def size_curves(scores: AllScores) -> dict[str, Any]:
+    """Mean score and its standard error at each size: of the best candidate at each size, and of all that reduce."""
+
+    def of(name: str, sizes: np.ndarray, table: np.ndarray) -> dict[str, Any]:
+        flat = table.reshape(-1, len(sizes))
+        error = flat.std(axis=0, ddof=1) * np.sqrt(1 / len(flat) + scores.test_ratio)
+        return {
+            "name": name,
+            "sizes": [int(size) for size in sizes],
+            "mean": flat.mean(axis=0).tolist(),
+            "standard_error": error.tolist(),
+        }
+
+    cells = scores.cells
+    means = cells.scores.mean(axis=(0, 1))
+    sizes = np.unique(cells.sizes)
+    best = np.array([max(np.flatnonzero(cells.sizes == size), key=lambda cell: means[cell]) for size in sizes])
+    frontier = of("best candidate", sizes, cells.scores[..., best])
+    names = {each.number: each.name for each in scores.candidates}
+    frontier["candidates"] = [names[cells.candidates[cell]] for cell in best]
+    curves = [of(each.name, each.sizes[each.choices], each.scores[..., each.choices]) for each in scores.reduced]
+    return {
+        "frontier": frontier,
+        "candidates": curves,
+        "chosen": {"size": scores.size, "mean": float(means[scores.choice.cell])},
+        "simplest": scores.simplest.score,
+    }
+
+
+QUESTION = Question("how_few", TITLE, answer, lambda plan, scores, work: [Here(FINAL, do_final)], place=40)
