@@ -103,7 +103,9 @@ class Method:
         if hasattr(implementation, "transform"):
             selects, completes = issubclass(implementation, SelectorMixin), self.room == "complete"
             found.append("selector" if selects else "imputer" if completes else "extractor")
-        if get_tags(next(iter(self.examples()))).estimator_type in ("classifier", "regressor"):
+        parameters = inspect.signature(implementation).parameters.values()
+        by_name = all(each.default is not each.empty or each.kind is each.VAR_KEYWORD for each in parameters)
+        if by_name and get_tags(next(iter(self.examples()))).estimator_type in ("classifier", "regressor"):
             found.append("learner")
         return tuple(found)
 
