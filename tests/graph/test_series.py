@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, KFold
 
 from fewer.datasets import simulate_sparse_var
 from fewer.graph import (
@@ -48,6 +49,14 @@ def test_lags_are_those_of_the_rows_before():
     coef = ConstrainedAR().fit(X).ar_coef_[0]
     assert coef[1, 0] == pytest.approx(0.8, abs=0.05)
     assert abs(coef[0, 1]) < 0.1
+
+
+def test_a_ridge_is_chosen_by_scikit_learns_search_and_helps_with_few_rows():
+    X = series(60, 8, 2).X
+    search = GridSearchCV(ConstrainedAR(order=2), {"alpha": [0.0, 0.1, 0.5, 2.0]}, cv=KFold(5)).fit(X)
+    assert search.best_params_["alpha"] > 0
+    fresh = series(500, 8, 2).X
+    assert search.score(fresh) > ConstrainedAR(order=2).fit(X).score(fresh)
 
 
 def test_windows_that_are_complete_are_least_squares():

@@ -115,6 +115,29 @@ def test_converges_where_scikit_learn_does_not():
     assert found.gap <= 2e-4
 
 
+def test_solves_what_scikit_learn_gives_up():
+    S = np.corrcoef(table(10, 20).T)
+    with warnings.catch_warnings(), pytest.raises(FloatingPointError, match="ill-conditioned"):
+        warnings.simplefilter("ignore")
+        graphical_lasso(S, 0.01)
+    assert sparse_precision(S, 0.01).gap <= 2e-5
+
+
+def test_tiny_penalties_with_few_rows_converge(monkeypatch):
+    from fewer.graph.precision import _newton
+
+    n_joint = []
+    joint = _newton._joint_minimum
+    monkeypatch.setattr(_newton, "_joint_minimum", lambda *given: n_joint.append(1) or joint(*given))
+    S = np.corrcoef(table(15, 40).T)
+    found = sparse_precision(S, 0.01, tol=1e-9)
+    assert n_joint  # rows that depend on one another too much for one after the other
+    assert found.gap <= 4e-8
+    slopes = found.covariance - S
+    edges = (found.precision != 0) & ~np.eye(40, dtype=bool)
+    assert np.allclose(slopes[edges], 0.01 * np.sign(found.precision[edges]), atol=1e-4)
+
+
 def test_too_few_steps_are_reported_with_the_gap():
     S = np.corrcoef(table(15, 30).T)
     with pytest.warns(ConvergenceWarning, match=r"duality gap is .*max_iter"):

@@ -283,7 +283,7 @@ class ConstrainedAR(CallbackSupportMixin, ARGraph):
     order : int, default=1
         Rows back that a row depends on.
     alpha : float, default=0.0
-        Added to the diagonal of the covariances, as in ridge regression.
+        Added to the diagonal of the covariances, as in ridge regression; scikit-learn's ``GridSearchCV`` can choose it.
     tol : float, default=1e-8
         Entries of the inverse spectrum of the scaled series off the graph are at most this.
     max_iter : int, default=5000
