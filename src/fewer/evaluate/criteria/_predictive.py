@@ -387,8 +387,8 @@ def bayes_loo(
     ----------
     .. [1] Watanabe, S. (2010). Asymptotic equivalence of Bayes cross validation and widely applicable information
        criterion in singular learning theory. Journal of Machine Learning Research 11, 3571-3594.
-    (np.int64(50), 2.12)
-       of Machine Learning Research 25 (72), 1-58.
+    .. [2] Vehtari, A., Simpson, D., Gelman, A., Yao, Y. & Gabry, J. (2024). Pareto smoothed importance sampling.
+       Journal of Machine Learning Research 25 (72), 1-58.
 
     Examples
     --------
