@@ -220,8 +220,8 @@ class BayesLoo(PredictiveLoss):
 
 
 @njit(cache=True, nogil=True)
-def _row_moments(start, stop, indptr, log_lik, weights, train, means, moments):
-    """log E[p], E[log p] and central moments 2 to 4 of log p of blocks of rows; ``log_lik`` is (draws, rows).
+def _row_moments(start, stop, indptr, log_lik, weights, higher, train, means, moments):
+    """log E[p], E[log p] and central moments 2 (to 4) of log p of blocks of rows; ``log_lik`` is (draws, rows).
 
     Inner loops run over the rows of a block, which lie side by side, so that processors do several at once.
     """
@@ -244,11 +244,14 @@ def _row_moments(start, stop, indptr, log_lik, weights, train, means, moments):
             if weight > 0.0:
                 for i in range(width):
                     centred = line[i] - mean[i]
-                    square = weight * centred * centred
-                    second[i] += square
-                    third[i] += square * centred
-                    fourth[i] += square * centred * centred
+                    second[i] += weight * centred * centred
                     scaled[i] = line[i] - top[i]
+                if higher:
+                    for i in range(width):
+                        centred = line[i] - mean[i]
+                        cube = weight * centred * centred * centred
+                        third[i] += cube
+                        fourth[i] += cube * centred
                 exp_into(powers, scaled, shifts, width)
                 for i in range(width):
                     total[i] += weight * powers[i]
@@ -267,13 +270,13 @@ class Moments:
     central: np.ndarray
 
 
-def row_moments(draws: Draws) -> Moments:
-    """What WAIC and the cumulants are made of."""
+def row_moments(draws: Draws, *, higher: bool = False) -> Moments:
+    """What WAIC and the cumulants are made of; moments 3 and 4 are 0 unless ``higher``."""
     n = draws.n_rows
     train, means, moments = np.empty(n), np.empty(n), np.empty((n, 3))
     blocks = np.arange(-(-n // BLOCK) + 1) * BLOCK * draws.n_draws
     table = np.ascontiguousarray(draws.values.reshape(draws.n_draws, n), dtype=np.float64)
-    in_threads(_row_moments, blocks, read_only(table), read_only(draws.weights), train, means, moments, cost=8)
+    in_threads(_row_moments, blocks, read_only(table), read_only(draws.weights), higher, train, means, moments, cost=8)
     return Moments(train, means, moments)
 
 
@@ -596,7 +599,7 @@ def functional_cumulants(
     if not 1 <= order <= 4:
         raise ValueError(f"order={order} must be from 1 to 4.")
     draws = as_draws(log_lik, log_weights, var_name)
-    moments = row_moments(draws)
+    moments = row_moments(draws, higher=True)
     second, third, fourth = moments.central.T
     values = [moments.mean_log.mean(), second.mean(), third.mean(), (fourth - 3 * second**2).mean()]
     return FunctionalCumulants(np.array(values[:order]), float(beta), draws)
