@@ -54,7 +54,6 @@ class PredictiveLoss(Result):
     pointwise: np.ndarray
 
     _data: ClassVar[tuple[str, ...]] = ("loss", "se", "elpd", "deviance")
-    _name: ClassVar[str] = "Exact leave-one-out"
 
     @property
     def loss(self) -> float:
@@ -79,7 +78,7 @@ class PredictiveLoss(Result):
 
     def __repr__(self) -> str:
         return (
-            f"{self._name}: loss {self.loss:.4f} (standard error {self.se:.4f}) for each of "
+            f"{type(self).__name__}: loss {self.loss:.4f} (standard error {self.se:.4f}) for each of "
             f"{counted(len(self.pointwise), 'row')}\n  elpd {self.elpd:.2f}, deviance {self.deviance:.2f}"
         )
 
@@ -108,7 +107,6 @@ class Waic(PredictiveLoss):
     beta: float
 
     _data = ("loss", "se", "elpd", "deviance", "p_waic", "bayes_train_loss", "gibbs_train_loss", "warnings")
-    _name = "WAIC"
 
     @property
     def waic(self) -> float:
@@ -169,7 +167,6 @@ class BayesLoo(PredictiveLoss):
     n_draws: int
 
     _data = ("loss", "se", "elpd", "deviance", "p_loo", "pareto_k", "warnings")
-    _name = "Leave-one-out"
 
     @property
     def p_loo(self) -> float:
@@ -624,7 +621,7 @@ class Dic(Result):
     method: str
 
     def __repr__(self) -> str:
-        return f"DIC ({self.method}): loss {self.loss:.4f} for each row\n  {self.p_dic:.2f} effective parameters"
+        return f"Dic: loss {self.loss:.4f} for each row\n  {self.p_dic:.2f} effective parameters, by {self.method}"
 
 
 def dic(
