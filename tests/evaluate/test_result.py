@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -26,7 +27,28 @@ def stability():
     return evaluate.selection_stability(RNG.random((5, 6)) < 0.5)
 
 
+LOG_LIK = norm.logpdf(RNG.normal(size=20), RNG.normal(0, 0.2, size=(60, 1)))
+
+
+def log_lik_of(train, test):
+    return LOG_LIK[:, test]
+
+
 MADE = {
+    "BayesLoo": lambda: evaluate.bayes_loo(LOG_LIK),
+    "ClusteringComparison": lambda: evaluate.clustering_comparison(Y, np.arange(40) % 3),
+    "CostCurve": lambda: evaluate.cost_curve(GaussianNB(), X, Y, pcfs=[0.3, 0.5], cv=2),
+    "CostPlane": lambda: theory.min_risk_plane(([0.0], [1.0]), (np.eye(1), np.eye(1)), 0.4, n_init=2),
+    "Dic": lambda: evaluate.dic(LOG_LIK),
+    "FunctionalCumulants": lambda: evaluate.functional_cumulants(LOG_LIK),
+    "HubnessCurve": lambda: evaluate.hubness_curve(lambda X, size: X[:, :size], X, [2, 4], n_neighbors=3),
+    "KOccurrences": lambda: evaluate.k_occurrences(X, 3, y=Y),
+    "ModelComparison": lambda: evaluate.compare_models({"one": LOG_LIK, "two": 1.1 * LOG_LIK}),
+    "OutlierHubness": lambda: evaluate.outlier_hubness(X, 3),
+    "PredictiveLoss": lambda: evaluate.exact_loo(log_lik_of, 20),
+    "RelativeSilhouette": lambda: evaluate.relative_silhouette(X, Y, 3, 5, hub_threshold=1.0, random_state=0),
+    "SingularDiagnostics": lambda: evaluate.singular_diagnostics(LOG_LIK, n_parameters=1),
+    "Waic": lambda: evaluate.waic(LOG_LIK),
     "BatteryResult": lambda: theory.PermutationBattery(
         [GaussianNB()], [(X, Y)], n_permutations=39, n_repeats=1, cv=2, random_state=0
     ).run(),

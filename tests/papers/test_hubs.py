@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.special import gammaln, hyp1f1
+from scipy.stats import spearmanr
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances
@@ -55,12 +56,11 @@ def test_hubs_of_independent_columns_grow_with_their_number(draw, n_columns, low
     found = k_occurrences(X, 5)
     assert low < found.skewness < high
     to_mean = np.linalg.norm(X - X.mean(axis=0), axis=1)
-    centre = np.corrcoef([found.n_occurrences.argsort().argsort(), to_mean.argsort().argsort()])[0, 1]
+    centre = spearmanr(found.n_occurrences, to_mean).statistic
     if n_columns == 3:
         assert abs(centre) < 0.1
     if n_columns == 100:
-        # Ranks of tied counts in row order shrink the correlation by less than 0.01.
-        assert abs(centre - (-0.86 if draw == "uniform" else -0.87)) < 0.03
+        assert abs(centre - (-0.86 if draw == "uniform" else -0.87)) < 0.02
         assert abs(found.antihub_fraction - (0.18 if draw == "uniform" else 0.38)) < 0.02
     figure(f"{draw}, {n_columns} columns: skewness {found.skewness:.2f}, never listed {found.antihub_fraction:.2f}")
 

@@ -126,6 +126,11 @@ def compare_models(models: Mapping[str, Any], *, r_eff: Any = None, var_name: st
     comparison : ModelComparison
         Models from best to worst.
 
+    References
+    ----------
+    .. [1] Watanabe, S. (2010). Asymptotic equivalence of Bayes cross validation and widely applicable information
+       criterion in singular learning theory. Journal of Machine Learning Research 11, 3571-3594.
+
     Examples
     --------
     >>> import numpy as np

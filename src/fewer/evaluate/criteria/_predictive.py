@@ -54,7 +54,6 @@ class PredictiveLoss(Result):
     pointwise: np.ndarray
 
     _data: ClassVar[tuple[str, ...]] = ("loss", "se", "elpd", "deviance")
-    _name: ClassVar[str] = "Exact leave-one-out"
 
     @property
     def loss(self) -> float:
@@ -79,7 +78,7 @@ class PredictiveLoss(Result):
 
     def __repr__(self) -> str:
         return (
-            f"{self._name}: loss {self.loss:.4f} (standard error {self.se:.4f}) for each of "
+            f"{type(self).__name__}: loss {self.loss:.4f} (standard error {self.se:.4f}) for each of "
             f"{counted(len(self.pointwise), 'row')}\n  elpd {self.elpd:.2f}, deviance {self.deviance:.2f}"
         )
 
@@ -108,7 +107,6 @@ class Waic(PredictiveLoss):
     beta: float
 
     _data = ("loss", "se", "elpd", "deviance", "p_waic", "bayes_train_loss", "gibbs_train_loss", "warnings")
-    _name = "WAIC"
 
     @property
     def waic(self) -> float:
@@ -169,7 +167,6 @@ class BayesLoo(PredictiveLoss):
     n_draws: int
 
     _data = ("loss", "se", "elpd", "deviance", "p_loo", "pareto_k", "warnings")
-    _name = "Leave-one-out"
 
     @property
     def p_loo(self) -> float:
@@ -220,8 +217,8 @@ class BayesLoo(PredictiveLoss):
 
 
 @njit(cache=True, nogil=True)
-def _row_moments(start, stop, indptr, log_lik, weights, train, means, moments):
-    """log E[p], E[log p] and central moments 2 to 4 of log p of blocks of rows; ``log_lik`` is (draws, rows).
+def _row_moments(start, stop, indptr, log_lik, weights, higher, train, means, moments):
+    """log E[p], E[log p] and central moments 2 (to 4) of log p of blocks of rows; ``log_lik`` is (draws, rows).
 
     Inner loops run over the rows of a block, which lie side by side, so that processors do several at once.
     """
@@ -244,11 +241,14 @@ def _row_moments(start, stop, indptr, log_lik, weights, train, means, moments):
             if weight > 0.0:
                 for i in range(width):
                     centred = line[i] - mean[i]
-                    square = weight * centred * centred
-                    second[i] += square
-                    third[i] += square * centred
-                    fourth[i] += square * centred * centred
+                    second[i] += weight * centred * centred
                     scaled[i] = line[i] - top[i]
+                if higher:
+                    for i in range(width):
+                        centred = line[i] - mean[i]
+                        cube = weight * centred * centred * centred
+                        third[i] += cube
+                        fourth[i] += cube * centred
                 exp_into(powers, scaled, shifts, width)
                 for i in range(width):
                     total[i] += weight * powers[i]
@@ -267,13 +267,13 @@ class Moments:
     central: np.ndarray
 
 
-def row_moments(draws: Draws) -> Moments:
-    """What WAIC and the cumulants are made of."""
+def row_moments(draws: Draws, *, higher: bool = False) -> Moments:
+    """What WAIC and the cumulants are made of; moments 3 and 4 are 0 unless ``higher``."""
     n = draws.n_rows
     train, means, moments = np.empty(n), np.empty(n), np.empty((n, 3))
     blocks = np.arange(-(-n // BLOCK) + 1) * BLOCK * draws.n_draws
     table = np.ascontiguousarray(draws.values.reshape(draws.n_draws, n), dtype=np.float64)
-    in_threads(_row_moments, blocks, read_only(table), read_only(draws.weights), train, means, moments, cost=8)
+    in_threads(_row_moments, blocks, read_only(table), read_only(draws.weights), higher, train, means, moments, cost=8)
     return Moments(train, means, moments)
 
 
@@ -387,8 +387,8 @@ def bayes_loo(
     ----------
     .. [1] Watanabe, S. (2010). Asymptotic equivalence of Bayes cross validation and widely applicable information
        criterion in singular learning theory. Journal of Machine Learning Research 11, 3571-3594.
-    (np.int64(50), 2.12)
-       of Machine Learning Research 25 (72), 1-58.
+    .. [2] Vehtari, A., Simpson, D., Gelman, A., Yao, Y. & Gabry, J. (2024). Pareto smoothed importance sampling.
+       Journal of Machine Learning Research 25 (72), 1-58.
 
     Examples
     --------
@@ -596,7 +596,7 @@ def functional_cumulants(
     if not 1 <= order <= 4:
         raise ValueError(f"order={order} must be from 1 to 4.")
     draws = as_draws(log_lik, log_weights, var_name)
-    moments = row_moments(draws)
+    moments = row_moments(draws, higher=True)
     second, third, fourth = moments.central.T
     values = [moments.mean_log.mean(), second.mean(), third.mean(), (fourth - 3 * second**2).mean()]
     return FunctionalCumulants(np.array(values[:order]), float(beta), draws)
@@ -621,7 +621,7 @@ class Dic(Result):
     method: str
 
     def __repr__(self) -> str:
-        return f"DIC ({self.method}): loss {self.loss:.4f} for each row\n  {self.p_dic:.2f} effective parameters"
+        return f"Dic: loss {self.loss:.4f} for each row\n  {self.p_dic:.2f} effective parameters, by {self.method}"
 
 
 def dic(

@@ -155,8 +155,8 @@ def k_occurrences(
     See Also
     --------
     HubnessAnalyzer : Why there are hubs, and what they do.
-    Nearest neighbours are unreliable here: 32.3% of the rows are nobody's neighbour, and the counts are strongly skewed
-    (10.5): a few rows are neighbours of very many others.
+
+    References
     ----------
     .. [1] Radovanovic, M., Nanopoulos, A. & Ivanovic, M. (2010). Hubs in space: popular nearest neighbors in
        high-dimensional data. Journal of Machine Learning Research 11, 2487-2531.
