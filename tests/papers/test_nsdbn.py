@@ -171,6 +171,6 @@ def test_memory_does_not_grow_with_the_steps(figure):
         NonStationaryDBN(n_draws=n_draws, n_chains=1, thin=1, **RECIPE).fit(X)
         peaks.append(tracemalloc.get_traced_memory()[1] / 1e6)
         tracemalloc.stop()
-    figure(f"{peaks[1]:.1f} MB for 2,000 steps, {peaks[2]:.1f} MB for 200,000; times in benchmarks/bench_changing_networks.py")
+    figure(f"{peaks[1]:.1f} MB for 2,000 steps, {peaks[2]:.1f} MB for 200,000; times: bench_changing_networks.py")
     # A hundred times as many steps: all that may grow is what counts edges at times, one number for each.
     assert peaks[2] < peaks[1] + 3 * 8 * X.size * X.shape[1] / 1e6
