@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import Case, Contest
+from benchmarks.cases import Contender
 
 # Relative gap at which every solver of the graphical lasso stops, or its own nearest criterion.
 GAP = 1e-6
@@ -54,7 +55,11 @@ def graphical_lasso(n_columns: int, alpha: float, slow_peers: bool, folder: Path
         with redirect_stdout(StringIO()):
             return block_SGL(S, alpha, np.eye(n_columns), tol=1e-7, rtol=1e-7, max_iter=5000)["Theta"]
 
-    peers = {"skglm, dual": partial(skglm, "dual"), "scikit-learn": scikit_learn, "gglasso": gglasso}
+    peers: dict[str, Contender] = {
+        "skglm, dual": partial(skglm, "dual"),
+        "scikit-learn": scikit_learn,
+        "gglasso": gglasso,
+    }
     if slow_peers:
         peers["skglm, primal"] = partial(skglm, "primal")
     return Contest(ours={"fewer": fewer}, peers=peers, objective=partial(objective, S, alpha), tolerance=2 * GAP)

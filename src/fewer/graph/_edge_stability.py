@@ -170,6 +170,15 @@ def edge_stability(
        417-473.
     .. [2] Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability
        selection. Journal of the Royal Statistical Society B 75, 55-80.
+
+    Examples
+    --------
+    >>> from fewer.datasets import make_graph_gaussian
+    >>> from fewer.graph import SparsePrecision, edge_stability
+    >>> X = make_graph_gaussian(300, 8, structure="chain", random_state=0).X
+    >>> edge_stability(SparsePrecision(0.1), X, n_edges_each=7, n_pairs=10, random_state=0)
+    Edge stability: 7 stable edges between 8 columns
+      at least 70% of the halves, 7 edges a half, false edges on average at most 4.4
     """
     if not 0.5 < threshold <= 1:
         raise ValueError(f"threshold is {threshold}; it must lie above 0.5 and be at most 1.")

@@ -29,6 +29,8 @@ from scipy.linalg import lapack
 _ARMIJO = 1e-3
 _SMALLEST_STEP = 1e-10
 _MOST_PASSES = 50
+# Share of the largest covariance below which a penalty is approached from larger ones.
+_SMALL = 0.06
 
 
 class PrecisionSolution(NamedTuple):
@@ -383,9 +385,15 @@ def solve_part(
     The gap is at most ``tol`` at the end.
     """
     size = len(S)
+    n_iter = 0
+    if start is None and penalty.shape == (1, 1) and 0 < penalty[0, 0] < _SMALL * np.abs(np.triu(S, 1)).max():
+        # Far from the solution steps are short: a larger penalty is solved roughly first.
+        rough = solve_part(S, 4 * penalty, 1e-2 * size, max_iter, None, after_step)
+        start, n_iter = (rough.precision, rough.covariance), rough.n_iter
+        max_iter = n_iter if rough.stopped else n_iter + max_iter
     precision, W, log_det = _started(S, penalty, start)
     trial = np.empty_like(precision)
-    gap, n_iter = np.inf, 0
+    gap = np.inf
     rounding = 10 * np.finfo(S.dtype).eps
     stopped = after_step is not None and after_step(precision, W)
     while True:
@@ -403,7 +411,7 @@ def solve_part(
         if gap <= tol or last:
             break
         slopes = covariances - gathered(W, starts, columns)
-        step = _model_minimum(W, starts, columns, mirror, entries, slopes, penalties)
+        step = _model_minimum(precision, W, starts, columns, mirror, entries, slopes, penalties)
         promised = float(slopes @ step) + float(penalties @ np.abs(entries + step)) - norm
         share, factor = 1.0, None
         while share > _SMALLEST_STEP:
@@ -428,25 +436,63 @@ def _started(
     S: np.ndarray, penalty: np.ndarray, start: tuple[np.ndarray, np.ndarray] | None
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """A precision matrix to start from, its inverse and its log-determinant."""
-    if start is not None:
-        precision, W = (np.ascontiguousarray(matrix) for matrix in start)
-        return precision, W, _log_det(_factor(precision))
-    precision = forest_start(S, penalty)
-    factor = _factor(precision)
-    if factor is None:
-        precision = np.diag(1 / np.diag(S))
+    candidates = [np.ascontiguousarray(start[0])] if start is not None else [forest_start(S, penalty)]
+    for precision in [*candidates, np.diag(1 / np.diag(S))]:
         factor = _factor(precision)
-    log_det = _log_det(factor)  # the inverse takes the place of the factor
-    return precision, _inverse(factor), log_det
+        if factor is not None:
+            log_det = _log_det(factor)  # the inverse takes the place of the factor
+            return precision, _inverse(factor) if start is None else np.ascontiguousarray(start[1]), log_det
+    raise FloatingPointError("variances underflow")  # a positive diagonal has a factor
 
 
-def _model_minimum(W, starts, columns, mirror, entries, slopes, penalties) -> np.ndarray:
+def _model_minimum(precision, W, starts, columns, mirror, entries, slopes, penalties) -> np.ndarray:
     """The step to the minimum of the quadratic model, to about a hundredth of its length."""
     step = np.zeros_like(entries)
     largest = 0.0
-    for _ in range(_MOST_PASSES):
+    for n_pass in range(_MOST_PASSES):
         moved = model_pass(W, starts, columns, mirror, entries, slopes, penalties, step)
         largest = max(largest, moved)
         if moved <= 1e-2 * largest:
             break
+        if n_pass % 5 == 4:  # rows depend on one another too much to be minimised one after the other
+            step = _joint_minimum(precision, W, starts, columns, entries, slopes, penalties, step)
     return step
+
+
+def _joint_minimum(precision, W, starts, columns, entries, slopes, penalties, step) -> np.ndarray:
+    """All entries that are not zero at once, with their signs kept, by conjugate gradients.
+
+    The inverse of the whole Hessian, ``R -> Omega R Omega``, is a good preconditioner where many entries are free.
+    """
+    at = entries + step
+    inside = at != 0
+    whole = np.zeros_like(W)
+
+    def curved(flat: np.ndarray, left: np.ndarray) -> np.ndarray:
+        scattered(starts, columns, flat, whole)
+        return np.where(inside, gathered(np.ascontiguousarray(left @ whole @ left), starts, columns), 0)
+
+    def model(flat: np.ndarray) -> float:
+        return float(slopes @ flat + flat @ curved_all(flat) / 2 + penalties @ np.abs(entries + flat))
+
+    def curved_all(flat: np.ndarray) -> np.ndarray:
+        scattered(starts, columns, flat, whole)
+        return gathered(np.ascontiguousarray(W @ whole @ W), starts, columns)
+
+    residual = np.where(inside, -(slopes + curved_all(step) + penalties * np.sign(at)), 0)
+    scaled = curved(residual, precision)
+    direction, product = scaled.copy(), float(residual @ scaled)
+    first, found = product, step.copy()
+    for _ in range(30):
+        if product <= 1e-6 * first or product <= 0:
+            break
+        image = curved(direction, W)
+        length = product / float(direction @ image)
+        found += length * direction
+        residual -= length * image
+        scaled = curved(residual, precision)
+        product, before = float(residual @ scaled), product
+        direction = scaled + product / before * direction
+    # Entries that would change their sign become zero.
+    found = np.where(inside & ((entries + found) * at <= 0), -entries, found)
+    return found if model(found) < model(step) else step

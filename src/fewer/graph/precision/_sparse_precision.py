@@ -265,7 +265,7 @@ def sparse_precision_path(
     >>> path = sparse_precision_path(np.corrcoef(X.T), n_alphas=5, eps=0.1)
     >>> path
     Path of 5 penalties, 0.926 to 0.0926
-      0 to 15 edges, largest duality gap 5...
+      0 to 15 edges, largest duality gap ...
     """
     S = checked_covariance(cov, "sparse_precision_path")
     grid = penalty_grid(S, n_alphas, eps) if alphas is None else np.sort(np.asarray(alphas, dtype=float))[::-1]

@@ -80,11 +80,11 @@ def ar_covariance(X: "ArrayLike", order: int, *, windowed: bool = True, alpha: f
     array([[ 1.  , -0.75],
            [-0.75,  1.  ]])
     """
-    X = checked_array(X, "ar_covariance", dtype=np.float64, ensure_min_samples=2)
-    n_rows = len(X)
+    table: np.ndarray = checked_array(X, "ar_covariance", dtype=np.float64, ensure_min_samples=2)
+    n_rows = len(table)
     if not 0 <= order < n_rows:
         raise ValueError(f"order={order} must be at least 0 and below the number of rows, {n_rows}.")
-    centred = X - X.mean(axis=0)
+    centred = table - table.mean(axis=0)
     if windowed:
         lagged = [centred[lag:].T @ centred[: n_rows - lag] / n_rows for lag in range(order + 1)]
         cov = block_toeplitz(np.array(lagged))
@@ -177,14 +177,14 @@ def welch_partial_coherence(X: "ArrayLike", *, n_window: int = 64) -> np.ndarray
     """
     from scipy.signal import csd
 
-    X = checked_array(X, "welch_partial_coherence", dtype=np.float64, ensure_min_samples=2)
-    n_windows = 2 * len(X) // n_window - 1
-    if n_windows <= X.shape[1]:
+    table: np.ndarray = checked_array(X, "welch_partial_coherence", dtype=np.float64, ensure_min_samples=2)
+    n_windows = 2 * len(table) // n_window - 1
+    if n_windows <= table.shape[1]:
         raise ValueError(
-            f"{counted(n_windows, 'window')} of {n_window} rows are too few for {X.shape[1]} series: there must be "
+            f"{counted(n_windows, 'window')} of {n_window} rows are too few for {table.shape[1]} series: there must be "
             "more windows than series. Lower n_window, or fit a model."
         )
-    spectrum = csd(X.T[:, None, :], X.T[None, :, :], nperseg=n_window)[1].transpose(2, 0, 1)
+    spectrum = csd(table.T[:, None, :], table.T[None, :, :], nperseg=n_window)[1].transpose(2, 0, 1)
     inner = spectrum[1:-1]  # at the ends the mean was removed and frequencies fold
     return _largest_coherence(np.linalg.inv(inner))
 
