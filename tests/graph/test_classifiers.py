@@ -243,6 +243,18 @@ def test_early_stopping_takes_fewer_iterations_on_noise():
     assert stopped.n_iter_ < free.n_iter_ == 30
 
 
+def test_super_parents_are_taken_one_edge_at_a_time():
+    rng = np.random.default_rng(0)
+    y, hub = rng.integers(2, size=(2, 1500))
+    # Three columns follow the hub in one class and its opposite in the other, some more strictly than others.
+    noise = rng.random((3, 1500)) < np.array([[0.3], [0.1], [0.4]])
+    X = np.column_stack([hub, *(hub ^ y ^ noise)])
+    model = TANClassifier("superparent").fit(X, y)
+    assert model.adjacency_[0, 2] or model.adjacency_[2, 0]
+    assert model.training_rate_ > TANClassifier("nb").fit(X, y).score(X, y) + 0.3
+    assert model.training_rate_ == pytest.approx(model.score(X, y), abs=1e-12)
+
+
 def test_a_discriminative_order(link):
     X, y, _ = link
     model = TANClassifier("omi-crcl").fit(X, y)
