@@ -8,7 +8,12 @@ from sklearn.naive_bayes import CategoricalNB
 from fewer.datasets import make_class_trees, make_conditional_link, make_corral
 from fewer.graph import BayesNetClassifier, ISMBClassifier, TANClassifier, edge_stability
 from fewer.graph.classifiers._coding import column_coding
-from fewer.graph.classifiers._structures import information_order, nearest_candidates, pair_information
+from fewer.graph.classifiers._structures import (
+    Configurations,
+    information_order,
+    nearest_candidates,
+    pair_information,
+)
 from fewer.graph.classifiers._tables import FLOOR, children_first
 from tolerances import rounding
 
@@ -115,6 +120,73 @@ def test_orders():
     assert np.allclose(pairs.about_class, pairs.about_class.T)
 
 
+def entropy(*columns):
+    """Entropy of the joint levels of some columns, in nats."""
+    shares = np.unique(np.array(columns), axis=1, return_counts=True)[1] / len(columns[0])
+    return -(shares * np.log(shares)).sum()
+
+
+def information(y, new, given):
+    """I(y; new | given) by the definition."""
+    return entropy(new, *given) + entropy(y, *given) - entropy(y, new, *given) - (entropy(*given) if given else 0)
+
+
+def order_by_hand(codes, y, kind):
+    """The orders of the paper, each step by its definition."""
+    columns = range(len(codes))
+    order = []
+    if kind != "ocr":
+        pair = max(
+            ((i, j) for i in columns for j in columns if i < j),
+            key=lambda pair: information(y, codes[pair[0]], []) + information(y, codes[pair[1]], [codes[pair[0]]]),
+        )
+        order = sorted(pair, key=lambda column: -information(y, codes[column], []))
+
+    def worth(column):
+        if kind == "omi":
+            return information(y, codes[column], [codes[each] for each in order])
+        if kind == "omisp":
+            return max(information(y, codes[column], [codes[each]]) for each in order)
+        levels = np.unique(codes[[*order, column]], axis=1, return_inverse=True)[1].ravel()
+        right = sum(np.bincount(y[levels == level]).max() for level in np.unique(levels))
+        return right, information(y, codes[column], [codes[each] for each in order])  # equal rates: by information
+
+    while len(order) < len(codes):
+        order.append(max((column for column in columns if column not in order), key=worth))
+    return order
+
+
+@pytest.mark.parametrize("kind", ["omi", "omisp", "ocr"])
+def test_orders_follow_their_definitions(kind):
+    rng = np.random.default_rng(5)
+    y = rng.integers(3, size=1200)
+    codes = np.array(
+        [np.where(rng.random(1200) < share, y, rng.integers(3, size=1200)) for share in (0.1, 0.3, 0.2, 0.5)]
+    )
+    codes[2] = (codes[2] + codes[0]) % 3  # tells more together with the first
+    table = codes, np.full(4, 3), y, 3
+    assert information_order(*table, kind, pair_information(*table)) == order_by_hand(codes, y, kind)
+
+
+def test_what_a_further_column_leaves_open():
+    rng = np.random.default_rng(6)
+    y, codes = rng.integers(2, size=200), rng.integers(3, size=(3, 200))
+    joint = Configurations(codes, np.full(3, 3), y, 2)
+    joint.add(0)
+    entropies, hits = joint.with_each([1, 2])
+    expected = [entropy(y, codes[0], codes[column]) - entropy(codes[0], codes[column]) for column in (1, 2)]
+    np.testing.assert_allclose(entropies, expected, atol=rounding(200, 6))
+    by_hand = [
+        sum(
+            np.bincount(y[(codes[0] == a) & (codes[column] == b)], minlength=2).max()
+            for a in range(3)
+            for b in range(3)
+        )
+        for column in (1, 2)
+    ]
+    assert hits.tolist() == by_hand
+
+
 def test_an_order_goes_on_where_every_row_is_distinct():
     rng = np.random.default_rng(0)
     codes, y = rng.integers(4, size=(8, 30)), rng.integers(2, size=30)
@@ -169,6 +241,18 @@ def test_early_stopping_takes_fewer_iterations_on_noise():
     with pytest.warns(UserWarning, match="still rose after 30 iterations"):
         free = TANClassifier("nb", params="cl", max_iter=30, tol=0).fit(X, y)
     assert stopped.n_iter_ < free.n_iter_ == 30
+
+
+def test_super_parents_are_taken_one_edge_at_a_time():
+    rng = np.random.default_rng(0)
+    y, hub = rng.integers(2, size=(2, 1500))
+    # Three columns follow the hub in one class and its opposite in the other, some more strictly than others.
+    noise = rng.random((3, 1500)) < np.array([[0.3], [0.1], [0.4]])
+    X = np.column_stack([hub, *(hub ^ y ^ noise)])
+    model = TANClassifier("superparent").fit(X, y)
+    assert model.adjacency_[0, 2] or model.adjacency_[2, 0]
+    assert model.training_rate_ > TANClassifier("nb").fit(X, y).score(X, y) + 0.3
+    assert model.training_rate_ == pytest.approx(model.score(X, y), abs=1e-12)
 
 
 def test_a_discriminative_order(link):

@@ -1,8 +1,8 @@
-"""The score of a network that changes, and the chain that samples such networks.
+"""The chain that samples networks that change.
 
 A state is a list of *changes* ``(time, parent, child)``, each of which switches an edge on or off from that transition
 row on. Changes at time 0 are the edges of the first network; the other times are where epochs begin. A child's parents
-are constant over *intervals*, and each interval adds its own term to the score (`interval_score`).
+are constant over *intervals*, and each interval adds its own term to the score (`_nsbde.interval_score`).
 
 Rows of the data are transitions, ``before[replicate, t]`` and ``after[replicate, t]``.
 """
@@ -14,6 +14,7 @@ from numba import njit
 
 from fewer._kernels._arrays import copy_into
 from fewer._kernels._draws import draw_below, next_bits
+from fewer.graph.changing._nsbde import interval_score, most_cells
 
 _S11 = np.uint64(11)
 _FACTOR_1 = np.uint64(0x9E3779B97F4A7C15)
@@ -25,57 +26,12 @@ N_MOVES = 6
 
 
 @njit(cache=True, nogil=True)
-def interval_score(before, after, n_levels, child, parents, n_parents, start, stop, count_prior, counts):
-    """Log marginal likelihood of a child's entries in the rows from start to stop, given a set of parents.
-
-    ``sum_j [lgamma(a_j) - lgamma(a_j + N_j) + sum_k (lgamma(a_jk + N_jk) - lgamma(a_jk))]`` over the parents'
-    configurations j and the child's levels k, with ``a_jk = count_prior / (q r) x rows / all rows``.
-    """
-    n_own = n_levels[child]
-    n_configurations = 1
-    for place in range(n_parents):
-        n_configurations *= n_levels[parents[place]]
-    counts[: n_configurations * n_own] = 0
-    for replicate in range(before.shape[0]):
-        for row in range(start, stop):
-            cell = 0
-            for place in range(n_parents):
-                parent = parents[place]
-                cell = cell * n_levels[parent] + before[replicate, row, parent]
-            counts[cell * n_own + after[replicate, row, child]] += 1
-    share = (stop - start) / before.shape[1]
-    pseudo = count_prior / (n_configurations * n_own) * share
-    pseudo_row = count_prior / n_configurations * share
-    score, base, base_row = 0.0, math.lgamma(pseudo), math.lgamma(pseudo_row)
-    for configuration in range(n_configurations):
-        total = 0
-        for level in range(n_own):
-            count = counts[configuration * n_own + level]
-            if count:
-                total += count
-                score += math.lgamma(pseudo + count) - base
-        if total:
-            score += base_row - math.lgamma(pseudo_row + total)
-    return score
-
-
-@njit(cache=True, nogil=True)
 def _copy_rows(target, source, n_rows):
     """Write some rows of one matrix over those of another; returns the target."""
     for row in range(n_rows):
         for column in range(source.shape[1]):
             target[row, column] = source[row, column]
     return target
-
-
-@njit(cache=True, nogil=True)
-def most_cells(n_levels, max_parents):
-    """Size of the largest table of counts; a column may be its own parent."""
-    ordered = np.sort(n_levels)[::-1]
-    n_cells = ordered[0]
-    for place in range(min(max_parents, len(ordered))):
-        n_cells *= ordered[place]
-    return n_cells
 
 
 @njit(cache=True, nogil=True)

@@ -11,15 +11,61 @@ Robinson, J. W. and Hartemink, A. J. (2010). Learning non-stationary dynamic Bay
 Learning Research 11, 3647-3680.
 """
 
+import math
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy.special import logsumexp
 
 from fewer._kernels._arrays import read_only
-from fewer.graph.changing._kernels import interval_score, most_cells
+
+
+@njit(cache=True, nogil=True)
+def interval_score(before, after, n_levels, child, parents, n_parents, start, stop, count_prior, counts):
+    """Log marginal likelihood of a child's entries in the rows from start to stop, given a set of parents.
+
+    ``sum_j [lgamma(a_j) - lgamma(a_j + N_j) + sum_k (lgamma(a_jk + N_jk) - lgamma(a_jk))]`` over the parents'
+    configurations j and the child's levels k, with ``a_jk = count_prior / (q r) x rows / all rows``.
+    """
+    n_own = n_levels[child]
+    n_configurations = 1
+    for place in range(n_parents):
+        n_configurations *= n_levels[parents[place]]
+    counts[: n_configurations * n_own] = 0
+    for replicate in range(before.shape[0]):
+        for row in range(start, stop):
+            cell = 0
+            for place in range(n_parents):
+                parent = parents[place]
+                cell = cell * n_levels[parent] + before[replicate, row, parent]
+            counts[cell * n_own + after[replicate, row, child]] += 1
+    share = (stop - start) / before.shape[1]
+    pseudo = count_prior / (n_configurations * n_own) * share
+    pseudo_row = count_prior / n_configurations * share
+    score, base, base_row = 0.0, math.lgamma(pseudo), math.lgamma(pseudo_row)
+    for configuration in range(n_configurations):
+        total = 0
+        for level in range(n_own):
+            count = counts[configuration * n_own + level]
+            if count:
+                total += count
+                score += math.lgamma(pseudo + count) - base
+        if total:
+            score += base_row - math.lgamma(pseudo_row + total)
+    return score
+
+
+@njit(cache=True, nogil=True)
+def most_cells(n_levels, max_parents):
+    """Size of the largest table of counts; a column may be its own parent."""
+    ordered = np.sort(n_levels)[::-1]
+    n_cells = ordered[0]
+    for place in range(min(max_parents, len(ordered))):
+        n_cells *= ordered[place]
+    return n_cells
 
 
 class Transitions(NamedTuple):
