@@ -223,6 +223,7 @@ def test_whole_numbers_are_classes_counts_or_numbers_for_a_reason_that_is_said(y
     assert reason in dataset.task_reason
     other = "regression" if task == "multiclass" else "classification"
     assert f"--task {other}" in dataset.task_reason
+    assert dataset.other_task == other
     assert f"task={other}" in dataset.summary()
     assert dataset.take(np.arange(4)).task_reason == dataset.task_reason
 

@@ -114,7 +114,7 @@ def _facts(dataset: Dataset) -> list[tuple[str, str]]:
     if infinite := _infinite_columns(dataset):
         facts.append(("infinite", f"values in {counted(infinite, 'column')}; most methods raise an error for them"))
     facts.append(("target", _target_line(dataset)))
-    if "--task" in dataset.task_reason:  # where it could be taken otherwise
+    if dataset.other_task:
         facts.append(("task", dataset.task_reason.replace("--task ", "task=")))
     return facts
 

@@ -42,6 +42,8 @@ class Dataset:
         Name of the source of the table, for messages.
     task_reason : str
         Why the target was taken for this task, and the option that changes it.
+    other_task : str
+        The task that whole numbers could be taken for as well; empty where there is no doubt.
     rows : ndarray of shape (n_rows,), optional
         Number of each row in the table that was read, from 0; None where ``X`` has all of its rows in their order.
     dropped : tuple of Dataset
@@ -74,6 +76,7 @@ class Dataset:
     task: str = "none"
     source: str = "memory"
     task_reason: str = ""
+    other_task: str = ""
     rows: np.ndarray | None = None
     dropped: tuple["Dataset", ...] = ()
 
@@ -311,7 +314,7 @@ class Dataset:
         """
         names = [columns] if isinstance(columns, str) else list(columns)
         rest = self.keep(name for name in self.columns if name not in set(names))
-        apart = replace(self, y=None, target=None, task="none", task_reason="", dropped=())
+        apart = replace(self, y=None, target=None, task="none", task_reason="", other_task="", dropped=())
         return replace(rest, dropped=(*self.dropped, *(apart.keep([name]) for name in names)))
 
     def _positions(self, names: list[str], asked_by: str) -> list[int]:

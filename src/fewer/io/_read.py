@@ -284,7 +284,7 @@ def assemble(
         data = tidy_frame(data, missing_values, table.source)
     else:
         data = _with_marked_missing(data, missing_values, table.source)
-    reason, rows = "", None
+    reason, other, rows = "", "", None
     if target_name in columns and y is None:
         y, data, columns = _split_off(data, columns, target_name)
     if y is not None and target_name is not None:
@@ -294,7 +294,7 @@ def assemble(
                 f"{table.source}: {target_name} has {len(y)} values, but the table has {data.shape[0]} rows."
             )
         data, y, rows = _rows_with_target(data, y, table.source, target_name, missing_target)
-        task, reason = task_of(y, table.source, target_name, task)
+        task, reason, other = task_of(y, table.source, target_name, task)
         if task != "regression" and y.dtype.kind == "f" and np.all(np.isfinite(y) & (y == np.rint(y))):
             y = y.astype(np.int64)  # classes 1, 2, 3, that a file of floats could only hold as 1.0, 2.0, 3.0
     if isinstance(data, pl.DataFrame) and is_numeric(data):
@@ -314,6 +314,7 @@ def assemble(
         task=task if y is not None else "none",
         source=table.source,
         task_reason=reason,
+        other_task=other,
         rows=rows,
         dropped=_set_aside(table, names, missing_values, rows),
     )

@@ -34,10 +34,11 @@ _RARE_ROWS = 5
 
 
 class Task(NamedTuple):
-    """A task, and why it was taken."""
+    """A task, why it was taken, and the other one that whole numbers could be taken for."""
 
     name: str
     reason: str
+    other: str = ""
 
 
 def target_array(values: Any, source: str, name: str) -> np.ndarray:
@@ -205,15 +206,19 @@ def _task_of_numbers(y: np.ndarray) -> Task:
     if n_values > _MOST_NUMBERED_CLASSES or 2 * n_values > len(y):
         return Task("regression", f"{between} are too many for classes")
     if span + 1 > 2 * n_values:
-        return Task("regression", f"{between} have gaps, so they are taken as numbers{numbers}")
+        return Task("regression", f"{between} have gaps, so they are taken as numbers{numbers}", "classification")
     if _are_equally_frequent(values, counts):
-        return Task("multiclass", f"{between}, about equally frequent, are taken as classes{classes}")
+        return Task("multiclass", f"{between}, about equally frequent, are taken as classes{classes}", "regression")
     if n_values > _MOST_CODES:
-        return Task("regression", f"{between} are taken as numbers, being more than {_MOST_CODES}{numbers}")
+        return Task(
+            "regression", f"{between} are taken as numbers, being more than {_MOST_CODES}{numbers}", "classification"
+        )
     if _fall_like_counts(counts) and (n_values >= 6 or (lowest == 0 and n_values >= 4)):
         what = "counts" if lowest in (0, 1) else "a scale"
-        return Task("regression", f"{between}, the highest of them rare, are taken as {what}{numbers}")
-    return Task("multiclass", f"{between} are few, so they are taken as classes{classes}")
+        return Task(
+            "regression", f"{between}, the highest of them rare, are taken as {what}{numbers}", "classification"
+        )
+    return Task("multiclass", f"{between} are few, so they are taken as classes{classes}", "regression")
 
 
 def _are_equally_frequent(values: np.ndarray, counts: np.ndarray) -> bool:

@@ -234,10 +234,9 @@ def _rows(dataset: "Dataset", scores: AllScores) -> list[dict[str, Any]]:
 
 def _target_read_as(dataset: "Dataset") -> list[dict[str, Any]]:
     """Whole numbers may be classes, counts or a scale: what they were taken for, and the option that changes it."""
-    reason = dataset.task_reason
-    if "--task" not in reason:
+    if not dataset.other_task:
         return []
-    return [caution("note", TARGET, f"Target {dataset.target}: {reason}.", task=dataset.task)]
+    return [caution("note", TARGET, f"Target {dataset.target}: {dataset.task_reason}.", task=dataset.task)]
 
 
 def _classes_left_out(bench: Bench) -> list[dict[str, Any]]:
