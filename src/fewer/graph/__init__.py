@@ -7,9 +7,9 @@ from fewer._lazy import lazy_names
 if TYPE_CHECKING:
     from fewer.graph._edge_stability import edge_stability
     from fewer.graph.precision._column_covariance import partial_correlations
-    from fewer.graph.precision._graphical_lasso import sparse_precision, sparse_precision_path
     from fewer.graph.precision._neighborhood_mle import NeighborhoodSelectionMLE
     from fewer.graph.precision._neighborhoods import NeighborhoodDantzigPrecision
+    from fewer.graph.precision._precision_path import sparse_precision, sparse_precision_path
     from fewer.graph.precision._sparse_precision import SparsePrecision, SparsePrecisionCV
     from fewer.graph.precision._symmetrization import nearest_symmetric
     from fewer.graph.series._ar_graphs import ARGraphicalLasso, ConstrainedAR
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.graph._edge_stability import EdgeStability as EdgeStability
-    from fewer.graph.precision._graphical_lasso import PrecisionPath as PrecisionPath
     from fewer.graph.precision._newton import PrecisionSolution as PrecisionSolution
+    from fewer.graph.precision._precision_path import PrecisionPath as PrecisionPath
     from fewer.graph.precision._symmetrization import Symmetrization as Symmetrization
 
 __all__ = [

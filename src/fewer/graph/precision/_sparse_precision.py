@@ -27,7 +27,7 @@ from fewer.graph.precision._column_covariance import (
     column_covariance,
     covariance_around,
 )
-from fewer.graph.precision._graphical_lasso import checked_solution, path_of_solutions, penalty_grid, penalty_matrix
+from fewer.graph.precision._precision_path import checked_solution, path_of_solutions, penalty_grid, penalty_matrix
 
 
 @method(
