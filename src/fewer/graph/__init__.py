@@ -11,12 +11,8 @@ if TYPE_CHECKING:
     from fewer.graph.precision._column_covariance import partial_correlations
     from fewer.graph.precision._neighborhood_mle import NeighborhoodSelectionMLE
     from fewer.graph.precision._neighborhoods import NeighborhoodDantzigPrecision
-    from fewer.graph.precision._sparse_precision import (
-        SparsePrecision,
-        SparsePrecisionCV,
-        sparse_precision,
-        sparse_precision_path,
-    )
+    from fewer.graph.precision._precision_path import sparse_precision, sparse_precision_path
+    from fewer.graph.precision._sparse_precision import SparsePrecision, SparsePrecisionCV
     from fewer.graph.precision._symmetrization import nearest_symmetric
     from fewer.graph.series._ar_graphs import ARGraphicalLasso, ConstrainedAR
     from fewer.graph.series._ar_topology import ARTopologySelector
@@ -28,7 +24,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.graph.classifiers import MarkovBlanketStructure as MarkovBlanketStructure
     from fewer.graph.classifiers import RowExplanation as RowExplanation
     from fewer.graph.precision._newton import PrecisionSolution as PrecisionSolution
-    from fewer.graph.precision._sparse_precision import PrecisionPath as PrecisionPath
+    from fewer.graph.precision._precision_path import PrecisionPath as PrecisionPath
     from fewer.graph.precision._symmetrization import Symmetrization as Symmetrization
 
 __all__ = [

@@ -15,7 +15,7 @@ from fewer._estimators import Interval, StrOptions, fit_context
 from fewer.catalogue import method
 from fewer.graph.precision._column_covariance import PrecisionGraph, column_covariance, refuse_constant_columns
 from fewer.graph.precision._neighborhoods import RULES, edge_knowledge, neighborhood
-from fewer.graph.precision._sparse_precision import sparse_precision
+from fewer.graph.precision._precision_path import sparse_precision
 
 
 @method(

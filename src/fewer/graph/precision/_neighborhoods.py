@@ -29,7 +29,7 @@ from fewer.graph.precision._column_covariance import (
     covariance_around,
     refuse_constant_columns,
 )
-from fewer.graph.precision._sparse_precision import largest_alpha
+from fewer.graph.precision._precision_path import largest_alpha
 from fewer.graph.precision._symmetrization import Symmetrization, nearest_symmetric
 from fewer.learn import solve_dantzig
 
