@@ -121,7 +121,9 @@ def test_networks_are_found_where_nothing_is_known(seeds, n_draws, figure):
 
 
 @pytest.mark.claim("nsdbn", 4)
-@pytest.mark.parametrize(("seeds", "n_draws"), [([0], 50_000), pytest.param(range(3), 150_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("seeds", "n_draws"), [([0], 150_000), pytest.param(range(3), 150_000, marks=pytest.mark.slow)]
+)
 def test_a_network_that_does_not_change_has_one_epoch(seeds, n_draws, figure):
     found, one = [], []
     for seed in seeds:
