@@ -192,6 +192,17 @@ def test_local_scaling_is_its_formula():
     np.testing.assert_allclose(secondary_distances(X, "local_scaling", 4), expected, atol=1e-12)
 
 
+def test_rows_with_many_equals_have_finite_corrected_distances():
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    X[:12] = X[0]
+    for method in ("local_scaling", "mutual_proximity"):
+        D = secondary_distances(X, method, 5)
+        assert np.isfinite(D).all()
+    D = secondary_distances(X, "local_scaling", 5)
+    assert (D[:12, :12] == 0).all()
+    assert (D[0, 12:] == 1).all()
+
+
 def test_training_rows_classify_themselves_by_the_same_corrected_distances():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 60)

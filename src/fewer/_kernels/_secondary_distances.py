@@ -17,6 +17,8 @@ import numpy as np
 from scipy.special import ndtr
 
 Correction = Literal["local_scaling", "mutual_proximity"]
+_FAR = 100.0
+"""Distance in units of the scale beyond which the corrected one is 1."""
 
 
 def usual_distances(distances: np.ndarray, method: Correction, n_neighbors: int, own: bool = False) -> np.ndarray:
@@ -49,11 +51,16 @@ def secondary(distances: np.ndarray, usual: np.ndarray, others_usual: np.ndarray
 
     ``usual`` is what `usual_distances` gives for the rows, ``others_usual`` for the columns of ``distances``.
     """
-    tiny = np.finfo(float).tiny
     if method == "local_scaling":
-        scales = np.maximum(usual[:, :1], tiny) / np.maximum(others_usual[:, 0], tiny)
-        return -np.expm1(-((distances / np.maximum(others_usual[:, 0], tiny)) ** 2) / scales)
-    of_row = ndtr((distances - usual[:, :1]) / np.maximum(usual[:, 1:], tiny))
-    of_column = ndtr((distances - others_usual[:, 0]) / np.maximum(others_usual[:, 1], tiny))
+        scales = np.sqrt(usual[:, :1]) * np.sqrt(others_usual[:, 0])
+        # A row with k equals has the scale 0: its equals are near, and all others as far as can be.
+        far = np.where(distances > 0, _FAR, 0.0)
+        with np.errstate(over="ignore"):
+            ratios = np.divide(distances, scales, out=far, where=scales > 0)
+        return -np.expm1(-(np.minimum(ratios, _FAR) ** 2))
+    tiny = np.finfo(float).tiny
+    with np.errstate(over="ignore"):  # all distances of a row are equal
+        of_row = ndtr((distances - usual[:, :1]) / np.maximum(usual[:, 1:], tiny))
+        of_column = ndtr((distances - others_usual[:, 0]) / np.maximum(others_usual[:, 1], tiny))
     # 1 - (1 - a)(1 - b), with all digits where both are small.
     return of_row + of_column - of_row * of_column
