@@ -82,7 +82,8 @@ choice.plot()
 # What they are
 # -------------
 # Each topic more still helps a little far beyond the number that a person wants to read, as many texts here are about
-# one family of functions. For reading, twelve will do. Bars are the share of a word in the topic; the darker, the more frequent it is there than in the whole corpus.
+# one family of functions. For reading, twelve will do. Bars are the share of a word in the topic; the darker, the more
+# frequent it is there than in the whole corpus.
 n_topics = 12
 model.set_params(n_components=n_topics, max_iter=200, n_init=2).fit(texts)
 topics = top_features(model, n_features=7)
