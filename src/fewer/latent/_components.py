@@ -268,6 +268,7 @@ def plot_rows(
     else:
         classes, first, sizes = np.unique(labels[shown], return_index=True, return_counts=True)
         figure.update_xaxes(tickvals=first + (sizes - 1) / 2, ticktext=[cut(str(each), 20) for each in classes])
+        figure.update_layout(height=400, margin={"b": 160}, legend={"y": -0.6})
     return figure.update_yaxes(range=[0, 1], tickformat=".0%", showgrid=False)
 
 

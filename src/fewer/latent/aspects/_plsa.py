@@ -33,6 +33,7 @@ _FOLD_TOL = 1e-6
 _CHECK_EVERY = 5
 _FEWEST_ROWS = 20
 _FLOOR = 1e-12
+_DASHES = ("solid", "dash", "dot")
 
 
 class Aspects(NamedTuple):
@@ -129,7 +130,7 @@ class TopicPrecision(Result):
                 y=self.precision[aspect],
                 mode="lines",
                 name=f"{label} (aspect {aspect})",
-                line={"color": PALETTE[number % len(PALETTE)]},
+                line={"color": PALETTE[number % len(PALETTE)], "dash": _DASHES[number // len(PALETTE) % 3]},
             )
             figure.add_trace(curve)
         return figure.update_yaxes(range=[0, 1.02])

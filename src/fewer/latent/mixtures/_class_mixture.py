@@ -19,6 +19,7 @@ from scipy.special import logsumexp
 
 _KMEANS_STEPS = 30
 _HARD = 0.9
+_SOME_ROWS = 500
 
 
 class Recipe(NamedTuple):
@@ -125,49 +126,51 @@ def responsibilities(rows: Rows, mixture: Mixture) -> tuple[np.ndarray, np.ndarr
 
 def _row_logsumexp(values: np.ndarray) -> np.ndarray:
     """Like scipy's, without its checks, which take longer than a small step."""
-    largest = values.max(axis=1)
-    return largest + np.log(np.exp(values - largest[:, None]).sum(axis=1))
+    columns = np.ascontiguousarray(values.T)  # few columns: reductions along them are slow the other way round
+    largest = columns.max(axis=0)
+    return largest + np.log(np.exp(columns - largest).sum(axis=0))
 
 
 def maximised(rows: Rows, shares: np.ndarray, labels: np.ndarray, recipe: Recipe, n_reseeded: int = 0) -> Mixture:
     """The M-step, from ``w_ir`` and expected labels."""
     sizes = shares.sum(axis=0)
     safe = np.maximum(sizes, 1e-300)
-    means = (shares.T @ rows.X) / safe[:, None]
+    sums = shares.T @ rows.X
+    means = sums / safe[:, None]
     towards = np.zeros_like(means)
     if recipe.shrinkage:
         towards = (labels / np.maximum(labels.sum(axis=1), 1e-300)[:, None]) @ rows.class_means
         means = (sizes[:, None] * means + recipe.shrinkage * towards) / (sizes + recipe.shrinkage)[:, None]
     if recipe.n_directions is not None:
-        within = _scatter(rows.X, shares, means) / sizes.sum() + recipe.ridge * np.eye(means.shape[1])
+        within = _scatter(rows.X, shares, means, sums) / sizes.sum() + recipe.ridge * np.eye(means.shape[1])
         means = reduced_means(means, sizes, within, recipe.n_directions)
-    covariances = _covariances(rows.X, shares, means, towards, recipe)
+    covariances = _covariances(rows.X, shares, means, sums, towards, recipe)
     totals = labels.sum(axis=1, keepdims=True)
     labels = np.divide(labels, totals, out=np.full_like(labels, 1 / labels.shape[1]), where=totals > 0)
     return Mixture(sizes / sizes.sum(), means, covariances, labels, recipe.covariance_type, n_reseeded)
 
 
-def _scatter(X: np.ndarray, shares: np.ndarray, means: np.ndarray) -> np.ndarray:
+def _scatter(X: np.ndarray, shares: np.ndarray, means: np.ndarray, sums: np.ndarray) -> np.ndarray:
     """``sum_ir w_ir (x_i - mu_r)(x_i - mu_r)'``, one sum over rows for all components."""
-    weighted = X * shares.sum(axis=1)[:, None]
-    cross = (shares.T @ X).T @ means
+    weighted = X * (shares @ np.ones(shares.shape[1]))[:, None]
+    cross = sums.T @ means
     return weighted.T @ X - cross - cross.T + (means.T * shares.sum(axis=0)) @ means
 
 
 def _covariances(
-    X: np.ndarray, shares: np.ndarray, means: np.ndarray, towards: np.ndarray, recipe: Recipe
+    X: np.ndarray, shares: np.ndarray, means: np.ndarray, sums: np.ndarray, towards: np.ndarray, recipe: Recipe
 ) -> np.ndarray:
     sizes = shares.sum(axis=0)
     total, (n_components, n_columns) = sizes.sum(), means.shape
     ridge = recipe.ridge * np.eye(n_columns)
     if recipe.covariance_type == "tied":
-        found = _scatter(X, shares, means)
+        found = _scatter(X, shares, means, sums)
         if recipe.shrinkage:
             found += recipe.shrinkage * (means - towards).T @ (means - towards)
         return found / total + ridge
     share = total / n_components
     if recipe.covariance_type == "diag":
-        squares = shares.T @ X**2 - 2 * means * (shares.T @ X) + sizes[:, None] * means**2
+        squares = shares.T @ X**2 - 2 * means * sums + sizes[:, None] * means**2
         return (np.maximum(squares, 0) + share * recipe.ridge) / np.maximum(sizes, 1e-12)[:, None]
     found = np.empty((n_components, n_columns, n_columns))
     for r in range(n_components):
@@ -273,13 +276,21 @@ def _column(Y: sparse.csc_array, k: int) -> tuple[np.ndarray, np.ndarray]:
     return Y.indices[part], Y.data[part]
 
 
+def n_distinct(X: np.ndarray, most: int) -> int:
+    """Number of different rows, but at most so many; of a large table, some rows usually are enough to know."""
+    found = len(np.unique(X[:_SOME_ROWS], axis=0))
+    if found < most and len(X) > _SOME_ROWS:
+        found = len(np.unique(X, axis=0))
+    return min(found, most)
+
+
 def kmeans_labels(X: np.ndarray, weights: np.ndarray, n_clusters: int, random: np.random.RandomState) -> np.ndarray:
     """Clusters by k-means from k-means++ seeds; a row of weight 2 and a row twice give the same.
 
-    Seeds are drawn along the rows in lexicographic order, so that neither the order of rows nor their repetition
-    makes a difference.
+    Seeds are drawn along the rows in an order that follows from their values, so that neither the order of rows nor
+    their repetition makes a difference.
     """
-    order = np.lexsort(X.T[::-1])
+    order = np.lexsort((X @ np.cos(np.arange(X.shape[1])), X[:, 0]))
     points, masses = X[order], weights[order].astype(np.float64)
     centres = np.empty((n_clusters, X.shape[1]))
     nearest = np.full(len(points), np.inf)

@@ -28,6 +28,7 @@ from fewer.latent.mixtures._class_mixture import (
     drawn_rows,
     em_step,
     log_densities,
+    n_distinct,
     pooled_covariance,
     rows_of,
     settled,
@@ -368,11 +369,11 @@ class MixtureDiscriminantAnalysis(ClassMixture):
         X, y, weights = X[kept], y[kept], weights[kept]
         self.classes_, codes = encoded_classes(y, type(self).__name__)
         centred, self._offset, self._unit = centred_rows(X, weights)
-        distinct = np.array([len(np.unique(centred[codes == k], axis=0)) for k in range(len(self.classes_))])
         Y = sparse.csc_array((weights, (np.arange(len(X)), codes)), shape=(len(X), len(self.classes_)))
         rows = rows_of(centred, Y, np.zeros(len(X)))
         recipe = Recipe("tied", self.reg_covar, float(self.shrinkage), self.n_components)
-        numbers = np.minimum(self._wanted(len(self.classes_)), distinct)
+        wanted = self._wanted(len(self.classes_))
+        numbers = np.array([n_distinct(centred[codes == k], each) for k, each in enumerate(wanted)])
         self.priors_ = np.asarray(Y.sum(axis=0)).ravel() / weights.sum()
 
         def run(random, on_step):
