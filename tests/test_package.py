@@ -40,7 +40,7 @@ def test_unknown_names_are_refused():
 def test_lowest_versions_are_the_bounds_of_pyproject():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    names = ("sql", "excel", "dask", "wavelets", "data", "test")
+    names = ("sql", "excel", "dask", "wavelets", "graph", "data", "test")
     bounds = dict(
         bound
         for given in [*project["dependencies"], *(needed for name in names for needed in extras[name])]
