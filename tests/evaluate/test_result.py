@@ -43,6 +43,9 @@ MADE = {
     "FunctionalCumulants": lambda: evaluate.functional_cumulants(LOG_LIK),
     "HubnessCurve": lambda: evaluate.hubness_curve(lambda X, size: X[:, :size], X, [2, 4], n_neighbors=3),
     "KOccurrences": lambda: evaluate.k_occurrences(X, 3, y=Y),
+    "LabelEfficiency": lambda: evaluate.label_efficiency(
+        {"one": SelectKBest(lambda X, y: X[0], k=2)}, X, Y, fractions=[0.5], estimator=GaussianNB(), n_splits=2
+    ),
     "ModelComparison": lambda: evaluate.compare_models({"one": LOG_LIK, "two": 1.1 * LOG_LIK}),
     "OutlierHubness": lambda: evaluate.outlier_hubness(X, 3),
     "PredictiveLoss": lambda: evaluate.exact_loo(log_lik_of, 20),

@@ -1,6 +1,7 @@
 """Pieces of work: where they run, what an interrupt keeps."""
 
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -28,6 +29,11 @@ def product(task, factor):
     return task * factor
 
 
+def slow_first(task, pause):
+    time.sleep(pause if task == 0 else 0)
+    return task
+
+
 def interrupted_at(task, last):
     if task == last:
         signal.raise_signal(signal.SIGINT)
@@ -41,6 +47,10 @@ def values(function, tasks, shared, **options):
 @pytest.mark.parametrize("engine", [None, 1, np.int64(1)])
 def test_every_value_comes_under_the_place_of_its_task(engine):
     assert values(product, [5, 3, 4], 10, engine=engine) == {0: 50, 1: 30, 2: 40}
+
+
+def test_values_stand_in_the_order_of_their_tasks_whichever_ends_first(workers):
+    assert list(values(slow_first, [0, 1, 2], 0.3, engine=workers)) == [0, 1, 2]
 
 
 def test_an_engine_that_was_given_stays_open(workers):

@@ -63,7 +63,10 @@ class LabelEfficiency(Result):
     def __repr__(self) -> str:
         width = max(len(name) for name in self.names)
         heads = "  ".join(f"{fraction:>12.0%}" for fraction in self.fractions)
-        lines = ["Test error (standard deviation over splits) by share of labelled rows", f"  {'':{width}}  {heads}"]
+        lines = [
+            "LabelEfficiency: test error (standard deviation over splits) by share of labelled rows",
+            f"  {'':{width}}  {heads}",
+        ]
         for name, means, variances in zip(self.names, self.mean_errors, self.variances, strict=True):
             cells = [f"{mean:.1%} ({np.sqrt(var):.1%})" for mean, var in zip(means, variances, strict=True)]
             lines.append(f"  {name:{width}}  " + "  ".join(f"{cell:>12}" for cell in cells))

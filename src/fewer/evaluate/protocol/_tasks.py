@@ -95,6 +95,7 @@ def values_of(
                 done[outcome.index] = outcome.unwrap()
                 if after_first is not None and len(done) == 1:
                     after_first(done[outcome.index], running.n_workers, run.note)
+            done = dict(sorted(done.items()))
     if len(done) < len(tasks):
         if only_all or not done:
             raise KeyboardInterrupt(f"interrupted: {len(done)} of {len(tasks)} pieces of work were done.")
