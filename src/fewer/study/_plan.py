@@ -105,6 +105,11 @@ class Plan:
         return self.task in ("binary", "multiclass")
 
     @property
+    def metrics(self) -> tuple[str, ...]:
+        """All scores that are reported; the first decides."""
+        return (self.scoring,)
+
+    @property
     def level(self) -> float:
         """Significance level of the tests."""
         return 1 - self.confidence

@@ -1,0 +1,133 @@
+"""Held-out predictions: they are those that were scored, and their curves have known answers on known pieces."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from fewer.facade import Study, run_study
+from fewer.io import Dataset
+from fewer.study._predictions import PROCEDURES
+from fewer.study.questions.predictions import answered, precision_of_fold, roc_of_fold
+
+EFFORT = {"preset": "quick", "n_folds": 4, "n_repeats": 2, "n_permutations": 0, "n_jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def study(make_table, tmp_path_factory):
+    effort = EFFORT | {"methods": ["anova"], "learners": ["ridge", "naive_bayes"]}
+    return run_study(make_table(shift=0.8), out=tmp_path_factory.mktemp("study"), **effort)
+
+
+def test_predictions_of_each_procedure_give_its_score(study):
+    frame, findings = study.predictions, study.findings
+    right = frame.with_columns(right=pl.col("truth") == pl.col("prediction"))
+    folds = right.group_by("procedure", "repeat", "fold").agg(pl.col("right").mean())
+    means = dict(folds.group_by("procedure").agg(pl.col("right").mean()).iter_rows())
+    expected = findings.compared.number, findings.fewer_help.evidence["with_all"], findings.curve["simplest"]
+    assert means == pytest.approx(dict(zip(PROCEDURES, expected, strict=True)))
+    [accuracy] = findings.predictions.evidence["metrics"]
+    assert [accuracy[name]["mean"] for name in PROCEDURES] == pytest.approx(expected)
+    assert accuracy["winner"]["interval"] == pytest.approx(findings.compared.interval)
+
+
+def test_every_row_is_held_out_once_in_each_repeat_and_has_its_own_truth(study, make_table):
+    frame = study.predictions
+    assert set(frame.group_by("procedure", "repeat", "row").len()["len"]) == {1}
+    assert len(frame) == 3 * 2 * 60
+    truth = np.asarray(make_table(shift=0.8).y)
+    assert frame["truth"].to_list() == [truth[row - 1] for row in frame["row"]]
+
+
+def test_values_of_the_learners_agree_with_their_predictions(study):
+    """Ridge gives decision values, naive Bayes probabilities; both of the second class."""
+    frame = study.predictions.filter(pl.col("procedure") != "baseline")
+    values = {"probability well": 0.5, "decision well": 0.0}
+    assert set(values) & set(frame.columns)
+    for name in set(values) & set(frame.columns):
+        with_value = frame.filter(pl.col(name).is_not_null())
+        assert ((with_value[name] > values[name]) == (with_value["prediction"] == "well")).all()
+
+
+def test_the_file_has_the_same_bytes_when_it_is_written_again(study, make_table):
+    folder = study.folder
+    before = folder.predictions.read_bytes()
+    assert pl.read_parquet(folder.predictions).equals(study.predictions)
+    folder.predictions.unlink()
+    folder.findings.unlink()
+    effort = EFFORT | {"plan": study.plan}
+    again = run_study(make_table(shift=0.8), out=folder.path, **effort)
+    assert again.folder.predictions.read_bytes() == before
+    assert Study(folder.path).predictions.equals(study.predictions)
+
+
+def test_numbers_have_residuals():
+    X = np.random.default_rng(0).normal(size=(60, 8))
+    table = Dataset.from_frame(X, target=X[:, 0] + 0.5 * np.random.default_rng(1).normal(size=60))
+    study = run_study(table, **(EFFORT | {"methods": ["pearson"], "learners": ["ridge"], "n_repeats": 1}))
+    frame = study.predictions.filter(pl.col("procedure") == "winner")
+    found = study.findings.predictions.evidence["residuals"]
+    expected = (frame["truth"] - frame["prediction"]).to_numpy()
+    assert np.allclose(found["residuals"], expected)
+    # R2 of the signal is 0.8, that of these held-out rows within three standard errors of it.
+    assert np.var(expected) == pytest.approx(0.25, abs=3 * 0.25 * np.sqrt(2 / 60) + 0.03)
+
+
+def test_on_noise_the_chosen_columns_rank_held_out_rows_at_random(make_table):
+    """Columns chosen on all rows would rank them far better: the best 5 of 200 are correlated with any labels."""
+    table = make_table(n_rows=80, n_columns=200, shift=0.0)
+    effort = EFFORT | {"methods": ["anova"], "learners": ["ridge"], "sizes": [5], "n_repeats": 1}
+    curves = run_study(table, **effort).findings.predictions.evidence["curves"]
+    error = np.sqrt(81 / (12 * 40 * 40))  # of the area, from Mann and Whitney
+    assert curves[0]["roc"]["area"] == pytest.approx(0.5, abs=3 * error)
+
+
+def test_curves_of_a_fold_with_a_known_order():
+    truth = np.array([True, True, False, True, False, False])
+    values = np.array([0.9, 0.8, 0.7, 0.6, 0.2, 0.1])
+    line, area = roc_of_fold(truth, values)
+    assert area == pytest.approx(8 / 9)
+    assert line[[10, 14, 40]] == pytest.approx([2 / 3 * 1.0, 1.0, 1.0], abs=0.05)
+    precision, average = precision_of_fold(truth, values)
+    assert precision[[0, 20, 26]] == pytest.approx([1, 1, 1])
+    assert precision[[27, 40]] == pytest.approx([3 / 4, 3 / 4])
+    assert average == pytest.approx((1 + 1 + 3 / 4) / 3)
+
+
+@pytest.mark.parametrize(("exaggerated", "least", "most"), [(1, 0.0, 0.03), (4, 0.1, 0.5)])
+def test_calibration_tells_right_from_exaggerated_probabilities(exaggerated, least, most):
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(4, 500))
+    hits = rng.random(logits.shape) < 1 / (1 + np.exp(-logits))
+    said = 1 / (1 + np.exp(-exaggerated * logits))
+    answer = answered(_plan(), [_piece(*fold) for fold in zip(hits, said, strict=True)], 1 / 3)
+    found = answer.evidence["calibration"]
+    assert least <= found["error"] <= most
+    assert sum(found["rows"]) == pytest.approx(2000)
+    assert f"off by {found['error']:.3f}" in answer.sentence
+
+
+def test_a_metric_that_a_fold_does_not_define_has_no_figure():
+    pieces = [_piece(np.tile([True, False], 5), np.linspace(0, 1, 10)) for _ in range(4)]
+    pieces[0]["procedures"][0]["scores"]["accuracy"] = None
+    answer = answered(_plan(), pieces, 1 / 3)
+    assert answer.number is None
+    assert "not defined on some fold" in answer.sentence
+
+
+def _plan():
+    from types import SimpleNamespace
+
+    return SimpleNamespace(classify=True, n_repeats=1, n_folds=4, metrics=("accuracy",), confidence=0.95)
+
+
+def _piece(hits, probabilities):
+    said = {
+        "predicted": ["b" if p > 0.5 else "a" for p in probabilities],
+        "response": "probability",
+        "classes": ["b"],
+        "values": [[p] for p in probabilities],
+    }
+    return {
+        "truth": ["b" if hit else "a" for hit in hits],
+        "procedures": [dict(said, scores={"accuracy": 0.7}) for _ in PROCEDURES],
+    }
