@@ -6,6 +6,7 @@ import pytest
 
 from fewer.facade import Study, run_study
 from fewer.io import Dataset
+from fewer.study import Plan, StudyError, make_plan, study_data
 from fewer.study._predictions import PROCEDURES
 from fewer.study.questions.predictions import answered, precision_of_fold, roc_of_fold
 
@@ -114,10 +115,79 @@ def test_a_metric_that_a_fold_does_not_define_has_no_figure():
     assert "not defined on some fold" in answer.sentence
 
 
+def imbalanced_table(make_table):
+    """Five rows of ill to each well one."""
+    return make_table(n_rows=90, shift=0.8, classes=("ill", "ill", "ill", "ill", "ill", "well"), seed=1)
+
+
+@pytest.fixture(scope="module")
+def imbalanced(make_table, tmp_path_factory):
+    scoring = "balanced_accuracy,roc_auc,neg_log_loss"
+    effort = EFFORT | {"methods": ["anova"], "learners": ["naive_bayes", "knn"], "scoring": scoring}
+    return run_study(imbalanced_table(make_table), out=tmp_path_factory.mktemp("imbalanced"), **effort)
+
+
+@pytest.mark.parametrize("procedure", PROCEDURES)
+def test_further_metrics_are_those_of_the_held_out_predictions(imbalanced, procedure):
+    from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
+
+    frame = imbalanced.predictions.filter(pl.col("procedure") == procedure)
+    by_fold = [[], [], []]
+    for fold in frame.partition_by("repeat", "fold"):
+        truth, said = (fold["truth"] == "well").to_numpy(), fold["probability well"].to_numpy()
+        by_fold[0].append(balanced_accuracy_score(fold["truth"], fold["prediction"]))
+        by_fold[1].append(roc_auc_score(truth, said))
+        by_fold[2].append(-log_loss(truth, said))
+    metrics = imbalanced.findings.predictions.evidence["metrics"]
+    assert [each["metric"] for each in metrics] == ["balanced_accuracy", "roc_auc", "neg_log_loss"]
+    for metric, folds in zip(metrics, by_fold, strict=True):
+        assert metric[procedure]["mean"] == pytest.approx(np.mean(folds), rel=1e-3)
+        low, high = metric[procedure]["interval"]
+        assert low <= metric[procedure]["mean"] <= high
+
+
+def test_the_first_metric_alone_decides(imbalanced, make_table):
+    plan, found = imbalanced.plan, imbalanced.findings
+    assert (plan.scoring, plan.more_scoring) == ("balanced_accuracy", ("roc_auc", "neg_log_loss"))
+    effort = EFFORT | {"methods": ["anova"], "learners": ["naive_bayes", "knn"], "scoring": "balanced_accuracy"}
+    alone = run_study(imbalanced_table(make_table), **effort).findings
+    assert (alone.headline, alone.chosen, alone.rivals) == (found.headline, found.chosen, found.rivals)
+    assert Plan.from_dict(plan.to_dict()) == plan
+    assert "balanced_accuracy; also reported: roc_auc, neg_log_loss" in str(plan)
+
+
+def test_presets_leave_out_learners_that_some_metric_cannot_score(make_table):
+    data = study_data(make_table())
+    learners = {each.learner.name for each in make_plan(data, scoring=["accuracy", "neg_log_loss"]).candidates}
+    assert "ridge" not in learners
+    assert "logistic" in learners
+    with pytest.raises(StudyError, match="There is no score 'acuracy'"):
+        make_plan(data, scoring="accuracy,acuracy")
+
+
+def test_a_learner_that_was_asked_for_and_gives_no_probabilities_has_no_such_metric(make_table):
+    effort = EFFORT | {"methods": ["anova"], "learners": ["ridge"], "n_repeats": 1, "sizes": [2]}
+    findings = run_study(make_table(), scoring=["accuracy", "neg_log_loss"], **effort).findings
+    accuracy, loss = findings.predictions.evidence["metrics"]
+    assert accuracy["winner"]["mean"] == pytest.approx(findings.compared.number)
+    assert loss["winner"]["mean"] is None
+    assert "neg_log_loss is not defined on some fold" in findings.predictions.sentence
+
+
+def test_the_report_says_why_classes_of_very_different_sizes_are_scored_by_balanced_accuracy(imbalanced):
+    why = imbalanced.findings.predictions.evidence["why"]
+    assert (
+        "always predicting ill, the most frequent class, has an accuracy of 0.833 and a balanced accuracy of 0.5" in why
+    )
+    assert "well has 33%" in why
+    assert why in imbalanced.folder.report.read_text()
+
+
 def _plan():
     from types import SimpleNamespace
 
-    return SimpleNamespace(classify=True, n_repeats=1, n_folds=4, metrics=("accuracy",), confidence=0.95)
+    metrics = {"scoring": "accuracy", "metrics": ("accuracy",)}
+    return SimpleNamespace(classify=True, n_repeats=1, n_folds=4, confidence=0.95, **metrics)
 
 
 def _piece(hits, probabilities):

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fewer._wording import interval_words, metric_words
+from fewer._wording import interval_words, metric_words, percent
 from fewer.evaluate import corrected_interval
-from fewer.study._plan import Plan
+from fewer.study._plan import RARE_SHARE, Plan
 from fewer.study._predictions import PROCEDURES, prediction_pieces, prediction_works
 from fewer.study._question import Answer, Finished, Question, Verdict
 from fewer.study._scores import best_possible
@@ -35,7 +35,7 @@ def answered(plan: Plan, pieces: list[dict[str, Any]], test_ratio: float) -> Ans
     if failed is not None:
         return Answer(TITLE, Verdict.NOT_TESTED, f"Not tested: {failed}")
     metrics = [_metric(name, plan, pieces, test_ratio) for name in plan.metrics]
-    evidence: dict[str, Any] = {"metrics": metrics}
+    evidence: dict[str, Any] = {"metrics": metrics, "why": _why(plan, pieces[: plan.n_folds])}
     if plan.classify:
         evidence["curves"] = _curves(plan, pieces, test_ratio)
         evidence["calibration"] = _calibration(plan, pieces)
@@ -66,9 +66,9 @@ def _metric(name: str, plan: Plan, pieces: list[dict[str, Any]], test_ratio: flo
 
 
 def _in_words(metric: dict[str, Any], plan: Plan) -> str:
-    said = metric["says"][0].upper() + metric["says"][1:]
+    said = metric["says"] if "_" in metric["says"] else metric["says"][0].upper() + metric["says"][1:]
     if metric["winner"]["mean"] is None:
-        return f"{said} is not defined on some fold."
+        return f"{said} is not defined on some fold: a class is missing there, or the learner gives no probabilities."
     others = [
         f"{metric[name]['mean']:.3f} {words}"
         for name, words in (("all columns", "with all columns"), ("baseline", "for the baseline"))
@@ -76,6 +76,26 @@ def _in_words(metric: dict[str, Any], plan: Plan) -> str:
     ]
     interval = interval_words(metric["winner"]["interval"], plan.confidence, lambda value: f"{value:.3f}")
     return f"{said} {metric['winner']['mean']:.3f} ({interval}){'; ' if others else ''}{', '.join(others)}."
+
+
+def _why(plan: Plan, pieces: list[dict[str, Any]]) -> str:
+    """Why classes are scored as they are by default, with the figures of this table."""
+    if plan.scoring not in ("accuracy", "balanced_accuracy"):
+        return ""
+    labels, counts = np.unique([label for piece in pieces for label in piece["truth"]], return_counts=True)
+    most, rarest = int(np.argmax(counts)), int(np.argmin(counts))
+    always = (
+        f"always predicting {labels[most]}, the most frequent class, has an accuracy of "
+        f"{counts[most] / counts.sum():.3f} and a balanced accuracy of {1 / len(labels):.3f}"
+    )
+    share = f"{counts[rarest] / counts.sum() * len(labels):.0%}"
+    rare = f"a class has less than {percent(RARE_SHARE)} of an equal share of the rows"
+    if plan.scoring == "accuracy":
+        return f"Accuracy is the default unless {rare}; here, {labels[rarest]} has {share}, and {always}."
+    return (
+        f"Balanced accuracy, the mean recall of the classes, is the default where {rare}; here, {labels[rarest]} has "
+        f"{share}, and {always}, so that accuracy would hide the errors on {labels[rarest]}."
+    )
 
 
 def _calibration_in_words(evidence: dict[str, Any]) -> str:
