@@ -88,13 +88,14 @@ def _why(plan: Plan, pieces: list[dict[str, Any]]) -> str:
         f"always predicting {labels[most]}, the most frequent class, has an accuracy of "
         f"{counts[most] / counts.sum():.3f} and a balanced accuracy of {1 / len(labels):.3f}"
     )
-    share = f"{counts[rarest] / counts.sum() * len(labels):.0%}"
+    share = counts[rarest] / counts.sum() * len(labels)
     rare = f"a class has less than {percent(RARE_SHARE)} of an equal share of the rows"
     if plan.scoring == "accuracy":
-        return f"Accuracy is the default unless {rare}; here, {labels[rarest]} has {share}, and {always}."
+        return f"Accuracy is the default unless {rare}; here, {labels[rarest]} has {share:.0%}, and {always}."
+    hides = f", so that accuracy would hide the errors on {labels[rarest]}" if share < RARE_SHARE else ""
     return (
         f"Balanced accuracy, the mean recall of the classes, is the default where {rare}; here, {labels[rarest]} has "
-        f"{share}, and {always}, so that accuracy would hide the errors on {labels[rarest]}."
+        f"{share:.0%}, and {always}{hides}."
     )
 
 
