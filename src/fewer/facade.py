@@ -22,12 +22,16 @@ from fewer.study import (
     UnsavableModelError,
     findings_of,
     fit_model,
+    held_out_predictions,
     make_plan,
+    parquet_of,
     run_plan,
     study_data,
 )
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from fewer.engine import Engine
 
 
@@ -89,6 +93,12 @@ class Study:
     def columns_(self) -> list[str]:
         """Columns of a table that the pipeline takes."""
         return list(self.model.columns)
+
+    @property
+    def predictions(self) -> "pl.DataFrame":
+        """Held-out predictions of the winning procedure, of all columns and of the baseline, row by row and fold."""
+        with Journal.read(self.folder.journal) as journal:
+            return held_out_predictions(journal)
 
     def report(self, path: "str | Path | None" = None) -> Path:
         """Write the report, one HTML file that works offline.
@@ -241,6 +251,7 @@ def _write(study: Study, data: StudyData) -> None:
     try:
         study.plan.save(folder.plan)
         write_whole(folder.features, "".join(f"{name}\n" for name in findings.chosen))
+        write_whole(folder.predictions, parquet_of(study.predictions))
         study._model = fit_model(study.plan, data, findings)
         try:
             study._model.save(folder.model)

@@ -10,7 +10,18 @@ pytestmark = pytest.mark.skipif(
 )
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
 
-_PLOTS = ("first", "labels", "features_within_class", "difference", "curve", "frequency", "spreads", "wrong")
+_PLOTS = (
+    "first",
+    "labels",
+    "features_within_class",
+    "difference",
+    "curve",
+    "frequency",
+    "spreads",
+    "wrong",
+    "roc",
+    "precision_recall",
+)
 _OPTIONS = (
     "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --no-first-run"
 )

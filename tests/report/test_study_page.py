@@ -210,6 +210,10 @@ def test_every_picture_says_its_finding_in_words(page, nasty_study):
         "plot-frequency",
         "plot-spreads",
         "plot-wrong",
+        "plot-importance",
+        "plot-roc",
+        "plot-precision_recall",
+        "plot-calibration",
     } <= names
     assert all(each["role"] == "img" and re.search(r"\d", each["aria-label"]) for each in plots)
     chosen = int(nasty_study.findings.how_few.number)
@@ -225,7 +229,7 @@ def test_noise_leads_with_the_permutations(noise_study):
     assert _figure(page, "first")["data"] == _figure(page, "labels")["data"]
     assert _figure(page, "first")["data"][0]["type"] == "bar"
     asides = [each for each in page.all("p", class_="aside") if "not a finding" in each["text"]]
-    assert len(asides) == 3
+    assert len(asides) == 4
 
 
 def test_bars_of_a_permutation_test_count_every_table_once_and_show_the_p_value(noise_study):

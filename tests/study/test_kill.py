@@ -37,7 +37,7 @@ def run(table, out, **options):
 def findings_of_run(table, out, **options):
     finished = run(table, out, **options)
     assert finished.exit_code == 0, finished.output
-    return (out / "findings.json").read_text()
+    return (out / "findings.json").read_text(), (out / "predictions.parquet").read_bytes()
 
 
 @pytest.fixture(scope="module")

@@ -263,3 +263,4 @@ def _show(study: "Study", *, as_json: bool) -> None:
         print_study(study.findings, console, study.seconds)
     write_out(without_trailing_spaces(captured.get()))
     write_out(f"\nReport: {study.folder.report}\nFeatures: {study.folder.features}\n")
+    write_out(f"Held-out predictions: {study.folder.predictions}\n")

@@ -321,7 +321,6 @@ def _rows_figure(names: Sequence[str], x: str, *, row: int = 26) -> "go.Figure":
 
 def difference_figure(findings: "Findings") -> "go.Figure":
     """Each candidate minus the same learner with all features; first the procedure minus the best learner with all."""
-    import plotly.graph_objects as go
 
     assert findings.fewer_help.number is not None
     assert findings.fewer_help.interval is not None
@@ -331,16 +330,32 @@ def difference_figure(findings: "Findings") -> "go.Figure":
         if rival.over_same_learner is not None and rival.over_same_learner_interval is not None
     ]
     rows.insert(0, ("whole procedure", findings.fewer_help.number, findings.fewer_help.interval))
-    figure = _rows_figure([name for name, _, _ in rows], f"difference to all features in {metric_of(findings)}")
-    colours = [_figures.RED] + [_figures.BLUE] * (len(rows) - 1)
-    for place, ((name, difference, (low, high)), colour) in enumerate(zip(rows, colours, strict=True)):
-        words = f"{signed(difference)} ({interval_words((low, high), findings.plan.confidence, signed)})"
+    return _interval_figure(findings, rows, f"difference to all features in {metric_of(findings)}", has_first=True)
+
+
+def importance_figure(findings: "Findings") -> "go.Figure":
+    """Fall of the score when a column is permuted on held-out rows, the most important column first."""
+    rows = [(each["name"], each["importance"], each["interval"]) for each in findings.importance.evidence["columns"]]
+    return _interval_figure(findings, rows, f"fall of {metric_of(findings)} when permuted", has_first=False)
+
+
+def _interval_figure(
+    findings: "Findings", rows: "list[tuple[str, float, tuple[float, float]]]", x: str, *, has_first: bool
+) -> "go.Figure":
+    """A point with its interval in each row; the first may be one of its own kind."""
+    import plotly.graph_objects as go
+
+    figure = _rows_figure([name for name, _, _ in rows], x)
+    for place, (name, middle, (low, high)) in enumerate(rows):
+        first = has_first and place == 0
+        colour = _figures.RED if first else _figures.BLUE
+        words = f"{signed(middle)} ({interval_words((low, high), findings.plan.confidence, signed)})"
         figure.add_trace(
             go.Scatter(
                 x=[low, high],
                 y=[place, place],
                 mode="lines",
-                line={"color": colour, "width": 4 if place == 0 else 2},
+                line={"color": colour, "width": 4 if first else 2},
                 opacity=0.55,
                 showlegend=False,
                 hoverinfo="skip",
@@ -348,10 +363,10 @@ def difference_figure(findings: "Findings") -> "go.Figure":
         )
         figure.add_trace(
             go.Scatter(
-                x=[difference],
+                x=[middle],
                 y=[place],
                 mode="markers",
-                marker={"color": colour, "size": 11 if place == 0 else 9},
+                marker={"color": colour, "size": 11 if first else 9},
                 showlegend=False,
                 hovertemplate=f"{plotly_text(name)}: {words}<extra></extra>",
             )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fewer.study._answers import findings_of
+    from fewer.study._answers import findings_of, held_out_predictions
     from fewer.study._candidates import PRESETS, Candidate
     from fewer.study._errors import StudyError
     from fewer.study._estimate import time_estimate
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fewer.study._model import StudyModel, UnsavableModelError, apply_model, fit_model
     from fewer.study._model_file import UntrustedTypesError
     from fewer.study._plan import Plan, UntrustedPlanError, make_plan
+    from fewer.study._predictions import parquet_of
     from fewer.study._question import Answer, Finished, Here, Pieces, Question, Verdict
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
@@ -52,7 +53,9 @@ __all__ = [
     "apply_model",
     "findings_of",
     "fit_model",
+    "held_out_predictions",
     "make_plan",
+    "parquet_of",
     "question_named",
     "run_plan",
     "studies_in",

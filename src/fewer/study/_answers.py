@@ -1,14 +1,20 @@
 """From the finished work of a journal to the findings: an answer to each question, and the first lines."""
 
+from typing import TYPE_CHECKING
+
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._findings import Findings
 from fewer.study._journal import Journal
+from fewer.study._predictions import predictions_frame
 from fewer.study._question import Finished
 from fewer.study._run import folds_are_done
 from fewer.study._scores import read_scores
 from fewer.study._verdict import first_lines
 from fewer.study.questions import question_named
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def findings_of(journal: Journal) -> Findings:
@@ -24,11 +30,8 @@ def findings_of(journal: Journal) -> Findings:
     findings : Findings
         The answers.
     """
-    plan = journal.plan
-    if journal.n_damaged or FINAL not in journal or not folds_are_done(journal, plan):
-        raise _unfinished(journal)
-    final = journal[FINAL]
-    done = Finished(plan, journal, read_scores(journal, plan, final["test_ratio"], final["n_prepared"]))
+    done = _finished(journal)
+    plan, final = done.plan, done.final
     for name in plan.questions:
         question = question_named(name)
         for work in question.work(plan, done.scores, journal):
@@ -47,6 +50,33 @@ def findings_of(journal: Journal) -> Findings:
         n_made=final["n_made"],
         n_columns=final["n_prepared"],
     )
+
+
+def held_out_predictions(journal: Journal) -> "pl.DataFrame":
+    """The held-out predictions of a study that has run to its end, from its journal.
+
+    Parameters
+    ----------
+    journal : Journal
+        With all the work of its plan.
+
+    Returns
+    -------
+    predictions : polars.DataFrame
+        For each row of each fold: the procedure (``winner``, ``all columns`` or ``baseline``), its candidate and number
+        of columns there, repeat, fold and row (each from 1), truth, prediction, and the probability or decision value
+        of each class where the learner gives them; of two classes, of the second.
+    """
+    done = _finished(journal)
+    return predictions_frame(done.plan, done.scores, journal)
+
+
+def _finished(journal: Journal) -> Finished:
+    plan = journal.plan
+    if journal.n_damaged or FINAL not in journal or not folds_are_done(journal, plan):
+        raise _unfinished(journal)
+    final = journal[FINAL]
+    return Finished(plan, journal, read_scores(journal, plan, final["test_ratio"], final["n_prepared"]))
 
 
 def _unfinished(journal: Journal) -> StudyError:

@@ -145,7 +145,15 @@ def _reducers(preset: Preset, *, classify: bool, sparse: bool, many_rows: bool) 
 
 
 def _learners(
-    preset: Preset, *, classify: bool, sparse: bool, n_rows: int, n_columns: int, n_classes: int, scoring: str
+    preset: Preset,
+    *,
+    classify: bool,
+    sparse: bool,
+    n_rows: int,
+    n_columns: int,
+    n_classes: int,
+    scoring: str,
+    more_scoring: Iterable[str] = (),
 ) -> list[str]:
     names = {
         "quick": ["ridge", "logistic", "svm", "svm10", "extra_trees", "boosting"],
@@ -163,7 +171,7 @@ def _learners(
         and (LEARNERS[name].sparse or not sparse)
         and not (LEARNERS[name].pairwise and n_rows > _MANY_FOR_PAIRS)
         and (boost or name != "boosting")
-        and can_be_scored(LEARNERS[name].build(classify=classify), scoring)
+        and all(can_be_scored(LEARNERS[name].build(classify=classify), each) for each in (scoring, *more_scoring))
     ]
 
 
@@ -177,6 +185,7 @@ def candidates_for(
     counts: bool = False,
     negative_target: bool = False,
     scoring: str = "accuracy",
+    more_scoring: Iterable[str] = (),
     preset: Preset = "standard",
     methods: Iterable[str] | None = None,
     learners: Iterable[Any] | None = None,
@@ -203,6 +212,8 @@ def candidates_for(
     scoring : str, default="accuracy"
         Score of scikit-learn: presets leave out learners without the probabilities that it asks for, and those whose
         predictions may be negative where it must not have such.
+    more_scoring : iterable of str, default=()
+        Scores that are reported as well: presets leave out learners without the probabilities that they ask for.
     preset : {"quick", "standard", "thorough"}, default="standard"
         A sensible set.
     methods : iterable of str, default=None
@@ -228,6 +239,7 @@ def candidates_for(
             n_columns=n_columns,
             n_classes=n_classes,
             scoring=scoring,
+            more_scoring=tuple(more_scoring),
         )
         chosen = [learner_recipe(name, scoring) for name in names]
     else:

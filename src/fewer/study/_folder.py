@@ -25,7 +25,16 @@ from fewer.study._errors import StudyError
 from fewer.study._journal import Journal, glance, side_files
 
 HOME = Path("fewer-studies")
-_FILES = ("journal.sqlite", "plan.json", "findings.json", "features.txt", "report.html", "model.skops", "model.json")
+_FILES = (
+    "journal.sqlite",
+    "plan.json",
+    "findings.json",
+    "features.txt",
+    "predictions.parquet",
+    "report.html",
+    "model.skops",
+    "model.json",
+)
 
 LOCK = ".lock"
 _TRIES, _PAUSE = 10, 0.05
@@ -91,6 +100,11 @@ class StudyFolder:
     def features(self) -> Path:
         """Names of the chosen columns, one on each line, best first."""
         return self.path / "features.txt"
+
+    @property
+    def predictions(self) -> Path:
+        """Held-out predictions, as Parquet."""
+        return self.path / "predictions.parquet"
 
     @property
     def report(self) -> Path:

@@ -7,12 +7,12 @@ table give the same numbers.
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from fewer._options import described, named, options_of, with_options
+from fewer._options import described, named, names_in, options_of, with_options
 from fewer._wording import argument, counted, listed, parameter
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
 from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
@@ -24,7 +24,7 @@ from fewer.study.questions import own_questions, question_named
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
-VERSION = 5
+VERSION = 6
 Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 
 # Folds, repeats and permutations: quick for a first look, thorough for a paper.
@@ -33,7 +33,8 @@ _EFFORT: dict[str, tuple[int, int, int]] = {"quick": (5, 2, 99), "standard": (5,
 _ENOUGH_ROWS = 400
 # With very many rows, repeated folds give nearly the same scores, and each permutation is slow: one in so many is made.
 _MANY_ROWS_SHARE = 5
-_FEW_OF_A_CLASS = 0.2
+# Below this share of an equal share of the rows, a class is rare, and the score counts all classes alike.
+RARE_SHARE = 0.4
 
 # A share of the gain, or the rule of one standard error.
 Parsimony = float | Literal["one_se"]
@@ -70,6 +71,8 @@ class Plan:
     candidates : tuple of Candidate
         What is compared.
     {options}
+    more_scoring : tuple of str
+        Scores that are reported beside ``scoring``, which decides.
     reading : mapping
         How the table was read, so that it can be read again.
     version : int
@@ -95,6 +98,7 @@ class Plan:
     seed: int = named("seed").default
     preset: str = named("preset").default
     impute: str = named("impute").default
+    more_scoring: tuple[str, ...] = ()
     questions: tuple[str, ...] = field(default_factory=lambda: own_questions())
     reading: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
@@ -103,6 +107,11 @@ class Plan:
     def classify(self) -> bool:
         """Whether this is a classification study."""
         return self.task in ("binary", "multiclass")
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All scores that are reported; the first decides."""
+        return self.scoring, *self.more_scoring
 
     @property
     def level(self) -> float:
@@ -129,6 +138,7 @@ class Plan:
         """Plain data, for JSON."""
         data = {each.name: getattr(self, each.name) for each in fields(self)}
         return data | {
+            "more_scoring": list(self.more_scoring),
             "questions": list(self.questions),
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "reading": dict(self.reading),
@@ -165,7 +175,8 @@ class Plan:
             raise StudyError(f"This is not a plan of fewer: missing entries: {', '.join(missing)}.")
         check_entries(data, get_args(Splitting))
         candidates = tuple(Candidate.from_dict(candidate) for candidate in data["candidates"])
-        plan = cls(**{**data, "candidates": candidates, "questions": tuple(data["questions"])})
+        lists = {name: tuple(data[name]) for name in ("questions", "more_scoring")}
+        plan = cls(**{**data, **lists, "candidates": candidates})
         _check_plan(plan)
         return plan
 
@@ -202,8 +213,9 @@ class Plan:
         paths = {each.learner.name: None for each in self.candidates if each.learner.is_imported}
         if paths and not trust:
             raise UntrustedPlanError(list(paths))
-        if self.scoring not in get_scorer_names():
-            raise StudyError(f"There is no score {self.scoring!r} in scikit-learn, which the plan requires.")
+        for name in self.metrics:
+            if name not in get_scorer_names():
+                raise StudyError(f"There is no score {name!r} in scikit-learn, which the plan requires.")
         study_imputer(self.impute)
         for name in self.questions:
             question_named(name)
@@ -234,7 +246,7 @@ class Plan:
         repeats = "" if self.n_repeats == 1 else f", {self.n_repeats} times"
         lines = [
             f"Plan of a study of {self.source}: {self.n_rows:,} rows, {self.n_columns:,} columns",
-            f"  target        {self.target} ({self.task}), scored by {self.scoring}",
+            f"  target        {self.target} ({self.task}), scored by {self._scores_in_words()}",
             f"  folds         {self.n_folds}, {self.splitting}{repeats}",
             f"  candidates    {len(self.candidates)}: {self._candidates_in_words()}",
             f"  evaluations   {self.n_evaluations:,}{self._racing_in_words()}",
@@ -244,6 +256,9 @@ class Plan:
         if self.impute != "median":
             lines.append(f"  missing       imputed by {study_imputer(self.impute).says}")
         return "\n".join(lines)
+
+    def _scores_in_words(self) -> str:
+        return f"{self.scoring}; also reported: {', '.join(self.more_scoring)}" if self.more_scoring else self.scoring
 
     def _racing_in_words(self) -> str:
         if not self.races:
@@ -279,9 +294,9 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
     plan : Plan
         Nothing has been run.
     """
-    preset, scoring = options["preset"], options["scoring"]
+    preset = options["preset"]
     imputer = study_imputer(options["impute"], sparse=data.dataset.is_sparse)
-    scoring = _default_scoring(data) if scoring is None else _checked_scoring(scoring, data)
+    scoring, *more_scoring = _scores_asked_for(options["scoring"], data)
     candidates = candidates_for(
         classify=data.is_classification,
         n_columns=data.dataset.n_columns,
@@ -291,6 +306,7 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
         counts=data.holds_counts and not (imputer.from_others and data.dataset.has_missing),
         negative_target=data.has_negative_target,
         scoring=scoring,
+        more_scoring=more_scoring,
         preset=preset,
         methods=options["methods"],
         learners=options["learners"],
@@ -306,6 +322,7 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
         n_columns=data.dataset.n_columns,
         splitting=_splitting(data),
         scoring=scoring,
+        more_scoring=tuple(more_scoring),
         candidates=candidates,
         preset=preset,
         impute=imputer.name,
@@ -352,13 +369,19 @@ def _folds_there_can_be(data: "StudyData", wanted: int) -> int:
     return max(2, min(wanted, most))
 
 
+def _scores_asked_for(scoring: str | Iterable[str] | None, data: "StudyData") -> list[str]:
+    """The score that decides, then those that are reported as well."""
+    asked = names_in([scoring]) if isinstance(scoring, str) else list(scoring or ())
+    return [_checked_scoring(name, data) for name in dict.fromkeys(asked)] or [_default_scoring(data)]
+
+
 def _default_scoring(data: "StudyData") -> str:
     import numpy as np
 
     if not data.is_classification:
         return "r2"
     counts = np.unique(np.asarray(data.dataset.y), return_counts=True)[1]
-    rare = counts.min() / counts.sum() * len(counts) < 2 * _FEW_OF_A_CLASS
+    rare = counts.min() / counts.sum() * len(counts) < RARE_SHARE
     return "balanced_accuracy" if rare else "accuracy"
 
 

@@ -36,6 +36,7 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
             lambda value: isinstance(value, list) and bool(value) and all(map(_is_text, value)),
             "a list of questions",
         ),
+        "more_scoring": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "a list of scores"),
         "reading": (_is_reading, "how the table is read"),
     }
     _check(data, rules, "")

@@ -17,13 +17,28 @@ if TYPE_CHECKING:
 
 
 _UP_TO_ONE = frozenset(
-    ["accuracy", "balanced_accuracy", "r2", "roc_auc", "average_precision", "explained_variance", "matthews_corrcoef"]
+    [
+        "accuracy",
+        "balanced_accuracy",
+        "r2",
+        "roc_auc",
+        "roc_auc_ovr",
+        "roc_auc_ovo",
+        "average_precision",
+        "explained_variance",
+        "matthews_corrcoef",
+    ]
     + [
         f"{name}{how}"
         for name in ("f1", "precision", "recall", "jaccard")
         for how in ("", "_macro", "_micro", "_weighted")
     ]
 )
+
+
+def best_possible(scoring: str) -> float:
+    """The highest value that a score can take."""
+    return 0.0 if scoring.startswith("neg_") else 1.0 if scoring in _UP_TO_ONE else np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,9 +220,17 @@ class AllScores:
     @cached_property
     def fold_scores_with_everything(self) -> np.ndarray:
         """Score on each fold of the learner that was the best one with all columns on the other folds."""
-        scores = np.concatenate([each.scores for each in self.with_everything], axis=2)
-        best = np.argmax(np.round(means_of_others(scores), 10), axis=2)
-        return np.take_along_axis(scores, best[..., None], axis=2)[..., 0]
+        best = self.best_with_everything_by_fold
+        return np.take_along_axis(self._scores_with_everything, best[..., None], axis=2)[..., 0]
+
+    @cached_property
+    def best_with_everything_by_fold(self) -> np.ndarray:
+        """Place in ``with_everything`` of the learner that was the best one on the other folds."""
+        return np.argmax(np.round(means_of_others(self._scores_with_everything), 10), axis=2)
+
+    @property
+    def _scores_with_everything(self) -> np.ndarray:
+        return np.concatenate([each.scores for each in self.with_everything], axis=2)
 
     @cached_property
     def claim(self) -> Claim:
@@ -285,6 +308,6 @@ def _candidate_scores(
         orders=tuple(tuple(fold["names"]) for fold in folds),
         test_ratio=test_ratio,
         confidence=plan.confidence,
-        best_possible=0.0 if plan.scoring.startswith("neg_") else 1.0 if plan.scoring in _UP_TO_ONE else np.inf,
+        best_possible=best_possible(plan.scoring),
         makes_columns=plan.candidates[number].makes_columns,
     )

@@ -1,0 +1,235 @@
+"""How good are the predictions? Every metric, ROC and precision-recall curves, calibration, or residuals, held out.
+
+A curve is that of a fold, read at fixed places of its horizontal axis, and averaged over the folds: values of different
+models are never put into one order. Probabilities mean the same whichever model gives them, so calibration counts all
+held-out rows together: in tenths of the predicted probability p, the share of rows that belong to the class.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from fewer._wording import interval_words, metric_words, percent
+from fewer.evaluate import corrected_interval
+from fewer.study._plan import RARE_SHARE, Plan
+from fewer.study._predictions import PROCEDURES, prediction_pieces, prediction_works
+from fewer.study._question import Answer, Finished, Question, Verdict
+from fewer.study._scores import best_possible
+
+TITLE = "How good are the predictions?"
+_PLACES = np.linspace(0, 1, 41)
+_MOST_CLASSES = 6
+_N_BINS = 10
+_MOST_POINTS = 500
+
+
+def answer(done: Finished) -> Answer:
+    """The metrics of the three procedures, and the curves of their held-out predictions."""
+    pieces = [done.work[piece.key] for piece in prediction_works(done.plan, done.scores)]
+    return answered(done.plan, pieces, done.scores.test_ratio)
+
+
+def answered(plan: Plan, pieces: list[dict[str, Any]], test_ratio: float) -> Answer:
+    """The answer from the pieces of all folds, repeat by repeat."""
+    failed = next((piece["failure"] for piece in pieces if "failure" in piece), None)
+    if failed is not None:
+        return Answer(TITLE, Verdict.NOT_TESTED, f"Not tested: {failed}")
+    metrics = [_metric(name, plan, pieces, test_ratio) for name in plan.metrics]
+    evidence: dict[str, Any] = {"metrics": metrics, "why": _why(plan, pieces[: plan.n_folds])}
+    if plan.classify:
+        evidence["curves"] = _curves(plan, pieces, test_ratio)
+        evidence["calibration"] = _calibration(plan, pieces)
+    else:
+        evidence["residuals"] = _residuals(pieces[: plan.n_folds])
+    how = (
+        "Held-out rows of all folds and repeats, predicted with the selection method, learner and number of columns "
+        "chosen on the other folds; with all columns, likewise with the learner chosen there. Metrics and curves are "
+        "means over the folds; intervals account for overlapping training sets. predictions.parquet has every "
+        "prediction."
+    )
+    sentence = " ".join(_in_words(each, plan) for each in metrics) + _calibration_in_words(evidence)
+    first = metrics[0]["winner"]
+    return Answer(TITLE, Verdict.YES, sentence, first["mean"], first["interval"], how, evidence)
+
+
+def _metric(name: str, plan: Plan, pieces: list[dict[str, Any]], test_ratio: float) -> dict[str, Any]:
+    """Mean and interval of a metric for each procedure; no figures where it is not defined on some fold."""
+    found: dict[str, Any] = {"metric": name, "says": metric_words(name)}
+    for place, procedure in enumerate(PROCEDURES):
+        scores = [piece["procedures"][place]["scores"][name] for piece in pieces]
+        found[procedure] = {"mean": None, "interval": None}
+        if None not in scores:
+            folds = np.array(scores, dtype=float).reshape(plan.n_repeats, plan.n_folds)
+            low, high = corrected_interval(folds, plan.confidence, test_ratio)
+            found[procedure] = {"mean": float(folds.mean()), "interval": (low, min(high, best_possible(name)))}
+    return found
+
+
+def _in_words(metric: dict[str, Any], plan: Plan) -> str:
+    said = metric["says"] if "_" in metric["says"] else metric["says"][0].upper() + metric["says"][1:]
+    if metric["winner"]["mean"] is None:
+        return f"{said} is not defined on some fold: a class is missing there, or the learner gives no probabilities."
+    others = [
+        f"{metric[name]['mean']:.3f} {words}"
+        for name, words in (("all columns", "with all columns"), ("baseline", "for the baseline"))
+        if metric[name]["mean"] is not None
+    ]
+    interval = interval_words(metric["winner"]["interval"], plan.confidence, lambda value: f"{value:.3f}")
+    return f"{said} {metric['winner']['mean']:.3f} ({interval}){'; ' if others else ''}{', '.join(others)}."
+
+
+def _why(plan: Plan, pieces: list[dict[str, Any]]) -> str:
+    """Why classes are scored as they are by default, with the figures of this table."""
+    if plan.scoring not in ("accuracy", "balanced_accuracy"):
+        return ""
+    labels, counts = np.unique([label for piece in pieces for label in piece["truth"]], return_counts=True)
+    most, rarest = int(np.argmax(counts)), int(np.argmin(counts))
+    always = (
+        f"always predicting {labels[most]}, the most frequent class, has an accuracy of "
+        f"{counts[most] / counts.sum():.3f} and a balanced accuracy of {1 / len(labels):.3f}"
+    )
+    share = counts[rarest] / counts.sum() * len(labels)
+    rare = f"a class has less than {percent(RARE_SHARE)} of an equal share of the rows"
+    if plan.scoring == "accuracy":
+        return f"Accuracy is the default unless {rare}; here, {labels[rarest]} has {share:.0%}, and {always}."
+    hides = f", so that accuracy would hide the errors on {labels[rarest]}" if share < RARE_SHARE else ""
+    return (
+        f"Balanced accuracy, the mean recall of the classes, is the default where {rare}; here, {labels[rarest]} has "
+        f"{share:.0%}, and {always}{hides}."
+    )
+
+
+def _calibration_in_words(evidence: dict[str, Any]) -> str:
+    if "calibration" not in evidence:
+        return ""
+    found = evidence["calibration"]
+    if not found:
+        return " Calibration is not shown: the chosen learners give no probabilities."
+    return f" Predicted probabilities are off by {found['error']:.3f} on average."
+
+
+def _of_class(piece: dict[str, Any], procedure: int, label: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Which held-out rows belong to a class, and the value that a procedure gives them for it."""
+    found = piece["procedures"][procedure]
+    truth = np.array([each == label for each in piece["truth"]])
+    if label not in found.get("classes", []) or truth.all() or not truth.any():
+        return None
+    return truth, np.array(found["values"])[:, found["classes"].index(label)]
+
+
+def _classes(plan: Plan, pieces: list[dict[str, Any]]) -> list[str]:
+    """The second of two classes; of more, the most frequent ones, each against the rest."""
+    labels, counts = np.unique(
+        [label for piece in pieces[: plan.n_folds] for label in piece["truth"]], return_counts=True
+    )
+    if len(labels) <= 2:
+        return [str(labels[-1])]
+    return [str(label) for label in labels[np.sort(np.argsort(-counts, kind="stable")[:_MOST_CLASSES])]]
+
+
+def _curves(plan: Plan, pieces: list[dict[str, Any]], test_ratio: float) -> list[dict[str, Any]]:
+    """ROC and precision-recall curves: of the winner for each class, and of all columns where there are two."""
+    classes = _classes(plan, pieces)
+    found = []
+    for procedure in range(2 if len(classes) == 1 else 1):
+        for label in classes:
+            folds = [pair for piece in pieces if (pair := _of_class(piece, procedure, label)) is not None]
+            if len(folds) < 2:
+                continue
+            curve: dict[str, Any] = {"procedure": PROCEDURES[procedure], "label": label, "n_folds": len(folds)}
+            curve["share"] = float(np.mean([truth.mean() for truth, _ in folds]))
+            for name, of_fold in (("roc", roc_of_fold), ("precision_recall", precision_of_fold)):
+                lines, areas = zip(*(of_fold(*pair) for pair in folds), strict=True)
+                means, ends = _band(np.array(lines), plan.confidence, test_ratio, plan.n_folds)
+                area = float(np.mean(areas))
+                curve[name] = {"mean": means, "low": ends[0], "high": ends[1], "area": area}
+            found.append(curve)
+    return found
+
+
+def _band(
+    lines: np.ndarray, confidence: float, test_ratio: float, n_folds: int
+) -> tuple[list[float], list[list[float]]]:
+    """Mean over the folds at each place, and the ends of its interval, within 0 and 1."""
+    whole = len(lines) % n_folds == 0 and len(lines) >= n_folds
+    shaped = lines.reshape(-1, n_folds if whole else len(lines), lines.shape[1])
+    ends = np.array([corrected_interval(shaped[..., place], confidence, test_ratio) for place in range(lines.shape[1])])
+    rounded = np.round(np.clip(ends.T, 0, 1), 4).tolist()
+    return np.round(lines.mean(axis=0), 4).tolist(), rounded
+
+
+def roc_of_fold(truth: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float]:
+    """The highest true positive rate at fixed false positive rates, and the area below the curve."""
+    from sklearn.metrics import auc, roc_curve
+
+    false, true, _ = roc_curve(truth, values, drop_intermediate=False)
+    found = np.interp(_PLACES, false, true)
+    found[0] = true[false == 0].max()
+    return found, float(auc(false, true))
+
+
+def precision_of_fold(truth: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float]:
+    """Precision at the highest threshold that reaches each recall, and the average precision."""
+    from sklearn.metrics import average_precision_score, precision_recall_curve
+
+    precision, recall, _ = precision_recall_curve(truth, values)
+    precision, recall = precision[-2::-1], recall[-2::-1]  # from the highest threshold on
+    reached = np.searchsorted(recall, np.maximum(_PLACES, recall[0]) - 1e-12)
+    return precision[reached], float(average_precision_score(truth, values))
+
+
+def _calibration(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
+    """Mean probability and share of the class in bins of equal numbers of rows; each class against the rest."""
+    probabilities, hits = [], []
+    for piece in pieces:
+        winner = piece["procedures"][0]
+        if winner.get("response") != "probability":
+            continue
+        probabilities.append(np.array(winner["values"]).ravel())
+        hits.append(np.array([[truth == label for label in winner["classes"]] for truth in piece["truth"]]).ravel())
+    if not probabilities:
+        return {}
+    p, hit = np.concatenate(probabilities), np.concatenate(hits)
+    edges = np.unique(np.quantile(p, np.linspace(0, 1, _N_BINS + 1))[1:-1])
+    places = np.searchsorted(edges, p, side="right")
+    counts = np.bincount(places, minlength=len(edges) + 1)
+    full = counts > 0
+    predicted = np.bincount(places, p, len(counts))[full] / counts[full]
+    observed = np.bincount(places, hit, len(counts))[full] / counts[full]
+    rows = counts[full] / plan.n_repeats  # repeats predict the same rows again
+    low, high = _wilson(observed, rows, plan.confidence)
+    return {
+        "predicted": predicted.tolist(),
+        "observed": observed.tolist(),
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "rows": rows.tolist(),
+        "error": float(np.average(np.abs(predicted - observed), weights=rows)),
+        "n_folds": len(probabilities),
+    }
+
+
+def _wilson(share: np.ndarray, n: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval of a share."""
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + confidence) / 2))
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    reach = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return np.clip(middle - reach, 0, 1), np.clip(middle + reach, 0, 1)
+
+
+def _residuals(pieces: list[dict[str, Any]]) -> dict[str, list[float]]:
+    """Predictions and residuals (truth minus prediction) of the first repeat; of many rows, some."""
+    predicted, truth = (
+        np.concatenate([np.asarray(values, dtype=float) for values in parts])
+        for parts in ([piece["procedures"][0]["predicted"] for piece in pieces], [piece["truth"] for piece in pieces])
+    )
+    shown = np.linspace(0, len(truth) - 1, min(len(truth), _MOST_POINTS)).astype(int)
+    residuals = np.round(truth - predicted, 10)
+    return {"predicted": predicted[shown].tolist(), "residuals": residuals[shown].tolist()}
+
+
+QUESTION = Question(
+    "predictions", TITLE, answer, lambda plan, scores, work: [prediction_pieces(plan, scores)], place=65
+)
