@@ -3,12 +3,13 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import accuracy_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from fewer import run_study
-from fewer.catalogue import methods
+from fewer.catalogue import find, methods
 from fewer.evaluate import score_components
 from fewer.io import Dataset
 from fewer.study import StudyError, StudyModel, apply_model
@@ -183,3 +184,45 @@ def test_methods_for_counts_take_tables_without_negative_numbers(tmp_path):
     assert accuracy_score(frame["topic"], made["predicted_topic"]) > 0.85
     with pytest.raises(StudyError, match="this table has negative numbers"):
         run_study(frame.with_columns(w0=pl.lit(-1.0) * pl.col("w0")), methods=["chi2"], **options)
+
+
+TOPICS = {"rain": ["rain", "wind", "cloud", "storm"], "bread": ["bread", "jam", "flour", "oven"]}
+
+
+def word_counts(n_rows=90, n_other=30):
+    """A sparse table of counts: each row is about one of two topics, and words of neither are in all of them."""
+    rng = np.random.default_rng(0)
+    words = [*TOPICS["rain"], *TOPICS["bread"], *(f"other{place}" for place in range(n_other))]
+    about = np.arange(n_rows) % 2
+    rates = np.full((n_rows, len(words)), 0.3)
+    rates[about == 0, :4] += 1.5
+    rates[about == 1, 4:8] += 1.5
+    X = sparse.csr_array(rng.poisson(rates).astype(float))
+    return Dataset(X, words, ["numeric"] * len(words), np.array(list(TOPICS))[about], "topic", "binary")
+
+
+@pytest.mark.parametrize("name", ["DiscreteComponentAnalysis", "PLSA"])
+def test_models_of_counts_take_sparse_counts_as_they_are(name, tmp_path, monkeypatch):
+    """In the folds and on all rows; the report says what the components are about."""
+    table, taken = word_counts(), []
+    model = find(name).implementation
+    fit = model.fit
+
+    def noted_fit(self, X, y=None, **others):
+        taken.append((sparse.issparse(X), bool((X.data % 1 == 0).all())))
+        return fit(self, X, y, **others)
+
+    monkeypatch.setattr(model, "fit", noted_fit)
+    effort = {"learners": ["knn"], "sizes": [2], "n_folds": 3, "n_repeats": 1, "n_permutations": 0, "n_jobs": 1}
+    study = run_study(table, methods=[name], **effort, out=tmp_path / "s")
+    assert len(taken) >= 4
+    assert set(taken) == {(True, True)}
+    assert study.findings.rivals[0].name.startswith(name)
+    components = study.findings.made["components"]
+    first_four = [{feature["name"] for feature in each["features"][:4]} for each in components]
+    assert sorted(first_four, key=sorted) == [set(TOPICS["bread"]), set(TOPICS["rain"])]
+    assert sum(each["share"] for each in components) == pytest.approx(1)
+    page = study.folder.report.read_text(encoding="utf-8")
+    assert 'id="components"' in page
+    loaded = StudyModel.load(study.folder.model)
+    np.testing.assert_array_equal(loaded.pipeline.predict(table.X), study.best_pipeline_.predict(table.X))

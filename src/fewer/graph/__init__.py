@@ -27,6 +27,9 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.graph.precision._precision_path import PrecisionPath as PrecisionPath
     from fewer.graph.precision._symmetrization import Symmetrization as Symmetrization
 
+if TYPE_CHECKING:  # the picture of any graph, for reports
+    from fewer.graph._frame import graph_figure as graph_figure
+
 __all__ = [
     "ARGraphicalLasso",
     "ARTopologySelector",

@@ -159,6 +159,7 @@ def graph_figure(
     title: str = "",
     weight_words: str = "weight",
     share_words: str = "probability",
+    colours: list[str] | None = None,
 ) -> "go.Figure":
     """Dots and lines for up to 60 nodes, a matrix beyond; ``shares`` (0 to 1) make an edge fainter the smaller."""
     if len(names) > LARGEST_DRAWN:
@@ -197,7 +198,7 @@ def graph_figure(
     # A name stands on the side where its node has fewer lines.
     lines_above = ((places[:, None, 1] < places[None, :, 1]) & linked).sum(axis=1)
     figure.add_scatter(
-        x=places[:, 0], y=places[:, 1], mode="markers+text", marker={"color": GREY, "size": 12},
+        x=places[:, 0], y=places[:, 1], mode="markers+text", marker={"color": colours or GREY, "size": 12},
         text=[cut(name, 18) for name in names], cliponaxis=False, showlegend=False,
         textposition=np.where(2 * lines_above > degrees, "bottom center", "top center").tolist(),
         hovertext=[f"{name}: {counted(int(degree), 'edge')}" for name, degree in zip(names, degrees, strict=True)],

@@ -15,6 +15,7 @@ from fewer.study._work import MOST_NAMES, Bench, columns_in_order, seed_of, weig
 FINAL = "final"
 _MOST_ROWS_SHOWN = 20
 _MOST_MADE_SHOWN = 8
+_MOST_TOP_FEATURES = 8
 _MOST_SPREADS = 6
 _MOST_GROUPS = 6
 # Correlations are summed over blocks of so many cells.
@@ -42,12 +43,16 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     if ranker.makes_columns:
         n_components = size if scores.winner.reduces else int(ranker.sizes[0])
         with columns_known_as(names):
-            new = with_components(reducer, n_components).fit(X, dataset.y).transform(X)
+            reducer = with_components(reducer, n_components).fit(X, dataset.y)
+            new = reducer.transform(X)
         correlations = loadings(X, new)
         column_scores = np.linalg.norm(correlations, axis=1)
         order = weightiest(column_scores)
         if scores.winner.reduces:
-            n_made, made, size = size, _what_is_in(correlations, names, order), len(names)
+            made = _what_is_in(correlations, names, order)
+            if chosen.for_counts == "raw":
+                made |= _components(reducer, names)
+            n_made, size = size, len(names)
     else:
         with columns_known_as(names):
             reducer.fit(X, dataset.y)
@@ -96,6 +101,28 @@ def _what_is_in(correlations: np.ndarray, names: list[str], order: list[int]) ->
     return {
         "columns": [names[column] for column in shown],
         "loadings": [[float(value) for value in correlations[column, :_MOST_MADE_SHOWN]] for column in shown],
+    }
+
+
+def _components(reducer: Any, names: list[str]) -> dict[str, Any]:
+    """Of a model of counts, the features that stand for each component; nothing of any other extractor."""
+    from fewer.latent import top_features
+
+    if not (hasattr(reducer, "components_") and hasattr(reducer, "weights_")):
+        return {}
+    found = top_features(reducer, n_features=_MOST_TOP_FEATURES, feature_names=names)
+    return {
+        "components": [
+            {
+                "share": float(weight),
+                "features": [
+                    {"name": name, "share": float(share), "lift": float(lift)}
+                    for name, share, lift in zip(*features, strict=True)
+                    if lift > 1
+                ],
+            }
+            for weight, *features in zip(found.weights, found.names, found.shares, found.lifts, strict=True)
+        ]
     }
 
 
