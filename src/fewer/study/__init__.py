@@ -7,6 +7,7 @@ from fewer._lazy import lazy_names
 if TYPE_CHECKING:
     from fewer.study._answers import findings_of
     from fewer.study._candidates import PRESETS, Candidate
+    from fewer.study._drift import ColumnDrift, column_profiles, drift_of
     from fewer.study._errors import StudyError
     from fewer.study._estimate import time_estimate
     from fewer.study._findings import Findings
@@ -14,6 +15,14 @@ if TYPE_CHECKING:
     from fewer.study._journal import Journal
     from fewer.study._model import StudyModel, UnsavableModelError, apply_model, fit_model
     from fewer.study._model_file import UntrustedTypesError
+    from fewer.study._other_rows import (
+        Promise,
+        RowsScore,
+        StudyComparison,
+        compare_studies,
+        promise_of,
+        score_model,
+    )
     from fewer.study._plan import Plan, UntrustedPlanError, make_plan
     from fewer.study._question import Answer, Finished, Here, Pieces, Question, Verdict
     from fewer.study._run import StudyInterruptedError, run_plan
@@ -30,14 +39,18 @@ __all__ = [
     "Candidate",
     "Caution",
     "Column",
+    "ColumnDrift",
     "Findings",
     "Finished",
     "Here",
     "Journal",
     "Pieces",
     "Plan",
+    "Promise",
     "Question",
     "Rival",
+    "RowsScore",
+    "StudyComparison",
     "StudyData",
     "StudyError",
     "StudyFolder",
@@ -50,11 +63,16 @@ __all__ = [
     "UntrustedTypesError",
     "Verdict",
     "apply_model",
+    "column_profiles",
+    "compare_studies",
+    "drift_of",
     "findings_of",
     "fit_model",
     "make_plan",
+    "promise_of",
     "question_named",
     "run_plan",
+    "score_model",
     "studies_in",
     "study_data",
     "study_state",
