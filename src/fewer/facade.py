@@ -85,6 +85,17 @@ class Study:
         """The winning pipeline, fitted on all rows; it takes the columns ``columns_``."""
         return self.model.pipeline
 
+    def best_pipeline(self) -> Any:
+        """The winning pipeline, fitted on all rows, for any table that has its columns.
+
+        Returns
+        -------
+        pipeline : sklearn.pipeline.Pipeline
+            Takes a pandas or polars frame, or a ``Dataset``, finds the columns by name, and ignores others. Of an
+            array, which has no names, it takes the columns ``columns_``.
+        """
+        return self.model.for_frames()
+
     @property
     def columns_(self) -> list[str]:
         """Columns of a table that the pipeline takes."""
@@ -113,9 +124,7 @@ class Study:
         return f"Study of {self.plan.source} in {self.folder.path}\n{self.findings.headline}"
 
     def _repr_html_(self) -> str:
-        from fewer.report import study_summary_html
-
-        return study_summary_html(self.findings)
+        return self.findings._repr_html_()
 
 
 @with_options("table", "reading", "plan")

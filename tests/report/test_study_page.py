@@ -286,7 +286,7 @@ def test_summary_for_notebooks_is_short_and_escaped(nasty_study):
     assert "&lt;script&gt;" in html
     assert "<script" not in html
     assert "<img" not in html
-    assert len(html) < 3000
+    assert len(html) < 6000
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
 """A whole study in one call: what is kept, what is told when it cannot be written, and that nothing is done twice."""
 
 import os
+import pickle
 import signal
+from html import escape
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from fewer.facade import Study, carry_out, run_study
@@ -71,3 +75,31 @@ def test_the_folder_of_a_killed_process_goes_when_the_next_one_is_made(monkeypat
     assert {path.name for path in tmp_path.iterdir()} == {"fewer-study-of-mine", first.path.name, second.path.name}
     del first, second
     assert [path.name for path in tmp_path.iterdir()] == ["fewer-study-of-mine"]
+
+
+def test_findings_show_themselves_as_the_first_screen(make_table):
+    table = make_table()
+    study = run_study(table, **EFFORT, n_permutations=0, n_jobs=1)
+    html = study.findings._repr_html_()
+    assert html == study._repr_html_()
+    for sentence in study.findings.verdict:
+        assert escape(sentence) in html
+    assert "60 rows, 20 columns" in html
+    chosen = study.findings.curve["chosen"]
+    assert f"{chosen['mean']:.3f} with the chosen {chosen['size']:,}" in html
+    assert html.count("<polyline") == 3
+    ElementTree.fromstring(html)
+
+
+def test_the_best_pipeline_finds_its_columns_in_any_frame(make_table):
+    table = make_table()
+    study = run_study(table, **EFFORT, n_permutations=0, n_jobs=1)
+    pipeline = study.best_pipeline()
+    wanted = study.best_pipeline_.predict(table.keep(study.columns_).X)
+    shuffled = table.to_pandas()[[*reversed(table.columns), "state"]]
+    for frame in (shuffled, table.to_polars(), table, table.keep(study.columns_).X):
+        assert np.array_equal(pipeline.predict(frame), wanted)
+    with pytest.raises(StudyError, match="columns that the model needs"):
+        pipeline.predict(shuffled.drop(columns=study.columns_[0]))
+    assert np.array_equal(pickle.loads(pickle.dumps(pipeline)).predict(shuffled), wanted)
+    assert len(pipeline.predict(shuffled.iloc[:1])) == 1

@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from fewer._wording import cut, printable, signed
+from fewer._wording import printable, signed
 from fewer.report._panel import Panel, Picture, panel_of
 from fewer.report._study_figures import curve_figure
 from fewer.report._study_numbers import duration, metric_of, seconds_by_candidate, seconds_by_kind, unit_of
@@ -135,14 +135,9 @@ def study_summary_html(findings: "Findings") -> str:
     Returns
     -------
     html : str
-        The three sentences and the first columns.
+        The three sentences, the first columns and the curve.
     """
-    from markupsafe import escape
-
-    columns = ", ".join(f"<bdi>{escape(cut(printable(name), 40))}</bdi>" for name in findings.chosen[:10])
-    more = f" and {len(findings.chosen) - 10:,} more" if len(findings.chosen) > 10 else ""
-    sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in findings.verdict[1:])
-    return f"<div><p><strong>{escape(findings.headline)}</strong></p>{sentences}<p>{columns}{more}</p></div>"
+    return findings._repr_html_()
 
 
 @cache

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fewer.study._question import Answer, Finished, Here, Pieces, Question, Verdict
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
+    from fewer.study._study_selector import StudySelector
     from fewer.study.questions import question_named
     from fewer.study.questions.careful import Caution
     from fewer.study.questions.compared import Rival
@@ -56,6 +57,7 @@ __all__ = [
     "StudyFolder",
     "StudyInterruptedError",
     "StudyModel",
+    "StudySelector",
     "StudyState",
     "TemporaryFolder",
     "UnsavableModelError",

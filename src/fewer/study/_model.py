@@ -133,6 +133,29 @@ class StudyModel:
             )
         return cls(pipeline_from(content, path, trusted), **checked_about(about, path))
 
+    def for_frames(self) -> Any:
+        """The fitted pipeline with a first step that finds its columns in a frame by their names.
+
+        Returns
+        -------
+        pipeline : sklearn.pipeline.Pipeline
+            It shares the fitted steps of ``pipeline``.
+        """
+        from sklearn.pipeline import Pipeline
+        from sklearn.preprocessing import FunctionTransformer
+
+        return Pipeline([("columns", FunctionTransformer(self._taken)), *self.pipeline.steps])
+
+    def _taken(self, X: Any) -> Any:
+        """The columns that the model needs, in the form in which it has learnt from them."""
+        from fewer.io import Dataset
+
+        if isinstance(X, np.ndarray) or hasattr(X, "indptr"):
+            return X
+        dataset = X if isinstance(X, Dataset) else Dataset.from_frame(X)
+        self.check_columns(dataset)
+        return as_trained(self, dataset.keep(self.columns))
+
     def check_columns(self, dataset: "Dataset") -> None:
         """Raise if a table lacks columns that the model needs."""
         known = set(dataset.columns)
