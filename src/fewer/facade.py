@@ -25,6 +25,7 @@ from fewer.study import (
     make_plan,
     run_plan,
     study_data,
+    winner_code,
 )
 
 if TYPE_CHECKING:
@@ -85,6 +86,14 @@ class Study:
         """The winning pipeline, fitted on all rows; it takes the columns ``columns_``."""
         return self.model.pipeline
 
+    @property
+    def code(self) -> str | None:
+        """Python code that fits the winner again; None if its model cannot be read, or cannot be written as code."""
+        try:
+            return winner_code(self.plan, self.model)
+        except StudyError:
+            return None
+
     def best_pipeline(self) -> Any:
         """The winning pipeline, fitted on all rows, for any table that has its columns.
 
@@ -117,7 +126,7 @@ class Study:
         from fewer.report import study_page
 
         path = self.folder.report if path is None else Path(path)
-        write_whole(path, study_page(self.findings, self.seconds))
+        write_whole(path, study_page(self.findings, self.seconds, self.code))
         return path
 
     def __repr__(self) -> str:

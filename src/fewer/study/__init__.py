@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from fewer.study._plan import Plan, UntrustedPlanError, make_plan
     from fewer.study._question import Answer, Finished, Here, Pieces, Question, Verdict
+    from fewer.study._rebuild import winner_code
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
     from fewer.study._study_selector import StudySelector
@@ -79,6 +80,7 @@ __all__ = [
     "study_data",
     "study_state",
     "time_estimate",
+    "winner_code",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -207,7 +207,8 @@ def _column_drift(name: str, values: Any, profile: Mapping[str, Any]) -> ColumnD
     else:
         values = values.cast(pl.Float64, strict=False).to_numpy() if isinstance(values, pl.Series) else values
         numbers = values[~np.isnan(values)]
-        n_missing, before, after = len(values) - len(numbers), profile["counts"], _between(numbers, profile["edges"])
+        n_missing, before = len(values) - len(numbers), list(profile["counts"])
+        after = _between(numbers, profile["edges"]).tolist()
         if profile["range"]:
             low, high = profile["range"]
             facts = {"n_below": int((numbers < low).sum()), "n_above": int((numbers > high).sum())}

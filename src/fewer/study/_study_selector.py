@@ -146,7 +146,13 @@ class StudySelector(SelectorMixin, BaseEstimator):
             Fitted.
         """
         X, y = validated(
-            self, X, y, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", ensure_min_samples=2
+            self,
+            X,
+            y,
+            dtype=(np.float64, np.float32),
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=2,
+            ensure_min_features=2,
         )
         self.findings_ = self._findings(X, y)
         place = {_name(j): j for j in range(X.shape[1])}
