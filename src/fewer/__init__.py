@@ -29,6 +29,7 @@ _SHORTCUTS = {
     "describe": "overview",
     "run_study": "facade",
     "Study": "facade",
+    "StudySelector": "study",
     "show_versions": "engine",
 }
 

@@ -27,6 +27,7 @@ from fewer.study import (
     parquet_of,
     run_plan,
     study_data,
+    winner_code,
 )
 
 if TYPE_CHECKING:
@@ -90,6 +91,25 @@ class Study:
         return self.model.pipeline
 
     @property
+    def code(self) -> str | None:
+        """Python code that fits the winner again; None if its model cannot be read, or cannot be written as code."""
+        try:
+            return winner_code(self.plan, self.model)
+        except StudyError:
+            return None
+
+    def best_pipeline(self) -> Any:
+        """The winning pipeline, fitted on all rows, for any table that has its columns.
+
+        Returns
+        -------
+        pipeline : sklearn.pipeline.Pipeline
+            Takes a pandas or polars frame, or a ``Dataset``, finds the columns by name, and ignores others. Of an
+            array, which has no names, it takes the columns ``columns_``.
+        """
+        return self.model.for_frames()
+
+    @property
     def columns_(self) -> list[str]:
         """Columns of a table that the pipeline takes."""
         return list(self.model.columns)
@@ -116,16 +136,14 @@ class Study:
         from fewer.report import study_page
 
         path = self.folder.report if path is None else Path(path)
-        write_whole(path, study_page(self.findings, self.seconds))
+        write_whole(path, study_page(self.findings, self.seconds, self.code))
         return path
 
     def __repr__(self) -> str:
         return f"Study of {self.plan.source} in {self.folder.path}\n{self.findings.headline}"
 
     def _repr_html_(self) -> str:
-        from fewer.report import study_summary_html
-
-        return study_summary_html(self.findings)
+        return self.findings._repr_html_()
 
 
 @with_options("table", "reading", "plan")

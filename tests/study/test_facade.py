@@ -1,12 +1,20 @@
 """A whole study in one call: what is kept, what is told when it cannot be written, and that nothing is done twice."""
 
 import os
+import pickle
+import platform
 import signal
+from html import escape, unescape
+from xml.etree import ElementTree
 
+import numpy as np
+import polars as pl
 import pytest
 
 from fewer.facade import Study, carry_out, run_study
-from fewer.study import StudyError, StudyFolder, TemporaryFolder, study_data
+from fewer.io import Dataset, read_table
+from fewer.study import StudyError, StudyFolder, TemporaryFolder, apply_model, study_data
+from tolerances import rounding
 
 EFFORT = {"preset": "quick", "methods": ["anova"], "learners": ["ridge"], "n_folds": 2, "n_repeats": 1}
 
@@ -71,3 +79,80 @@ def test_the_folder_of_a_killed_process_goes_when_the_next_one_is_made(monkeypat
     assert {path.name for path in tmp_path.iterdir()} == {"fewer-study-of-mine", first.path.name, second.path.name}
     del first, second
     assert [path.name for path in tmp_path.iterdir()] == ["fewer-study-of-mine"]
+
+
+def test_findings_show_themselves_as_the_first_screen(make_table):
+    table = make_table()
+    study = run_study(table, **EFFORT, n_permutations=0, n_jobs=1)
+    html = study.findings._repr_html_()
+    assert html == study._repr_html_()
+    for sentence in study.findings.verdict:
+        assert escape(sentence) in html
+    assert "60 rows, 20 columns" in html
+    chosen = study.findings.curve["chosen"]
+    assert f"{chosen['mean']:.3f} with the chosen {chosen['size']:,}" in html
+    assert html.count("<polyline") == 3
+    ElementTree.fromstring(html)
+
+
+def test_the_best_pipeline_finds_its_columns_in_any_frame(make_table):
+    table = make_table()
+    study = run_study(table, **EFFORT, n_permutations=0, n_jobs=1)
+    pipeline = study.best_pipeline()
+    wanted = study.best_pipeline_.predict(table.keep(study.columns_).X)
+    shuffled = table.to_pandas()[[*reversed(table.columns), "state"]]
+    for frame in (shuffled, table.to_polars(), table, table.keep(study.columns_).X):
+        assert np.array_equal(pipeline.predict(frame), wanted)
+    with pytest.raises(StudyError, match="columns that the model needs"):
+        pipeline.predict(shuffled.drop(columns=study.columns_[0]))
+    assert np.array_equal(pickle.loads(pickle.dumps(pipeline)).predict(shuffled), wanted)
+    assert len(pipeline.predict(shuffled.iloc[:1])) == 1
+
+
+def run_code(code, **known):
+    exec(compile(code, "winner", "exec"), known)
+    return known
+
+
+@pytest.mark.parametrize("learner", ["ridge", "svm", "knn", "lasso", "extra_trees", "boosting"])
+def test_the_code_of_the_report_fits_the_shipped_model_again(make_table, learner, tmp_path):
+    frame = make_table(n_rows=40, n_columns=6).to_polars()
+    colours = np.array(["red", "blue", "grey"])[np.arange(40) % 3]
+    frame = frame.with_columns(colour=pl.Series(colours), x1=pl.when(pl.col("x1") > -1).then("x1"))
+    frame.write_csv(tmp_path / "t.csv")
+    effort = EFFORT | {"learners": [learner], "n_permutations": 0, "n_jobs": 1}
+    study = run_study(tmp_path / "t.csv", "state", drop=["x5"], out=tmp_path / "s", **effort)
+    page = (tmp_path / "s" / "report.html").read_text()
+    shown = unescape(page.partition('<pre id="winner-code" tabindex="0"><code>')[2].partition("</code>")[0])
+    assert shown == study.code
+    again = run_code(shown)
+    shipped = apply_model(study.model, read_table(tmp_path / "t.csv", target="state"))
+    assert list(again["predictions"]) == shipped["predicted_state"].to_list()
+
+
+def test_the_code_of_numbers_in_memory_needs_the_table(make_table):
+    table = make_table(n_rows=40, n_columns=6)
+    numbers = Dataset.from_frame({name: table.X[:, j] for j, name in enumerate(table.columns)}, target="x0")
+    effort = EFFORT | {"methods": ["pearson"], "n_permutations": 0, "n_jobs": 1}
+    study = run_study(numbers, **effort)
+    again = run_code(study.code, table=numbers)["predictions"]
+    shipped = study.best_pipeline().predict(numbers)
+    assert np.abs(again - shipped).max() <= rounding(40, np.abs(shipped).max(), condition=100)
+
+
+def test_the_report_ends_with_versions_and_references(make_table, tmp_path):
+    effort = EFFORT | {"methods": ["MRMR"], "n_permutations": 0, "n_jobs": 1}
+    run_study(make_table(n_rows=40, n_columns=6), out=tmp_path / "s", **effort)
+    page = unescape((tmp_path / "s" / "report.html").read_text())
+    assert "@misc{peng2005,\n  author = {Peng, H. and Long, F. and Ding, C.},\n  year = {2005}," in page
+    assert "@misc{reunanen2006," in page
+    assert f"Python {platform.python_version()}" in page
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_code_makes_new_columns_too(make_table):
+    table = make_table(n_rows=40, n_columns=6, n_informative=4)
+    study = run_study(table, **EFFORT | {"methods": ["PLSDiscriminant"], "parsimony": 0.5}, n_permutations=0, n_jobs=1)
+    assert "PLSDiscriminant(n_components=" in study.code
+    again = run_code(study.code, table=table)["predictions"]
+    assert list(again) == list(study.best_pipeline().predict(table))

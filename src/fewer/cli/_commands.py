@@ -1,5 +1,6 @@
-"""``fewer describe``, ``fewer methods`` and ``fewer apply``."""
+"""``fewer describe``, ``fewer methods``, ``fewer apply`` and ``fewer compare``."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +9,9 @@ import typer
 from fewer._options import names_in
 from fewer.cli import _reading
 from fewer.cli._app import app, told_plainly, warnings_as_notes, without_trailing_spaces, write_out
+
+# Of `fewer apply --score`; 1 and 2 are taken by faults and by errors in the user's data.
+LOWER_SCORE = 3
 
 
 @app.command()
@@ -27,6 +31,19 @@ def apply(
     no_predictions: Annotated[
         bool, typer.Option("--no-predictions", help="Write the chosen columns without predictions.")
     ] = False,
+    identifiers: Annotated[
+        str | None,
+        typer.Option("--id", metavar="A,B", help="Columns to keep that name the rows.", show_default="identifiers"),
+    ] = None,
+    score: Annotated[
+        bool,
+        typer.Option(
+            "--score",
+            help="Score the model on these rows, which have the target: beside the study's promise, with drift. Exit "
+            "code 3 if the score is lower than promised.",
+        ),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --score: print JSON only.")] = False,
     trust: Annotated[
         list[str] | None,
         typer.Option("--trust", metavar="TYPE", help="Type of another package that may be loaded with the model."),
@@ -39,20 +56,56 @@ def apply(
         from fewer.io import write_table
         from fewer.study import StudyError, StudyFolder, StudyModel, apply_model
 
+        if as_json and not score:
+            raise StudyError("--json is for --score; predictions are written as CSV, or to a file with --output.")
+
         where = StudyFolder(folder)
         if not where.model.exists():
             raise StudyError(
                 f"There is no model in {folder}: the study is not finished. Show its progress with: fewer show {folder}"
             )
         model = StudyModel.load(where.model, trusted=names_in(trust))
+        if score:
+            _score(model, where, table, _reading.values(options), as_json=as_json)
+            return
         with warnings_as_notes():
             dataset = _reading.read(table, None, _reading.values(options))
-            reduced = apply_model(model, dataset, predict=not no_predictions)
+            names = None if identifiers is None else names_in([identifiers])
+            reduced = apply_model(model, dataset, predict=not no_predictions, identifiers=names)
         if output is None:
             write_out(reduced.write_csv())
         else:
             write_table(reduced, output)
             write_out(f"{reduced.height:,} rows, {reduced.width:,} columns: {output}\n")
+
+
+def _score(model: Any, folder: Any, table: str, options: dict[str, Any], *, as_json: bool) -> None:
+    """The score of a model on a table with the target, and the exit code that goes with it."""
+    from fewer.study import Journal, promise_of, score_model
+
+    if not table.startswith("dataset:"):  # whose task is known
+        options["task"] = "regression" if model.task == "regression" else "classification"
+    with warnings_as_notes():
+        dataset = _reading.read(table, model.target, options)
+        with Journal.read(folder.journal) as journal:
+            found = score_model(model, dataset, promise_of(journal))
+    write_out(f"{json.dumps(found.to_dict(), indent=2) if as_json else found}\n")
+    if found.verdict == "lower":
+        raise typer.Exit(LOWER_SCORE)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of a study.", show_default=False)],
+    second: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of another.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
+) -> None:
+    """Compare two studies of one table: their lists, their scores, what they share."""
+    with told_plainly():
+        from fewer.study import compare_studies
+
+        found = compare_studies(first, second)
+        write_out(f"{json.dumps(found.to_dict(), indent=2) if as_json else found}\n")
 
 
 @app.command()

@@ -22,7 +22,13 @@ TablePath = Annotated[
 ]
 Target = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")]
 # What commands have besides the declared options, by the name of the parameter in Python.
-_OTHER_OPTIONS = {"out": "--out FOLDER", "n_jobs": "--jobs", "trusted": "--trust", "trust": "--trust-plan"}
+_OTHER_OPTIONS = {
+    "out": "--out FOLDER",
+    "n_jobs": "--jobs",
+    "trusted": "--trust",
+    "trust": "--trust-plan",
+    "identifiers": "--id",
+}
 
 
 def takes(*groups: Group, only: tuple[str, ...] | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:

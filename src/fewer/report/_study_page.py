@@ -16,10 +16,11 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from fewer._wording import cut, printable, signed
+from fewer._wording import printable, signed
 from fewer.report._panel import Panel, Picture, panel_of
 from fewer.report._study_figures import curve_figure
 from fewer.report._study_numbers import duration, metric_of, seconds_by_candidate, seconds_by_kind, unit_of
+from fewer.report._used import bibtex, versions
 from fewer.report.panels._nulls import null_pictures
 from fewer.report.panels.how_few import curve_in_words
 
@@ -33,7 +34,7 @@ _DASHES = {"dash": "6 4", "dot": "2 3"}
 _TRIANGLE = "M11 2 L17 12 L5 12 Z"
 
 
-def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None) -> str:
+def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None, code: str | None = None) -> str:
     """The report of a study as one HTML page that works offline.
 
     Parameters
@@ -42,6 +43,8 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
         What was found.
     seconds : mapping of str to float, default=None
         Time that each piece of work took, from the journal.
+    code : str, default=None
+        Python code that fits the winner again, from ``winner_code``.
 
     Returns
     -------
@@ -86,7 +89,9 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None)
             size=_size_of_table(findings),
             work=seconds_by_kind(seconds or {}),
             command=_command(findings.plan),
-            versions=_versions(),
+            versions=versions(),
+            bibtex=bibtex(findings.plan),
+            code=code,
             plan_json=Markup(_json_in_html(findings.plan.to_json())),
             css=Markup(_text("study.css")),
             script=Markup(script),
@@ -135,14 +140,9 @@ def study_summary_html(findings: "Findings") -> str:
     Returns
     -------
     html : str
-        The three sentences and the first columns.
+        The three sentences, the first columns and the curve.
     """
-    from markupsafe import escape
-
-    columns = ", ".join(f"<bdi>{escape(cut(printable(name), 40))}</bdi>" for name in findings.chosen[:10])
-    more = f" and {len(findings.chosen) - 10:,} more" if len(findings.chosen) > 10 else ""
-    sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in findings.verdict[1:])
-    return f"<div><p><strong>{escape(findings.headline)}</strong></p>{sentences}<p>{columns}{more}</p></div>"
+    return findings._repr_html_()
 
 
 @cache
@@ -250,15 +250,6 @@ def _figure_html(name: str, pictures: Mapping[str, Picture]) -> Any:
         f"<figcaption>{escape(picture.caption)}</figcaption></figure>"
         f'<script type="application/json" id="data-{name}">{data}</script>'
     )
-
-
-def _versions() -> dict[str, str]:
-    import numpy
-    import sklearn
-
-    import fewer
-
-    return {"fewer": fewer.__version__, "scikit-learn": sklearn.__version__, "numpy": numpy.__version__}
 
 
 def legend_html(figure: "go.Figure") -> Any:

@@ -7,6 +7,7 @@ from fewer._lazy import lazy_names
 if TYPE_CHECKING:
     from fewer.study._answers import findings_of, held_out_predictions
     from fewer.study._candidates import PRESETS, Candidate
+    from fewer.study._drift import ColumnDrift, column_profiles, drift_of
     from fewer.study._errors import StudyError
     from fewer.study._estimate import time_estimate
     from fewer.study._findings import Findings
@@ -14,11 +15,21 @@ if TYPE_CHECKING:
     from fewer.study._journal import Journal
     from fewer.study._model import StudyModel, UnsavableModelError, apply_model, fit_model
     from fewer.study._model_file import UntrustedTypesError
+    from fewer.study._other_rows import (
+        Promise,
+        RowsScore,
+        StudyComparison,
+        compare_studies,
+        promise_of,
+        score_model,
+    )
     from fewer.study._plan import Plan, UntrustedPlanError, make_plan
     from fewer.study._predictions import parquet_of
     from fewer.study._question import Answer, Finished, Here, Pieces, Question, Verdict
+    from fewer.study._rebuild import winner_code
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
+    from fewer.study._study_selector import StudySelector
     from fewer.study.questions import question_named
     from fewer.study.questions.careful import Caution
     from fewer.study.questions.compared import Rival
@@ -31,19 +42,24 @@ __all__ = [
     "Candidate",
     "Caution",
     "Column",
+    "ColumnDrift",
     "Findings",
     "Finished",
     "Here",
     "Journal",
     "Pieces",
     "Plan",
+    "Promise",
     "Question",
     "Rival",
+    "RowsScore",
+    "StudyComparison",
     "StudyData",
     "StudyError",
     "StudyFolder",
     "StudyInterruptedError",
     "StudyModel",
+    "StudySelector",
     "StudyState",
     "TemporaryFolder",
     "UnsavableModelError",
@@ -51,17 +67,23 @@ __all__ = [
     "UntrustedTypesError",
     "Verdict",
     "apply_model",
+    "column_profiles",
+    "compare_studies",
+    "drift_of",
     "findings_of",
     "fit_model",
     "held_out_predictions",
     "make_plan",
     "parquet_of",
+    "promise_of",
     "question_named",
     "run_plan",
+    "score_model",
     "studies_in",
     "study_data",
     "study_state",
     "time_estimate",
+    "winner_code",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -104,6 +104,11 @@ class Findings:
         """Write the findings as JSON, with a checksum."""
         write_checked(path, self.to_dict())
 
+    def _repr_html_(self) -> str:
+        from fewer.study._first_screen import first_screen
+
+        return first_screen(self)
+
     def __str__(self) -> str:
         lines = [self.headline, *self.verdict[1:], ""]
         lines += [f"{answer.question}\n  {answer.sentence}" for answer in self.shown.values()]

@@ -5,8 +5,10 @@ column, the model is fitted on the chosen columns alone: new tables need no othe
 from other columns, all are needed.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -14,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from fewer._estimators import columns_known_as, write_whole
+from fewer._estimators import columns_known_as, warn_caller, write_whole
 from fewer._kernels._one_thread import one_thread
-from fewer._wording import listed
+from fewer._wording import argument, listed
 from fewer.catalogue import imputer_named
 from fewer.extract import with_components
 from fewer.study._checked_file import digest, read_checked, write_checked
 from fewer.study._coded import decoded
+from fewer.study._drift import column_profiles
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._model_file import checked_about, pipeline_from
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
 
-VERSION = 2
+VERSION = 3
 
 
 class UnsavableModelError(StudyError):
@@ -61,6 +64,8 @@ class StudyModel:
         What it predicts.
     task : str
         "binary", "multiclass" or "regression".
+    profiles : mapping of str to mapping
+        Ranges and counts of the chosen columns in the study, as ``column_profiles`` makes them.
     """
 
     pipeline: Any
@@ -69,6 +74,7 @@ class StudyModel:
     form: str
     target: str
     task: str
+    profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
 
     def save(self, path: "str | Path") -> None:
         """Write the model with skops, and its description beside it as JSON (``model.skops`` and ``model.json``)."""
@@ -90,6 +96,7 @@ class StudyModel:
             "form": self.form,
             "target": self.target,
             "task": self.task,
+            "profiles": dict(self.profiles),
             "pipeline": digest(*contents),
         }
         write_checked(path.with_suffix(".json"), about)
@@ -125,6 +132,39 @@ class StudyModel:
                 "write it again."
             )
         return cls(pipeline_from(content, path, trusted), **checked_about(about, path))
+
+    def for_frames(self) -> Any:
+        """The fitted pipeline with a first step that finds its columns in a frame by their names.
+
+        Returns
+        -------
+        pipeline : sklearn.pipeline.Pipeline
+            It shares the fitted steps of ``pipeline``.
+        """
+        from sklearn.pipeline import Pipeline
+        from sklearn.preprocessing import FunctionTransformer
+
+        return Pipeline([("columns", FunctionTransformer(self._taken)), *self.pipeline.steps])
+
+    def _taken(self, X: Any) -> Any:
+        """The columns that the model needs, in the form in which it has learnt from them."""
+        from fewer.io import Dataset
+
+        if isinstance(X, np.ndarray) or hasattr(X, "indptr"):
+            return X
+        dataset = X if isinstance(X, Dataset) else Dataset.from_frame(X)
+        self.check_columns(dataset)
+        return as_trained(self, dataset.keep(self.columns))
+
+    def check_columns(self, dataset: "Dataset") -> None:
+        """Raise if a table lacks columns that the model needs."""
+        known = set(dataset.columns)
+        lacking = [name for name in self.columns if name not in known]
+        if lacking:
+            raise StudyError(
+                f"{dataset.source} does not have {len(lacking)} of the {len(self.columns)} columns that the model "
+                f"needs: {listed([repr(name) for name in lacking])}."
+            )
 
 
 def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyModel:
@@ -176,7 +216,8 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     learnt = getattr(rest["learn"], "best_estimator_", rest["learn"])
     pipeline = Pipeline([*steps[:1], *rest.steps[:-1], ("learn", learnt)])
     form = "frame" if isinstance(dataset.X, pl.DataFrame) else "sparse" if dataset.is_sparse else "array"
-    return StudyModel(pipeline, tuple(sources), dataset.kinds, form, plan.target, plan.task)
+    profiles = column_profiles(dataset.keep([name for name in sources if name in chosen]))
+    return StudyModel(pipeline, tuple(sources), dataset.kinds, form, plan.target, plan.task, profiles)
 
 
 def _maker(plan: "Plan", findings: "Findings") -> Any:
@@ -187,7 +228,9 @@ def _maker(plan: "Plan", findings: "Findings") -> Any:
     return with_components(recipe.reducer(seed=seed_of(plan, FINAL)), findings.n_made)
 
 
-def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True) -> pl.DataFrame:
+def apply_model(
+    model: "StudyModel", dataset: "Dataset", *, predict: bool = True, identifiers: Iterable[str] | None = None
+) -> pl.DataFrame:
     """The chosen columns of a new table, or the new ones made of them, with predictions.
 
     Parameters
@@ -198,25 +241,43 @@ def apply_model(model: "StudyModel", dataset: "Dataset", *, predict: bool = True
         New rows. Columns are found by name; columns that the model does not need are ignored.
     predict : bool, default=True
         Add the prediction, and for classes the probability of each where the learner gives one.
+    identifiers : iterable of str, default=None
+        Columns to keep besides, such as the names of the rows; by default those that look like identifiers.
 
     Returns
     -------
     reduced : polars.DataFrame
-        The columns that the model needs, or the new ones that it makes of them, then ``predicted_TARGET``.
+        Identifiers, the columns that the model needs, or the new ones that it makes of them, then
+        ``predicted_TARGET``.
     """
-    lacking = [name for name in model.columns if name not in set(dataset.columns)]
-    if lacking:
-        raise StudyError(
-            f"{dataset.source} does not have {len(lacking)} of the {len(model.columns)} columns that the model needs: "
-            f"{listed([repr(name) for name in lacking])}."
-        )
+    reduced = _applied(model, dataset, predict=predict)
+    return pl.concat([_identifiers(model, dataset, identifiers, reduced.columns), reduced], how="horizontal")
+
+
+def _identifiers(
+    model: "StudyModel", dataset: "Dataset", asked: Iterable[str] | None, others: Iterable[str]
+) -> pl.DataFrame:
+    from fewer.io import unknown_column
+
+    names = dataset.columns_of_kind("identifier") if asked is None else list(asked)
+    for name in names:
+        if name not in dataset.columns:
+            raise unknown_column(dataset.source, name, dataset.columns, argument("identifiers"))
+    names = [name for name in names if name not in {*others, *model.columns}]
+    return dataset.keep(names).to_polars(dense=True).select(names)
+
+
+def _applied(model: "StudyModel", dataset: "Dataset", *, predict: bool) -> pl.DataFrame:
+    model.check_columns(dataset)
     refuse_too_large(dataset, model.columns)
-    kept = dataset.keep(list(model.columns))
+    kept = dataset.keep(model.columns)
     reduced = kept.to_polars(dense=True).select(list(model.columns))
     if not predict and "make" not in model.pipeline.named_steps:
         return reduced
     try:
-        return _through(model, _as_trained(model, kept), reduced, predict=predict)
+        X = as_trained(model, kept)
+        with unseen_categories_named(model, X):
+            return _through(model, X, reduced, predict=predict)
     except StudyError:
         raise
     except Exception as error:  # a model from elsewhere may have parts that do not fit one another
@@ -242,7 +303,29 @@ def _plain(values: np.ndarray) -> Any:
     return values.tolist() if values.dtype.kind == "O" else values
 
 
-def _as_trained(model: "StudyModel", dataset: "Dataset") -> Any:
+@contextmanager
+def unseen_categories_named(model: "StudyModel", X: Any) -> Iterator[None]:
+    """One warning that names columns and categories, for those of scikit-learn at every step, which count columns."""
+    if model.form == "frame":
+        numbers = model.pipeline[0].named_steps["numbers"]
+        encoder = numbers.named_transformers_["words"]
+        unseen = {
+            name: sorted(set(X[name].drop_nulls().unique()) - set(known))
+            for name, known in zip(numbers.transformers_[1][2], encoder.categories_, strict=True)
+        }
+        described = [f"{name!r} ({listed(values)})" for name, values in unseen.items() if values]
+        if described:
+            warn_caller(
+                "Categories that the study did not have, treated as its rare categories or as none: "
+                f"{listed(described, longest=200)}.",
+                UserWarning,
+            )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Found unknown categories")
+        yield
+
+
+def as_trained(model: "StudyModel", dataset: "Dataset") -> Any:
     """The columns in the form in which the model has learnt from them."""
     if model.form != "frame":
         X = dataset.to_numpy()

@@ -16,6 +16,7 @@ import numpy as np
 from fewer._wording import argument, listed
 from fewer.catalogue import ROOMS
 from fewer.io import KINDS
+from fewer.study._drift import are_profiles
 from fewer.study._errors import StudyError
 
 # Types inside of the learners of a study that skops, in some supported version, does not know by itself; they contain
@@ -56,10 +57,12 @@ def checked_about(about: Any, path: Path) -> dict[str, Any]:
     texts, lists = ("form", "target", "task"), ("columns", "kinds")
     sound = (
         isinstance(about, Mapping)
-        and about.keys() == {*texts, *lists}
+        and about.keys() == {*texts, *lists, "profiles"}
         and all(isinstance(about[name], str) for name in texts)
         and all(isinstance(about[name], list) and all(isinstance(each, str) for each in about[name]) for name in lists)
         and len(about["columns"]) == len(about["kinds"])
+        and are_profiles(about["profiles"])
+        and set(about["profiles"]) <= set(about["columns"])
         and set(about["kinds"]) <= set(KINDS)
         and about["form"] in ("array", "frame", "sparse")
         and about["task"] in ("binary", "multiclass", "regression")

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fewer._wording import argument
-from fewer.study._coded import CodedDataset, coded
+from fewer.study._coded import CodedDataset, coded, decoded
 from fewer.study._errors import StudyError
 
 if TYPE_CHECKING:
@@ -69,6 +69,11 @@ class StudyData:
     def is_classification(self) -> bool:
         """Whether the target consists of classes."""
         return self.dataset.classes is not None
+
+    @property
+    def table(self) -> "Dataset":
+        """The rows and columns with words as words, as the model of a study takes them."""
+        return decoded(self.dataset)
 
     @cached_property
     def holds_counts(self) -> bool:

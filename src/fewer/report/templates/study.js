@@ -149,3 +149,17 @@ tip.addEventListener("pointerenter", () => clearTimeout(leaving));
 tip.addEventListener("pointerleave", leave);
 addEventListener("keydown", (event) => event.key === "Escape" && hide());
 addEventListener("scroll", () => asked && place(), { passive: true });
+
+// Copy code and references; where a page may not use the clipboard, they are selected instead.
+for (const button of document.querySelectorAll("button.copy")) {
+  const source = document.getElementById(button.dataset.copies);
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(source);
+      button.textContent = "Selected: press Ctrl+C";
+    }
+  });
+}
