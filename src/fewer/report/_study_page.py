@@ -8,6 +8,7 @@ Each figure has a caption, a description in words for screen readers, and a lege
 """
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -113,7 +114,7 @@ def _section(findings: "Findings", name: str, panel: Panel, shared: Mapping[str,
         "heading": panel.heading or answer.question,
         "answer": answer,
         "number": panel.number(findings),
-        "body": Markup(body),
+        "body": Markup(re.sub(r">\s+<", ">\n<", body)),  # indents are a tenth of a long table
     }
 
 
