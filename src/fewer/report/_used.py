@@ -5,9 +5,9 @@ import platform
 import re
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fewer.catalogue import CatalogueError, Method, card_of, find
+from fewer.catalogue import Method, card_of, imputer_named, is_import_path, learner_named
 from fewer.evaluate import cross_index
 
 if TYPE_CHECKING:
@@ -65,18 +65,24 @@ def bibtex(plan: "Plan") -> str:
 
 
 def _cards(plan: "Plan") -> Iterator[Method]:
-    """Cards of our own methods that took part; learners of scikit-learn have their references in its documentation."""
-    names = [each.name for c in plan.candidates for each in (c.reducer, c.learner) if each is not None]
-    for name in dict.fromkeys([*names, plan.impute]):
-        try:
-            card = find(name)
-        except CatalogueError:  # a learner by its import path
-            continue
-        if card.implementation.__module__.startswith("fewer."):
+    """Cards of the methods that took part; learners of scikit-learn have their references in its documentation.
+
+    Estimators are built, because that imports what the study has used, where a search by name imports all methods.
+    What goes by an import path is of another package, and a page must not import it.
+    """
+    used: list[Any] = [cross_index]
+    if not is_import_path(plan.impute):
+        used.append(type(imputer_named(plan.impute).build()))
+    for candidate in plan.candidates:
+        if candidate.reducer is not None and not is_import_path(candidate.reducer.name):
+            used.append(type(candidate.reducer.reducer(seed=0)))
+        if not is_import_path(candidate.learner.name):
+            learner = learner_named(candidate.learner.name).build(classify=plan.classify)
+            used.append(type(getattr(learner, "estimator", learner)))
+    for each in dict.fromkeys(used):
+        card = card_of(each)
+        if card is not None:
             yield card
-    procedure = card_of(cross_index)
-    if procedure is not None:
-        yield procedure
 
 
 def references(card: Method) -> list[str]:
