@@ -124,20 +124,23 @@ def cheapest_share(places: np.ndarray, positive: np.ndarray, fn: float, fp: floa
     return float((sorted_places[best - 1] + sorted_places[best]) / 2)
 
 
+def _together(folds: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the rows of some folds, and which of them are positive."""
+    return np.concatenate([places for places, _ in folds]), np.concatenate([positive for _, positive in folds])
+
+
 def costs_of_folds(folds: list[list[tuple[np.ndarray, np.ndarray]]], fn: float, fp: float) -> dict[str, Any]:
     """Cost of a row of each fold (places, positive), at the share that costs least on the other folds of the repeat."""
     costs, errors = [], np.zeros(2)
     for repeat in folds:
         for held_out, (places, positive) in enumerate(repeat):
-            others = [each for number, each in enumerate(repeat) if number != held_out]
-            share = cheapest_share(*(np.concatenate(part) for part in zip(*others, strict=True)), fn, fp)
+            seen, known = _together([each for number, each in enumerate(repeat) if number != held_out])
+            share = cheapest_share(seen, known, fn, fp)
             missed = np.count_nonzero((places >= share) & (positive == 1))
             called = np.count_nonzero((places < share) & (positive == 0))
             costs.append((fn * missed + fp * called) / len(places))
             errors += missed, called
-    places, positive = (
-        np.concatenate(part) for part in zip(*(each for repeat in folds for each in repeat), strict=True)
-    )
+    places, positive = _together([each for repeat in folds for each in repeat])
     return {
         "share": cheapest_share(places, positive, fn, fp),
         "by_fold": np.reshape(costs, (len(folds), -1)).tolist(),
