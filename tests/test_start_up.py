@@ -65,7 +65,9 @@ def test_a_study_does_without_packages_that_are_not_core_dependencies(study_modu
 
 
 def test_a_study_imports_of_our_rooms_what_it_uses(study_modules):
-    assert of_room(study_modules, "complete", "latent", "graph", "web") == []
+    assert of_room(study_modules, "complete", "latent", "web") == []
+    precision = ("fewer.graph._", "fewer.graph.precision")
+    assert all(name.startswith(precision) for name in of_room(study_modules, "graph"))
     learners = ("fewer.learn.ridge", "fewer.learn._linear")
     assert all(name.startswith(learners) for name in of_room(study_modules, "learn"))
     assert len(of_room(study_modules, "extract")) <= 2

@@ -231,6 +231,15 @@ OPTIONS: tuple[Option, ...] = (
         metavar="NAME",
         typed=str,
     ),
+    Option(
+        "cost",
+        "str",
+        None,
+        "Costs of the two kinds of errors, such as FN=5,FP=1, for a target with two classes; the second one in order "
+        "is positive.",
+        "plan",
+        metavar="FN=A,FP=B",
+    ),
     Option("questions", "iterable of str", None, "Questions of other packages to ask as well.", "plan", **_NAMES),
     Option("seed", "int", 0, "Random seed.", "plan", metavar="N", typed=int),
     Option("keep", "iterable of str", (), "Columns to use although they look like identifiers.", "table", **_NAMES),

@@ -95,6 +95,7 @@ class Plan:
     margin: float = named("margin").default
     parsimony: Parsimony = named("parsimony").default
     racing: float = named("racing").default
+    cost: str | None = named("cost").default
     seed: int = named("seed").default
     preset: str = named("preset").default
     impute: str = named("impute").default
@@ -329,6 +330,7 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
         **{name: number if options[name] is None else options[name] for name, number in effort},
         **{name: options[name] for name in ("confidence", "margin", "parsimony", "racing", "seed")},
         questions=tuple(dict.fromkeys((*own_questions(), *(options["questions"] or ())))),
+        cost=options["cost"],
         reading=dict(reading or {}),
     )
     for name in plan.questions:
@@ -441,6 +443,13 @@ def _check_plan(plan: Plan) -> None:
         )
     if not plan.racing >= 0:
         raise StudyError(f"{parameter('racing')} must be at least 0, not {plan.racing}.")
+    if plan.cost is not None:
+        costs_in(plan.cost)
+        if plan.task != "binary":
+            what = "numbers" if plan.task == "regression" else "more than two classes"
+            raise StudyError(
+                f"{parameter('cost')} is for a target with two classes, but {plan.target!r} consists of {what}."
+            )
     if not 0 < plan.confidence < 1:
         raise StudyError(f"{parameter('confidence')} must be between 0 and 1, not {plan.confidence}.")
     if not 0 <= plan.seed < 2**32:
@@ -452,6 +461,24 @@ def _check_plan(plan: Plan) -> None:
             f"{1 / (1 + plan.n_permutations):.3f}, which cannot reach the significance level "
             f"{1 - plan.confidence:.3g}. Use {fewest:,} or more, or 0 for no tests."
         )
+
+
+def costs_in(text: str) -> tuple[float, float]:
+    """Costs of a positive row that is missed and of a negative one that is called positive.
+
+    Examples
+    --------
+    >>> costs_in("FN=5,FP=1")
+    (5.0, 1.0)
+    """
+    try:
+        found = {name.strip().upper(): float(value) for name, value in (each.split("=") for each in text.split(","))}
+        costs = found.pop("FN"), found.pop("FP")
+    except (ValueError, KeyError, AttributeError):
+        found, costs = {}, (0.0, 0.0)
+    if found or not all(0 < cost < math.inf for cost in costs):
+        raise StudyError(f"{parameter('cost')} must be two positive numbers such as FN=5,FP=1, not {text!r}.")
+    return costs
 
 
 def _check_folds(plan: Plan, data: "StudyData") -> None:

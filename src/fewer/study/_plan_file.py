@@ -30,6 +30,7 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
         "splitting": _one_of(*splittings),
         "impute": (_is_text, "the name of an imputer"),
         **dict.fromkeys(("confidence", "margin", "racing"), (_is_number, "a number")),
+        "cost": (lambda value: value is None or _is_text(value), "costs such as FN=5,FP=1, or null"),
         "parsimony": (lambda value: value == "one_se" or _is_number(value), "a number or one_se"),
         "candidates": (lambda value: isinstance(value, list) and bool(value), "a list of candidates"),
         "questions": (

@@ -1,0 +1,218 @@
+"""What do the decisions cost? Held-out rows with costs of the two kinds of errors, with fewer columns and with all.
+
+A decision calls the share q of the rows with the highest score positive; with costs a of a positive row that is not
+called and b of a negative one that is, n rows cost ``(a FN + b FP) / n`` each. For every fold, q is the one that costs
+least on the other folds, and candidate, learner and number of columns are those that the other folds choose.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fewer._estimators import columns_known_as
+from fewer._kernels._one_thread import one_thread
+from fewer._wording import interval_words, signed
+from fewer.evaluate import corrected_interval
+from fewer.study._decision import means_of_others
+from fewer.study._plan import Plan, costs_in
+from fewer.study._question import Answer, Finished, Payloads, Pieces, Question, Verdict
+from fewer.study._scores import AllScores
+from fewer.study._work import Bench, FoldWork, learner_of, seed_of
+
+TITLE = "What do the decisions cost?"
+_PROCEDURES = ("fewer", "all")
+_SHARES = np.linspace(0, 1, 41)
+
+
+@dataclass(frozen=True)
+class CostWork:
+    """Scores of held-out rows on one fold, from the cells that the other folds choose: fewer columns, and all."""
+
+    repeat: int
+    fold: int
+    cells: tuple[tuple[int, int], ...]
+
+    @property
+    def key(self) -> str:
+        """Name in the journal."""
+        return f"cost/{self.repeat}/{self.fold}"
+
+
+def cost_works(plan: Plan, scores: AllScores) -> list[CostWork]:
+    """One piece for each fold of each repeat; none without costs."""
+    if plan.cost is None:
+        return []
+    learners = np.argmax(
+        np.round(means_of_others(np.concatenate([each.scores for each in scores.with_everything], axis=2)), 10), axis=2
+    )
+    works = []
+    for repeat, fold in np.ndindex(plan.n_repeats, plan.n_folds):
+        cell = scores.choice.by_fold[repeat, fold]
+        best = scores.with_everything[learners[repeat, fold]]
+        chosen = int(scores.cells.candidates[cell]), int(scores.cells.sizes[cell])
+        works.append(CostWork(repeat, fold, (chosen, (best.number, int(best.sizes[-1])))))
+    return works
+
+
+def do_cost(work: CostWork, bench: Bench) -> dict[str, Any]:
+    """Which held-out rows are positive, and the score that each cell gives them."""
+    y, fold = np.asarray(bench.data.dataset.y), bench.repeats[work.repeat][work.fold]
+    positive = np.unique(y)[1]
+    with one_thread():
+        found = [[float(f"{value:.6g}") for value in _scores_of(cell, work, bench, y)] for cell in work.cells]
+    truth = [int(label == positive) for label in y[fold.test]]
+    return {"positive": str(positive), "truth": truth, **dict(zip(_PROCEDURES, found, strict=True))}
+
+
+def _scores_of(cell: tuple[int, int], work: CostWork, bench: Bench, y: np.ndarray) -> np.ndarray:
+    """Decision values or probabilities of the rows held out: the larger, the more a row looks positive."""
+    from sklearn.pipeline import make_pipeline
+
+    from fewer.evaluate import subset_path
+    from fewer.extract import with_components
+
+    number, size = cell
+    candidate, piece = bench.plan.candidates[number], FoldWork(number, work.repeat, work.fold)
+    seed = seed_of(bench.plan, piece.key)
+    rows = bench.prepared(work.repeat, work.fold, counts=candidate.for_counts)
+    train, test, learner = rows.X_train, rows.X_test, learner_of(candidate, bench.plan, y, seed)
+    with columns_known_as(rows.names):
+        if candidate.reducer is not None and candidate.makes_columns:
+            learner = make_pipeline(with_components(candidate.reducer.reducer(seed=seed), size), learner)
+        elif candidate.reducer is not None and size < train.shape[1]:
+            selector, _ = bench.fitted_selector(piece, rows)
+            columns = subset_path(selector, train.shape[1]).columns(size)
+            train, test = train[:, columns], test[:, columns]
+        learner.fit(train, y[bench.repeats[work.repeat][work.fold].train])
+    if hasattr(learner, "decision_function"):
+        return np.asarray(learner.decision_function(test), dtype=float)
+    if hasattr(learner, "predict_proba"):
+        return np.asarray(learner.predict_proba(test), dtype=float)[:, 1]
+    raise ValueError(f"{candidate.name} gives neither probabilities nor decision values, by which rows are ordered")
+
+
+def ranks(scores: np.ndarray) -> np.ndarray:
+    """Place of each row from the highest score (near 0) to the lowest (near 1); the same for equal scores.
+
+    Examples
+    --------
+    >>> ranks(np.array([5.0, 1.0, 1.0, 9.0]))
+    array([0.375, 0.75 , 0.75 , 0.125])
+    """
+    from scipy.stats import rankdata
+
+    return (rankdata(-np.asarray(scores)) - 0.5) / len(scores)
+
+
+def cheapest_share(places: np.ndarray, positive: np.ndarray, fn: float, fp: float) -> float:
+    """Share of the rows to call positive that costs least.
+
+    Examples
+    --------
+    >>> cheapest_share(np.array([0.125, 0.375, 0.625, 0.875]), np.array([1, 0, 1, 0]), 5, 1)
+    0.75
+    """
+    order = np.argsort(places, kind="stable")
+    sorted_places, calls = places[order], np.where(positive[order] == 1, -fn, fp)
+    costs = np.concatenate([[0.0], np.cumsum(calls)])  # of calling the first 0, 1, ... rows, above calling none
+    ends = np.concatenate([[True], sorted_places[1:] > sorted_places[:-1], [True]])  # equal rows are called together
+    best = int(np.argmin(np.where(ends, np.round(costs, 10), np.inf)))
+    if best in (0, len(order)):
+        return float(best > 0)
+    return float((sorted_places[best - 1] + sorted_places[best]) / 2)
+
+
+def _together(folds: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the rows of some folds, and which of them are positive."""
+    return np.concatenate([places for places, _ in folds]), np.concatenate([positive for _, positive in folds])
+
+
+def costs_of_folds(folds: list[list[tuple[np.ndarray, np.ndarray]]], fn: float, fp: float) -> dict[str, Any]:
+    """Cost of a row of each fold (places, positive), at the share that costs least on the other folds of the repeat."""
+    costs, errors = [], np.zeros(2)
+    for repeat in folds:
+        for held_out, (places, positive) in enumerate(repeat):
+            seen, known = _together([each for number, each in enumerate(repeat) if number != held_out])
+            share = cheapest_share(seen, known, fn, fp)
+            missed = np.count_nonzero((places >= share) & (positive == 1))
+            called = np.count_nonzero((places < share) & (positive == 0))
+            costs.append((fn * missed + fp * called) / len(places))
+            errors += missed, called
+    places, positive = _together([each for repeat in folds for each in repeat])
+    return {
+        "share": cheapest_share(places, positive, fn, fp),
+        "by_fold": np.reshape(costs, (len(folds), -1)).tolist(),
+        "cost": float(np.mean(costs)),
+        "recall": float(1 - errors[0] / max(positive.sum(), 1)),
+        "false_positive_rate": float(errors[1] / max((positive == 0).sum(), 1)),
+        "curve": [
+            float(np.mean(np.where(positive == 1, fn * (places >= share), fp * (places < share)))) for share in _SHARES
+        ],
+    }
+
+
+@dataclass(frozen=True)
+class CostAnswer(Answer):
+    """What the decisions cost; shown if costs were given."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether costs were given."""
+        return self.sentence != ""
+
+
+def answer(done: Finished) -> CostAnswer:
+    """What fewer columns cost, and what all of them do."""
+    plan, scores = done.plan, done.scores
+    works = cost_works(plan, scores)
+    if plan.cost is None:
+        return CostAnswer(TITLE, Verdict.NOT_TESTED, "")
+    payloads = [done.work[work.key] for work in works]
+    failed = next((payload["failure"] for payload in payloads if "failure" in payload), None)
+    if failed is not None:
+        return CostAnswer(TITLE, Verdict.NOT_TESTED, f"Not tested: {failed}.")
+    fn, fp = costs_in(plan.cost)
+    by_repeat = [payloads[start : start + plan.n_folds] for start in range(0, len(payloads), plan.n_folds)]
+    found = {
+        name: costs_of_folds(
+            [[(ranks(np.array(each[name])), np.array(each["truth"])) for each in repeat] for repeat in by_repeat],
+            fn,
+            fp,
+        )
+        for name in _PROCEDURES
+    }
+    few, everything = (found[name] for name in _PROCEDURES)
+    difference = np.array(few["by_fold"]) - np.array(everything["by_fold"])
+    interval = corrected_interval(difference, plan.confidence, scores.test_ratio)
+    share = float(np.mean([label for payload in by_repeat[0] for label in payload["truth"]]))
+    constant = min(fn * share, fp * (1 - share))
+    verdict = Verdict.BETTER if interval[1] < 0 else Verdict.NO if interval[0] > 0 else Verdict.NOT_SHOWN
+    said = {Verdict.BETTER: "Fewer columns cost less", Verdict.NO: "Fewer columns cost more"}.get(
+        verdict, "That fewer columns change this is not shown"
+    )
+    positive = payloads[0]["positive"]
+    sentence = (
+        f"{few['cost']:.3g} a row on held-out rows, when the {few['share']:.0%} of the rows with the highest score are "
+        f"called {positive} (recall {few['recall']:.2f}, false positive rate {few['false_positive_rate']:.2f}); "
+        f"{everything['cost']:.3g} with all columns, {constant:.3g} with the same decision for every row. {said}: "
+        f"difference {signed(float(difference.mean()))} ({interval_words(interval, plan.confidence, signed)})."
+    )
+    how = (
+        f"A row of class {positive}, the second of the two in order, that is not called so costs {fn:g}; any other row "
+        f"that is costs {fp:g}. The share of rows to call was chosen for each fold on the other folds, as were the "
+        "candidate and the number of columns, so no row has a say in what decides about it. The share in the first "
+        "sentence is that of all held-out rows."
+    )
+    evidence = {**found, "constant": constant, "positive": positive, "shares": _SHARES.tolist(), "fn": fn, "fp": fp}
+    return CostAnswer(TITLE, verdict, sentence, few["cost"], None, how, evidence)
+
+
+def work(plan: Plan, scores: AllScores, done: Payloads) -> Iterator[Pieces]:
+    """Scores of held-out rows, if there are costs."""
+    if plan.cost is not None:
+        yield Pieces("Scoring held-out rows", do_cost, [(piece,) for piece in cost_works(plan, scores)])
+
+
+QUESTION = Question("cost", TITLE, answer, work, place=65)
