@@ -6,6 +6,7 @@ It is a pipeline of scikit-learn, fitted on the rows held in like everything els
 import warnings
 from collections.abc import Mapping
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -133,11 +134,13 @@ def prepared_columns(fitted: Any, dataset: "Dataset") -> list[PreparedColumn]:
             (f"{word} = {_SPECIAL.get(value := name.removeprefix(f'{word}_'), value)}", word)
             for name, word in zip(names[n_numbers:], words, strict=True)
         ]
-    return [PreparedColumn(*pair) for pair, kept in zip(pairs, fitted["vary"].get_support(), strict=True) if kept]
+    return [PreparedColumn(*pair) for pair in compress(pairs, fitted["vary"].get_support().tolist())]
 
 
 def prepared_names(fitted: Any, dataset: "Dataset") -> list[str]:
     """Names of the columns that come out of a fitted preparation."""
+    if fitted.steps[0][0] == "vary":  # every fold asks for them, of thousands of columns
+        return list(compress(dataset.columns, fitted["vary"].get_support().tolist()))
     return [name for name, _ in prepared_columns(fitted, dataset)]
 
 
