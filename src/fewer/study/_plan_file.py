@@ -1,5 +1,6 @@
 """Plans in files: the JSON of a plan or inside a report, and checks of its entries before the plan is run."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from fewer.study._errors import StudyError
 from fewer.study._recipes import is_plain
 
 _LARGEST = 2**63
+_COSTS = re.compile(r"\s*F[NP]\s*=[^,=]+,\s*F[NP]\s*=[^,=]+", re.IGNORECASE)
 _Rule = tuple[Callable[[Any], bool], str]
 
 PLAN_ELEMENT = "fewer-plan"
@@ -30,7 +32,10 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
         "splitting": _one_of(*splittings),
         "impute": (_is_text, "the name of an imputer"),
         **dict.fromkeys(("confidence", "margin", "racing"), (_is_number, "a number")),
-        "cost": (lambda value: value is None or _is_text(value), "costs such as FN=5,FP=1, or null"),
+        "cost": (
+            lambda value: value is None or (_is_text(value) and bool(_COSTS.fullmatch(value))),
+            "costs such as FN=5,FP=1, or null",
+        ),
         "parsimony": (lambda value: value == "one_se" or _is_number(value), "a number or one_se"),
         "candidates": (lambda value: isinstance(value, list) and bool(value), "a list of candidates"),
         "questions": (
