@@ -67,15 +67,15 @@ class StudySelector(SelectorMixin, BaseEstimator):
     ----------
     findings_ : Findings
         All answers of the study; shows itself in a notebook.
-    support_ : ndarray of shape (n_features_in_,)
+    support_ : ndarray of shape (`n_features_in_`,)
         Whether a column is kept.
-    ranking_ : ndarray of shape (n_features_in_,)
+    ranking_ : ndarray of shape (`n_features_in_`,)
         Ranks from 1, the columns kept first.
-    scores_ : ndarray of shape (n_features_in_,)
+    scores_ : ndarray of shape (`n_features_in_`,)
         Share of the folds in which a column was chosen.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, where the table has them.
 
     Notes

@@ -186,7 +186,7 @@ class NonStationaryDBN(CallbackSupportMixin, GraphMixin, BaseEstimator):
         Values (or cuts, with ``discretisation``) that define the levels of each column.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when they are strings.
 
     See Also

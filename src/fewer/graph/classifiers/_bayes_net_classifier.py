@@ -107,7 +107,7 @@ class BayesNetClassifier(CallbackSupportMixin, GraphMixin, ClassifierMixin, Base
         The labels.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when they are strings.
 
     See Also
@@ -434,7 +434,7 @@ default="omi-cr"
         The labels.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when they are strings.
 
     See Also

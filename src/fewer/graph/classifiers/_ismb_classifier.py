@@ -254,7 +254,7 @@ class ISMBClassifier(GraphMixin, ClassifierMixin, BaseEstimator):
         The labels.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when they are strings.
 
     See Also

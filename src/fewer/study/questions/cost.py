@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from fewer._estimators import columns_known_as
 from fewer._kernels._one_thread import one_thread
 from fewer._wording import interval_words, signed
 from fewer.evaluate import corrected_interval
 from fewer.study._decision import means_of_others
 from fewer.study._plan import Plan, costs_in
+from fewer.study._predictions import fitted_cell
 from fewer.study._question import Answer, Finished, Payloads, Pieces, Question, Verdict
 from fewer.study._scores import AllScores
-from fewer.study._work import Bench, FoldWork, learner_of, seed_of
+from fewer.study._work import Bench
 
 TITLE = "What do the decisions cost?"
 _PROCEDURES = ("fewer", "all")
@@ -61,36 +61,20 @@ def do_cost(work: CostWork, bench: Bench) -> dict[str, Any]:
     y, fold = np.asarray(bench.data.dataset.y), bench.repeats[work.repeat][work.fold]
     positive = np.unique(y)[1]
     with one_thread():
-        found = [[float(f"{value:.6g}") for value in _scores_of(cell, work, bench, y)] for cell in work.cells]
+        found = [[float(f"{value:.6g}") for value in _scores_of(cell, work, bench)] for cell in work.cells]
     truth = [int(label == positive) for label in y[fold.test]]
     return {"positive": str(positive), "truth": truth, **dict(zip(_PROCEDURES, found, strict=True))}
 
 
-def _scores_of(cell: tuple[int, int], work: CostWork, bench: Bench, y: np.ndarray) -> np.ndarray:
+def _scores_of(cell: tuple[int, int], work: CostWork, bench: Bench) -> np.ndarray:
     """Decision values or probabilities of the rows held out: the larger, the more a row looks positive."""
-    from sklearn.pipeline import make_pipeline
-
-    from fewer.evaluate import subset_path
-    from fewer.extract import with_components
-
-    number, size = cell
-    candidate, piece = bench.plan.candidates[number], FoldWork(number, work.repeat, work.fold)
-    seed = seed_of(bench.plan, piece.key)
-    rows = bench.prepared(work.repeat, work.fold, counts=candidate.for_counts)
-    train, test, learner = rows.X_train, rows.X_test, learner_of(candidate, bench.plan, y, seed)
-    with columns_known_as(rows.names):
-        if candidate.reducer is not None and candidate.makes_columns:
-            learner = make_pipeline(with_components(candidate.reducer.reducer(seed=seed), size), learner)
-        elif candidate.reducer is not None and size < train.shape[1]:
-            selector, _ = bench.fitted_selector(piece, rows)
-            columns = subset_path(selector, train.shape[1]).columns(size)
-            train, test = train[:, columns], test[:, columns]
-        learner.fit(train, y[bench.repeats[work.repeat][work.fold].train])
-    if hasattr(learner, "decision_function"):
-        return np.asarray(learner.decision_function(test), dtype=float)
-    if hasattr(learner, "predict_proba"):
-        return np.asarray(learner.predict_proba(test), dtype=float)[:, 1]
-    raise ValueError(f"{candidate.name} gives neither probabilities nor decision values, by which rows are ordered")
+    model, test, _ = fitted_cell(bench, work.repeat, work.fold, cell)
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(test), dtype=float)
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(test), dtype=float)[:, 1]
+    name = bench.plan.candidates[cell[0]].name
+    raise ValueError(f"{name} gives neither probabilities nor decision values, by which rows are ordered")
 
 
 def ranks(scores: np.ndarray) -> np.ndarray:
