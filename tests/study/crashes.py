@@ -131,7 +131,8 @@ class Studies:
         self.plan, self.data = small_study(n_permutations)
         fewer.report.study_page = lambda *_: PAGE  # the real one takes longer than the study
         folder = self.folder("truth")
-        self.run(folder)
+        # In a fork as well: the threads of polars do not come along into forks of a process that has used them.
+        assert ended(in_a_fork(lambda: self.run(folder))) == 0
         self.truth = kept(folder)
 
     def folder(self, name):
