@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).with_name("crashes.py")
-FILES = ("journal.sqlite", "plan.json", "features.txt", "model.skops", "model.json", "report.html", "findings.json")
+RESULTS = ("features.txt", "predictions.parquet", "model.skops", "model.json", "report.html", "findings.json")
+FILES = ("journal.sqlite", "plan.json", *RESULTS)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks, and looks at open files in /proc")
 
