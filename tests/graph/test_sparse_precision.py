@@ -17,6 +17,7 @@ from fewer.graph import (
     sparse_precision_path,
 )
 from fewer.graph.precision._column_covariance import column_covariance, kendall_tau
+from fewer.graph.precision._newton import free_entries
 from tolerances import rounding
 
 
@@ -294,3 +295,14 @@ def test_edges_weigh_their_partial_correlations():
     residuals = [each - others @ np.linalg.lstsq(others, each, rcond=None)[0] for each in residuals]
     assert graph._edge_weights()[0, 1] == pytest.approx(np.corrcoef(residuals)[0, 1], abs=1e-5)
     assert np.allclose(np.diag(partial_correlations(graph.precision_)), 1)
+
+
+def test_an_entry_and_its_mirror_image_are_free_together():
+    """Whatever rounding makes of a symmetric matrix: a row of the one must not point into the row of another."""
+    S = np.eye(3)
+    S[0, 1] = S[1, 2] = 0.5 + 1e-12
+    S[1, 0] = S[2, 1] = 0.5 - 1e-12
+    starts, columns, mirror = free_entries(np.eye(3), S, np.eye(3), np.array([[0.5]]))
+    rows = np.repeat(np.arange(3), np.diff(starts))
+    assert columns[mirror].tolist() == rows.tolist()
+    assert rows[mirror].tolist() == columns.tolist()

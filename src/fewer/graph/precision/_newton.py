@@ -73,16 +73,22 @@ class Part(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def _is_free(i, j, precision, S, W, penalty):
+    """The same for an entry and its mirror image, whose values may differ by rounding."""
+    a, b = min(i, j), max(i, j)
+    bound = penalty[0, 0] if penalty.shape[0] == 1 else penalty[a, b]
+    return i == j or precision[a, b] != 0 or abs(S[a, b] - W[a, b]) > bound
+
+
+@njit(cache=True, nogil=True)
 def free_entries(precision, S, W, penalty):
     """The free entries by rows, the diagonal among them: row starts, columns, and where the mirrored entry stands."""
     size = len(S)
-    constant = penalty.shape[0] == 1
     counts = np.zeros(size + 1, dtype=np.int64)
     for i in range(size):
         n_free = 0
         for j in range(size):
-            bound = penalty[0, 0] if constant else penalty[i, j]
-            if precision[i, j] != 0 or abs(S[i, j] - W[i, j]) > bound or i == j:
+            if _is_free(i, j, precision, S, W, penalty):
                 n_free += 1
         counts[i + 1] = counts[i] + n_free
     columns = np.empty(counts[-1], dtype=np.int32)
@@ -91,8 +97,7 @@ def free_entries(precision, S, W, penalty):
     place = 0
     for i in range(size):
         for j in range(size):
-            bound = penalty[0, 0] if constant else penalty[i, j]
-            if precision[i, j] != 0 or abs(S[i, j] - W[i, j]) > bound or i == j:
+            if _is_free(i, j, precision, S, W, penalty):
                 columns[place] = j
                 # Rows come in order, so the mirrored entry is the next one of its row.
                 mirror[place] = filled[j]
@@ -455,11 +460,11 @@ def _model_minimum(precision, W, starts, columns, mirror, entries, slopes, penal
         if moved <= 1e-2 * largest:
             break
         if n_pass % 5 == 4:  # rows depend on one another too much to be minimised one after the other
-            step = _joint_minimum(precision, W, starts, columns, entries, slopes, penalties, step)
+            step = _joint_minimum(precision, W, starts, columns, mirror, entries, slopes, penalties, step)
     return step
 
 
-def _joint_minimum(precision, W, starts, columns, entries, slopes, penalties, step) -> np.ndarray:
+def _joint_minimum(precision, W, starts, columns, mirror, entries, slopes, penalties, step) -> np.ndarray:
     """All entries that are not zero at once, with their signs kept, by conjugate gradients.
 
     The inverse of the whole Hessian, ``R -> Omega R Omega``, is a good preconditioner where many entries are free.
@@ -493,6 +498,7 @@ def _joint_minimum(precision, W, starts, columns, entries, slopes, penalties, st
         scaled = curved(residual, precision)
         product, before = float(residual @ scaled), product
         direction = scaled + product / before * direction
+    found = (found + found[mirror]) / 2  # rounding must not make the precision matrix asymmetric
     # Entries that would change their sign become zero.
     found = np.where(inside & ((entries + found) * at <= 0), -entries, found)
     return found if model(found) < model(step) else step
