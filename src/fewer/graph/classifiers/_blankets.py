@@ -191,7 +191,7 @@ def _row_families(codes, row_codes, n_levels, nodes, starts, parents, wanted, ce
                 same = same and codes[parents[place], row] == row_codes[parents[place]]
             if same:
                 totals[codes[target, row]] += 1
-                if codes[node, row] == row_codes[node]:
+                if node != target and codes[node, row] == row_codes[node]:
                     hits[codes[target, row]] += 1
         n_all = totals.sum()
         for c in range(n_classes):
