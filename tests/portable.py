@@ -29,6 +29,7 @@ NUMERIC_TESTS = (
     "tests/extract",
     "tests/graph",
     "tests/kernels",
+    "tests/latent",
     "tests/learn",
     "tests/papers",
     "tests/select",
@@ -37,7 +38,7 @@ NUMERIC_TESTS = (
 )
 # Prints what a process of the configuration computes with.
 REPORT = """
-import json, numpy, scipy.linalg, threadpoolctl
+import json, numba, numpy, scipy.linalg, threadpoolctl
 from numba.core.registry import cpu_target
 numpy.ones((2, 2)) @ numpy.ones((2, 2))
 blas = [found for found in threadpoolctl.threadpool_info() if found["internal_api"] == "openblas"]
@@ -47,6 +48,7 @@ print(json.dumps({
     "blas_threads": sorted({found["num_threads"] for found in blas}),
     "numpy": numpy.show_config("dicts")["SIMD Extensions"].get("found", []),
     "numba": cpu_target.target_context.codegen().magic_tuple()[1],
+    "numba_bounds": bool(numba.config.BOUNDSCHECK),
 }))
 """
 
@@ -63,6 +65,7 @@ class Configuration:
     needs : the flag in /proc/cpuinfo without which the kernels stop with an illegal instruction.
     numpy_baseline : whether NumPy uses only the instructions that every processor of its build has.
     numba_generic : whether Numba compiles for any 64-bit processor instead of the one at hand.
+    numba_bounds : whether Numba's loops raise an IndexError where they would read or write outside of an array.
     """
 
     core: str
@@ -71,6 +74,7 @@ class Configuration:
     needs: str = "sse3"
     numpy_baseline: bool = False
     numba_generic: bool = False
+    numba_bounds: bool = False
 
     def environment(self) -> dict[str, str]:
         """The variables that set all this, on top of those of this process."""
@@ -82,6 +86,8 @@ class Configuration:
         if self.numba_generic:
             # The default cache keeps what was compiled for the processor at hand.
             settings |= {"NUMBA_CPU_NAME": "generic", "NUMBA_CACHE_DIR": str(ROOT / ".venv" / "numba-generic")}
+        if self.numba_bounds:
+            settings |= {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(ROOT / ".venv" / "numba-bounds")}
         return settings
 
     def unmet(self, kernels: dict) -> list[str]:
@@ -97,6 +103,8 @@ class Configuration:
             complaints.append(f"NumPy uses {kernels['numpy']} above its baseline")
         if self.numba_generic and kernels["numba"] != "generic":
             complaints.append(f"Numba compiles for {kernels['numba']}")
+        if self.numba_bounds and not kernels["numba_bounds"]:
+            complaints.append("Numba does not check bounds")
         return complaints
 
 
@@ -111,6 +119,7 @@ CONFIGURATIONS = {
     **_pair("prescott", "Prescott", ("prescott", "katmai"), numpy_baseline=True),
     **_pair("skylakex", "SkylakeX", ("skylakex",), needs="avx512f"),
     "generic": Configuration("", (), numba_generic=True),
+    "bounds": Configuration("", (), numba_bounds=True),
 }
 
 

@@ -5,14 +5,16 @@ import pytest
 import portable
 from portable import CONFIGURATIONS
 
-KERNELS = {"blas": ["sandybridge"], "blas_libraries": 2, "blas_threads": [1], "numpy": [], "numba": "znver3"}
+KERNELS = {"blas": ["sandybridge"], "blas_libraries": 2, "blas_threads": [1], "numpy": [], "numba": "znver3"} | {
+    "numba_bounds": False
+}
 
 
 @pytest.mark.parametrize(
     ("flags", "n_cores", "expected"),
     [
-        ({"sse3"}, 2, {"prescott-1", "prescott-2", "generic"}),
-        ({"sse3", "avx", "avx2"}, 1, {"haswell-1", "sandybridge-1", "prescott-1", "generic"}),
+        ({"sse3"}, 2, {"prescott-1", "prescott-2", "generic", "bounds"}),
+        ({"sse3", "avx", "avx2"}, 1, {"haswell-1", "sandybridge-1", "prescott-1", "generic", "bounds"}),
         ({"sse3", "avx", "avx2", "avx512f"}, 8, set(CONFIGURATIONS)),
         (set(), 4, set()),
     ],
@@ -43,6 +45,8 @@ def test_numba_has_a_cache_of_its_own_where_it_compiles_for_any_processor():
     assert settings["NUMBA_CPU_NAME"] == "generic"
     assert "generic" in settings["NUMBA_CACHE_DIR"]
     assert CONFIGURATIONS["generic"].unmet(KERNELS) == ["Numba compiles for znver3"]
+    assert CONFIGURATIONS["bounds"].environment()["NUMBA_CACHE_DIR"] != settings["NUMBA_CACHE_DIR"]
+    assert CONFIGURATIONS["bounds"].unmet(KERNELS) == ["Numba does not check bounds"]
     assert "NUMBA_CACHE_DIR" not in CONFIGURATIONS["haswell-1"].environment()
 
 
