@@ -122,7 +122,7 @@ def test_one_sub_class_or_infinite_shrinkage_is_lda():
         model = MixtureDiscriminantAnalysis(3, shrinkage=shrinkage, reg_covar=0, n_init=1, random_state=0).fit(X, y)
         gaps.append(np.abs(model.predict_proba(X) - expected).max())
     assert gaps[-1] < 1e-5
-    assert np.all(np.diff(gaps) < 0)
+    assert np.all((np.diff(gaps) < 0) | (np.array(gaps[1:]) < 1e-10))  # at the end only rounding is left
 
 
 @pytest.mark.claim("zhu-mixture-aspect", 6)
