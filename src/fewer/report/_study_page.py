@@ -82,9 +82,9 @@ def study_page(findings: "Findings", seconds: Mapping[str, float] | None = None,
         .get_template("study.html.j2")
         .render(
             **shared,
-            nothing=findings.learnable.verdict == "no",
-            mood=_mood(findings),
-            verdict=_verdict(findings),
+            nothing=findings.finds_nothing,
+            mood=findings.moods[0],
+            verdict=zip(findings.verdict, (panels[name].anchor for name in findings.verdict_of), strict=True),
             sections=[*sections, {"anchor": "plan", "title": "What was done", "answer": None}],
             source=_short_source(findings.plan),
             size=_size_of_table(findings),
@@ -120,7 +120,7 @@ def _section(findings: "Findings", name: str, panel: Panel, shared: Mapping[str,
 
 def _first_picture(findings: "Findings") -> Picture:
     """The picture beside the verdict."""
-    if findings.learnable.verdict == "no":
+    if findings.finds_nothing:
         return null_pictures(findings, "labels", height=350)["labels"]
     caption = (
         "Fixed-size scores: the best mean score on held-out rows of all candidates with this number of columns on "
@@ -181,24 +181,6 @@ def _json_in_html(data: Any) -> str:
     """JSON that no browser can take for markup, whatever the data holds."""
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _verdict(findings: "Findings") -> list[tuple[str, str]]:
-    """The sentences of the verdict, each with the section that says how its figures were obtained."""
-    nothing = findings.learnable.verdict == "no"
-    sections = ("learn", "learn", "learn") if nothing else ("help", "which", "compared")
-    if _mood(findings) == "critical":
-        sections = ("careful", "careful", "learn" if nothing else "help")
-    return list(zip(findings.verdict, sections, strict=True))
-
-
-def _mood(findings: "Findings") -> str:
-    """How the first line is shown: as a critical warning, as a claim, as nothing found, or plainly."""
-    if any(caution.headline for caution in findings.cautions):
-        return "critical"
-    if findings.learnable.verdict == "no":
-        return "nothing"
-    return "gain" if findings.claims_benefit else ""
 
 
 def _short_source(plan: "Plan") -> str:

@@ -10,7 +10,7 @@ from fewer.study._predictions import predictions_frame
 from fewer.study._question import Finished
 from fewer.study._run import folds_are_done
 from fewer.study._scores import read_scores
-from fewer.study._verdict import first_lines
+from fewer.study._sentences import in_words
 from fewer.study.questions import question_named
 
 if TYPE_CHECKING:
@@ -38,18 +38,7 @@ def findings_of(journal: Journal) -> Findings:
             if any(key not in journal for key in work.keys):
                 raise _unfinished(journal)
         done.answers[name] = question.answer(done)
-    verdict = first_lines(done)
-    learnable, fewer_help = done.answers["learnable"], done.answers["fewer_help"]
-    return Findings(
-        plan=plan,
-        answers=done.answers,
-        headline=verdict[0],
-        verdict=verdict,
-        claims_benefit=learnable.verdict != "no" and fewer_help.verdict != "not shown",
-        winner=done.scores.winner.number,
-        n_made=final["n_made"],
-        n_columns=final["n_prepared"],
-    )
+    return in_words(Findings(plan, done.answers, done.scores.winner.number, final["n_made"], final["n_prepared"]))
 
 
 def held_out_predictions(journal: Journal) -> "pl.DataFrame":

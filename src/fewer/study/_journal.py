@@ -24,7 +24,7 @@ from fewer.study._checked_file import digest
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
 
-SCHEMA = 3
+SCHEMA = 4
 
 _TABLES = (
     "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
