@@ -13,6 +13,7 @@ from fewer.overview import describe
 from fewer.overview._description import DuplicateRows
 from fewer.study import study_data
 from fewer.study._caution_sentences import said
+from fewer.study._columns import TableColumn
 from fewer.study.questions.careful import (
     _classes,
     _classes_left_out,
@@ -74,7 +75,7 @@ def test_classes_that_were_left_out_are_named_with_their_rows():
 
 
 def test_of_many_columns_left_out_five_are_named():
-    left_out = tuple((f"c{number}", "a reason") for number in range(7))
+    left_out = tuple(TableColumn(f"c{number}", "numeric", "a reason") for number in range(7))
     (found,) = _left_out(SimpleNamespace(data=SimpleNamespace(left_out=left_out)))
     assert "c4 (a reason), and 2 more" in in_words(found).sentence
     assert "c5" not in in_words(found).sentence

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from fewer.study import Answer, Caution, Findings
+from fewer.study._columns import TableColumn
 from fewer.study._first_lines import NO_PROOF, _degree, first_lines
 from fewer.study.questions.careful import CarefulAnswer
 from fewer.study.questions.which import ColumnsAnswer
@@ -51,7 +52,7 @@ def found(
         "careful": CarefulAnswer("yes", cautions=tuple(cautions)),
     }
     plan = SimpleNamespace(**vars(plan), scoring="accuracy")
-    return first_lines(Findings(plan, answers, 0, n_made, n_columns))
+    return first_lines(Findings(plan, answers, 0, n_made, (TableColumn("x", "numeric", "", ("x",) * n_columns),)))
 
 
 @pytest.mark.parametrize(

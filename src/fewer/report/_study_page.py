@@ -191,11 +191,10 @@ def _short_source(plan: "Plan") -> str:
 
 def _size_of_table(findings: "Findings") -> str:
     """Rows and columns that were learnt from, and of how many in the table."""
-    left_out = {caution.topic: caution.evidence for caution in findings.cautions}
-    rows, columns = findings.plan.n_rows, findings.plan.n_columns
-    more_rows = sum(n for _, n in left_out.get("classes left out", {}).get("classes", []))
-    more_columns = len(left_out.get("left out", {}).get("columns", []))
-    return f"{_of(rows, more_rows)} rows, {_of(columns, more_columns)} columns"
+    found = {caution.topic: caution.evidence for caution in findings.cautions}
+    more_rows = sum(n for _, n in found.get("classes left out", {}).get("classes", []))
+    more_columns = sum(bool(column.left_out) for column in findings.table)
+    return f"{_of(findings.plan.n_rows, more_rows)} rows, {_of(findings.plan.n_columns, more_columns)} columns"
 
 
 def _of(used: int, left_out: int) -> str:

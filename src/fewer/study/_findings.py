@@ -6,12 +6,13 @@ however often the study was stopped on its way.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from fewer._wording import metric_words
 from fewer.study._checked_file import write_checked
+from fewer.study._columns import TableColumn
 from fewer.study._plan import Plan
 from fewer.study._question import Answer
 
@@ -35,8 +36,8 @@ class Findings:
         Place of the winning candidate in the plan.
     n_made : int or None
         How many new columns the winner makes; None if it chooses among those of the table.
-    n_columns : int
-        How many columns there are to choose from, or to make new ones of; a category counts as one of its own.
+    table : tuple of TableColumn
+        What became of each column of the table.
     headline : str
         The first line: whether the target can be predicted, and whether fewer features help.
     verdict : tuple of str
@@ -53,7 +54,7 @@ class Findings:
     answers: Mapping[str, Answer]
     winner: int
     n_made: int | None
-    n_columns: int
+    table: tuple[TableColumn, ...] = field(repr=False)
     headline: str = ""
     verdict: tuple[str, ...] = ()
     verdict_of: tuple[str, ...] = ()
@@ -69,6 +70,11 @@ class Findings:
             if name in answer.parts and name != "nulls":
                 return getattr(answer, name)
         raise AttributeError(f"These findings have no answer and no part {name!r}.")
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns there are to choose from, or to make new ones of; a category counts as one of its own."""
+        return sum(len(column.features) for column in self.table)
 
     @property
     def metric(self) -> str:
@@ -111,12 +117,12 @@ class Findings:
 
     def to_json(self) -> str:
         """The findings as JSON."""
-        data: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "answers"}
         common = [each.name for each in fields(Answer)]
+        own = [each.name for each in fields(self) if each.name not in ("answers", "table")]
+        data = {name: getattr(self, name) for name in (*own, "nulls", "chosen", "claims_benefit", "n_columns")}
         for name, answer in self.answers.items():
-            data |= answer.parts
+            data |= {part: value for part, value in answer.parts.items() if part != "nulls"}
             data[name] = {each: getattr(answer, each) for each in common}
-        data |= {name: getattr(self, name) for name in ("nulls", "chosen", "claims_benefit")}
         data["plan"] = self.plan.to_dict()
         return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=asdict)
 

@@ -272,7 +272,7 @@ def _sampled_rows(bench: Bench) -> list[Caution]:
 
 def _left_out(bench: Bench) -> list[Caution]:
     left_out = bench.data.left_out
-    return caution("note", "left out", columns=[list(pair) for pair in left_out]) if left_out else []
+    return caution("note", "left out", columns=[[each.name, each.left_out] for each in left_out]) if left_out else []
 
 
 def instability(which: Answer | None) -> list[Caution]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from fewer._kernels._one_thread import one_thread
 from fewer.evaluate import corrected_interval
-from fewer.study._decision import means_of_others
 from fewer.study._plan import Plan, costs_in
 from fewer.study._predictions import fitted_cell
 from fewer.study._question import Answer, Finished, Payloads, Pieces, Question, Verdict
@@ -43,13 +42,10 @@ def cost_works(plan: Plan, scores: AllScores) -> list[CostWork]:
     """One piece for each fold of each repeat; none without costs."""
     if plan.cost is None:
         return []
-    learners = np.argmax(
-        np.round(means_of_others(np.concatenate([each.scores for each in scores.with_everything], axis=2)), 10), axis=2
-    )
     works = []
     for repeat, fold in np.ndindex(plan.n_repeats, plan.n_folds):
         cell = scores.choice.by_fold[repeat, fold]
-        best = scores.with_everything[learners[repeat, fold]]
+        best = scores.with_everything[scores.best_with_everything_by_fold[repeat, fold]]
         chosen = int(scores.cells.candidates[cell]), int(scores.cells.sizes[cell])
         works.append(CostWork(repeat, fold, (chosen, (best.number, int(best.sizes[-1])))))
     return works
