@@ -213,9 +213,7 @@ def _resolved(criterion: str, estimator: Any, y: Any) -> str:
 
 
 def _information(model: Any, X: Any, y: Any, criterion: str) -> float:
-    log_likelihood = model.score_samples(X) if y is None else model.score_samples(X, y)
-    penalty = 2.0 if criterion == "aic" else np.log(len(log_likelihood))
-    return float(2 * log_likelihood.sum() - penalty * model.n_parameters_)
+    return -(model.aic(X, y) if criterion == "aic" else model.bic(X, y))
 
 
 def _held_out(model: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, criterion: str, seed: int) -> float:
