@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fewer.latent.aspects._aspect_report import aspect_report
     from fewer.latent.aspects._bag_of_prototypes import BagOfPrototypes
     from fewer.latent.aspects._plsa import PLSA, AspectModel
+    from fewer.latent.classes._latent_class import LatentClass
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
@@ -28,6 +29,9 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent._components import TopFeatures as TopFeatures
     from fewer.latent.aspects._aspect_report import AspectReport as AspectReport
     from fewer.latent.aspects._plsa import TopicPrecision as TopicPrecision
+    from fewer.latent.classes._class_profile import ClassProfile as ClassProfile
+    from fewer.latent.classes._latent_class import DIC as DIC
+    from fewer.latent.classes._latent_class import ClassDraws as ClassDraws
 
 __all__ = [
     "PLSA",
@@ -37,6 +41,7 @@ __all__ = [
     "ComponentClassifier",
     "ComponentFeatures",
     "DiscreteComponentAnalysis",
+    "LatentClass",
     "MixtureDiscriminantAnalysis",
     "SharedMixtureDiscriminant",
     "aspect_report",
