@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fewer.latent.aspects._plsa import PLSA, AspectModel
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
+    from fewer.latent.factors._factor_analysis import FactorAnalysis
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent._components import TopFeatures as TopFeatures
     from fewer.latent.aspects._aspect_report import AspectReport as AspectReport
     from fewer.latent.aspects._plsa import TopicPrecision as TopicPrecision
+    from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
 
 __all__ = [
     "PLSA",
@@ -37,6 +39,7 @@ __all__ = [
     "ComponentClassifier",
     "ComponentFeatures",
     "DiscreteComponentAnalysis",
+    "FactorAnalysis",
     "MixtureDiscriminantAnalysis",
     "SharedMixtureDiscriminant",
     "aspect_report",
