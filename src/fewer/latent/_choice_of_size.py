@@ -234,9 +234,7 @@ def _fitted(model: Any, X: Any, y: Any, groups: Any) -> Any:
 
 def _information(model: Any, X: Any, y: Any, groups: Any, criterion: str) -> float:
     own = {"groups": groups} if groups is not None and _takes_groups(model) else {}
-    log_likelihood = model.score_samples(X, **own) if y is None else model.score_samples(X, y)
-    penalty = 2.0 if criterion == "aic" else np.log(len(log_likelihood))
-    return float(2 * log_likelihood.sum() - penalty * model.n_parameters_)
+    return -(model.aic(X, y, **own) if criterion == "aic" else model.bic(X, y, **own))
 
 
 def _held_out(

@@ -270,13 +270,17 @@ class ChainModel(LatentModel):
         scores = self.score_samples(X, groups)
         return float(np.average(scores, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
-    def bic(self, X, groups=None):
+    def bic(self, X, y=None, sample_weight=None, groups=None):
         """Bayesian information criterion, ``-2 log L + n_parameters log n``: less is better.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows in time order, as a rule those of the training table.
+        y : Ignored
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; ``n`` is their sum.
         groups : array-like of shape (n_samples,), default=None
             The sequence of each row; one sequence by default.
 
@@ -285,16 +289,20 @@ class ChainModel(LatentModel):
         bic : float
             With the number of rows as ``n``.
         """
-        scores = self.score_samples(X, groups)
-        return float(-2 * scores.sum() + self.n_parameters_ * np.log(len(scores)))
+        weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return float(-2 * weights @ self.score_samples(X, groups) + self.n_parameters_ * np.log(weights.sum()))
 
-    def aic(self, X, groups=None):
+    def aic(self, X, y=None, sample_weight=None, groups=None):
         """Akaike information criterion, ``-2 log L + 2 n_parameters``: less is better.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows in time order, as a rule those of the training table.
+        y : Ignored
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
         groups : array-like of shape (n_samples,), default=None
             The sequence of each row; one sequence by default.
 
@@ -303,7 +311,8 @@ class ChainModel(LatentModel):
         aic : float
             Less is better.
         """
-        return float(-2 * self.score_samples(X, groups).sum() + 2 * self.n_parameters_)
+        weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return float(-2 * weights @ self.score_samples(X, groups) + 2 * self.n_parameters_)
 
     def sample(self, n_samples=1, random_state=None):
         """Draw one sequence of rows from the model.
