@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from fewer.latent.aspects._aspect_report import aspect_report
     from fewer.latent.aspects._bag_of_prototypes import BagOfPrototypes
     from fewer.latent.aspects._plsa import PLSA, AspectModel
+    from fewer.latent.chains._hidden_markov import HiddenMarkov
+    from fewer.latent.chains._state_figure import plot_states
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
@@ -37,6 +39,7 @@ __all__ = [
     "ComponentClassifier",
     "ComponentFeatures",
     "DiscreteComponentAnalysis",
+    "HiddenMarkov",
     "MixtureDiscriminantAnalysis",
     "SharedMixtureDiscriminant",
     "aspect_report",
@@ -44,6 +47,7 @@ __all__ = [
     "component_stability",
     "match_components",
     "plot_rows",
+    "plot_states",
     "select_n_components",
     "top_features",
 ]
