@@ -52,7 +52,7 @@ def evaluations(name: str, folder: Path) -> Contest:
                 )
                 seed = seed_of(plan, piece.key)
                 reducer = candidate.reducer and candidate.reducer.reducer(seed=seed)
-                found[piece.key] = scored(candidate, reducer, rows, data.dataset.y, fold, plan, seed)
+                found[piece.key] = scored(candidate, reducer, rows, bench, fold, seed)
             scores = read_scores(found, plan, 0.25)
             do_final(bench, scores)
             do_cautions(bench, scores)

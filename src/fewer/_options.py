@@ -129,6 +129,14 @@ OPTIONS: tuple[Option, ...] = (
         metavar="COL",
     ),
     Option(
+        "weights",
+        "str",
+        None,
+        "Column with the weight of each row, in fits and scores; it is not a feature.",
+        "table",
+        metavar="COL",
+    ),
+    Option(
         "preset",
         '{"quick", "standard", "thorough"}',
         "standard",
@@ -166,6 +174,23 @@ OPTIONS: tuple[Option, ...] = (
         by_default="from 1 to all, each 40% larger",
         typed=list[str] | None,
         value=_numbers,
+    ),
+    Option(
+        "always",
+        "iterable of str",
+        (),
+        "Columns that are in every subset; sizes count the others, and the baseline is ridge with these columns alone.",
+        "plan",
+        **_NAMES,
+    ),
+    Option(
+        "column_groups",
+        "str, Path or mapping of str to list of str",
+        None,
+        "File with groups of columns that enter and leave together: JSON or TOML, a list of columns for each group, or "
+        "CSV with two columns, column and group. Sizes count groups. Without it, only the categories of a column do.",
+        "plan",
+        metavar="FILE",
     ),
     Option(
         "scoring",

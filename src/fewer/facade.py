@@ -218,6 +218,7 @@ def reading_of(table: Any, target: str | None, options: Mapping[str, Any]) -> di
         "task": options["task"],
         "groups": options["groups"],
         "time": options["time"],
+        "weights": options["weights"],
         "options": {
             name: list(value) if name == "missing_values" else value
             for name, value in given.items()
@@ -237,7 +238,8 @@ def data_of(reading: Mapping[str, Any], table: Any = None) -> StudyData:
         task=reading.get("task", "auto"),
         **dict(reading.get("options", {})),
     )
-    return study_data(dataset, groups=reading.get("groups"), time=reading.get("time"), keep=reading.get("keep", ()))
+    roles = {name: reading.get(name) for name in ("groups", "time", "weights")}
+    return study_data(dataset, **roles, keep=reading.get("keep", ()))
 
 
 @each_warning_once()

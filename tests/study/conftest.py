@@ -5,7 +5,7 @@ import pytest
 
 from fewer.engine import Engine
 from fewer.io import Dataset
-from fewer.study import Journal, findings_of, make_plan, run_plan, study_data
+from fewer.study import Journal, StudyInterruptedError, findings_of, make_plan, run_plan, study_data
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +48,54 @@ def studied(quick_plan, tmp_path_factory):
             return findings_of(journal)
 
     return study
+
+
+class StoppingEngine:
+    """An engine whose run ends as after Ctrl-C, when some tasks are done."""
+
+    def __init__(self, after):
+        self.after = after
+        self.inner = Engine.local(1)
+
+    def run(self, *args, **options):
+        run = self.inner.run(*args, **options)
+        engine = self
+
+        class Stopping:
+            interrupted = False
+
+            def __iter__(self):
+                for outcome in run:
+                    if engine.after <= 0:
+                        self.interrupted = True
+                        return
+                    engine.after -= 1
+                    yield outcome
+
+        return Stopping()
+
+
+@pytest.fixture(scope="session")
+def stopping_engine():
+    """An engine that is stopped."""
+    return StoppingEngine
+
+
+@pytest.fixture
+def with_and_without_a_stop(tmp_path):
+    """Findings, as JSON, of a study that ran to its end at once, and of one that was stopped and resumed."""
+
+    def run(plan, data, after=6):
+        found = []
+        for name in ("undisturbed", "stopped"):
+            path = tmp_path / f"{name}.sqlite"
+            with Journal.create(path, plan) as journal:
+                if name == "stopped":
+                    with pytest.raises(StudyInterruptedError):
+                        run_plan(plan, data, journal, engine=StoppingEngine(after))
+            with Journal.open(path, plan) as journal, Engine.local(1) as engine:
+                run_plan(plan, data, journal, engine=engine)
+                found.append(findings_of(journal).to_json())
+        return found
+
+    return run

@@ -30,13 +30,13 @@ def metric_of(findings: "Findings") -> str:
 
 
 def unit_of(findings: "Findings") -> str:
-    """What sizes count: columns of the table, columns after one-hot encoding, or new columns."""
+    """What sizes count: columns of the table, groups of them, or new columns."""
     return "new columns" if findings.n_made is not None else given_unit(findings)
 
 
 def given_unit(findings: "Findings") -> str:
-    """What there is to choose from: columns of the table, or columns after one-hot encoding."""
-    return "encoded columns" if findings.n_columns > findings.plan.n_columns else "columns"
+    """What there is to choose from: columns of the table, or groups of them."""
+    return f"{findings.unit}s"
 
 
 def number_of(findings: "Findings", answer: "Answer", label: str, written: "Callable[[float], str]") -> Shown | None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
     from fewer.study._study_selector import StudySelector
+    from fewer.study._weights import fit_weighted
     from fewer.study.questions import question_named
     from fewer.study.questions.careful import Caution
     from fewer.study.questions.compared import Rival
@@ -73,6 +74,7 @@ __all__ = [
     "drift_of",
     "findings_of",
     "fit_model",
+    "fit_weighted",
     "held_out_predictions",
     "make_plan",
     "parquet_of",

@@ -5,16 +5,17 @@ scaling) is the same for all and part of every fit. Without a reducer, all featu
 most frequent class, or the mean.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, get_args
 
-from fewer._wording import did_you_mean, parameter
+from fewer._wording import argument, did_you_mean, listed, parameter
 from fewer.catalogue import LEARNERS, CatalogueError, Learner, find, learner_named
 from fewer.catalogue import methods as find_all
 from fewer.study._errors import StudyError
 from fewer.study._recipes import POSITIVE_SCORES, Counts, Recipe, can_be_scored, learner_recipe, recipe_of
+from fewer.study._weights import takes_weights
 
 Preset = Literal["quick", "standard", "thorough"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
@@ -179,11 +180,14 @@ def candidates_for(
     *,
     classify: bool,
     n_columns: int,
+    n_units: int | None = None,
     n_rows: int = 0,
     n_classes: int = 0,
     sparse: bool = False,
     counts: bool = False,
     negative_target: bool = False,
+    weighted: bool = False,
+    always: Sequence[str] = (),
     scoring: str = "accuracy",
     more_scoring: Iterable[str] = (),
     preset: Preset = "standard",
@@ -199,6 +203,8 @@ def candidates_for(
         Whether the target consists of classes.
     n_columns : int
         Columns to choose from.
+    n_units : int, default=None
+        What sizes count, where that is not columns.
     n_rows : int, default=0
         Rows; of very many, presets leave out methods whose time grows with their square.
     n_classes : int, default=0
@@ -209,6 +215,10 @@ def candidates_for(
         Whether it has no negative numbers, so that methods for counts can be asked for.
     negative_target : bool, default=False
         Whether the target has numbers below zero, so that learners for counts cannot be asked for.
+    weighted : bool, default=False
+        Whether rows have weights: learners that cannot take them are left out of the presets.
+    always : sequence of str, default=()
+        Columns that are in every subset: the baseline is ridge with these alone.
     scoring : str, default="accuracy"
         Score of scikit-learn: presets leave out learners without the probabilities that it asks for, and those whose
         predictions may be negative where it must not have such.
@@ -255,7 +265,10 @@ def candidates_for(
         sparse=sparse,
         counts=counts,
         negative_target=negative_target,
+        weighted=weighted,
     )
+    if learners is None and weighted:
+        chosen = [recipe for recipe in chosen if objection_to(learner_named(recipe.name)) is None]
     for recipe in chosen:
         if objection := objection_to(learner_named(recipe.name)):
             able = [name for name in _OFFERED if objection_to(LEARNERS[name]) is None]
@@ -267,12 +280,19 @@ def candidates_for(
     )
     if n_columns < 2:
         raise StudyError("The table has one usable column; a study needs at least two.")
-    wanted = None if sizes is None else _checked_sizes(sizes, n_columns)
-    simplest = Candidate(("", "most frequent class" if classify else "mean"), None, Recipe("simplest"))
+    n_units = n_columns if n_units is None else n_units
+    if n_units < 2:
+        raise StudyError(
+            "There are fewer than two columns, or groups of columns, to choose from: give fewer of them in "
+            f"{argument('always')}, or smaller groups in {argument('column_groups')}."
+        )
+    wanted = None if sizes is None else _checked_sizes(sizes, n_units)
+    baseline = "most frequent class" if classify else "mean"
+    simplest = Candidate(("", f"ridge with {listed(always)} alone" if always else baseline), None, Recipe("simplest"))
     alone = all(recipe.name != "ridge" for recipe in chosen)
     everything = [Candidate(("all features", _label(recipe)), None, recipe) for recipe in chosen]
     reduced = [
-        Candidate((label, _label(recipe)), reducer, recipe, _sizes(reducer, recipe.name, n_columns, wanted))
+        Candidate((label, _label(recipe)), reducer, recipe, _sizes(reducer, recipe.name, n_units, wanted))
         for label, reducer in reducers
         for recipe in chosen
         if learners is not None or _go_together(label, recipe.name, alone=alone)
@@ -329,6 +349,7 @@ def _learner_objection(
     sparse: bool,
     counts: bool,
     negative_target: bool,
+    weighted: bool = False,
 ) -> str | None:
     """Why a study of such a table cannot use this learner; None if it can."""
     said = f"The learner {learner.name!r}"
@@ -338,6 +359,8 @@ def _learner_objection(
         return f"{said} is a regressor, but the target has classes"
     if sparse and not learner.sparse:
         return f"{said} does not support sparse tables"
+    if weighted and not takes_weights(learner.build(classify=classify)):
+        return f"{said} does not take weights of the rows"
     if learner.counts and not counts:
         return f"{said} needs non-negative counts, but this table has negative numbers or imputed values"
     if learner.count_targets and negative_target:

@@ -164,8 +164,8 @@ _SENTENCES: Mapping[str, Callable[[Evidence, "Plan", str], Any]] = {
         f"The choice of columns is unstable (stability {two_digits(found['stability'])}, where 1 is identical in all "
         "folds): other rows would give a different list of about the same score."
     ),
-    "categories": lambda found, *_: (
-        f"{found['columns']:,} columns of the table became {found['prepared']:,} by one-hot encoding: each category of "
-        "a text column has a column of its own. Counts of chosen columns are columns of the table."
+    "weights": lambda found, *_: (
+        f"Rows have the weights of {found['column']}, in the fits of all learners and in all scores."
+        + (f" Columns are ranked without them by {listed(found['without'])}." if found["without"] else "")
     ),
 }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fewer.study._plan import Plan
     from fewer.study._scores import AllScores
     from fewer.study._work import Bench
 
@@ -51,6 +52,13 @@ class TableColumn:
 def columns_from(data: Iterable[Sequence[Any]]) -> tuple[TableColumn, ...]:
     """The columns of a table from plain data."""
     return tuple(map(TableColumn.from_list, data))
+
+
+def n_units(table: Iterable[TableColumn], plan: "Plan") -> int:
+    """How many columns of the table, or groups of them, there are to choose from."""
+    group_of = {column: name for name, columns in plan.column_groups.items() for column in columns}
+    fixed = set(plan.always)
+    return len({group_of.get(each.name, each.name) for each in table if each.features and each.name not in fixed})
 
 
 def do_columns(bench: "Bench", scores: "AllScores | None" = None) -> dict[str, Any]:

@@ -8,7 +8,10 @@ from scipy import sparse
 
 from fewer._estimators import columns_known_as
 from fewer.extract import loadings, with_components
+from fewer.study._preparation import PreparedColumn
 from fewer.study._scores import AllScores, CandidateScores
+from fewer.study._units import UnitPath, Units
+from fewer.study._weights import fit_weighted
 from fewer.study._work import MOST_NAMES, Bench, columns_in_order, seed_of, weightiest
 
 FINAL = "final"
@@ -30,48 +33,76 @@ def do_final(bench: Bench, scores: AllScores) -> dict[str, Any]:
     plan, dataset = bench.plan, bench.data.dataset
     ranker = scores.ranker
     chosen = plan.candidates[ranker.number]
-    X, columns = bench.whole(chosen.for_counts)
+    X, columns, units = bench.whole(chosen.for_counts)
     names = [column.name for column in columns]
+    units = units or Units.of(names, {})
+    y, weights = bench.rows(np.arange(dataset.n_rows))
     # All columns are more on all rows than in a fold where some are constant.
-    size = scores.size if scores.winner.reduces else len(names)
+    size = scores.size if scores.winner.reduces else units.n
     assert chosen.reducer is not None
     reducer = chosen.reducer.reducer(seed=seed_of(plan, FINAL))
     n_made, made = None, {}
+    unit_scores: np.ndarray | None
     if ranker.makes_columns:
         n_components = size if scores.winner.reduces else int(ranker.sizes[0])
         with columns_known_as(names):
-            reducer = with_components(reducer, n_components).fit(X, dataset.y)
-            new = reducer.transform(X)
-        correlations = loadings(X, new)
-        column_scores = np.linalg.norm(correlations, axis=1)
-        order = weightiest(column_scores)
+            reducer = fit_weighted(with_components(reducer, n_components), X[:, units.others], y, weights)
+            correlations = np.zeros((len(names), n_components))
+            correlations[units.others] = loadings(X[:, units.others], reducer.transform(X[:, units.others]))
+        unit_scores = units.norms(np.linalg.norm(correlations, axis=1))
+        order = weightiest(unit_scores)
         if scores.winner.reduces:
-            made = _what_is_in(correlations, names, order)
+            made = _what_is_in(correlations, names, weightiest(np.linalg.norm(correlations, axis=1)))
             if chosen.for_counts == "raw":
-                made |= _components(reducer, names)
-            n_made, size = size, len(names)
+                made |= _components(reducer, [names[place] for place in units.others])
+            n_made, size = size, units.n
     else:
-        with columns_known_as(names):
-            reducer.fit(X, dataset.y)
-        column_scores = getattr(reducer, "scores_", None)
-        order = _order(reducer, len(names), ranker)[: max(size, MOST_NAMES)]
+        with columns_known_as([names[place] for place in units.others]):
+            fit_weighted(reducer, units.choosable(X), y, weights)
+        unit_scores = getattr(reducer, "scores_", None)
+        if units.is_plain:
+            order = _order(reducer, len(names), ranker)
+        else:
+            path = UnitPath.of(reducer, units)
+            order, unit_scores = path.order, path.scores
+        order = order[: max(size, MOST_NAMES)]
     target = _Target.of(np.asarray(dataset.y), classify=plan.classify)
+    single = [unit for unit in order if len(units.members[unit]) == 1]
+    places = {unit: int(units.members[unit][0]) for unit in single}
+    shown = [int(place) for unit in order[:size] for place in units.members[unit]][:_MOST_SPREADS]
+    near = [places[unit] for unit in single[: min(max(size, 50), MOST_NAMES)]]
+    described = [_described(units.members[unit], columns, X, target) for unit in order]
+    sources = {source for each in described[:size] for source in each["sources"]}
     return {
         "size": size,
         "n_made": n_made,
         "made": made,
-        "n_prepared": len(names),
-        "n_sources": len({columns[column].source for column in order[:size]}),
+        "n_prepared": units.n,
+        "n_sources": len(sources) + len({columns[place].source for place in units.always}),
         "columns": [
             {
-                **columns[column]._asdict(),
-                "score": None if column_scores is None else _number(column_scores[column]),
-                **target.direction(_dense_column(X, column)),
+                "name": units.names[unit],
+                "score": None if unit_scores is None else _number(unit_scores[unit]),
+                **each,
             }
-            for column in order
+            for unit, each in zip(order, described, strict=True)
         ],
-        "spreads": _spreads(X, names, order[: min(size, _MOST_SPREADS)], np.asarray(dataset.y), classify=plan.classify),
-        "groups": _redundancy(X, names, order[: min(max(size, 50), MOST_NAMES)]),
+        "spreads": _spreads(X, names, shown, np.asarray(dataset.y), classify=plan.classify),
+        "groups": _redundancy(X, names, near),
+    }
+
+
+def _described(places: np.ndarray, columns: list[PreparedColumn], X: Any, target: "_Target") -> dict[str, Any]:
+    """The columns of the table in a unit, their features, and the direction of the one with the largest effect."""
+    directions = [target.direction(_dense_column(X, place)) for place in places]
+    sizes = [abs(each.get("correlation", each.get("difference")) or 0.0) for each in directions]
+    largest = int(np.argmax(np.round(sizes, 10)))
+    return {
+        "source": columns[places[largest]].source,
+        "sources": list(dict.fromkeys(columns[place].source for place in places)),
+        "features": [columns[place].name for place in places],
+        "strongest": columns[places[largest]].name,
+        **directions[largest],
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from fewer._wording import metric_words
 from fewer.study._checked_file import write_checked
-from fewer.study._columns import TableColumn
+from fewer.study._columns import TableColumn, n_units
 from fewer.study._plan import Plan
 from fewer.study._question import Answer
 
@@ -73,8 +73,13 @@ class Findings:
 
     @property
     def n_columns(self) -> int:
-        """How many columns there are to choose from, or to make new ones of; a category counts as one of its own."""
-        return sum(len(column.features) for column in self.table)
+        """How many columns of the table, or groups of them, there are to choose from, or to make new ones of."""
+        return n_units(self.table, self.plan)
+
+    @property
+    def unit(self) -> str:
+        """What sizes count: columns of the table, or groups of them."""
+        return "group" if self.plan.column_groups else "column"
 
     @property
     def metric(self) -> str:
@@ -103,13 +108,18 @@ class Findings:
 
     @property
     def chosen(self) -> list[str]:
-        """Chosen columns of the table, best first; of new columns, those of the table that they are made from."""
-        return list(dict.fromkeys(column.source for column in self.columns if column.chosen))
+        """Chosen columns of the table, those that are always in and then the best first.
+
+        Of new columns, those of the table that they are made from.
+        """
+        chosen = (source for column in self.columns if column.chosen for source in column.sources)
+        return list(dict.fromkeys([*self.plan.always, *chosen]))
 
     @property
     def chosen_features(self) -> list[str]:
-        """Features of the learner: the chosen columns, and the chosen categories of text columns."""
-        return [column.name for column in self.columns if column.chosen]
+        """Features of the learner: the chosen columns, and the categories of those with text."""
+        features = {column.name: column.features for column in self.table}
+        return [name for column in self.chosen for name in features[column]]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

@@ -61,16 +61,25 @@ def _no_sign(findings: "Findings", answer: Any) -> Lead | None:
     plan, evidence = findings.plan, answer.evidence
     p = p_words(answer.number or 1.0, evidence["n_tables"])
     headline = (
-        f"There is no sign that {plan.target} can be predicted from these {plan.n_columns:,} columns: "
+        f"There is no sign that {plan.target} can be predicted {better_by(plan)}: "
         f"{findings.metric} {evidence['score']:.3f}, baseline {evidence['simplest']:.3f} ({p})."
     )
     return Lead(10, (headline, NO_PROOF, NOT_A_FINDING), "nothing")
 
 
+def better_by(plan: "Plan") -> str:
+    """What the permutation test asks: by any column, or better than by those that are always in."""
+    if plan.always:
+        return f"better than by {listed(plan.always)} alone"
+    return f"from these {plan.n_columns:,} columns"
+
+
 def _claim(findings: "Findings", answer: Answer) -> Lead:
     """The claim about fewer columns, with the cross-indexed scores."""
     mood = "" if answer.verdict == Verdict.NOT_SHOWN else "gain"
-    return Lead(20, (headline_of(findings, answer),), mood, CROSS_INDEXED)
+    always = findings.plan.always
+    note = f" The baseline is ridge with {listed(always)} alone; all subsets contain these." if always else ""
+    return Lead(20, (headline_of(findings, answer),), mood, CROSS_INDEXED + note)
 
 
 def headline_of(findings: "Findings", answer: Answer) -> str:
@@ -85,8 +94,6 @@ def headline_of(findings: "Findings", answer: Answer) -> str:
     if interval == (0, 0):
         apart = "no difference on any fold"
     few = counted(n_made, "new column") if n_made is not None else f"{size:,} of {plan.n_columns:,} columns"
-    if n_made is None and size >= plan.n_columns:
-        few = f"{how_few.number:,.0f} of {findings.n_columns:,} encoded columns (from all {plan.n_columns:,} columns)"
     everything = f"all {plan.n_columns:,} columns" if n_made is not None else "all columns"
     both = (
         f"{few} {'reaches' if (n_made or size) == 1 else 'reach'} {metric} {reached:.3f}, {everything} {with_all:.3f} "

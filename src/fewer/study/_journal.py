@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from fewer._estimators import beside_of, put_in_place, warn_caller
 from fewer._wording import argument
 from fewer.study._checked_file import digest
-from fewer.study._columns import COLUMNS, TableColumn, columns_from
+from fewer.study._columns import COLUMNS, TableColumn, columns_from, n_units
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
 
@@ -253,8 +253,7 @@ class Journal:
         """The scores of all candidates, read once, when the work on the folds and the columns is finished."""
         from fewer.study._scores import read_scores
 
-        n_columns = sum(len(column.features) for column in self.table)
-        return read_scores(self, self.plan, self[COLUMNS]["test_ratio"], n_columns)
+        return read_scores(self, self.plan, self[COLUMNS]["test_ratio"], n_units(self.table, self.plan))
 
     def seconds(self) -> dict[str, float]:
         """Time that each task took, by key."""

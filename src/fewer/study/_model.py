@@ -28,9 +28,11 @@ from fewer.study._drift import column_profiles
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._model_file import checked_about, pipeline_from
-from fewer.study._preparation import PreparedColumn, fit_prepared, preparation, prepared_columns
+from fewer.study._preparation import fit_prepared, preparation, prepared_columns
 from fewer.study._recipes import of_moderate_size
 from fewer.study._study_data import refuse_too_large
+from fewer.study._units import Units
+from fewer.study._weights import fit_weighted
 from fewer.study._work import learner_of, seed_of
 
 if TYPE_CHECKING:
@@ -205,16 +207,15 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     with one_thread():
         X = fit_prepared(prepare, dataset.X, keep=True)
         columns = prepared_columns(prepare, dataset)
-        wanted = {PreparedColumn(each.name, each.source) for each in findings.columns if each.chosen}
-        keep = [place for place, column in enumerate(columns) if column in wanted]
-        names = [column.name for column in columns]
+        keep = [place for place, column in enumerate(columns) if column.source in chosen]
         steps: list[tuple[str, Any]] = [("prepare", prepare)]
         if findings.n_made is not None:
-            steps.append(("make", _maker(plan, findings)))
-        elif len(keep) < len(names):
+            units = Units.of([column.source for column in columns], {}, plan.always)
+            steps.append(("make", units.maker(_maker(plan, findings))))
+        elif len(keep) < len(columns):
             steps.append(("keep", ColumnTransformer([("keep", "passthrough", keep)])))
-        with columns_known_as(names):
-            rest = Pipeline([*steps[1:], ("learn", learner)]).fit(X, np.asarray(dataset.y))
+        with columns_known_as([column.name for column in columns]):
+            rest = fit_weighted(Pipeline([*steps[1:], ("learn", learner)]), X, np.asarray(dataset.y), data.weights)
     # Of a search for a penalty, new rows need the model that it found.
     learnt = getattr(rest["learn"], "best_estimator_", rest["learn"])
     pipeline = Pipeline([*steps[:1], *rest.steps[:-1], ("learn", learnt)])

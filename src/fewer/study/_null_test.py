@@ -27,7 +27,9 @@ def nulls_of(plan: Plan) -> tuple[Null, ...]:
     """The tests of a plan."""
     if not plan.n_permutations:
         return ()
-    return ("labels", "features_within_class") if plan.classify else ("labels",)
+    # With groups of rows, no permutation keeps them and the columns that are always in.
+    labels: tuple[Null, ...] = () if plan.always and plan.splitting == "grouped" else ("labels",)
+    return (*labels, "features_within_class") if plan.classify else labels
 
 
 def null_work(plan: Plan, null: Null, work: Payloads) -> Iterator[Pieces]:

@@ -16,6 +16,7 @@ from fewer._options import described, named, names_in, options_of, with_options
 from fewer._wording import argument, counted, listed, parameter
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
 from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
+from fewer.study._column_groups import column_groups_of
 from fewer.study._errors import StudyError
 from fewer.study._plan_file import check_entries, plan_text
 from fewer.study._recipes import study_imputer
@@ -35,6 +36,9 @@ _ENOUGH_ROWS = 400
 _MANY_ROWS_SHARE = 5
 # Below this share of an equal share of the rows, a class is rare, and the score counts all classes alike.
 RARE_SHARE = 0.4
+
+# Entries that plans of this format did not have at first, with what they are without them.
+_ADDED: dict[str, Any] = {"weights": None, "always": [], "column_groups": {}}
 
 # A share of the gain, or the rule of one standard error.
 Parsimony = float | Literal["one_se"]
@@ -73,6 +77,8 @@ class Plan:
     {options}
     more_scoring : tuple of str
         Scores that are reported beside ``scoring``, which decides.
+    weights : str or None
+        Column with the weight of each row.
     reading : mapping
         How the table was read, so that it can be read again.
     version : int
@@ -100,6 +106,9 @@ class Plan:
     preset: str = named("preset").default
     impute: str = named("impute").default
     more_scoring: tuple[str, ...] = ()
+    weights: str | None = None
+    always: tuple[str, ...] = ()
+    column_groups: Mapping[str, list[str]] = field(default_factory=dict)
     questions: tuple[str, ...] = field(default_factory=lambda: own_questions())
     reading: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
@@ -140,6 +149,8 @@ class Plan:
         data = {each.name: getattr(self, each.name) for each in fields(self)}
         return data | {
             "more_scoring": list(self.more_scoring),
+            "always": list(self.always),
+            "column_groups": {name: list(columns) for name, columns in self.column_groups.items()},
             "questions": list(self.questions),
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "reading": dict(self.reading),
@@ -170,13 +181,14 @@ class Plan:
                 "new plan with `fewer study`."
             )
         known = {each.name for each in fields(cls)}
+        data = _ADDED | data
         if unexpected := sorted(set(data) - known):
             raise StudyError(f"This is not a plan of fewer: unexpected entries: {', '.join(unexpected)}.")
         if missing := sorted(known - set(data)):
             raise StudyError(f"This is not a plan of fewer: missing entries: {', '.join(missing)}.")
         check_entries(data, get_args(Splitting))
         candidates = tuple(Candidate.from_dict(candidate) for candidate in data["candidates"])
-        lists = {name: tuple(data[name]) for name in ("questions", "more_scoring")}
+        lists = {name: tuple(data[name]) for name in ("questions", "more_scoring", "always")}
         plan = cls(**{**data, **lists, "candidates": candidates})
         _check_plan(plan)
         return plan
@@ -254,6 +266,12 @@ class Plan:
             f"  permutations  {self.n_permutations} for each test",
             f"  seed          {self.seed}",
         ]
+        if self.weights is not None:
+            lines.append(f"  weights       {self.weights}, in fits and scores")
+        if self.always:
+            lines.append(f"  always in     {listed(self.always)}")
+        if self.column_groups:
+            lines.append(f"  groups        {len(self.column_groups):,} groups of columns, which sizes count")
         if self.impute != "median":
             lines.append(f"  missing       imputed by {study_imputer(self.impute).says}")
         return "\n".join(lines)
@@ -298,9 +316,17 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
     preset = options["preset"]
     imputer = study_imputer(options["impute"], sparse=data.dataset.is_sparse)
     scoring, *more_scoring = _scores_asked_for(options["scoring"], data)
+    always = _always(options["always"], data)
+    groups = column_groups_of(
+        options["column_groups"], (each.name for each in data.columns), data.dataset.columns, always
+    )
+    in_groups = sum(map(len, groups.values()))
     candidates = candidates_for(
         classify=data.is_classification,
         n_columns=data.dataset.n_columns,
+        n_units=data.dataset.n_columns - len(always) - in_groups + len(groups),
+        weighted=data.weights is not None,
+        always=always,
         n_rows=data.dataset.n_rows,
         n_classes=0 if data.dataset.classes is None else len(data.dataset.classes),
         sparse=data.dataset.is_sparse,
@@ -325,6 +351,9 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
         scoring=scoring,
         more_scoring=tuple(more_scoring),
         candidates=candidates,
+        weights=data.weighted_by,
+        always=always,
+        column_groups=groups,
         preset=preset,
         impute=imputer.name,
         **{name: number if options[name] is None else options[name] for name, number in effort},
@@ -338,6 +367,23 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
     _check_plan(plan)
     _check_folds(plan, data)
     return plan
+
+
+def _always(names: Iterable[str] | None, data: "StudyData") -> tuple[str, ...]:
+    """Columns that are in every subset; an error for one that is not there, or not learnt from."""
+    from fewer.io import unknown_column
+
+    why = {each.name: each.left_out for each in data.columns}
+    found = tuple(dict.fromkeys(names or ()))
+    for name in found:
+        if name not in why:
+            raise unknown_column(data.dataset.source, name, data.dataset.columns, argument("always"))
+        if why[name]:
+            raise StudyError(
+                f"The column {name!r} cannot be in every subset ({argument('always')}): it is left out, because "
+                f"{why[name]}. To use it anyway, list it in {argument('keep')}."
+            )
+    return found
 
 
 def _effort(preset: Preset, data: "StudyData", confidence: float) -> tuple[int, int, int]:
@@ -405,17 +451,18 @@ def _checked_scoring(scoring: str, data: "StudyData") -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            get_scorer(scoring)(simplest, X, y)
+            get_scorer(scoring)(simplest, X, y, **({} if data.weights is None else {"sample_weight": data.weights}))
     except (ValueError, TypeError, AttributeError) as error:
         others = (
             "accuracy, balanced_accuracy, f1_macro or roc_auc_ovr"
             if data.is_classification
             else "r2, neg_mean_absolute_error or neg_root_mean_squared_error"
         )
+        weighted = "" if data.weights is None else ", with weights of the rows"
         what = f"{len(data.dataset.classes)} classes" if data.dataset.classes is not None else "numeric values"
         raise StudyError(
-            f"The score {scoring!r} cannot be used for the target {data.dataset.target!r}, which has {what}; use "
-            f"{others}. (scikit-learn: {str(error).rstrip('.')}.)"
+            f"The score {scoring!r} cannot be used for the target {data.dataset.target!r}, which has {what}{weighted}; "
+            f"use {others}. (scikit-learn: {str(error).rstrip('.')}.)"
         ) from None
     return scoring
 

@@ -43,6 +43,9 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
             "a list of questions",
         ),
         "more_scoring": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "a list of scores"),
+        "weights": (lambda value: value is None or _is_text(value), "the name of a column, or null"),
+        "always": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "a list of columns"),
+        "column_groups": (_are_groups, "a list of columns for each group"),
         "reading": (_is_reading, "how the table is read"),
     }
     _check(data, rules, "")
@@ -108,11 +111,19 @@ def _is_recipe(value: Any) -> bool:
     )
 
 
+def _are_groups(value: Any) -> bool:
+    """Lists of columns by the names of their groups, without a column in two of them."""
+    if not isinstance(value, dict) or not all(isinstance(each, list) for each in value.values()):
+        return False
+    columns = [column for each in value.values() for column in each]
+    return all(map(_is_text, columns)) and len(set(columns)) == len(columns)
+
+
 def _is_reading(value: Any) -> bool:
     """The words of the command line: texts, lists of texts, and the options of ``read_table``."""
     if not isinstance(value, dict):
         return False
-    texts = [value.get(name) for name in ("table", "target", "task", "groups", "time")]
+    texts = [value.get(name) for name in ("table", "target", "task", "groups", "time", "weights")]
     lists = [value.get(name, []) for name in ("drop", "keep")]
     options = value.get("options", {})
     return (

@@ -17,6 +17,7 @@ from fewer._kernels._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._question import Payloads, Pieces
 from fewer.study._scores import AllScores, CandidateScores
+from fewer.study._weights import fit_weighted, weighted_score
 from fewer.study._work import Bench, FoldWork, learner_of, seed_of
 
 PROCEDURES = ("winner", "all columns", "baseline")
@@ -80,29 +81,32 @@ class FittedCell(NamedTuple):
     model: Any
     X_test: Any
     names: list[str]
+    size: int
 
 
 def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
     """As it was fitted for its score."""
     from sklearn.pipeline import make_pipeline
 
-    from fewer.evaluate import subset_path
     from fewer.extract import with_components
 
     number, size = cell
     candidate, piece = bench.plan.candidates[number], FoldWork(number, repeat, fold)
-    y, seed = np.asarray(bench.data.dataset.y), seed_of(bench.plan, piece.key)
+    y, weights = bench.rows(bench.repeats[repeat][fold].train)
+    seed = seed_of(bench.plan, piece.key)
     rows = bench.prepared(repeat, fold, counts=candidate.for_counts)
-    train, test, names = rows.X_train, rows.X_test, rows.names
-    learner = learner_of(candidate, bench.plan, y, seed)
+    learner = learner_of(candidate, bench.plan, bench.data.dataset.y, seed)
+    size = min(size, rows.n_units)
     with columns_known_as(rows.names):
         if candidate.reducer is not None and candidate.makes_columns:
-            learner = make_pipeline(with_components(candidate.reducer.reducer(seed=seed), size), learner)
-        elif candidate.reducer is not None and size < train.shape[1]:
+            maker = with_components(candidate.reducer.reducer(seed=seed), size)
+            learner = make_pipeline(maker if rows.units is None else rows.units.maker(maker), learner)
+        elif candidate.is_simplest:
+            rows = rows.of_baseline()
+        elif candidate.reducer is not None and size < rows.n_units:
             selector, _ = bench.fitted_selector(piece, rows)
-            columns = subset_path(selector, train.shape[1]).columns(size)
-            train, test, names = train[:, columns], test[:, columns], [names[column] for column in columns]
-        return FittedCell(learner.fit(train, y[bench.repeats[repeat][fold].train]), test, names)
+            rows = rows.keep(rows.path(selector).columns(size))
+        return FittedCell(fit_weighted(learner, rows.X_train, y, weights), rows.X_test, rows.names, size)
 
 
 def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:
@@ -114,12 +118,12 @@ def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:
             fitted = fitted_cell(bench, work.repeat, work.fold, cell)
             found[cell] = {
                 "candidate": cell[0],
-                "size": cell[1] if bench.plan.candidates[cell[0]].makes_columns else len(fitted.names),
+                "size": fitted.size,
                 "predicted": _plain(fitted.model.predict(fitted.X_test), classify=bench.plan.classify),
             }
             if cell in work.procedures:
                 found[cell] |= _response(fitted) if bench.plan.classify else {}
-                found[cell]["scores"] = _scores(fitted, y[fold.test], bench.plan)
+                found[cell]["scores"] = _scores(fitted, bench.rows(fold.test), bench.plan)
     places = np.arange(len(y)) if bench.data.dataset.rows is None else bench.data.dataset.rows
     return {
         "rows": [int(place) + 1 for place in places[fold.test]],
@@ -152,7 +156,7 @@ def _response(fitted: FittedCell) -> dict[str, Any]:
     return {}
 
 
-def _scores(fitted: FittedCell, truth: np.ndarray, plan: Plan) -> dict[str, float | None]:
+def _scores(fitted: FittedCell, rows: tuple[np.ndarray, np.ndarray | None], plan: Plan) -> dict[str, float | None]:
     """Each metric on the rows held out; None where it is not defined on them."""
     import warnings
 
@@ -163,7 +167,7 @@ def _scores(fitted: FittedCell, truth: np.ndarray, plan: Plan) -> dict[str, floa
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                score = float(get_scorer(name)(fitted.model, fitted.X_test, truth))
+                score = weighted_score(get_scorer(name), fitted.model, fitted.X_test, *rows)
         except (ValueError, AttributeError):
             score = np.nan
         found[name] = score if np.isfinite(score) else None

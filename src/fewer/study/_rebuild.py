@@ -19,6 +19,10 @@ class _NotCodeError(ValueError):
     """A value that cannot be written as an expression."""
 
 
+# Every part that takes weights of the rows gets them.
+_WEIGHTED = """fit_weighted(pipeline, X, y, data.weights)"""
+
+
 def winner_code(plan: "Plan", model: "StudyModel") -> str | None:
     """A script that fits the winner again.
 
@@ -36,6 +40,8 @@ def winner_code(plan: "Plan", model: "StudyModel") -> str | None:
         there as ``table``. None if a part of the pipeline cannot be written as code.
     """
     imports: dict[str, set[str]] = {"fewer.datasets": {"open_table"}, "fewer.study": {"study_data"}}
+    if plan.weights is not None:
+        imports["fewer.study"].add("fit_weighted")
     try:
         built = _expression(model.pipeline, imports, 0)
         read, used = _reading(plan.reading)
@@ -46,10 +52,11 @@ def winner_code(plan: "Plan", model: "StudyModel") -> str | None:
         [
             *lines,
             "",
-            f"rows = study_data(open_table({read}){used}).table",
+            f"data = study_data(open_table({read}){used})",
+            "rows = data.table",
             f"X, y = rows.keep({_expression(list(model.columns), imports, 0)}).X, rows.y",
             f"pipeline = {built}",
-            "pipeline.fit(X, y)",
+            "pipeline.fit(X, y)" if plan.weights is None else _WEIGHTED,
             "predictions = pipeline.predict(X)",
             "",
         ]
@@ -62,7 +69,7 @@ def _reading(reading: Mapping[str, Any]) -> tuple[str, str]:
     given = [repr(place) if place else "table", *([repr(target)] if target else [])]
     asked = {"drop": reading.get("drop"), "task": reading.get("task"), **dict(reading.get("options", {}))}
     given += [f"{name}={value!r}" for name, value in asked.items() if value and (name, value) != ("task", "auto")]
-    used = [f", {name}={reading[name]!r}" for name in ("groups", "time", "keep") if reading.get(name)]
+    used = [f", {name}={reading[name]!r}" for name in ("groups", "time", "weights", "keep") if reading.get(name)]
     return ", ".join(given), "".join(used)
 
 

@@ -9,6 +9,7 @@ Of very many rows, the tests take a random sample: a signal that can be used sho
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from fewer.study._candidates import size_path
 from fewer.study._plan import Plan
 from fewer.study._recipes import BALANCED_SCORES, POSITIVE_SCORES, Recipe, can_be_scored
 from fewer.study._study_data import StudyData
+from fewer.study._weights import fit_weighted, takes_weights, weighted_score
 from fewer.study._work import (
     Bench,
     Null,
@@ -32,7 +34,7 @@ from fewer.study._work import (
 )
 
 if TYPE_CHECKING:
-    from fewer.io import Dataset
+    pass
 
 MOST_ROWS = 5_000
 _MOST_DRAWS = 1000
@@ -47,34 +49,53 @@ def do_null(work: NullWork, bench: Bench) -> dict[str, Any]:
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if work.number is None:
-            dataset, y = data.dataset, np.asarray(data.dataset.y)
-            folds = study_folds(bench.plan, data, y, seed % 2**31, n_repeats=1)[0]
+            folds = study_folds(bench.plan, data, np.asarray(data.dataset.y), seed % 2**31, n_repeats=1)[0]
         else:
-            dataset, y, folds = randomised_with_folds(data, bench.plan, work.null, seed)
-        return {"score": reference_score(dataset, y, folds, bench.plan, work.null)}
+            data, folds = randomised_with_folds(data, bench.plan, work.null, seed)
+        return {"score": reference_score(data, folds, bench.plan, work.null)}
 
 
-def reference_score(dataset: "Dataset", y: np.ndarray, folds: list[Fold], plan: Plan, null: Null) -> float:
+def reference_score(data: StudyData, folds: list[Fold], plan: Plan, null: Null) -> float:
     """Cross-indexed score of the best of a few quick learners behind a filter."""
-    tables = [_fold_table(dataset, y, fold, plan, null) for fold in folds]
+    tables = [_fold_table(data, fold, plan, null) for fold in folds]
     scores = np.concatenate([at_common_sizes([table[row] for table in tables])[1] for row in range(len(tables[0]))], 1)
     return cross_index(scores, "A").score
 
 
-def _fold_table(dataset: "Dataset", y: np.ndarray, fold: Fold, plan: Plan, null: Null) -> list[dict[str, Any]]:
+def _fold_table(data: StudyData, fold: Fold, plan: Plan, null: Null) -> list[dict[str, Any]]:
     """Scores of every learner at every size on one fold."""
+    from sklearn.base import clone
     from sklearn.frozen import FrozenEstimator
+    from sklearn.metrics import check_scoring
 
+    dataset, y, w = data.dataset, np.asarray(data.dataset.y), data.weights
     rows = prepared_fold(dataset, fold, plan)
     score_func = "anova" if plan.classify else "pearson"
-    selector = Recipe("SelectTop", {"score_func": score_func}).reducer(seed=plan.seed).fit(rows.X_train, y[fold.train])
-    sizes = size_path(rows.X_train.shape[1], _MOST_COLUMNS)
+    selector = Recipe("SelectTop", {"score_func": score_func}).reducer(seed=plan.seed)
+    X = rows.X_train if rows.units is None else rows.units.choosable(rows.X_train)
+    fit_weighted(selector, X, y[fold.train], None if w is None else w[fold.train])
+    frozen: Any = FrozenEstimator(selector)
+    sizes: Any = size_path(rows.n_units, _MOST_COLUMNS)
+    path = rows.path(selector) if rows.units is not None or w is not None else None
+    if path is not None:
+        frozen, ends = path.units.frozen(path.order)
+        sizes = [ends[size - 1] for size in sizes]
     scoring = _of_positive(plan.scoring, float(np.mean(y))) if plan.scoring in POSITIVE_SCORES else plan.scoring
     found = []
     for learner in _learners(plan, null, sparse=dataset.is_sparse, y=y, n_train=len(fold.train)):
         halves = rows.X_train, y[fold.train], rows.X_test, y[fold.test]
-        scored = score_sizes(FrozenEstimator(selector), learner, *halves, sizes=sizes, scoring=scoring)
-        found.append({"sizes": scored.sizes, "scores": scored.scores})
+        if w is None:
+            scored = score_sizes(frozen, learner, *halves, sizes=sizes, scoring=scoring)
+            found.append({"sizes": scored.sizes, "scores": scored.scores})
+            continue
+        scorer = check_scoring(learner, scoring=scoring)
+        tables = [rows.keep(np.argsort(frozen.ranking_)[:size]) for size in sizes] + [rows]
+        models = [fit_weighted(clone(learner), table.X_train, y[fold.train], w[fold.train]) for table in tables]
+        scores = [
+            weighted_score(scorer, model, table.X_test, y[fold.test], w[fold.test])
+            for model, table in zip(models, tables, strict=True)
+        ]
+        found.append({"sizes": [*sizes, rows.X_train.shape[1]], "scores": scores})
     return found
 
 
@@ -85,11 +106,15 @@ def _learners(plan: Plan, null: Null, *, sparse: bool, y: np.ndarray, n_train: i
     classes = len(np.unique(y)) if plan.classify and plan.scoring in BALANCED_SCORES else 0
     knn = Recipe("knn", {"n_neighbors": min(5, n_train)}).learner(classify=plan.classify, seed=plan.seed)
     if not plan.classify:
-        return [Ridge(), knn]
+        return [Ridge(), knn] if plan.weights is None else [Ridge()]
     learners = [RidgeClassifier(class_weight="balanced" if classes else None), knn]
     if not sparse and null == "labels":
         learners.append(Recipe("naive_bayes").learner(classify=True, classes=classes, seed=plan.seed))
-    return [learner for learner in learners if can_be_scored(learner, plan.scoring)]
+    return [
+        learner
+        for learner in learners
+        if can_be_scored(learner, plan.scoring) and (plan.weights is None or takes_weights(learner))
+    ]
 
 
 def _of_positive(scoring: str, mean: float) -> Any:
@@ -117,38 +142,51 @@ def tested_rows(data: StudyData, plan: Plan) -> StudyData:
     else:
         rows = sample_of_rows(np.arange(n_rows), np.asarray(data.dataset.y), MOST_ROWS, rng, classify=plan.classify)
     groups = None if data.groups is None else np.unique(data.groups[rows], return_inverse=True)[1]
-    return replace(data, dataset=data.dataset.take(rows), groups=groups)
+    weights = None if data.weights is None else data.weights[rows]
+    return replace(data, dataset=data.dataset.take(rows), groups=groups, weights=weights)
 
 
-def randomised_with_folds(
-    data: StudyData, plan: Plan, null: Null, seed: int
-) -> tuple["Dataset", np.ndarray, list[Fold]]:
-    """A randomised table, its target, and folds that leave some rows of every class to learn from.
+def randomised_with_folds(data: StudyData, plan: Plan, null: Null, seed: int) -> tuple[StudyData, list[Fold]]:
+    """A randomised table, and folds that leave some rows of every class to learn from.
 
     Where rows are in order or in groups, a shuffled rare class may be missing from all rows of a training set. Such
     draws are put aside. The real table is not one of those, so the test stays exact.
     """
     rng = np.random.default_rng(seed)
     for draw in range(_MOST_DRAWS):
-        dataset, y = randomised(data, null, rng)
+        drawn = randomised(data, null, rng, plan.always)
         try:
-            return dataset, y, study_folds(plan, data, y, (seed + draw) % 2**31, n_repeats=1)[0]
+            y = np.asarray(drawn.dataset.y)
+            return drawn, study_folds(plan, data, y, (seed + draw) % 2**31, n_repeats=1)[0]
         except ValueError as error:
             without_folds = error
     raise without_folds
 
 
-def randomised(data: StudyData, null: Null, rng: np.random.Generator) -> tuple["Dataset", np.ndarray]:
-    """The table and its target under a null hypothesis."""
+def randomised(data: StudyData, null: Null, rng: np.random.Generator, always: Sequence[str] = ()) -> StudyData:
+    """The table under a null hypothesis.
+
+    Weights move with the target, so that the weights of the classes stay. Where columns are always in, these stay with
+    the target, and the rows of all other columns are permuted: the test is about what they add.
+    """
     dataset = data.dataset
     y = np.asarray(dataset.y)
     if null == "features_within_class":
         X, _ = randomize(dataset.X, y, null, rng, groups=None)
-        return replace(dataset, X=X), y
+        return replace(data, dataset=replace(dataset, X=X))
     if data.groups is not None and _one_label_for_each_group(y, data.groups):
-        return dataset, _labels_moved_by_group(y, data.groups, rng)
-    _, permuted = randomize(dataset.X, y, "labels", rng, groups=data.groups)
-    return dataset, permuted
+        return replace(data, dataset=replace(dataset, y=_labels_moved_by_group(y, data.groups, rng)))
+    if data.weights is None and not always:
+        _, permuted = randomize(dataset.X, y, "labels", rng, groups=data.groups)
+        return replace(data, dataset=replace(dataset, y=permuted))
+    _, moved = randomize(dataset.X, np.arange(len(y)), "labels", rng, groups=data.groups)
+    if always:
+        others = [place for place, name in enumerate(dataset.columns) if name not in set(always)]
+        X: Any = dataset.X.tolil(copy=True) if dataset.is_sparse else np.array(dataset.X)
+        X[:, others] = dataset.X[moved][:, others]
+        return replace(data, dataset=replace(dataset, X=X.tocsr() if dataset.is_sparse else X))
+    assert data.weights is not None
+    return replace(data, dataset=replace(dataset, y=y[moved]), weights=data.weights[moved])
 
 
 def _one_label_for_each_group(y: np.ndarray, groups: np.ndarray) -> bool:

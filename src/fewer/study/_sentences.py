@@ -70,10 +70,11 @@ def _p_of(plan: Plan, null: Mapping[str, Any]) -> str:
 
 def _learnable(findings: "Findings", answer: Any) -> Said:
     plan, metric, null = findings.plan, findings.metric, answer.nulls["labels"]
+    shuffled = f"shuffled rows of all columns but {listed(plan.always)}" if plan.always else "a shuffled target"
     how = (
         f"A permutation test. Its statistic is the cross-indexed {metric} of a reference procedure, which does not "
         "depend on the winner: the best of ridge, naive Bayes and nearest neighbours after a filter. It was computed "
-        f"on this table and on up to {plan.n_permutations} tables with a shuffled target; p is the share of these "
+        f"on this table and on up to {plan.n_permutations} tables with {shuffled}; p is the share of these "
         f"tables, this one included, that score at least as high as this one. The test stops early when {ENOUGH} of "
         "them do."
     )
@@ -84,7 +85,7 @@ def _learnable(findings: "Findings", answer: Any) -> Said:
     word = "Yes" if answer.verdict == Verdict.YES else "Not shown"
     test = (
         f"The test statistic, the {metric} of a quick reference procedure, is {null['observed']:.3f} on this table and "
-        f"{np.mean(null['scores']):.3f} on average with a shuffled target ({_p_of(plan, null)})."
+        f"{np.mean(null['scores']):.3f} on average with {shuffled} ({_p_of(plan, null)})."
     )
     return {"sentence": f"{word}: {reached}. {test}", "how": how}
 
@@ -166,8 +167,10 @@ def _how_few(findings: "Findings", answer: Any) -> Said:
     number = f"{found['n_sources']:,} of {plan.n_columns:,} columns"
     if findings.n_made is not None:
         number = f"{size:,} new columns, made of all {plan.n_columns:,}"
-    elif findings.n_columns > plan.n_columns:
-        number += f" ({size:,} of {findings.n_columns:,} after one-hot encoding)"
+    elif plan.column_groups:
+        number += f" ({size:,} of {findings.n_columns:,} groups)"
+    if plan.always:
+        number += f", with {listed(plan.always)}, which {'is' if len(plan.always) == 1 else 'are'} always in"
     within = "The fewest columns of the candidate with the best mean score, within one standard error of it."
     if plan.parsimony != "one_se":
         error = (
@@ -218,7 +221,7 @@ def _compared(findings: "Findings", answer: Any) -> Said:
     name = ", ".join(label for label in found["labels"] if label)
     at_size, scores = "", f"{found['candidate_score']:.3f} on its own (candidate score), "
     if found["mean_size"] is not None:
-        new = "new column" if findings.plan.candidates[findings.winner].makes_columns else "column"
+        new = "new column" if findings.plan.candidates[findings.winner].makes_columns else findings.unit
         at_size = f" with {counted(found['size'], new)}"
         scores = (
             f"{found['fixed_size_score']:.3f} with this number of columns on every fold (fixed-size score), "
@@ -349,7 +352,7 @@ def _importance(findings: "Findings", answer: Answer) -> Said:
             f"{n_first} are among the winner's first."
         )
     sentence = (
-        f"Permuted on held-out rows, {len(sure)} of {first_of}{counted(len(columns), 'column')} "
+        f"Permuted on held-out rows, {len(sure)} of {first_of}{counted(len(columns), findings.unit)} "
         f"{'lowers' if len(sure) == 1 else 'lower'} the {metric} with an interval above zero"
         f"{': ' + listed(sure, 5) if sure else ''}. The largest fall is {first['importance']:.3f}, of {first['name']} "
         f"({interval_words(first['interval'], findings.plan.confidence, signed)}). {vote}"

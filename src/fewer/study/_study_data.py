@@ -48,6 +48,10 @@ class StudyData:
         Rows of one group are always in the same fold.
     in_order_of_time : bool
         Whether rows may only be predicted from earlier ones.
+    weights : ndarray of shape (n_rows,) or None
+        Weight of each row in fits and scores.
+    weighted_by : str or None
+        Column that they come from.
     left_out : tuple of TableColumn
         Columns that are not used as features, each with the reason.
     classes_left_out : tuple of (str, int)
@@ -61,6 +65,8 @@ class StudyData:
     dataset: "Dataset"
     groups: np.ndarray | None = None
     in_order_of_time: bool = False
+    weights: np.ndarray | None = None
+    weighted_by: str | None = None
     left_out: tuple[TableColumn, ...] = ()
     classes_left_out: tuple[tuple[str, int], ...] = ()
     times: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -95,11 +101,16 @@ class StudyData:
     @cached_property
     def fingerprint(self) -> str:
         """Changes with any cell, name, group or order of rows."""
-        return fingerprint(self.dataset, self.groups, np.array([self.in_order_of_time]))
+        return fingerprint(self.dataset, self.groups, np.array([self.in_order_of_time]), self.weights)
 
 
 def study_data(
-    dataset: "Dataset", *, groups: str | None = None, time: str | None = None, keep: Iterable[str] = ()
+    dataset: "Dataset",
+    *,
+    groups: str | None = None,
+    time: str | None = None,
+    weights: str | None = None,
+    keep: Iterable[str] = (),
 ) -> StudyData:
     """The table without columns that are not features, with the groups or the time order of its rows.
 
@@ -111,6 +122,8 @@ def study_data(
         Column with the group of each row: patient, batch, site. It is not a feature.
     time : str, default=None
         Column that orders the rows by time. It is not a feature.
+    weights : str, default=None
+        Column with the weight of each row. It is not a feature.
     keep : iterable of str, default=()
         Columns to use although they look like identifiers.
 
@@ -137,11 +150,15 @@ def study_data(
         if group_of.max() == 0:
             raise StudyError(f"The column {groups!r} has one group only; at least two are needed.")
         left_out.append((groups, "it is the group of each row"))
+    weight_of = None
+    if weights is not None:
+        weight_of = _weights(dataset, weights)
+        left_out.append((weights, "it is the weight of each row"))
     wanted = set(keep)
     for name in sorted(wanted.difference(dataset.columns)):
         raise unknown_column(dataset.source, name, dataset.columns, argument("keep"))
     for name, kind in zip(dataset.columns, dataset.kinds, strict=True):
-        if kind in _NOT_LEARNT_FROM and name not in wanted and name not in (groups, time):
+        if kind in _NOT_LEARNT_FROM and name not in wanted and name not in (groups, time, weights):
             left_out.append((name, _NOT_LEARNT_FROM[kind]))
     kind_of = dict(zip(dataset.columns, dataset.kinds, strict=True))
     dropped = {name for name, _ in left_out}
@@ -158,6 +175,8 @@ def study_data(
         dataset=replace(coded(dataset if len(kept) == dataset.n_columns else dataset.keep(kept)), dropped=()),
         groups=group_of,
         in_order_of_time=time is not None,
+        weights=weight_of,
+        weighted_by=weights,
         left_out=tuple(TableColumn(name, kind_of[name], why) for name, why in left_out),
         classes_left_out=rare,
         times=_times(dataset, dropped),
@@ -277,6 +296,24 @@ def _column(dataset: "Dataset", name: str, role: str) -> np.ndarray:
     X: Any = dataset.X[:, place]
     values = X.toarray().ravel() if dataset.is_sparse else np.asarray(X)
     return values.astype(str) if values.dtype.kind == "O" else values
+
+
+def _weights(dataset: "Dataset", name: str) -> np.ndarray:
+    """The weights of the rows; an error unless they are numbers of which none is negative and some are positive."""
+    values = _column(dataset, name, "weights")
+    if values.dtype.kind not in "biuf":
+        raise StudyError(f"The column {name!r} does not contain numbers, so it cannot be the {argument('weights')}.")
+    weights = values.astype(float)
+    wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+    if len(wrong):
+        row = int(wrong[0]) if dataset.rows is None else int(dataset.rows[wrong[0]])
+        raise StudyError(
+            f"Weights must be finite and not negative, but the column {name!r} has {weights[wrong[0]]:g} in row "
+            f"{row + 1} (counted from 1)."
+        )
+    if np.count_nonzero(weights) < 2:
+        raise StudyError(f"Fewer than two rows have a positive weight in the column {name!r}.")
+    return weights
 
 
 def fingerprint(dataset: "Dataset", *more: np.ndarray | None) -> str:

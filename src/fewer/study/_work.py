@@ -26,7 +26,9 @@ from fewer.evaluate import (
     score_components,
     score_sizes,
 )
+from fewer.extract import loadings, with_components
 from fewer.study._candidates import Candidate
+from fewer.study._coded import words_of
 from fewer.study._errors import StudyError
 from fewer.study._notes import Note, each_once, noted
 from fewer.study._plan import Plan
@@ -38,8 +40,10 @@ from fewer.study._preparation import (
     prepared_names,
     prepared_rows,
 )
-from fewer.study._recipes import BALANCED_SCORES, Counts
+from fewer.study._recipes import BALANCED_SCORES, Counts, Recipe
 from fewer.study._study_data import StudyData
+from fewer.study._units import UnitPath, Units
+from fewer.study._weights import fit_weighted, weighted_score
 
 if TYPE_CHECKING:
     from fewer.io import Dataset
@@ -126,11 +130,17 @@ class Bench:
         where = work.repeat, work.fold, name
         if self._reduced is None or self._reduced[0] != (*where, candidate.for_counts):
             self._reduced = None
-            y = np.asarray(self.data.dataset.y)[self.repeats[work.repeat][work.fold].train]
+            y, weights = self.rows(self.repeats[work.repeat][work.fold].train)
+            X = rows.X_train if rows.units is None else rows.units.choosable(rows.X_train)
             with noted() as notes:
-                selector = recipe.reducer(seed=seed_of(self.plan, *where)).fit(rows.X_train, y)
+                selector = fit_weighted(recipe.reducer(seed=seed_of(self.plan, *where)), X, y, weights)
             self._reduced = (*where, candidate.for_counts), (FrozenEstimator(selector), notes)
         return self._reduced[1]
+
+    def rows(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Target and weights of some rows."""
+        weights = self.data.weights
+        return np.asarray(self.data.dataset.y)[which], None if weights is None else weights[which]
 
     def whole(self, counts: Counts = None) -> "PreparedTable":
         """All rows, made ready; kept for the next who asks, unless the table is large."""
@@ -138,7 +148,8 @@ class Bench:
             dataset = self.data.dataset
             prepare = preparation(dataset, self.plan.impute, seed=self.plan.seed, counts=counts)
             X = fit_prepared(prepare, dataset.X, keep=True)
-            whole = PreparedTable(X, prepared_columns(prepare, dataset))
+            columns = prepared_columns(prepare, dataset)
+            whole = PreparedTable(X, columns, units_of(self.plan, dataset, [column.source for column in columns]))
             if math.prod(dataset.shape) > _CELLS_KEPT:
                 return whole
             self._whole = counts, whole
@@ -157,10 +168,13 @@ class PreparedTable(NamedTuple):
 
     X: Any
     columns: list[PreparedColumn]
+    units: Units | None
 
 
 class PreparedFold(NamedTuple):
     """Rows held in and rows held out, as numbers on one scale, the names of their columns, and what there was to note.
+
+    Units are None where every column is one of its own.
 
     The notes stay with the rows, because the rows serve many candidates and each is to have the same notes.
     """
@@ -169,6 +183,38 @@ class PreparedFold(NamedTuple):
     X_test: Any
     names: list[str]
     notes: list[Note]
+    units: Units | None = None
+
+    @property
+    def n_units(self) -> int:
+        """What sizes count."""
+        return len(self.names) if self.units is None else self.units.n
+
+    @property
+    def unit_of(self) -> dict[str, str]:
+        """The unit of each column that is not one of its own, by name."""
+        if self.units is None:
+            return {}
+        pairs = zip(self.units.names, self.units.members, strict=True)
+        return {self.names[place]: name for name, places in pairs for place in places}
+
+    def unit_names(self, order: Iterable[int]) -> list[str]:
+        """Names of these units."""
+        names = self.names if self.units is None else self.units.names
+        return [names[unit] for unit in order]
+
+    def path(self, selector: Any) -> "UnitPath":
+        """The subsets of a selector that was fitted on the columns to choose from."""
+        return UnitPath.of(selector, self.units or Units.of(self.names, {}))
+
+    def keep(self, columns: Any) -> "PreparedFold":
+        """These columns alone."""
+        names = [self.names[column] for column in columns]
+        return PreparedFold(self.X_train[:, columns], self.X_test[:, columns], names, self.notes)
+
+    def of_baseline(self) -> "PreparedFold":
+        """The columns that are always in; all where there are none, as a baseline does not look at them."""
+        return self if self.units is None or not len(self.units.always) else self.keep(self.units.always)
 
 
 def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: Counts = None) -> PreparedFold:
@@ -177,7 +223,19 @@ def prepared_fold(dataset: "Dataset", fold: Fold, plan: Plan, *, counts: Counts 
     with noted() as notes:
         X_train = fit_prepared(prepare, dataset.take(fold.train).X)
         X_test = prepared_rows(prepare, dataset.take(fold.test).X)
-    return PreparedFold(X_train, X_test, prepared_names(prepare, dataset), notes)
+    if not words_of(dataset) and not plan.column_groups and not plan.always:
+        return PreparedFold(X_train, X_test, prepared_names(prepare, dataset), notes)
+    columns = prepared_columns(prepare, dataset)
+    units = units_of(plan, dataset, [column.source for column in columns])
+    return PreparedFold(X_train, X_test, [column.name for column in columns], notes, units)
+
+
+def units_of(plan: Plan, dataset: "Dataset", sources: list[str]) -> Units | None:
+    """What sizes count: columns of the table with their categories, or groups of them; None for single columns."""
+    if not words_of(dataset) and not plan.column_groups and not plan.always:
+        return None
+    groups = {column: name for name, columns in plan.column_groups.items() for column in columns}
+    return Units.of(sources, groups, plan.always)
 
 
 def table_folds(plan: Plan, data: StudyData, *, n_repeats: int | None = None) -> list[list[Fold]]:
@@ -269,7 +327,7 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
             if candidate.reducer is not None and not candidate.makes_columns:
                 reducer, of_reducer = bench.fitted_selector(work, rows)
         with noted() as notes, columns_known_as(rows.names):
-            found = scored(candidate, reducer, rows, bench.data.dataset.y, fold, plan, seed, sizes=work.sizes)
+            found = scored(candidate, reducer, rows, bench, fold, seed, sizes=work.sizes)
     if not np.isfinite(found["scores"]).all():
         raise ValueError(f"{plan.scoring} is not defined on a test fold of {counted(len(fold.test), 'row')}")
     all_notes = each_once([*rows.notes, *of_reducer, *notes])
@@ -279,7 +337,8 @@ def do_fold(work: FoldWork, bench: Bench) -> dict[str, Any]:
 def learner_of(candidate: Candidate, plan: Plan, y: Any, seed: int) -> Any:
     """The learner of a candidate, not fitted; classes weigh alike where the score counts them so."""
     classes = len(np.unique(y)) if plan.classify and plan.scoring in BALANCED_SCORES else 0
-    return candidate.learner.learner(classify=plan.classify, classes=classes, seed=seed)
+    recipe = Recipe("ridge") if candidate.is_simplest and plan.always else candidate.learner
+    return recipe.learner(classify=plan.classify, classes=classes, seed=seed)
 
 
 def at_common_sizes(found: list[dict[str, Any]]) -> tuple[list[int], np.ndarray]:
@@ -296,35 +355,80 @@ def scored(
     candidate: Candidate,
     reducer: Any,
     rows: PreparedFold,
-    y: Any,
+    bench: Bench,
     fold: Fold,
-    plan: Plan,
     seed: int,
     *,
     sizes: tuple[int, ...] | None = None,
 ) -> dict[str, Any]:
     """What came of one candidate on one fold; the rows held out are seen by the score alone."""
+    plan, (y_train, weights), (y_test, _) = bench.plan, bench.rows(fold.train), bench.rows(fold.test)
+    learner = learner_of(candidate, plan, bench.data.dataset.y, seed)
+    sizes = candidate.sizes if sizes is None else sizes
+    if reducer is None:
+        table = rows.of_baseline() if candidate.is_simplest else rows
+        return {"sizes": [rows.n_units], "scores": [_score(learner, table, bench, fold)], "names": []}
+    halves = rows.X_train, y_train, rows.X_test, y_test
+    found: FoldScores | ComponentScores
+    scores: Any
+    if candidate.makes_columns and weights is None and not plan.always:
+        found = score_components(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring, full_set=False)
+        tried, scores = found.sizes, found.scores
+        order = weightiest(found.weights if rows.units is None else rows.units.norms(found.weights))
+    elif candidate.makes_columns:
+        tried, scores, order = _scored_components(reducer, learner, rows, bench, fold, sizes)
+    elif rows.units is None and weights is None:
+        found = score_sizes(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring, full_set=False)
+        tried, scores, order = found.sizes, found.scores, columns_in_order(found.path, found.sizes)
+    else:
+        path = rows.path(reducer)
+        tried, order = path.sizes(sizes), path.order
+        if weights is None:
+            frozen, ends = path.units.frozen(order)
+            wanted = [ends[size - 1] for size in tried]
+            scores = score_sizes(frozen, learner, *halves, sizes=wanted, scoring=plan.scoring, full_set=False).scores
+        else:
+            scores = [_score(learner, rows.keep(path.columns(size)), bench, fold) for size in tried]
+    return {
+        "sizes": [int(size) for size in tried],
+        "scores": [float(score) for score in scores],
+        "names": rows.unit_names(order[:MOST_NAMES]),
+    }
+
+
+def _score(learner: Any, rows: PreparedFold, bench: Bench, fold: Fold) -> float:
+    """Score of a learner on the rows held out, fitted on those held in, with the weights of both."""
+    from sklearn.base import clone
+
+    model = fit_weighted(clone(learner), rows.X_train, *bench.rows(fold.train))
+    return _held_out(model, rows, bench, fold)
+
+
+def _held_out(model: Any, rows: PreparedFold, bench: Bench, fold: Fold) -> float:
     from sklearn.metrics import get_scorer
 
-    X_train, X_test, names = rows.X_train, rows.X_test, rows.names
-    learner = learner_of(candidate, plan, y, seed)
-    if reducer is None:
-        score = get_scorer(plan.scoring)(learner.fit(X_train, y[fold.train]), X_test, y[fold.test])
-        return {"sizes": [int(X_train.shape[1])], "scores": [float(score)], "names": []}
-    halves = X_train, y[fold.train], X_test, y[fold.test]
-    sizes = candidate.sizes if sizes is None else sizes
-    found: FoldScores | ComponentScores
-    if candidate.makes_columns:
-        found = score_components(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring, full_set=False)
-        order = weightiest(found.weights)
-    else:
-        found = score_sizes(reducer, learner, *halves, sizes=sizes, scoring=plan.scoring, full_set=False)
-        order = columns_in_order(found.path, found.sizes)
-    return {
-        "sizes": [int(size) for size in found.sizes],
-        "scores": [float(score) for score in found.scores],
-        "names": [names[column] for column in order[:MOST_NAMES]],
-    }
+    return weighted_score(get_scorer(bench.plan.scoring), model, rows.X_test, *bench.rows(fold.test))
+
+
+def _scored_components(
+    reducer: Any, learner: Any, rows: PreparedFold, bench: Bench, fold: Fold, sizes: Iterable[int]
+) -> tuple[list[int], list[float], list[int]]:
+    """Sizes and scores of new columns beside those that are always in, and the units by their weight in them."""
+    from sklearn.base import clone
+    from sklearn.pipeline import make_pipeline
+
+    units = rows.units or Units.of(rows.names, {})
+    tried, scores, weights = [], [], np.zeros(len(rows.names))
+    for size in sizes:
+        if size >= min(rows.X_train.shape[0], len(units.others)):
+            continue
+        model = make_pipeline(units.maker(with_components(clone(reducer), size)), clone(learner))
+        fit_weighted(model, rows.X_train, *bench.rows(fold.train))
+        tried.append(int(size))
+        scores.append(_held_out(model, rows, bench, fold))
+        new = model[:-1].transform(rows.X_train)[:, len(units.always) :]
+        weights[units.others] = np.linalg.norm(loadings(rows.X_train[:, units.others], new), axis=1)
+    return tried, scores, weightiest(units.norms(weights))
 
 
 def weightiest(weights: np.ndarray) -> list[int]:

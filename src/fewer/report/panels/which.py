@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _COLUMN_HEADINGS = (
     ("Rank", "number", "Rank by the winning candidate, fitted on all rows"),
-    ("Column", "text", "Name of the column; for an encoded category, column = value"),
+    ("Column", "text", "Name of the column, or of the group of columns"),
     ("Chosen", "text", "Whether it is one of the chosen columns"),
     (
         "In folds",

@@ -11,6 +11,7 @@ from fewer.study._plan import Plan
 from fewer.study._preparation import preparation
 from fewer.study._question import Answer, Finished, Here, Question, Verdict
 from fewer.study._scores import AllScores
+from fewer.study._weights import takes_weights
 from fewer.study._work import MOST_TEST_ROWS, MOST_TRAINING_ROWS, Bench
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class CarefulAnswer(Answer):
 def answer(done: Finished) -> CarefulAnswer:
     """All cautions, also those that the answers before give rise to."""
     found = [Caution(**each) for each in done.work[CAUTIONS]["cautions"]]
-    found += [*instability(done.answers.get("which")), *categories(done.plan, done.final)]
+    found += [*instability(done.answers.get("which")), *weights(done.plan)]
     found.sort(key=lambda each: _LEVELS.index(each.level))
     return CarefulAnswer(Verdict.YES if found else Verdict.NO, cautions=tuple(found))
 
@@ -275,17 +276,19 @@ def _left_out(bench: Bench) -> list[Caution]:
     return caution("note", "left out", columns=[[each.name, each.left_out] for each in left_out]) if left_out else []
 
 
+def weights(plan: Plan) -> list[Caution]:
+    """Which methods rank columns without the weights of the rows."""
+    if plan.weights is None:
+        return []
+    reducers = {each.labels[0]: each.reducer for each in plan.candidates if each.reducer is not None}
+    without = [name for name, recipe in reducers.items() if not takes_weights(recipe.reducer(seed=plan.seed))]
+    return caution("warning" if without else "note", "weights", column=plan.weights, without=without)
+
+
 def instability(which: Answer | None) -> list[Caution]:
     """A caution where the folds agree poorly on the columns."""
     value = which.number if which is not None else None
     return [] if value is None or value >= _UNSTABLE else caution("warning", "unstable", stability=value)
-
-
-def categories(plan: Plan, final: dict[str, Any]) -> list[Caution]:
-    """Why there are more columns to choose from than the table has."""
-    if final["n_prepared"] <= plan.n_columns:
-        return []
-    return caution("note", "categories", columns=plan.n_columns, prepared=final["n_prepared"])
 
 
 QUESTION = Question("careful", TITLE, answer, lambda plan, scores, work: [Here(CAUTIONS, do_cautions)], place=80)

@@ -39,7 +39,8 @@ _STABLE = 0.9
 
 def do_dependence(final: dict[str, Any], bench: Bench, scores: "AllScores") -> dict[str, Any]:
     """Edges between the first chosen columns of numbers: partial correlation, and share of the halves that show it."""
-    columns = [each["name"] for each in final["columns"][: final["size"]] if each["name"] == each["source"]]
+    chosen = final["columns"][: final["size"]]
+    columns = [name for each in chosen for name in each["features"] if name in each["sources"]]
     dataset, seed = bench.data.dataset, seed_of(bench.plan, DEPENDENCE)
     if dataset.n_rows < _FEWEST_ROWS:
         return {"reason": f"halves of {counted(dataset.n_rows, 'row')} are too small"}

@@ -12,7 +12,7 @@ In the vote, every selection method ranks the columns on the training rows of ev
 reach has the mean of the ranks that are left.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from fewer.study._plan import Plan
 from fewer.study._predictions import Cell, fitted_cell
 from fewer.study._question import Answer, Finished, Here, Payloads, Pieces, Question, Verdict
 from fewer.study._scores import AllScores, CandidateScores
+from fewer.study._weights import weighted_score
 from fewer.study._work import Bench, seed_of
 
 TITLE = "How much does each column matter?"
@@ -64,20 +65,33 @@ def importance_works(plan: Plan, scores: AllScores, final: dict[str, Any]) -> li
 
 def do_importance(work: ImportanceWork, bench: Bench) -> dict[str, Any]:
     """By how much the score falls when a column is permuted among the rows held out."""
-    truth = np.asarray(bench.data.dataset.y)[bench.repeats[work.repeat][work.fold].test]
+    truth, weights = bench.rows(bench.repeats[work.repeat][work.fold].test)
     rng = np.random.default_rng(seed_of(bench.plan, work.key))
     with one_thread():
-        model, X, names = fitted_cell(bench, work.repeat, work.fold, work.cell)
-        place = {name: column for column, name in enumerate(names)}
-        columns = [place[name] for name in work.names if name in place]
-        drops = iter(permutation_importance(model, X, truth, columns, bench.plan.scoring, rng))
-    return {"importance": [float(next(drops)) if name in place else 0.0 for name in work.names]}
+        model, X, names, _ = fitted_cell(bench, work.repeat, work.fold, work.cell)
+        counts = bench.plan.candidates[work.cell[0]].for_counts
+        unit_of = bench.prepared(work.repeat, work.fold, counts=counts).unit_of
+        places: dict[str, list[int]] = {}
+        for column, name in enumerate(names):
+            places.setdefault(unit_of.get(name, name), []).append(column)
+        columns = [places[name] for name in work.names if name in places]
+        drops = iter(permutation_importance(model, X, truth, columns, bench.plan.scoring, rng, weights))
+    return {"importance": [float(next(drops)) if name in places else 0.0 for name in work.names]}
 
 
 def permutation_importance(
-    model: Any, X: Any, y: np.ndarray, columns: list[int], scoring: str, rng: np.random.Generator
+    model: Any,
+    X: Any,
+    y: np.ndarray,
+    columns: Sequence[int | list[int]],
+    scoring: str,
+    rng: np.random.Generator,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Score of a fitted model minus its mean score with each of the columns permuted, all by the same orders."""
+    """Score of a fitted model minus its mean score with each of the columns permuted, all by the same orders.
+
+    Columns of a unit are permuted together.
+    """
     from sklearn.metrics import get_scorer
 
     scorer, n = get_scorer(scoring), len(y)
@@ -88,18 +102,20 @@ def permutation_importance(
     for start in range(0, len(copies), at_once):
         permuted = [_permuted(X, *copy) for copy in copies[start : start + at_once]]
         replayed = _Replayed(model, sparse.vstack(permuted, "csr") if sparse.issparse(X) else np.concatenate(permuted))
-        scores += [scorer(replayed, np.arange(k * n, (k + 1) * n)[:, None], y) for k in range(len(permuted))]
-    return scorer(model, X, y) - np.reshape(scores, (len(columns), len(orders))).mean(axis=1)
+        rows = (np.arange(k * n, (k + 1) * n)[:, None] for k in range(len(permuted)))
+        scores += [weighted_score(scorer, replayed, some, y, weights) for some in rows]
+    return weighted_score(scorer, model, X, y, weights) - np.reshape(scores, (len(columns), len(orders))).mean(axis=1)
 
 
-def _permuted(X: Any, column: int, order: np.ndarray) -> Any:
-    """The rows with one of their columns in another order."""
+def _permuted(X: Any, columns: int | list[int], order: np.ndarray) -> Any:
+    """The rows with one or some of their columns in another order."""
+    some = np.atleast_1d(columns)
     if sparse.issparse(X):
         changed = X.tolil(copy=True)
-        changed[:, column] = X.tocsr()[order][:, [column]]
+        changed[:, some] = X.tocsr()[order][:, some]
         return changed
     changed = np.array(X)
-    changed[:, column] = X[order, column]
+    changed[:, some] = X[np.ix_(order, some)]
     return changed
 
 

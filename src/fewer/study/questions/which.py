@@ -27,9 +27,11 @@ class Column:
     rank : int
         Place, 1 for the best.
     name : str
-        Name of the column; of a category, ``column = value``.
+        Name of the column, or of the group of columns.
     source : str
-        Column of the table that it is made of: itself, or the one whose category it is.
+        Column of the table with the largest effect in it: itself, unless it is a group of columns.
+    sources : tuple of str
+        All columns of the table in it.
     importance : float or None
         Score that the selection method gave it on all rows, in its own unit.
     frequency : float
@@ -53,6 +55,7 @@ class Column:
     effect: str
     effect_size: float
     stands_in_for: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ def answered(ranker: CandidateScores, final: dict[str, Any], plan: Plan) -> Colu
             frequency=1.0 if everything and n_made is None else times[each["name"]] / len(ranker.orders),
             chosen=rank <= size,
             effect=_effect(each, two_classes=plan.task == "binary"),
+            sources=tuple(each.get("sources", [each["source"]])),
             effect_size=each.get("correlation", each.get("difference")) or 0.0,
             stands_in_for=tuple(name for name in groups.get(each["name"], []) if name != each["name"]),
         )
@@ -136,6 +140,9 @@ def _stability(supports: list[set[str]], n_columns: int, plan: Plan) -> dict[str
 
 
 def _effect(column: dict[str, Any], *, two_classes: bool) -> str:
+    if column.get("strongest", column.get("name")) != column.get("name"):
+        of_itself = {**column, "name": column["strongest"]}
+        return f"{column['strongest']}: {_effect(of_itself, two_classes=two_classes)}"
     if "correlation" in column:
         r = column["correlation"] or 0.0
         return "increases with the target" if r > 0 else "decreases with the target" if r < 0 else "flat"
