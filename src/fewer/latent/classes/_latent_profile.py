@@ -468,7 +468,7 @@ class LatentProfile(RowClasses):
         self.n_parameters_ = k - 1 + k * p + (p if tied else k * p)
         climber = ProfileClimb(standard, weights, k, tied, float(self.variance_floor))
         step = accelerated(climber.step, climber.settled)
-        limits = {"max_iter": self.max_iter, "tol": self.tol}
+        limits: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
         self._climber = climber
         try:
             return self._fit_starts(
