@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fewer.latent.aspects._plsa import PLSA, AspectModel
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
+    from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
 
@@ -37,6 +38,7 @@ __all__ = [
     "ComponentClassifier",
     "ComponentFeatures",
     "DiscreteComponentAnalysis",
+    "IQGMEClassifier",
     "MixtureDiscriminantAnalysis",
     "SharedMixtureDiscriminant",
     "aspect_report",
