@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fewer.latent.classes._latent_profile import LatentProfile
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
+    from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
     from fewer.latent.factors._factor_analysis import FactorAnalysis
     from fewer.latent.lattices._hidden_ising import HiddenIsing
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
@@ -51,6 +52,7 @@ __all__ = [
     "FactorAnalysis",
     "HiddenIsing",
     "HiddenMarkov",
+    "IQGMEClassifier",
     "LatentClass",
     "LatentProfile",
     "MixtureDiscriminantAnalysis",
