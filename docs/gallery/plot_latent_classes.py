@@ -6,8 +6,9 @@ A survey has many questions, and some answers are missing. :class:`~fewer.latent
 answer alike: within a class, the answers are independent. It takes text, categoricals and numbers as they are, and a
 missing answer simply drops out of the likelihood, which is exact where answers are missing at random.
 
-Not for measurements: :class:`~fewer.latent.LatentProfile` is for those, at the end of this page. And not where the answers depend on one another within the classes, as
-two wordings of the same question do: the model then finds more classes than there are.
+Not for measurements: :class:`~fewer.latent.LatentProfile` is for those, at the end of this page. And not where the
+answers depend on one another within the classes, as two wordings of the same question do: the model then finds more
+classes than there are.
 """
 
 # %%
