@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from fewer.study._budget import settled_plan
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
 from fewer.study._findings import Findings
@@ -72,7 +73,7 @@ def held_out_predictions(journal: Journal) -> "pl.DataFrame":
 
 
 def _finished(journal: Journal) -> Finished:
-    plan = journal.plan
+    plan = settled_plan(journal.plan, journal)
     if journal.n_damaged or FINAL not in journal or not folds_are_done(journal, plan):
         raise _unfinished(journal)
     final = journal[FINAL]

@@ -19,6 +19,7 @@ from fewer._figures import Result, plain
 from fewer._wording import argument, counted, interval_words, listed, metric_words, signed
 from fewer.evaluate import corrected_interval
 from fewer.study._answers import findings_of
+from fewer.study._budget import settled_plan
 from fewer.study._drift import ColumnDrift, drift_of
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
@@ -79,7 +80,7 @@ def promise_of(journal: Journal) -> Promise:
     promise : Promise
         The score and its interval.
     """
-    plan, final = journal.plan, journal[FINAL]
+    plan, final = settled_plan(journal.plan, journal), journal[FINAL]
     scores = read_scores(journal, plan, final["test_ratio"], final["n_prepared"])
     by_fold = scores.choice.fold_scores
     low, high = corrected_interval(by_fold, plan.confidence, scores.test_ratio)

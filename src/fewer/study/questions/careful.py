@@ -8,6 +8,7 @@ import numpy as np
 
 from fewer._wording import counted, listed, two_digits
 from fewer.catalogue import imputer_named
+from fewer.study._budget import budget_in_words
 from fewer.study._coded import decoded, words_of
 from fewer.study._plan import Plan
 from fewer.study._preparation import preparation
@@ -70,6 +71,7 @@ def answer(done: Finished) -> CarefulAnswer:
     """All cautions, also those that the answers before give rise to."""
     found = [Caution(**each) for each in done.work[CAUTIONS]["cautions"]]
     found += [*instability(done.answers.get("which")), *categories(done.plan, done.final)]
+    found += time_limit(done)
     found.sort(key=lambda each: _LEVELS.index(each.level))
     verdict = Verdict.YES if found else Verdict.NO
     return CarefulAnswer(
@@ -445,6 +447,12 @@ def instability(which: Answer | None) -> list[Caution]:
             {"stability": value},
         )
     ]
+
+
+def time_limit(done: Finished) -> list[Caution]:
+    """A note on what was left out to keep the time limit."""
+    said = budget_in_words(done.plan, done.work)
+    return [Caution("note", "time limit", said, {"candidates": list(done.plan.skipped)})] if said else []
 
 
 def categories(plan: Plan, final: dict[str, Any]) -> list[Caution]:

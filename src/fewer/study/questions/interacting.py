@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fewer.study._null_test import ENOUGH, PermutationAnswer, null_evidence, null_work, p_of
+from fewer.study._null_test import PermutationAnswer, enough, null_evidence, null_work, p_of
 from fewer.study._plan import Plan
 from fewer.study._question import Finished, Question, Verdict
 from fewer.study._work import Null
@@ -28,9 +28,9 @@ def answered(plan: Plan, null: dict[str, Any], metric: str, best_possible: float
         "use. The test statistic, the score of the best of ridge and nearest neighbours after a filter, was computed "
         "on this table and on tables whose columns were shuffled within each class: each column still separates the "
         "classes as before, but columns are independent of each other within a class. p is the share of these tables, "
-        f"this one included, that score at least as high as this one. The test stops early when {ENOUGH} of them do. "
-        "Where columns separate the classes almost perfectly one by one, scores have no room to decrease, and the test "
-        "cannot show an interaction."
+        f"this one included, that score at least as high as this one. The test stops early when {enough(plan)} of them "
+        "do, which does not change the verdict. Where columns separate the classes almost perfectly one by one, scores "
+        "have no room to decrease, and the test cannot show an interaction."
     )
     if null["p_value"] is None:
         why = "the test needs classes" if not plan.classify else "the number of permutations is 0"

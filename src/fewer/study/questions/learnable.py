@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fewer.study._null_test import ENOUGH, PermutationAnswer, null_evidence, null_work, p_of
+from fewer.study._null_test import PermutationAnswer, enough, null_evidence, null_work, p_of
 from fewer.study._plan import Plan
 from fewer.study._question import Finished, Question, Verdict
 from fewer.study._scores import AllScores
@@ -26,8 +26,8 @@ def answered(plan: Plan, scores: AllScores, null: dict[str, Any], metric: str) -
         f"A permutation test. Its statistic is the cross-indexed {metric} of a reference procedure, which does not "
         "depend on the winner: the best of ridge, naive Bayes and nearest neighbours after a filter. It was computed "
         f"on this table and on up to {plan.n_permutations} tables with a shuffled target; p is the share of these "
-        f"tables, this one included, that score at least as high as this one. The test stops early when {ENOUGH} of "
-        "them do."
+        f"tables, this one included, that score at least as high as this one. The test stops early when "
+        f"{enough(plan)} of them do, which does not change the verdict."
     )
     evidence = {"score": score, "simplest": baseline, "n_tables": len(null["scores"])}
     reached = f"cross-indexed {metric} {score:.3f} on held-out rows, {baseline:.3f} for the baseline"
