@@ -16,6 +16,7 @@ import numpy as np
 from fewer._wording import argument, listed
 from fewer.catalogue import ROOMS
 from fewer.io import KINDS
+from fewer.study._calibration import Calibration, is_calibration
 from fewer.study._drift import are_profiles
 from fewer.study._errors import StudyError
 
@@ -57,10 +58,11 @@ def checked_about(about: Any, path: Path) -> dict[str, Any]:
     texts, lists = ("form", "target", "task"), ("columns", "kinds")
     sound = (
         isinstance(about, Mapping)
-        and about.keys() == {*texts, *lists, "profiles"}
+        and about.keys() == {*texts, *lists, "profiles", "calibration"}
         and all(isinstance(about[name], str) for name in texts)
         and all(isinstance(about[name], list) and all(isinstance(each, str) for each in about[name]) for name in lists)
         and len(about["columns"]) == len(about["kinds"])
+        and (about["calibration"] is None or is_calibration(about["calibration"]))
         and are_profiles(about["profiles"])
         and set(about["profiles"]) <= set(about["columns"])
         and set(about["kinds"]) <= set(KINDS)
@@ -71,7 +73,8 @@ def checked_about(about: Any, path: Path) -> dict[str, Any]:
         raise StudyError(
             f"The model {path} cannot be read: {path.with_suffix('.json').name} does not describe a model."
         )
-    return {**about, **{name: tuple(about[name]) for name in lists}}
+    calibration = None if about["calibration"] is None else Calibration.from_dict(about["calibration"])
+    return {**about, **{name: tuple(about[name]) for name in lists}, "calibration": calibration}
 
 
 class UntrustedTypesError(StudyError):

@@ -1,5 +1,6 @@
 """Plans in files: the JSON of a plan or inside a report, and checks of its entries before the plan is run."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -43,7 +44,10 @@ def check_entries(data: Mapping[str, Any], splittings: tuple[str, ...]) -> None:
             "a list of questions",
         ),
         "more_scoring": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "a list of scores"),
-        "budget": (lambda value: value is None or _is_number(value), "a number of seconds, or null"),
+        "budget": (
+            lambda value: value is None or (_is_number(value) and 0 < value < math.inf),
+            "a positive number of seconds, or null",
+        ),
         "skipped": (
             lambda value: isinstance(value, list) and all(map(_is_count, value)) and _leave_a_study(value, data),
             "places of candidates that can be left out",

@@ -2,7 +2,8 @@
 
 A curve is that of a fold, read at fixed places of its horizontal axis, and averaged over the folds: values of different
 models are never put into one order. Probabilities mean the same whichever model gives them, so calibration counts all
-held-out rows together: in tenths of the predicted probability p, the share of rows that belong to the class.
+held-out rows together: in tenths of the predicted probability p, the share of rows that belong to the class. Calibrated
+probabilities are those of the shipped candidate on the first repeat, by sigmoids of the other folds.
 """
 
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 
 from fewer._wording import interval_words, metric_words, percent
 from fewer.evaluate import corrected_interval
-from fewer.study._plan import RARE_SHARE, Plan
+from fewer.study._calibration import Responses
+from fewer.study._plan import RARE_SHARE, Plan, costs_in
 from fewer.study._predictions import PROCEDURES, prediction_pieces, prediction_works
 from fewer.study._question import Answer, Finished, Question, Verdict
 from fewer.study._scores import best_possible
@@ -39,13 +41,16 @@ def answered(plan: Plan, pieces: list[dict[str, Any]], test_ratio: float) -> Ans
     if plan.classify:
         evidence["curves"] = _curves(plan, pieces, test_ratio)
         evidence["calibration"] = _calibration(plan, pieces)
+        evidence["calibrated"] = _calibrated(plan, pieces[: plan.n_folds])
     else:
         evidence["residuals"] = _residuals(pieces[: plan.n_folds])
     how = (
         "Held-out rows of all folds and repeats, predicted with the selection method, learner and number of columns "
         "chosen on the other folds; with all columns, likewise with the learner chosen there. Metrics and curves are "
         "means over the folds; intervals account for overlapping training sets. predictions.parquet has every "
-        "prediction."
+        "prediction. Calibrated probabilities are those that `fewer apply` gives: a sigmoid for each class turns the "
+        "response of the shipped candidate into a probability; here, on each fold, with sigmoids fitted to held-out "
+        "rows of the other folds."
     )
     sentence = " ".join(_in_words(each, plan) for each in metrics) + _calibration_in_words(evidence)
     first = metrics[0]["winner"]
@@ -102,10 +107,16 @@ def _why(plan: Plan, pieces: list[dict[str, Any]]) -> str:
 def _calibration_in_words(evidence: dict[str, Any]) -> str:
     if "calibration" not in evidence:
         return ""
-    found = evidence["calibration"]
-    if not found:
+    raw, calibrated = evidence["calibration"], evidence["calibrated"]
+    if calibrated:
+        before = f", {raw['error']:.3f} before calibration" if raw else ""
+        return (
+            f" Calibrated probabilities are off by {calibrated['error']:.3f} on average{before} (log loss "
+            f"{calibrated['log_loss']:.3f}, {calibrated['log_loss_of_shares']:.3f} for the shares of the classes)."
+        )
+    if not raw:
         return " Calibration is not shown: the chosen learners give no probabilities."
-    return f" Predicted probabilities are off by {found['error']:.3f} on average."
+    return f" Predicted probabilities are off by {raw['error']:.3f} on average."
 
 
 def _of_class(piece: dict[str, Any], procedure: int, label: str) -> tuple[np.ndarray, np.ndarray] | None:
@@ -190,14 +201,41 @@ def _calibration(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
     if not probabilities:
         return {}
     p, hit = np.concatenate(probabilities), np.concatenate(hits)
+    return _in_bins(p, hit, plan.n_repeats, plan.confidence) | {"n_folds": len(probabilities)}
+
+
+def _calibrated(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
+    """The same of calibrated probabilities of the shipped candidate, and the sigmoids that go with its model."""
+    responses = Responses.of_pieces(pieces)
+    if responses is None:
+        return {}
+    truth = np.concatenate(responses.truth)
+    chances = np.concatenate(responses.held_out())
+    hits = truth[:, None] == np.array(responses.classes)
+    costs = None if plan.cost is None else costs_in(plan.cost)
+    others = np.concatenate([1 - chances, chances], axis=1) if len(responses.classes) == 1 else chances
+    inside = np.concatenate([~hits, hits], axis=1) if len(responses.classes) == 1 else hits
+    shares = inside.mean(axis=0)
+    return {
+        **_in_bins(chances.ravel(), hits.ravel(), 1, plan.confidence),
+        "n_folds": len(pieces),
+        "log_loss": float(-np.log(np.maximum(others[inside], 1e-15)).mean()),
+        "log_loss_of_shares": float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum()),
+        "calibration": responses.calibration(costs).to_dict(),
+        "cost": None if costs is None else responses.held_out_cost(*costs),
+    }
+
+
+def _in_bins(p: np.ndarray, hit: np.ndarray, n_repeats: int, confidence: float) -> dict[str, Any]:
+    """Mean probability and share of hits in bins of equal numbers of rows."""
     edges = np.unique(np.quantile(p, np.linspace(0, 1, _N_BINS + 1))[1:-1])
     places = np.searchsorted(edges, p, side="right")
     counts = np.bincount(places, minlength=len(edges) + 1)
     full = counts > 0
     predicted = np.bincount(places, p, len(counts))[full] / counts[full]
     observed = np.bincount(places, hit, len(counts))[full] / counts[full]
-    rows = counts[full] / plan.n_repeats  # repeats predict the same rows again
-    low, high = _wilson(observed, rows, plan.confidence)
+    rows = counts[full] / n_repeats  # repeats predict the same rows again
+    low, high = _wilson(observed, rows, confidence)
     return {
         "predicted": predicted.tolist(),
         "observed": observed.tolist(),
@@ -205,7 +243,6 @@ def _calibration(plan: Plan, pieces: list[dict[str, Any]]) -> dict[str, Any]:
         "high": high.tolist(),
         "rows": rows.tolist(),
         "error": float(np.average(np.abs(predicted - observed), weights=rows)),
-        "n_folds": len(probabilities),
     }
 
 
