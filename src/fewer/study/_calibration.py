@@ -94,7 +94,7 @@ def _is_finite(number: Any) -> bool:
     return isinstance(number, (int, float)) and not isinstance(number, bool) and bool(np.isfinite(number))
 
 
-def fitted_calibration(values: np.ndarray, truth: Sequence[str], classes: Sequence[str], response: str) -> Calibration:
+def fitted_calibration(values: np.ndarray, truth: Any, classes: Sequence[str], response: str) -> Calibration:
     """Sigmoids of the highest likelihood, for responses of held-out rows.
 
     Examples
