@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.factors._factor_analysis import FactorAnalysis
+    from fewer.latent.lattices._hidden_ising import HiddenIsing
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
 
@@ -46,6 +47,7 @@ __all__ = [
     "ComponentFeatures",
     "DiscreteComponentAnalysis",
     "FactorAnalysis",
+    "HiddenIsing",
     "HiddenMarkov",
     "LatentClass",
     "MixtureDiscriminantAnalysis",

@@ -180,12 +180,14 @@ def _next_out(plan: "Plan", seconds: Mapping[int, float]) -> int | None:
 def decision(plan: "Plan", measured: Measured) -> dict[str, Any]:
     """What a study does to keep its time limit, for the journal."""
     settled = within_budget(plan, measured)
+    expected = measured.of_a_study(settled)
     return {
+        "falls_short": settled != replace(plan, budget=None) or expected > (plan.budget or math.inf),
         "n_repeats": settled.n_repeats,
         "n_permutations": settled.n_permutations,
         "skipped": list(settled.skipped),
         "asked": {"budget": plan.budget, "n_repeats": plan.n_repeats, "n_permutations": plan.n_permutations},
-        "expected_seconds": float(f"{measured.of_a_study(settled):.2g}"),
+        "expected_seconds": float(f"{expected:.2g}"),
         "expected_in_full": float(f"{measured.of_a_study(replace(plan, budget=None)):.2g}"),
     }
 
@@ -204,16 +206,13 @@ def settled_plan(plan: "Plan", work: "Payloads") -> "Plan":
     )
 
 
-def budget_in_words(settled: "Plan", work: "Payloads") -> str:
-    """What was left out of a study for its time limit; nothing if it is whole."""
-    if BUDGET not in work:
+def budget_in_words(settled: "Plan", decided: Mapping[str, Any]) -> str:
+    """What was left out of a study for its time limit, from the decision; or by its plan, without one."""
+    if not decided:
         names = [settled.candidates[number].name for number in settled.skipped]
-        return f"The plan leaves out {_candidates(names)}, as an earlier run with a time limit did." if names else ""
-    found = work[BUDGET]
-    asked = replace(settled, skipped=(), **found["asked"])
-    if not left_out_in_words(asked, settled) and found["expected_seconds"] <= found["asked"]["budget"]:
-        return ""
-    return limit_in_words(asked, settled, found["expected_seconds"], found["expected_in_full"])
+        return f"The plan leaves out {_candidates(names)}, as an earlier run with a time limit did."
+    asked = replace(settled, skipped=(), **decided["asked"])
+    return limit_in_words(asked, settled, decided["expected_seconds"], decided["expected_in_full"])
 
 
 def _candidates(names: list[str]) -> str:
