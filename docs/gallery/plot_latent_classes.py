@@ -6,8 +6,9 @@ A survey has many questions, and some answers are missing. :class:`~fewer.latent
 answer alike: within a class, the answers are independent. It takes text, categoricals and numbers as they are, and a
 missing answer simply drops out of the likelihood, which is exact where answers are missing at random.
 
-Not for measurements: those are latent profiles. And not where the answers depend on one another within the classes, as
-two wordings of the same question do: the model then finds more classes than there are.
+Not for measurements: :class:`~fewer.latent.LatentProfile` is for those, at the end of this page. And not where the
+answers depend on one another within the classes, as two wordings of the same question do: the model then finds more
+classes than there are.
 """
 
 # %%
@@ -21,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from fewer.datasets import load
-from fewer.latent import LatentClass, match_components, select_n_components
+from fewer.latent import LatentClass, LatentProfile, match_components, select_n_components
 
 bills = [
     "infants", "water", "budget", "physician fee", "El Salvador", "religious groups", "satellite", "Contras", "missile",
@@ -72,3 +73,14 @@ same = np.mean(complete.predict(votes) == partners[model.predict(table)])
 print(f"same class with all votes: {same:.1%} of members")
 print(f"mean standard error: {np.nanmean(np.concatenate(model.probability_errors_)):.3f} with missing votes,")
 print(f"{np.nanmean(np.concatenate(complete.probability_errors_)):.3f} with all")
+
+# %%
+# Numbers: latent profiles
+# ------------------------
+# For numbers, the classes have means and variances. Wines of three cultivars, with a tenth of the entries missing:
+wine = load("wine")
+X = pd.DataFrame(wine.X, columns=wine.columns)
+X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+profiles = LatentProfile(3, random_state=0).fit(X)
+print(pd.crosstab(np.asarray(wine.y), profiles.predict(X), rownames=["cultivar"], colnames=["profile"]))
+profiles.profile().plot()
