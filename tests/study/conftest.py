@@ -53,6 +53,8 @@ def studied(quick_plan, tmp_path_factory):
 class StoppingEngine:
     """An engine whose run ends as after Ctrl-C, when some tasks are done."""
 
+    n_workers = 1
+
     def __init__(self, after):
         self.after = after
         self.inner = Engine.local(1)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fewer._options import described, named, names_in, options_of, with_options
 from fewer._wording import argument, counted, listed, parameter
+from fewer.study._budget import seconds_in, time_words
 from fewer.study._candidates import MANY_ROWS, Candidate, Preset, candidates_for
 from fewer.study._checked_file import CHECKSUM, matches_checksum, with_checksum, without_checksum, write_checked
 from fewer.study._column_groups import column_groups_of
@@ -25,7 +26,7 @@ from fewer.study.questions import own_questions, question_named
 if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
-VERSION = 6
+VERSION = 7
 Splitting = Literal["stratified", "shuffled", "grouped", "in order of time"]
 
 # Folds, repeats and permutations: quick for a first look, thorough for a paper.
@@ -37,8 +38,9 @@ _MANY_ROWS_SHARE = 5
 # Below this share of an equal share of the rows, a class is rare, and the score counts all classes alike.
 RARE_SHARE = 0.4
 
-# Entries that plans of this format did not have at first, with what they are without them.
-_ADDED: dict[str, Any] = {"weights": None, "always": [], "column_groups": {}}
+# Formats that are read, and entries that the older ones do not have, with what they are without them.
+_READ = (6, VERSION)
+_ADDED: dict[str, Any] = {"budget": None, "skipped": [], "weights": None, "always": [], "column_groups": {}}
 
 # A share of the gain, or the rule of one standard error.
 Parsimony = float | Literal["one_se"]
@@ -79,6 +81,8 @@ class Plan:
         Scores that are reported beside ``scoring``, which decides.
     weights : str or None
         Column with the weight of each row.
+    skipped : tuple of int
+        Places of candidates that are left out, because an earlier run of the plan had a time limit.
     reading : mapping
         How the table was read, so that it can be read again.
     version : int
@@ -102,6 +106,7 @@ class Plan:
     parsimony: Parsimony = named("parsimony").default
     racing: float = named("racing").default
     cost: str | None = named("cost").default
+    budget: float | None = named("budget").default
     seed: int = named("seed").default
     preset: str = named("preset").default
     impute: str = named("impute").default
@@ -110,6 +115,7 @@ class Plan:
     always: tuple[str, ...] = ()
     column_groups: Mapping[str, list[str]] = field(default_factory=dict)
     questions: tuple[str, ...] = field(default_factory=lambda: own_questions())
+    skipped: tuple[int, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
@@ -136,7 +142,7 @@ class Plan:
     @property
     def n_evaluations(self) -> int:
         """Candidates times folds times repeats; racing leaves some of them out."""
-        return len(self.candidates) * self.n_folds * self.n_repeats
+        return (len(self.candidates) - len(self.skipped)) * self.n_folds * self.n_repeats
 
     @property
     def identity(self) -> str:
@@ -152,6 +158,7 @@ class Plan:
             "always": list(self.always),
             "column_groups": {name: list(columns) for name, columns in self.column_groups.items()},
             "questions": list(self.questions),
+            "skipped": list(self.skipped),
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "reading": dict(self.reading),
         }
@@ -175,20 +182,20 @@ class Plan:
                 f"a plan that you have changed yourself, remove its entry {CHECKSUM!r}."
             )
         data = without_checksum(data)
-        if data.get("version") != VERSION:
+        if data.get("version") not in _READ:
             raise StudyError(
                 f"This plan has format version {data.get('version')!r}; this version of fewer reads {VERSION}. Make a "
                 "new plan with `fewer study`."
             )
         known = {each.name for each in fields(cls)}
-        data = _ADDED | data
+        data = {**_ADDED, **data, "version": VERSION}
         if unexpected := sorted(set(data) - known):
             raise StudyError(f"This is not a plan of fewer: unexpected entries: {', '.join(unexpected)}.")
         if missing := sorted(known - set(data)):
             raise StudyError(f"This is not a plan of fewer: missing entries: {', '.join(missing)}.")
         check_entries(data, get_args(Splitting))
         candidates = tuple(Candidate.from_dict(candidate) for candidate in data["candidates"])
-        lists = {name: tuple(data[name]) for name in ("questions", "more_scoring", "always")}
+        lists = {name: tuple(data[name]) for name in ("questions", "more_scoring", "always", "skipped")}
         plan = cls(**{**data, **lists, "candidates": candidates})
         _check_plan(plan)
         return plan
@@ -261,7 +268,7 @@ class Plan:
             f"Plan of a study of {self.source}: {self.n_rows:,} rows, {self.n_columns:,} columns",
             f"  target        {self.target} ({self.task}), scored by {self._scores_in_words()}",
             f"  folds         {self.n_folds}, {self.splitting}{repeats}",
-            f"  candidates    {len(self.candidates)}: {self._candidates_in_words()}",
+            f"  candidates    {len(self.candidates) - len(self.skipped)}: {self._candidates_in_words()}",
             f"  evaluations   {self.n_evaluations:,}{self._racing_in_words()}",
             f"  permutations  {self.n_permutations} for each test",
             f"  seed          {self.seed}",
@@ -272,6 +279,8 @@ class Plan:
             lines.append(f"  always in     {listed(self.always)}")
         if self.column_groups:
             lines.append(f"  groups        {len(self.column_groups):,} groups of columns, which sizes count")
+        if self.budget is not None:
+            lines.append(f"  time limit    {time_words(self.budget)}: less is done if the first fold is slow")
         if self.impute != "median":
             lines.append(f"  missing       imputed by {study_imputer(self.impute).says}")
         return "\n".join(lines)
@@ -286,7 +295,11 @@ class Plan:
 
     def _candidates_in_words(self) -> str:
         """Each selection method and each learner once: all are combined with all."""
-        pairs = [candidate.labels for candidate in self.candidates if not candidate.is_simplest]
+        pairs = [
+            candidate.labels
+            for number, candidate in enumerate(self.candidates)
+            if not candidate.is_simplest and number not in self.skipped
+        ]
         reducers, learners = (list(dict.fromkeys(pair[place] for pair in pairs)) for place in (0, 1))
         simplest = next(candidate.name for candidate in self.candidates if candidate.is_simplest)
         return f"{', '.join(reducers)}, each with {', '.join(learners)}; and the baseline ({simplest})"
@@ -339,7 +352,10 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
         learners=options["learners"],
         sizes=options["sizes"],
     )
-    effort = zip(("n_folds", "n_repeats", "n_permutations"), _effort(preset, data, options["confidence"]), strict=True)
+    by_preset = zip(
+        ("n_folds", "n_repeats", "n_permutations"), _effort(preset, data, options["confidence"]), strict=True
+    )
+    effort: dict[str, Any] = {name: number if options[name] is None else options[name] for name, number in by_preset}
     plan = Plan(
         source=data.dataset.source,
         fingerprint=data.fingerprint,
@@ -356,10 +372,11 @@ def make_plan(data: "StudyData", *, reading: Mapping[str, Any] | None = None, op
         column_groups=groups,
         preset=preset,
         impute=imputer.name,
-        **{name: number if options[name] is None else options[name] for name, number in effort},
+        **effort,
         **{name: options[name] for name in ("confidence", "margin", "parsimony", "racing", "seed")},
         questions=tuple(dict.fromkeys((*own_questions(), *(options["questions"] or ())))),
         cost=options["cost"],
+        budget=seconds_in(options["budget"]),
         reading=dict(reading or {}),
     )
     for name in plan.questions:
@@ -490,6 +507,8 @@ def _check_plan(plan: Plan) -> None:
         )
     if not plan.racing >= 0:
         raise StudyError(f"{parameter('racing')} must be at least 0, not {plan.racing}.")
+    if plan.budget is not None:
+        seconds_in(plan.budget)
     if plan.cost is not None:
         costs_in(plan.cost)
         if plan.task != "binary":

@@ -182,9 +182,9 @@ def randomised(data: StudyData, null: Null, rng: np.random.Generator, always: Se
     _, moved = randomize(dataset.X, np.arange(len(y)), "labels", rng, groups=data.groups)
     if always:
         others = [place for place, name in enumerate(dataset.columns) if name not in set(always)]
-        X: Any = dataset.X.tolil(copy=True) if dataset.is_sparse else np.array(dataset.X)
-        X[:, others] = dataset.X[moved][:, others]
-        return replace(data, dataset=replace(dataset, X=X.tocsr() if dataset.is_sparse else X))
+        table: Any = dataset.X.tolil(copy=True) if dataset.is_sparse else np.array(dataset.X)
+        table[:, others] = dataset.X[moved][:, others]
+        return replace(data, dataset=replace(dataset, X=table.tocsr() if dataset.is_sparse else table))
     assert data.weights is not None
     return replace(data, dataset=replace(dataset, y=y[moved]), weights=data.weights[moved])
 

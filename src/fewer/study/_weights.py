@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from fewer._estimators import fitted
+
 
 def asking(estimator: Any) -> Any:
     """The estimator with every request for weights set, its own and those of the estimators inside it.
@@ -82,15 +84,15 @@ def fit_weighted(estimator: Any, X: Any, y: Any, weights: np.ndarray | None) -> 
     from sklearn import config_context
 
     if weights is None or not takes_weights(estimator):
-        return estimator.fit(X, y)
+        return fitted(estimator, X, y)
     scoring = {id(part): part.scoring for part in _parts(estimator) if hasattr(part, "scoring")}
     with config_context(enable_metadata_routing=True):
-        fitted = asking(estimator).fit(X, y, sample_weight=weights)
-    for part in _parts(fitted):  # what was asked is no part of the model, and need not be saved with it
+        model = asking(estimator).fit(X, y, sample_weight=weights)
+    for part in _parts(model):  # what was asked is no part of the model, and need not be saved with it
         vars(part).pop("_metadata_request", None)
         if id(part) in scoring:
             part.scoring = scoring[id(part)]
-    return fitted
+    return model
 
 
 def weighted_score(scorer: Any, model: Any, X: Any, y: Any, weights: np.ndarray | None) -> float:

@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from fewer._estimators import columns_known_as
+from fewer._estimators import columns_known_as, model_score
 from fewer._kernels._one_thread import one_thread
 from fewer._wording import counted
 from fewer.engine import failure_from
@@ -407,7 +407,10 @@ def _score(learner: Any, rows: PreparedFold, bench: Bench, fold: Fold) -> float:
 def _held_out(model: Any, rows: PreparedFold, bench: Bench, fold: Fold) -> float:
     from sklearn.metrics import get_scorer
 
-    return weighted_score(get_scorer(bench.plan.scoring), model, rows.X_test, *bench.rows(fold.test))
+    y, weights = bench.rows(fold.test)
+    if weights is None:
+        return model_score(model, rows.X_test, y, bench.plan.scoring)
+    return weighted_score(get_scorer(bench.plan.scoring), model, rows.X_test, y, weights)
 
 
 def _scored_components(
