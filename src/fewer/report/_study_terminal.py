@@ -127,12 +127,13 @@ class _Printer:
 
     def _columns(self) -> Table:
         table = _table(("name", "left"), ("in folds", "right"), ("importance", "right"), ("effect", "left"))
-        shown = [column for column in self.findings.columns if column.chosen][:_MOST_COLUMNS]
+        chosen = [column for column in self.findings.columns if column.chosen]
+        shown = chosen[:_MOST_COLUMNS]
         for column in shown:
             importance = "" if column.importance is None else f"{column.importance:.4g}"
             name, effect = self._text(column.name, _LONGEST_NAME), self._text(column.effect, _LONGEST_EFFECT)
             table.add_row(name, f"{column.frequency:.0%}", importance, effect)
-        more = len(self.findings.chosen) - len(shown)
+        more = len(chosen) - len(shown)
         if more > 0:
             table.add_row(Text(f"and {more:,} more", style="dim"), "", "", "")
         return table
@@ -165,7 +166,9 @@ class _Printer:
         """How many columns a candidate uses, on average over the folds."""
         if rival.size is not None:
             return f"{rival.size:,.1f}".removesuffix(".0")
-        return "none" if self.findings.plan.candidates[rival.number].is_simplest else "all"
+        if not self.findings.plan.candidates[rival.number].is_simplest:
+            return "all"
+        return "always in" if self.findings.plan.always else "none"
 
 
 def _table(*headers: tuple[str, str]) -> Table:
