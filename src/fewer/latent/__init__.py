@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
+    from fewer.latent.variational._nonlinear_factor_analysis import NonlinearFactorAnalysis
+    from fewer.latent.variational._riemannian_cg import (
+        BlockDiagonalMetric,
+        DiagonalMetric,
+        TridiagonalMetric,
+        riemannian_cg,
+    )
+    from fewer.latent.variational._vb_gaussian_mixture import VBGaussianMixture
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent._choice_of_size import SizeChoice as SizeChoice
@@ -28,22 +36,29 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent._components import TopFeatures as TopFeatures
     from fewer.latent.aspects._aspect_report import AspectReport as AspectReport
     from fewer.latent.aspects._plsa import TopicPrecision as TopicPrecision
+    from fewer.latent.variational._riemannian_cg import Minimum as Minimum
 
 __all__ = [
     "PLSA",
     "AspectModel",
     "AspectModelWithCovariates",
     "BagOfPrototypes",
+    "BlockDiagonalMetric",
     "ComponentClassifier",
     "ComponentFeatures",
+    "DiagonalMetric",
     "DiscreteComponentAnalysis",
     "MixtureDiscriminantAnalysis",
+    "NonlinearFactorAnalysis",
     "SharedMixtureDiscriminant",
+    "TridiagonalMetric",
+    "VBGaussianMixture",
     "aspect_report",
     "component_coherence",
     "component_stability",
     "match_components",
     "plot_rows",
+    "riemannian_cg",
     "select_n_components",
     "top_features",
 ]

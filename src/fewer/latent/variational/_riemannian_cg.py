@@ -3,7 +3,8 @@
 To minimise F(x) over parameters x of a distribution with Fisher information G(x), take ``h_k = G_k^-1 g_k``, the
 natural gradient, instead of the gradient ``g_k``:
 
-    p_k = -h_k + beta_k p_{k-1},    beta_k = <h_k, h_k - h_{k-1}>_k / <h_{k-1}, h_{k-1}>_{k-1},    x_{k+1} = x_k + a p_k,
+    x_{k+1} = x_k + a p_k,    p_k = -h_k + beta_k p_{k-1},
+    beta_k = <h_k, h_k - h_{k-1}>_k / <h_{k-1}, h_{k-1}>_{k-1},
 
 with ``<u, v>_k = u' G_k v`` (Polak and Ribiere, not below 0). Steps follow straight lines: geodesics and parallel
 transport would change them in the second order only. Two products are free: ``<h_k, v>_k = g_k' v`` for every v. The
@@ -15,7 +16,7 @@ learning for fixed-form variational Bayes. Journal of Machine Learning Research 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import solveh_banded
@@ -29,17 +30,45 @@ _MEMORY = 20
 _CONJUGACY_LOST = 0.2
 
 
-class Metric(Protocol):
-    """Fisher information of a distribution at its parameters x."""
+class Metric:
+    """Fisher information of a distribution at its parameters x; those below are for common shapes."""
 
     def solve(self, x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """``G(x)^-1 gradient``."""
+        """Natural gradient, ``G(x)^-1 gradient``.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n,)
+            Parameters.
+        gradient : ndarray of shape (n,)
+            Gradient there.
+
+        Returns
+        -------
+        natural : ndarray of shape (n,)
+            The direction of steepest ascent in this geometry.
+        """
+        raise NotImplementedError
 
     def product(self, x: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        """``G(x) vector``."""
+        """The information times a vector, ``G(x) vector``.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n,)
+            Parameters.
+        vector : ndarray of shape (n,)
+            Any direction.
+
+        Returns
+        -------
+        product : ndarray of shape (n,)
+            Inner products with the vector are ordinary ones with this.
+        """
+        raise NotImplementedError
 
 
-class DiagonalMetric:
+class DiagonalMetric(Metric):
     """Fisher information of independent parameters, for `riemannian_cg`.
 
     Parameters
@@ -59,42 +88,14 @@ class DiagonalMetric:
     def __init__(self, diagonal: Callable[[np.ndarray], np.ndarray]):
         self.diagonal = diagonal
 
-    def solve(self, x, gradient):
-        """Natural gradient: the gradient divided by the information.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n,)
-            Parameters.
-        gradient : ndarray of shape (n,)
-            Gradient there.
-
-        Returns
-        -------
-        natural : ndarray of shape (n,)
-            ``G(x)^-1 gradient``.
-        """
+    def solve(self, x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return gradient / self.diagonal(x)
 
-    def product(self, x, vector):
-        """The information times a vector.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n,)
-            Parameters.
-        vector : ndarray of shape (n,)
-            Any direction.
-
-        Returns
-        -------
-        product : ndarray of shape (n,)
-            ``G(x) vector``.
-        """
+    def product(self, x: np.ndarray, vector: np.ndarray) -> np.ndarray:
         return self.diagonal(x) * vector
 
 
-class BlockDiagonalMetric:
+class BlockDiagonalMetric(Metric):
     """Fisher information of blocks of parameters of one size, for `riemannian_cg`.
 
     Parameters
@@ -115,44 +116,16 @@ class BlockDiagonalMetric:
     def __init__(self, blocks: Callable[[np.ndarray], np.ndarray]):
         self.blocks = blocks
 
-    def solve(self, x, gradient):
-        """Natural gradient, block by block.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n,)
-            Parameters.
-        gradient : ndarray of shape (n,)
-            Gradient there.
-
-        Returns
-        -------
-        natural : ndarray of shape (n,)
-            ``G(x)^-1 gradient``.
-        """
+    def solve(self, x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         blocks = self.blocks(x)
         return np.linalg.solve(blocks, gradient.reshape(len(blocks), -1, 1)).ravel()
 
-    def product(self, x, vector):
-        """The information times a vector.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n,)
-            Parameters.
-        vector : ndarray of shape (n,)
-            Any direction.
-
-        Returns
-        -------
-        product : ndarray of shape (n,)
-            ``G(x) vector``.
-        """
+    def product(self, x: np.ndarray, vector: np.ndarray) -> np.ndarray:
         blocks = self.blocks(x)
         return (blocks @ vector.reshape(len(blocks), -1, 1)).ravel()
 
 
-class TridiagonalMetric:
+class TridiagonalMetric(Metric):
     """Fisher information of a chain of parameters, for `riemannian_cg`: O(n) for each product and solution.
 
     Parameters
@@ -173,39 +146,11 @@ class TridiagonalMetric:
     def __init__(self, bands: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]):
         self.bands = bands
 
-    def solve(self, x, gradient):
-        """Natural gradient, by a banded Cholesky factor.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n,)
-            Parameters.
-        gradient : ndarray of shape (n,)
-            Gradient there.
-
-        Returns
-        -------
-        natural : ndarray of shape (n,)
-            ``G(x)^-1 gradient``.
-        """
+    def solve(self, x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         diagonal, beside = self.bands(x)
-        return solveh_banded(np.vstack([np.append(beside, 0.0), diagonal])[::-1], gradient, lower=True)
+        return solveh_banded(np.vstack([diagonal, np.append(beside, 0.0)]), gradient, lower=True)
 
-    def product(self, x, vector):
-        """The information times a vector.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n,)
-            Parameters.
-        vector : ndarray of shape (n,)
-            Any direction.
-
-        Returns
-        -------
-        product : ndarray of shape (n,)
-            ``G(x) vector``.
-        """
+    def product(self, x: np.ndarray, vector: np.ndarray) -> np.ndarray:
         diagonal, beside = self.bands(x)
         found = diagonal * vector
         found[:-1] += beside * vector[1:]
@@ -391,7 +336,8 @@ def riemannian_cg(
         gradient = here[1]() if callable(here[1]) else here[1]
         steep = metric.solve(here[2], gradient) if natural and metric is not None else gradient
         direction, is_plain = directions.next(gradient, steep)
-        trial = 1.0 if natural or method == "lbfgs" else length
+        # 1 is the step of EM; where much shorter steps were needed before, it would be cut again and again.
+        trial = min(1.0, 2 * length) if natural or method == "lbfgs" else length
         there, moved = ray.search(here, direction, trial)
         if moved == 0 and not is_plain:
             direction = directions.again(steep)
