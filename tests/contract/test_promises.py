@@ -44,6 +44,13 @@ SLOW = {
 # Today all of them run. Install what a check needs (pandas, polars, SCIPY_ARRAY_API=1) rather than list it here.
 ALLOWED_SKIPS: dict[tuple[str, str], str] = {}
 
+# Checks of scikit-learn that fail, as they must: {(class, check): why}. One that passes has to be taken off.
+_WHOLE_SEQUENCES = "weights are those of whole sequences, and this check changes them from row to row"
+ALLOWED_FAILURES: dict[tuple[str, str], str] = {
+    ("HiddenMarkov", "check_sample_weights_not_overwritten"): _WHOLE_SEQUENCES,
+    ("HiddenMarkov", "check_sample_weight_equivalence_on_dense_data"): _WHOLE_SEQUENCES,
+}
+
 
 def checks_of(estimator):
     """The checks of scikit-learn that an estimator gets, by name: the function, its keywords, and the call to make."""
@@ -81,14 +88,21 @@ def scikit_learn_checks():
                 yield pytest.param(name, checks, id=name, marks=marks)
 
 
-def hold(claims, allowed_skips=()):
+def hold(claims, allowed_skips=(), allowed_failures=()):
     """Try every claim, by name, and report all that do not hold: a test for each would take longer than the claims.
 
-    A claim that is skipped holds only if it is one of ``allowed_skips``, and one of those must not hold by itself.
+    A claim that is skipped holds only if it is one of ``allowed_skips``, and one of those must not hold by itself;
+    likewise a claim that fails and ``allowed_failures``.
     """
     broken = []
     for title, claim in claims.items():
         try:
+            if title in allowed_failures:
+                try:
+                    claim()
+                except (AssertionError, ValueError):
+                    continue
+                raise AssertionError("this check no longer fails: take it off ALLOWED_FAILURES")
             claim()
             if title in allowed_skips:
                 raise AssertionError("this check no longer skips: take it off ALLOWED_SKIPS")
@@ -122,7 +136,8 @@ def test_promises(card, estimator):
 @pytest.mark.filterwarnings("ignore::UserWarning", "default::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.parametrize(("name", "checks"), [*scikit_learn_checks()])
 def test_scikit_learn_checks(name, checks):
-    hold(checks, {check for estimator, check in ALLOWED_SKIPS if estimator == name})
+    excused = {check for estimator, check in ALLOWED_FAILURES if name.partition("(")[0] == estimator}
+    hold(checks, {check for estimator, check in ALLOWED_SKIPS if estimator == name}, excused)
 
 
 def test_every_allowed_skip_is_a_check_of_an_estimator_and_has_a_reason():
@@ -130,6 +145,20 @@ def test_every_allowed_skip_is_a_check_of_an_estimator_and_has_a_reason():
     there = {(name, title) for (_, built), _, name in ESTIMATORS if name in listed for title in checks_of(built)}
     assert ALLOWED_SKIPS.keys() <= there
     assert all(ALLOWED_SKIPS.values())
+
+
+def test_every_allowed_failure_is_a_check_of_an_estimator_and_has_a_reason():
+    listed = {name for name, _ in ALLOWED_FAILURES}
+    built = [estimator for (card, estimator), _, _ in ESTIMATORS if card.name in listed]
+    there = {(type(estimator).__name__, title) for estimator in built for title in checks_of(estimator)}
+    assert ALLOWED_FAILURES.keys() <= there
+    assert all(ALLOWED_FAILURES.values())
+
+
+def test_a_failure_that_was_expected_and_does_not_come_is_reported():
+    with pytest.raises(ExceptionGroup) as caught:
+        hold({"holds": lambda: None}, allowed_failures={"holds"})
+    assert "no longer fails" in str(caught.value.exceptions[0])
 
 
 def test_a_skipped_check_does_not_count_as_passed():

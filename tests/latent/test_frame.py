@@ -19,7 +19,7 @@ from fewer.latent import (
     select_n_components,
     top_features,
 )
-from fewer.latent._latent_model import climb
+from fewer.latent._latent_model import Stride, accelerated, climb
 
 
 def three_topics(n_rows=150, n_tokens=60, seed=0):
@@ -39,6 +39,28 @@ def test_a_climb_ends_by_tolerance_by_number_or_by_a_callback():
     assert climb(1.0, step, max_iter=100, tol=0, on_step=lambda: True).stopped
 
 
+def test_an_accelerated_step_never_lowers_the_objective_and_needs_fewer_iterations():
+    # EM of the share of two known coins, close together: it converges slowly.
+    heads = np.random.default_rng(0).binomial(5, np.where(np.arange(400) < 100, 0.45, 0.6), 400)
+    likelihoods = np.array([[0.45**h * 0.55 ** (5 - h), 0.6**h * 0.4 ** (5 - h)] for h in heads])
+
+    def step(weights):
+        joint = likelihoods * weights
+        totals = joint.sum(axis=1)
+        return (joint / totals[:, None]).mean(axis=0), float(np.log(totals).sum())
+
+    def settled(weights):
+        weights = np.maximum(weights, 1e-10)
+        return weights / weights.sum()
+
+    start = np.array([0.9, 0.1])
+    plain = climb(start, step, max_iter=5000, tol=1e-13)
+    quick = climb(Stride(start), accelerated(step, settled), max_iter=5000, tol=1e-13)
+    assert (np.diff(quick.path) >= -1e-9).all()
+    assert 3 * len(quick.path) < len(plain.path) / 3
+    np.testing.assert_allclose(quick.state.vector, plain.state, atol=1e-4)
+
+
 def test_the_best_of_all_starts_is_kept():
     X = make_bars(150, random_state=0).X
     model = DiscreteComponentAnalysis(10, n_init=4, max_iter=30, tol=1e-3, random_state=0).fit(X)
@@ -46,6 +68,13 @@ def test_the_best_of_all_starts_is_kept():
     assert len(set(model.objectives_)) == 4
     assert model.objective_path_[-1] == model.objectives_.max()
     assert model.n_iter_ == len(model.objective_path_)
+    assert 1 <= model.n_best_starts_ <= 4
+    log_likelihood = model.score_samples(X).sum()
+    assert model.aic(X) == pytest.approx(2 * model.n_parameters_ - 2 * log_likelihood)
+    assert model.bic(X) - model.aic(X) == pytest.approx(model.n_parameters_ * (np.log(150) - 2))
+    assert model.bic(X, sample_weight=np.full(150, 2)) - model.aic(X, sample_weight=np.full(150, 2)) == pytest.approx(
+        model.n_parameters_ * (np.log(300) - 2)
+    )
 
 
 def test_the_figure_reached_is_told_where_a_fit_does_not_converge():

@@ -16,8 +16,15 @@ if TYPE_CHECKING:
     from fewer.latent.aspects._aspect_report import aspect_report
     from fewer.latent.aspects._bag_of_prototypes import BagOfPrototypes
     from fewer.latent.aspects._plsa import PLSA, AspectModel
+    from fewer.latent.chains._hidden_markov import HiddenMarkov
+    from fewer.latent.chains._state_figure import plot_states
+    from fewer.latent.classes._latent_class import LatentClass
+    from fewer.latent.classes._latent_profile import LatentProfile
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
+    from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
+    from fewer.latent.factors._factor_analysis import FactorAnalysis
+    from fewer.latent.lattices._hidden_ising import HiddenIsing
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
     from fewer.latent.variational._nonlinear_factor_analysis import NonlinearFactorAnalysis
@@ -36,6 +43,11 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent._components import TopFeatures as TopFeatures
     from fewer.latent.aspects._aspect_report import AspectReport as AspectReport
     from fewer.latent.aspects._plsa import TopicPrecision as TopicPrecision
+    from fewer.latent.classes._class_profile import ClassProfile as ClassProfile
+    from fewer.latent.classes._latent_class import DIC as DIC
+    from fewer.latent.classes._latent_class import ClassDraws as ClassDraws
+    from fewer.latent.classes._latent_profile import ProfileTable as ProfileTable
+    from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
     from fewer.latent.variational._riemannian_cg import Minimum as Minimum
 
 __all__ = [
@@ -48,6 +60,12 @@ __all__ = [
     "ComponentFeatures",
     "DiagonalMetric",
     "DiscreteComponentAnalysis",
+    "FactorAnalysis",
+    "HiddenIsing",
+    "HiddenMarkov",
+    "IQGMEClassifier",
+    "LatentClass",
+    "LatentProfile",
     "MixtureDiscriminantAnalysis",
     "NonlinearFactorAnalysis",
     "SharedMixtureDiscriminant",
@@ -58,6 +76,7 @@ __all__ = [
     "component_stability",
     "match_components",
     "plot_rows",
+    "plot_states",
     "riemannian_cg",
     "select_n_components",
     "top_features",

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
 
 from fewer._estimators import each_warning_once, safe_indexing
 from fewer._figures import BLUE, Result, mark_point, new_figure
@@ -141,6 +142,7 @@ def select_n_components(
     candidates: Sequence[int],
     *,
     y: Any = None,
+    groups: Any = None,
     criterion: Criterion = "auto",
     cv: Any = 5,
     random_state: Any = 0,
@@ -157,6 +159,8 @@ def select_n_components(
         Numbers of components to compare.
     y : array-like of shape (n_samples,), default=None
         Classes, for models that have them.
+    groups : array-like of shape (n_samples,), default=None
+        Rows of one group stay in one fold. Models of sequences, such as `HiddenMarkov`, get them as their sequences.
     criterion : {"auto", "completion", "cv", "bic", "aic"}, default="auto"
         Log-probability of held-out tokens (counts only); held-out log-likelihood, or log-probability of the classes
         where there is a target; or a penalised likelihood. "auto" takes "completion" for counts, "cv" with a target,
@@ -188,16 +192,22 @@ def select_n_components(
         raise ValueError(f"candidates must be numbers from 1 on, not {candidates}.")
     models = [clone(estimator).set_params(**{parameter: each}) for each in candidates]
     if chosen in ("bic", "aic"):
-        scores = [[_information(model.fit(X) if y is None else model.fit(X, y), X, y, chosen)] for model in models]
+        scores = [[_information(_fitted(model, X, y, groups), X, y, groups, chosen)] for model in models]
         return SizeChoice(candidates, chosen, np.array(scores))
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     random = check_random_state(random_state)
     if isinstance(cv, int):
-        splitter = KFold if y is None else StratifiedKFold
+        if groups is None and _takes_groups(estimator):
+            raise ValueError(
+                f"{type(estimator).__name__} is for rows in time order, which folds of single rows would tear apart: "
+                "pass the sequence of each row as groups, or use criterion='bic'."
+            )
+        plain, grouped = (KFold, GroupKFold) if y is None else (StratifiedKFold, StratifiedGroupKFold)
+        splitter = plain if groups is None else grouped
         cv = splitter(cv, shuffle=True, random_state=random.randint(2**31 - 1))
     seed = int(random.randint(2**31 - 1))
-    folds = list(check_cv(cv, y).split(np.zeros(n_rows), y))
-    scores = [[_held_out(model, X, y, train, test, chosen, seed) for train, test in folds] for model in models]
+    folds = list(check_cv(cv, y).split(np.zeros(n_rows), y, groups))
+    scores = [[_held_out(model, X, y, groups, train, test, chosen, seed) for train, test in folds] for model in models]
     return SizeChoice(candidates, chosen, np.array(scores))
 
 
@@ -212,14 +222,28 @@ def _resolved(criterion: str, estimator: Any, y: Any) -> str:
     return criterion
 
 
-def _information(model: Any, X: Any, y: Any, criterion: str) -> float:
-    log_likelihood = model.score_samples(X) if y is None else model.score_samples(X, y)
-    penalty = 2.0 if criterion == "aic" else np.log(len(log_likelihood))
-    return float(2 * log_likelihood.sum() - penalty * model.n_parameters_)
+def _takes_groups(estimator: Any) -> bool:
+    """Whether it is a model of sequences."""
+    return has_fit_parameter(estimator, "groups")
 
 
-def _held_out(model: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, criterion: str, seed: int) -> float:
+def _fitted(model: Any, X: Any, y: Any, groups: Any) -> Any:
+    own = {"groups": groups} if groups is not None and _takes_groups(model) else {}
+    return model.fit(X, **own) if y is None else model.fit(X, y, **own)
+
+
+def _information(model: Any, X: Any, y: Any, groups: Any, criterion: str) -> float:
+    own = {"groups": groups} if groups is not None and _takes_groups(model) else {}
+    return -(model.aic(X, y, **own) if criterion == "aic" else model.bic(X, y, **own))
+
+
+def _held_out(
+    model: Any, X: Any, y: Any, groups: Any, train: np.ndarray, test: np.ndarray, criterion: str, seed: int
+) -> float:
     inside, outside = safe_indexing(X, train), safe_indexing(X, test)
+    if groups is not None and _takes_groups(model):
+        labels = np.asarray(groups)
+        return clone(model).fit(inside, groups=labels[train]).score(outside, groups=labels[test])
     if y is None:
         fitted = clone(model).fit(inside)
         return (

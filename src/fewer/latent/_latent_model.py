@@ -8,6 +8,13 @@ A model derives from ``LatentModel``. Its ``fit`` checks the table and calls ``_
 ``score_samples`` (log-likelihood, or bound on it, of each row; ``score_type_`` says which), ``transform`` (posterior
 means or responsibilities), ``sample`` and ``n_parameters_``. That is what `select_n_components`, `component_stability`
 and the figures use, so that they serve every model.
+
+Where EM is slow, `accelerated` makes of its step one that extrapolates (SQUAREM) and never lowers the objective.
+
+References
+----------
+.. [1] Varadhan, R. and Roland, C. (2008). Simple and globally convergent methods for accelerating the convergence of
+   any EM algorithm. Scandinavian Journal of Statistics 35, 335-353.
 """
 
 from collections.abc import Callable
@@ -70,6 +77,62 @@ def climb(
     return Climb(state, np.array(path), converged, stopped)
 
 
+class Stride(NamedTuple):
+    """A state of `accelerated`: the parameters as one vector, and how far a step may go beyond that of EM."""
+
+    vector: np.ndarray
+    longest: float = 4.0
+
+
+def accelerated(
+    step: Callable[[np.ndarray], tuple[np.ndarray, float]], settled: Callable[[np.ndarray], np.ndarray]
+) -> Callable[[Stride], tuple[Stride, float]]:
+    """Make of an EM step another one, of about three times its cost, that extrapolates along two of them.
+
+    Two steps ``x0 -> x1 -> x2`` with ``r = x1 - x0`` and ``v = x2 - x1 - r`` propose ``x0 + 2 a r + a^2 v`` with ``a =
+    |r| / |v|``, from where EM goes on. The proposal counts only if its objective is not below that of ``x1``; otherwise
+    ``x2`` does. So the objective never falls.
+
+    Parameters
+    ----------
+    step : callable
+        ``step(vector)`` gives the next vector, and the objective of the present one.
+    settled : callable
+        Makes parameters that are allowed of any vector, such as shares that are positive and sum to 1.
+
+    Returns
+    -------
+    step : callable
+        For `climb`, from `Stride` to `Stride`.
+
+    Examples
+    --------
+    A step that halves the distance to 3 takes 20 iterations for six digits; this one jumps.
+
+    >>> step = accelerated(lambda x: ((x + 3) / 2, -float(abs(x - 3).max())), lambda x: x)
+    >>> climb(Stride(np.zeros(1)), step, max_iter=50, tol=1e-12).state.vector
+    array([3.])
+    """
+
+    def stride(state: Stride) -> tuple[Stride, float]:
+        start, longest = state
+        first, objective = step(start)
+        second, between = step(first)
+        along = first - start
+        bend = second - first - along
+        curvature = float(np.linalg.norm(bend))
+        length = float(np.linalg.norm(along)) / curvature if curvature > 0 else 1.0
+        if not length > 1.0:
+            return Stride(second, longest), objective
+        length = min(length, longest)
+        ahead, there = step(settled(start + 2 * length * along + length**2 * bend))
+        if not there >= between:
+            return Stride(second, max(longest / 4, 4.0)), objective
+        return Stride(ahead, longest * 4 if length == longest else longest), objective
+
+    return stride
+
+
 class LatentModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the latent-variable models; see the module for what a model has to define."""
 
@@ -88,6 +151,12 @@ class LatentModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+    @property
+    def n_best_starts_(self) -> int:
+        """How many starts reached the best objective, up to what ``tol`` leaves open."""
+        best = float(self.objectives_.max())
+        return int(np.sum(self.objectives_ >= best - max(10 * self.tol, 1e-9) * max(abs(best), 1.0)))
 
     def _fit_starts(
         self, run: Callable[[np.random.RandomState, OnStep], Climb], X: Any, y: Any = None, *, n_steps=None
@@ -154,6 +223,51 @@ class LatentModel(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         scores = self.score_samples(X)
         return float(np.average(scores, weights=None if sample_weight is None else np.asarray(sample_weight)))
+
+    def bic(self, X, y=None, sample_weight=None):
+        """Bayesian information criterion, ``-2 log L + n_parameters log n``: less is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as a rule those of the training table.
+        y : array-like of shape (n_samples,), default=None
+            Classes, for models that have them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; ``n`` is their sum.
+
+        Returns
+        -------
+        bic : float
+            From the log-likelihood, or the bound on it that ``score_type_`` names.
+        """
+        log_likelihood, n_rows = self._weighted_score(X, y, sample_weight)
+        return float(-2 * log_likelihood + self.n_parameters_ * np.log(n_rows))
+
+    def aic(self, X, y=None, sample_weight=None):
+        """Akaike information criterion, ``-2 log L + 2 n_parameters``: less is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as a rule those of the training table.
+        y : array-like of shape (n_samples,), default=None
+            Classes, for models that have them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        aic : float
+            From the log-likelihood, or the bound on it that ``score_type_`` names.
+        """
+        return float(-2 * self._weighted_score(X, y, sample_weight)[0] + 2 * self.n_parameters_)
+
+    def _weighted_score(self, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
+        """Log-likelihood of all rows, and how many there are, by weight."""
+        scores = self.score_samples(X, *(() if y is None else (y,)))
+        weights = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return float(weights @ scores), float(weights.sum())
 
 
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from fewer.study._plan import Plan, UntrustedPlanError, make_plan
     from fewer.study._predictions import parquet_of
-    from fewer.study._question import Answer, Finished, Here, Pieces, Question, Verdict
+    from fewer.study._question import Answer, Finished, Here, Lead, Pieces, Question, Verdict
     from fewer.study._rebuild import winner_code
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
@@ -47,6 +47,7 @@ __all__ = [
     "Finished",
     "Here",
     "Journal",
+    "Lead",
     "Pieces",
     "Plan",
     "Promise",

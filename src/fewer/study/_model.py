@@ -23,6 +23,7 @@ from fewer.catalogue import imputer_named
 from fewer.extract import with_components
 from fewer.study._checked_file import digest, read_checked, write_checked
 from fewer.study._coded import decoded
+from fewer.study._columns import TableColumn
 from fewer.study._drift import column_profiles
 from fewer.study._errors import StudyError
 from fewer.study._final import FINAL
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from fewer.study._study_data import StudyData
 
 
-VERSION = 3
+VERSION = 4
 
 
 class UnsavableModelError(StudyError):
@@ -54,10 +55,8 @@ class StudyModel:
     ----------
     pipeline : sklearn.pipeline.Pipeline
         Preparation, choice of columns and learner, fitted on all rows.
-    columns : tuple of str
+    table : tuple of TableColumn
         Columns of a table that it needs, in this order.
-    kinds : tuple of str
-        Their kinds.
     form : {"array", "frame", "sparse"}
         How it takes them.
     target : str
@@ -69,12 +68,16 @@ class StudyModel:
     """
 
     pipeline: Any
-    columns: tuple[str, ...]
-    kinds: tuple[str, ...]
+    table: tuple[TableColumn, ...]
     form: str
     target: str
     task: str
     profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that it needs."""
+        return tuple(column.name for column in self.table)
 
     def save(self, path: "str | Path") -> None:
         """Write the model with skops, and its description beside it as JSON (``model.skops`` and ``model.json``)."""
@@ -91,8 +94,7 @@ class StudyModel:
         write_whole(path, *contents)
         about = {
             "version": VERSION,
-            "columns": list(self.columns),
-            "kinds": list(self.kinds),
+            "table": [column.to_list() for column in self.table],
             "form": self.form,
             "target": self.target,
             "task": self.task,
@@ -194,7 +196,8 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     else:
         impute = plan.impute
     chosen = set(findings.chosen)
-    sources = [name for name in data.dataset.columns if from_others or name in chosen]
+    table = tuple(each for each in findings.table if not each.left_out and (from_others or each.name in chosen))
+    sources = [each.name for each in table]
     dataset = decoded(data.dataset if len(sources) == data.dataset.n_columns else data.dataset.keep(sources))
     winner = plan.candidates[findings.winner]
     prepare = preparation(dataset, impute, missing=True, seed=plan.seed, counts=winner.for_counts)
@@ -217,7 +220,7 @@ def fit_model(plan: "Plan", data: "StudyData", findings: "Findings") -> StudyMod
     pipeline = Pipeline([*steps[:1], *rest.steps[:-1], ("learn", learnt)])
     form = "frame" if isinstance(dataset.X, pl.DataFrame) else "sparse" if dataset.is_sparse else "array"
     profiles = column_profiles(dataset.keep([name for name in sources if name in chosen]))
-    return StudyModel(pipeline, tuple(sources), dataset.kinds, form, plan.target, plan.task, profiles)
+    return StudyModel(pipeline, table, form, plan.target, plan.task, profiles)
 
 
 def _maker(plan: "Plan", findings: "Findings") -> Any:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fewer._wording import p_words
 from fewer.study._errors import StudyError
 from fewer.study._plan import Plan
 from fewer.study._question import Answer, Payloads, Pieces
@@ -54,15 +53,6 @@ def null_evidence(plan: Plan, null: Null, work: Payloads) -> dict[str, Any]:
             break
     p_value = (1 + sum(score >= observed for score in found)) / (1 + len(found))
     return {"observed": observed, "scores": found, "p_value": p_value}
-
-
-def p_of(plan: Plan, null: dict[str, Any]) -> str:
-    """The p-value of a test, and why it took fewer permutations than the plan has."""
-    done = len(null["scores"])
-    p = p_words(null["p_value"], done)
-    if done >= plan.n_permutations:
-        return p
-    return f"{p}; stopped after {done} of {plan.n_permutations} permutations, when {ENOUGH} or more had scored as high"
 
 
 def batch_ends(n_permutations: int) -> list[int]:

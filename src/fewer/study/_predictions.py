@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fewer._estimators import columns_known_as
+from fewer._estimators import columns_known_as, fitted, predicted
 from fewer._kernels._one_thread import one_thread
 from fewer.study._plan import Plan
 from fewer.study._question import Payloads, Pieces
@@ -102,7 +102,7 @@ def fitted_cell(bench: Bench, repeat: int, fold: int, cell: Cell) -> FittedCell:
             selector, _ = bench.fitted_selector(piece, rows)
             columns = subset_path(selector, train.shape[1]).columns(size)
             train, test, names = train[:, columns], test[:, columns], [names[column] for column in columns]
-        return FittedCell(learner.fit(train, y[bench.repeats[repeat][fold].train]), test, names)
+        return FittedCell(fitted(learner, train, y[bench.repeats[repeat][fold].train]), test, names)
 
 
 def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:
@@ -111,15 +111,15 @@ def do_predictions(work: PredictionWork, bench: Bench) -> dict[str, Any]:
     found: dict[Cell, dict[str, Any]] = {}
     for cell in sorted({*work.procedures, *work.candidates}):  # those with the same selector follow one another
         with one_thread():
-            fitted = fitted_cell(bench, work.repeat, work.fold, cell)
+            held_in = fitted_cell(bench, work.repeat, work.fold, cell)
             found[cell] = {
                 "candidate": cell[0],
-                "size": cell[1] if bench.plan.candidates[cell[0]].makes_columns else len(fitted.names),
-                "predicted": _plain(fitted.model.predict(fitted.X_test), classify=bench.plan.classify),
+                "size": cell[1] if bench.plan.candidates[cell[0]].makes_columns else len(held_in.names),
+                "predicted": _plain(predicted(held_in.model, held_in.X_test), classify=bench.plan.classify),
             }
             if cell in work.procedures:
-                found[cell] |= _response(fitted) if bench.plan.classify else {}
-                found[cell]["scores"] = _scores(fitted, y[fold.test], bench.plan)
+                found[cell] |= _response(held_in) if bench.plan.classify else {}
+                found[cell]["scores"] = _scores(held_in, y[fold.test], bench.plan)
     places = np.arange(len(y)) if bench.data.dataset.rows is None else bench.data.dataset.rows
     return {
         "rows": [int(place) + 1 for place in places[fold.test]],

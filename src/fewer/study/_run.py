@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fewer._estimators import each_warning_once
 from fewer._kernels._one_thread import one_thread
 from fewer._wording import argument, counted
+from fewer.study._columns import COLUMNS, do_columns
 from fewer.study._errors import StudyError
 from fewer.study._notes import warn_again
-from fewer.study._question import Pieces
+from fewer.study._question import Here, Pieces
 from fewer.study._race import fold_rounds
-from fewer.study._scores import AllScores, read_scores
 from fewer.study._work import Bench, do_fold, finished
 from fewer.study.questions import question_named
 
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from fewer.engine import Engine, Failure
     from fewer.study._journal import Journal
     from fewer.study._plan import Plan
+    from fewer.study._scores import AllScores
     from fewer.study._study_data import StudyData
 
 Progress = bool | str | Callable[..., Any]
@@ -66,22 +65,29 @@ def run_plan(
             _do(do_fold, tasks, "Scoring candidates", **where)
     finally:
         warn_again(journal[key] for key in sorted(journal.keys("fold/")))
-    scores = scores_of(journal, plan, bench)
+    _do_here(Here(COLUMNS, do_columns), bench, None, journal)
+    scores = journal.scores
+    _check_scores(scores)
     for name in plan.questions:
         for work in question_named(name).work(plan, scores, journal):
             if isinstance(work, Pieces):
                 _do(work.function, work.tasks, work.description, **where)
-            elif work.key not in journal:
-                started = time.perf_counter()
-                with one_thread():
-                    payload = work.function(bench, scores)
-                journal.add(work.key, payload, time.perf_counter() - started)
+            else:
+                _do_here(work, bench, scores, journal)
 
 
-def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:
-    """Scores of all candidates; an error if no selection method could be run."""
-    ratio = float(np.mean([len(fold.test) / len(fold.train) for folds in bench.repeats for fold in folds]))
-    scores = read_scores(journal, plan, ratio)
+def _do_here(work: Here, bench: Bench, scores: "AllScores | None", journal: "Journal") -> None:
+    """Do one piece of work in this process, if the journal lacks it."""
+    if work.key in journal:
+        return
+    started = time.perf_counter()
+    with one_thread():
+        payload = work.function(bench, scores)  # type: ignore[arg-type]  # the columns come before the scores
+    journal.add(work.key, payload, time.perf_counter() - started)
+
+
+def _check_scores(scores: "AllScores") -> None:
+    """Raise if no selection method could be run."""
     if scores.without_baseline or not scores.reduced or not scores.with_everything:
         if not scores.failures:
             raise StudyError(
@@ -90,7 +96,6 @@ def scores_of(journal: "Journal", plan: "Plan", bench: Bench) -> AllScores:
             )
         name, reason = next(iter(scores.failures.items()))
         raise StudyError(f"No candidate could be run. Error of the first, {name}: {reason}")
-    return scores
 
 
 def folds_are_done(journal: "Journal", plan: "Plan") -> bool:

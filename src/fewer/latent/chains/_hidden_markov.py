@@ -1,0 +1,563 @@
+"""Hidden Markov models: rows in time order, each drawn in a state that is not observed and follows a Markov chain.
+
+    log p(x) = log sum_z s_{z_1} prod_t A_{z_t z_{t+1}} prod_t g(x_t | z_t),
+
+maximised by EM: expected states and transitions by forward-backward, then the parameters that fit them best.
+"""
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.callback import with_callbacks
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from fewer._estimators import Interval, StrOptions, fit_context, validated
+from fewer.catalogue import method
+from fewer.latent._latent_model import LatentModel, climb, row_weights
+from fewer.latent.chains._emissions import Emission, emission_of
+from fewer.latent.chains._forward_backward import (
+    Chain,
+    Inference,
+    drawn_states,
+    forward_backward,
+    most_likely_states,
+)
+
+
+class Sequences(NamedTuple):
+    """Where sequences begin and end, and the order that puts the rows of each together; None where they are."""
+
+    indptr: np.ndarray
+    order: np.ndarray | None = None
+
+    def gathered(self, X: np.ndarray) -> np.ndarray:
+        """Rows sequence by sequence."""
+        return X if self.order is None else X[self.order]
+
+    def scattered(self, values: np.ndarray) -> np.ndarray:
+        """Values of rows in the order of the table."""
+        if self.order is None:
+            return values
+        found = np.empty_like(values)
+        found[self.order] = values
+        return found
+
+
+def sequences_of(groups: Any, n_rows: int) -> Sequences:
+    """Sequences from the label of each row; None stands for one sequence.
+
+    Examples
+    --------
+    >>> sequences_of(["a", "a", "b"], 3).indptr
+    array([0, 2, 3])
+    >>> sequences_of([7, 3, 7], 3).order
+    array([0, 2, 1])
+    """
+    if groups is None:
+        return Sequences(np.array([0, n_rows]))
+    labels = column_or_1d(groups)
+    if len(labels) != n_rows:
+        raise ValueError(f"groups has {len(labels)} entries, and X has {n_rows} rows (n_samples): one for each row.")
+    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    codes = np.argsort(np.argsort(first))[codes]  # numbered as they come
+    sizes = np.bincount(codes)
+    order = None if (np.diff(codes) >= 0).all() else np.argsort(codes, kind="stable")
+    return Sequences(np.concatenate([[0], np.cumsum(sizes)]), order)
+
+
+class ChainState(NamedTuple):
+    """A chain, parameters of its emissions, and the share of rows in each state."""
+
+    chain: Chain
+    parameters: Any
+    weights: np.ndarray
+
+
+def chain_from_counts(starts: np.ndarray, transitions: np.ndarray, present: Chain) -> Chain:
+    """The M-step of the chain: shares of expected first states and transitions; a state never left stays as it is."""
+    totals = transitions.sum(axis=1, keepdims=True)
+    rows = np.divide(transitions, totals, out=present.transition.copy(), where=totals > 1e-300)
+    return Chain(starts / starts.sum(), rows)
+
+
+def em_step(
+    emission: Emission, rows: Any, indptr: np.ndarray, weights: np.ndarray | None, state: ChainState
+) -> tuple[ChainState, float]:
+    """One step of EM: the next state, and the penalised log-likelihood of the present one."""
+    found = forward_backward(emission.log_densities(rows, state.parameters), state.chain, indptr, weights)
+    posteriors, total = found.posteriors, float(indptr[-1])
+    objective = float(found.scores.sum())
+    if weights is not None:
+        masses = np.repeat(weights, np.diff(indptr))
+        posteriors, total, objective = posteriors * masses[:, None], float(masses.sum()), float(masses @ found.scores)
+    chain = chain_from_counts(found.starts, found.transitions, state.chain)
+    parameters = emission.maximised(rows, posteriors, state.parameters)
+    objective += emission.log_prior(state.parameters, total)
+    return ChainState(chain, parameters, posteriors.sum(axis=0) / total), objective
+
+
+def starting_state(
+    emission: Emission, rows: Any, n_components: int, random: np.random.RandomState, *, spread: bool
+) -> ChainState:
+    """Emissions from k-means or at random, and a chain that prefers to stay."""
+    transition = np.eye(n_components) + random.uniform(0.5, 1.5, size=(n_components, n_components)) / n_components
+    uniform = np.full(n_components, 1 / n_components)
+    chain = Chain(uniform, transition / transition.sum(axis=1, keepdims=True))
+    return ChainState(chain, emission.start(rows, n_components, random, spread), uniform)
+
+
+class ChainModel(LatentModel):
+    """Base of the chains: what a fitted one gives for rows."""
+
+    emission: str
+    covariance_type: str
+    reg_covar: float
+    start_probabilities_: np.ndarray
+    transition_matrix_: np.ndarray
+    weights_: np.ndarray
+    _emission: Emission
+
+    def _checked(self, X: Any, *, reset: bool) -> np.ndarray:
+        """The table, with missing values."""
+        dtype = None if self.emission == "categorical" else (np.float64, np.float32)
+        return validated(self, X, dtype=dtype, ensure_all_finite="allow-nan", reset=reset)
+
+    def _learnt(self, X: Any, groups: Any) -> tuple[Any, Sequences]:
+        """Rows of the training table by sequence, and the emission that has seen them."""
+        X = self._checked(X, reset=True)
+        if len(X) < max(2, self.n_components):
+            raise ValueError(
+                f"X has n_samples = {len(X)}, and at least {max(2, self.n_components)} rows are needed for "
+                f"n_components={self.n_components}."
+            )
+        sequences = sequences_of(groups, len(X))
+        self._emission = emission_of(self.emission, self.covariance_type, self.reg_covar)
+        X = sequences.gathered(X)
+        self._emission.learn(X)
+        return self._emission.prepare(X), sequences
+
+    def _in_units(self, rows: Any, indptr: np.ndarray, weights: np.ndarray | None):
+        """Bring objectives to the units of the table: EM works without, so that ``tol`` does not depend on them."""
+        units = np.broadcast_to(self._emission.log_units(rows), indptr[-1])
+        constant = float(units.sum() if weights is None else np.repeat(weights, np.diff(indptr)) @ units)
+        self.objective_path_ = self.objective_path_ + constant
+        self.objectives_ = self.objectives_ + constant
+        return self
+
+    def _keep(self, state: ChainState) -> None:
+        order = np.argsort(-state.weights, kind="stable")
+        self.weights_ = state.weights[order]
+        self.start_probabilities_ = state.chain.start[order]
+        self.transition_matrix_ = state.chain.transition[np.ix_(order, order)]
+        self._parameters = self._emission.ordered(state.parameters, order)
+        self._order = order
+        for name, value in self._emission.attributes(self._parameters).items():
+            setattr(self, name, value)
+        n_components = len(order)
+        self.n_components_ = n_components
+        self.n_parameters_ = n_components**2 - 1 + self._emission.n_parameters(n_components)
+        self.score_type_ = "log-likelihood"
+
+    def _densities(self, X: Any, groups: Any) -> tuple[np.ndarray, Chain, Sequences, type]:
+        """Log-densities of rows by sequence, the chain, the sequences, and the type of numbers to give back."""
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        sequences = sequences_of(groups, len(X))
+        rows = self._emission.prepare(sequences.gathered(X))
+        chain = Chain(self.start_probabilities_, self.transition_matrix_)
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        densities = self._emission.log_densities(rows, self._parameters)
+        units = np.broadcast_to(self._emission.log_units(rows), len(densities))
+        return densities + units[:, None], chain, sequences, dtype
+
+    def _inferred(self, X: Any, groups: Any) -> tuple[Inference, Sequences, type]:
+        densities, chain, sequences, dtype = self._densities(X, groups)
+        return forward_backward(densities, chain, sequences.indptr), sequences, dtype
+
+    def predict(self, X, groups=None):
+        """Most likely sequence of states as a whole (Viterbi).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in time order; NaN stands for a missing value.
+        groups : array-like of shape (n_samples,), default=None
+            The sequence of each row; one sequence by default.
+
+        Returns
+        -------
+        states : ndarray of shape (n_samples,)
+            Number of the state of each row. A row may have another state with a larger posterior probability
+            (``predict_proba``), if no likely sequence passes through that.
+        """
+        densities, chain, sequences, _ = self._densities(X, groups)
+        return sequences.scattered(most_likely_states(densities, chain, sequences.indptr))
+
+    def predict_proba(self, X, groups=None):
+        """Probability of each state at each row, given all rows of its sequence.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in time order; NaN stands for a missing value.
+        groups : array-like of shape (n_samples,), default=None
+            The sequence of each row; one sequence by default.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_components)
+            They sum to 1.
+        """
+        found, sequences, dtype = self._inferred(X, groups)
+        return sequences.scattered(found.posteriors).astype(dtype, copy=False)
+
+    def transform(self, X, groups=None):
+        """Probability of each state at each row, as new columns; the same as ``predict_proba``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in time order; NaN stands for a missing value.
+        groups : array-like of shape (n_samples,), default=None
+            The sequence of each row; one sequence by default.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            They sum to 1.
+        """
+        return self.predict_proba(X, groups)
+
+    def score_samples(self, X, groups=None):
+        """Log-density of each row given the earlier rows of its sequence, which sum to the log-likelihood.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in time order; NaN stands for a missing value.
+        groups : array-like of shape (n_samples,), default=None
+            The sequence of each row; one sequence by default.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            In nats; more is better.
+        """
+        found, sequences, _ = self._inferred(X, groups)
+        return sequences.scattered(found.scores)
+
+    def score(self, X, y=None, sample_weight=None, groups=None):
+        """Log-likelihood divided by the number of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in time order; NaN stands for a missing value.
+        y : Ignored
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the mean.
+        groups : array-like of shape (n_samples,), default=None
+            The sequence of each row; one sequence by default.
+
+        Returns
+        -------
+        score : float
+            In nats for each row; more is better.
+        """
+        scores = self.score_samples(X, groups)
+        return float(np.average(scores, weights=None if sample_weight is None else np.asarray(sample_weight)))
+
+    def bic(self, X, y=None, sample_weight=None, groups=None):
+        """Bayesian information criterion, ``-2 log L + n_parameters log n``: less is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in time order, as a rule those of the training table.
+        y : Ignored
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; ``n`` is their sum.
+        groups : array-like of shape (n_samples,), default=None
+            The sequence of each row; one sequence by default.
+
+        Returns
+        -------
+        bic : float
+            With the number of rows as ``n``.
+        """
+        weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return float(-2 * weights @ self.score_samples(X, groups) + self.n_parameters_ * np.log(weights.sum()))
+
+    def aic(self, X, y=None, sample_weight=None, groups=None):
+        """Akaike information criterion, ``-2 log L + 2 n_parameters``: less is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in time order, as a rule those of the training table.
+        y : Ignored
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        groups : array-like of shape (n_samples,), default=None
+            The sequence of each row; one sequence by default.
+
+        Returns
+        -------
+        aic : float
+            Less is better.
+        """
+        weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return float(-2 * weights @ self.score_samples(X, groups) + 2 * self.n_parameters_)
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw one sequence of rows from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, RandomState instance or None, default=None
+            Draws them.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows in time order.
+        states : ndarray of shape (n_samples,)
+            The states that they were drawn in.
+        """
+        check_is_fitted(self)
+        random = check_random_state(random_state)
+        states = drawn_states(Chain(self.start_probabilities_, self.transition_matrix_), n_samples, random)
+        return self._emission.drawn(self._parameters, states, random), states
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        categorical = self.emission == "categorical"
+        tags.input_tags.categorical = tags.input_tags.string = categorical
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def sequence_weights(sample_weight: Any, X: Any, sequences: Sequences) -> np.ndarray | None:
+    """Weights of sequences from those of their rows, which must agree; None where there are none."""
+    weights = row_weights(sample_weight, X)
+    if weights is None:
+        return None
+    weights = sequences.gathered(weights)
+    first = weights[sequences.indptr[:-1]]
+    differs = np.flatnonzero(weights != np.repeat(first, np.diff(sequences.indptr)))
+    if len(differs):
+        row = int(differs[0] if sequences.order is None else sequences.order[differs[0]])
+        raise ValueError(
+            f"sample_weight changes within a sequence, at row {row}: weights are those of whole sequences. Give all "
+            "rows of a sequence the same weight, and pass the sequence of each row as groups."
+        )
+    if not first.any():
+        raise ValueError("All weights in sample_weight are zero.")
+    return first
+
+
+@method(
+    tasks=["unsupervised"],
+    when="Rows in time order (sensors, visits, words, returns) that switch between a few regimes, which stay for a "
+    "while or follow each other; one long sequence or many short ones, with missing values.",
+    cost="O(n (k^2 + k p)) time an iteration; full covariances O(n k p^2)",
+    paper="latent-structure",
+    examples=lambda: [
+        HiddenMarkov(2, n_init=1, max_iter=30, tol=1e-3),
+        HiddenMarkov(2, covariance_type="full", n_init=2, max_iter=30, tol=1e-3),
+    ],
+)
+class HiddenMarkov(ChainModel):
+    """Hidden Markov model: states that follow each other, and rows drawn in them.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of states.
+    emission : {"gaussian", "categorical", "bernoulli", "poisson"}, default="gaussian"
+        Distribution of a row given its state. "categorical" takes text and numbers as they are, column by column;
+        "bernoulli" takes 0 and 1, "poisson" counts.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="diag"
+        With "gaussian": a covariance for each state, one for all, variances only, or one variance in units of each
+        column's own.
+    reg_covar : float, default=1e-6
+        With "gaussian": added to the variances, as a share of the variance of a column.
+    n_init : int, default=10
+        Number of starts: the first from k-means, others at random; the one with the largest objective is kept.
+    max_iter : int, default=1000
+        Maximum number of iterations of EM.
+    tol : float, default=1e-8
+        Stop when the objective changes by less than this share of its size.
+    random_state : int, RandomState instance or None, default=None
+        Draws the starts.
+
+    Attributes
+    ----------
+    start_probabilities_ : ndarray of shape (n_components,)
+        Probability of each state at the beginning of a sequence.
+    transition_matrix_ : ndarray of shape (n_components, n_components)
+        Probability of the state in the column after that in the row.
+    weights_ : ndarray of shape (n_components,)
+        Share of rows in each state; states are sorted by it.
+    means_ : ndarray of shape (n_components, n_features) or None
+        Means, or probabilities of a 1, or rates; None for "categorical".
+    covariances_ : ndarray or None
+        With "gaussian": shape (n_components, n_features, n_features) for "full", (n_features, n_features) for "tied",
+        (n_components, n_features) otherwise.
+    probabilities_ : list of ndarray of shape (n_components, n_categories) or None
+        With "categorical": probabilities of the categories of each column.
+    categories_ : list of ndarray or None
+        With "categorical": the categories of each column.
+    objective_path_ : ndarray of shape (n_iter,)
+        Log-likelihood, less what ``reg_covar`` costs, at the beginning of each iteration.
+    objectives_ : ndarray of shape (n_init,)
+        The same at the end of each start.
+    n_iter_ : int
+        Iterations of the start that was kept.
+    converged_ : bool
+        Whether it ended by ``tol``.
+    score_type_ : str
+        What ``score_samples`` gives: "log-likelihood".
+    n_parameters_ : int
+        Free parameters.
+    n_components_ : int
+        Number of states.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when they are strings.
+
+    See Also
+    --------
+    plot_states : Draws the states over time.
+    select_n_components : Chooses the number of states.
+
+    Notes
+    -----
+    Several sequences are told apart by ``groups``, the label of the sequence of each row, as in scikit-learn's
+    splitters; so that they can be cut into folds, and passed through a pipeline by metadata routing. Rows of one
+    sequence are in time order, and need not be next to each other. From lengths of sequences, as other packages take
+    them, ``groups`` is ``np.repeat(np.arange(len(lengths)), lengths)``.
+
+    A missing value (NaN, or None in a column of text) is left out of the density of its row; this is exact where values
+    are missing at random. A row without any value keeps the time step.
+
+    ``sample_weight`` weighs sequences: all rows of a sequence have the same.
+
+    References
+    ----------
+    .. [1] Titterington, D. M. (2006). Some aspects of latent structure analysis. In Subspace, Latent Structure and
+       Feature Selection, LNCS 3940, 69-83.
+    .. [2] Rabiner, L. R. (1989). A tutorial on hidden Markov models and selected applications in speech recognition.
+       Proceedings of the IEEE 77, 257-286.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewer.latent import HiddenMarkov
+    >>> rng = np.random.default_rng(0)
+    >>> regime = np.repeat([0, 1, 0, 1], [60, 30, 70, 40])
+    >>> X = rng.normal(scale=np.where(regime, 3.0, 1.0))[:, None]
+    >>> X[100:105] = np.nan
+    >>> model = HiddenMarkov(2, random_state=0).fit(X)
+    >>> np.sqrt(model.covariances_).round(1).ravel()
+    array([0.9, 3. ])
+    >>> float(np.mean(model.predict(X) == regime))
+    0.99
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "emission": [StrOptions({"gaussian", "categorical", "bernoulli", "poisson"})],
+        "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
+        "reg_covar": [Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        emission="gaussian",
+        covariance_type="diag",
+        reg_covar=1e-6,
+        n_init=10,
+        max_iter=1000,
+        tol=1e-8,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.emission = emission
+        self.covariance_type = covariance_type
+        self.reg_covar = reg_covar
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None, groups=None):
+        """Fit the chain and the distributions of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in time order; NaN stands for a missing value.
+        y : Ignored
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the sequences: all rows of a sequence have the same.
+        groups : array-like of shape (n_samples,), default=None
+            The sequence of each row; one sequence by default.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        rows, sequences = self._learnt(X, groups)
+        weights = sequence_weights(sample_weight, X, sequences)
+        emission, indptr = self._emission, sequences.indptr
+        climbs: list[int] = []
+
+        def run(random, on_step):
+            climbs.append(1)
+            state = starting_state(emission, rows, self.n_components, random, spread=len(climbs) > 1)
+            limits = {"max_iter": self.max_iter, "tol": self.tol, "on_step": on_step}
+            return climb(state, lambda now: em_step(emission, rows, indptr, weights, now), **limits)
+
+        self._fit_starts(run, X, y)
+        return self._in_units(rows, indptr, weights)
+
+    def fit_transform(self, X, y=None, sample_weight=None, groups=None):
+        """Fit, and give the probability of each state at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in time order; NaN stands for a missing value.
+        y : Ignored
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the sequences: all rows of a sequence have the same.
+        groups : array-like of shape (n_samples,), default=None
+            The sequence of each row; one sequence by default.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            They sum to 1.
+        """
+        return self.fit(X, y, sample_weight, groups).transform(X, groups)
