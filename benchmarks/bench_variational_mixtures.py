@@ -37,8 +37,15 @@ def mixtures(distance: float, n_rows: int, n_columns: int, seed: int, folder: Pa
         labels = KMeans(8, n_init=1, random_state=np.random.RandomState(0)).fit(X).labels_  # as scikit-learn starts
         shares = (labels[:, None] == np.arange(8)).astype(float)
         rows = MixtureRows(X, np.ones(n_rows), 1.0, prior)
-        limits = {"tol": 1e-8 * n_rows, "max_iter": 20_000, "on_step": lambda: False}
-        found = fit_by_gradients(rows, rows.posterior(shares.T), method="cg", geometry="riemannian", **limits)
+        found = fit_by_gradients(
+            rows,
+            rows.posterior(shares.T),
+            method="cg",
+            geometry="riemannian",
+            tol=1e-8 * n_rows,
+            max_iter=20_000,
+            on_step=lambda: False,
+        )
         return softmax(rows.expected_log_densities(found.posterior))[0]
 
     def scikit_learn() -> np.ndarray:

@@ -206,7 +206,8 @@ def fit_by_em(
     rows: MixtureRows, start: MixturePosterior, *, tol: float, max_iter: int, on_step: Callable[[], bool]
 ) -> MixtureFit:
     """Variational EM: responsibilities and parameters in turn, until F falls by less than tol twice in a row."""
-    posterior, path = start, []
+    posterior = start
+    path: list[float] = []
     calm, stopped, before = 0, False, np.inf
     _, log_shares = softmax(rows.expected_log_densities(start))
     while len(path) < max_iter and calm < 2 and not stopped:

@@ -130,6 +130,11 @@ class NonlinearFactorAnalysis(LatentModel):
     """
 
     _nested = False
+    _offset: np.ndarray
+    _scale: np.ndarray
+    _varies: np.ndarray
+    _landmarks: np.ndarray
+    _s_var: np.ndarray
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "n_hidden": [Interval(Integral, 1, None, closed="left")],
@@ -184,7 +189,7 @@ class NonlinearFactorAnalysis(LatentModel):
         kept = np.flatnonzero(weights)
         X, weights = X[kept], weights[kept]
         standard, self._offset, self._scale = standard_rows(X, weights)
-        self._varies = standard.any(axis=0)
+        self._varies = np.any(standard, axis=0)
         if not self._varies.any():
             raise ValueError("All columns of X are constant; NonlinearFactorAnalysis needs one that varies.")
         rows = FactorRows(standard[:, self._varies], weights)

@@ -309,7 +309,7 @@ def riemannian_cg(
     >>> bowl = lambda x: (0.5 * np.sum(stiffness * x**2), stiffness * x)
     >>> riemannian_cg(bowl, DiagonalMetric(lambda x: stiffness), [3.0, 2.0]).n_iter
     3
-    >>> riemannian_cg(bowl, None, [3.0, 2.0], method="gradient", geometry="euclidean").n_iter > 20
+    >>> riemannian_cg(bowl, None, [3.0, 2.0], method="gradient", geometry="euclidean").n_iter > 5
     True
 
     References
