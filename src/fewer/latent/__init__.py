@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fewer.latent.variational._vb_gaussian_mixture import VBGaussianMixture
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
+    from fewer.latent._bootstrap_test import BootstrapTest as BootstrapTest
     from fewer.latent._choice_of_size import SizeChoice as SizeChoice
     from fewer.latent._components import ComponentStability as ComponentStability
     from fewer.latent._components import Match as Match

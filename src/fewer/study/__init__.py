@@ -6,6 +6,7 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.study._answers import findings_of, held_out_predictions
+    from fewer.study._calibration import Calibration
     from fewer.study._candidates import PRESETS, Candidate
     from fewer.study._drift import ColumnDrift, column_profiles, drift_of
     from fewer.study._errors import StudyError
@@ -39,6 +40,7 @@ __all__ = [
     "HOME",
     "PRESETS",
     "Answer",
+    "Calibration",
     "Candidate",
     "Caution",
     "Column",
