@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fewer.latent.lattices._hidden_ising import HiddenIsing
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
     from fewer.latent.mixtures._shared_mixture import AspectModelWithCovariates, SharedMixtureDiscriminant
+    from fewer.latent.traits._latent_trait import LatentTrait
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent._choice_of_size import SizeChoice as SizeChoice
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent.classes._latent_class import DIC as DIC
     from fewer.latent.classes._latent_class import ClassDraws as ClassDraws
     from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
+    from fewer.latent.traits._item_table import ItemTable as ItemTable
 
 __all__ = [
     "PLSA",
@@ -50,6 +52,7 @@ __all__ = [
     "HiddenIsing",
     "HiddenMarkov",
     "LatentClass",
+    "LatentTrait",
     "MixtureDiscriminantAnalysis",
     "SharedMixtureDiscriminant",
     "aspect_report",
