@@ -59,7 +59,7 @@ def test_the_findings_tell_how_much_is_missing_and_how_well_it_can_be_filled():
     assert [each["imputer"] for each in missing["filled"]] == ["median", "PCAMissing"]
     median, by_others = missing["filled"]
     assert by_others["interval"][1] < median["interval"][0]
-    assert "try --impute PCAMissing" in missing["sentence"]
+    assert "try --impute PCAMissing" in study.findings.missing.sentence
     assert 'id="missing"' in study.report().read_text(encoding="utf-8")
 
 

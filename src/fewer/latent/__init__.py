@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from fewer.latent.chains._hidden_markov import HiddenMarkov
     from fewer.latent.chains._state_figure import plot_states
     from fewer.latent.classes._latent_class import LatentClass
+    from fewer.latent.classes._latent_profile import LatentProfile
     from fewer.latent.counts._component_features import ComponentClassifier, ComponentFeatures
     from fewer.latent.counts._discrete_components import DiscreteComponentAnalysis
+    from fewer.latent.experts._iqgme_classifier import IQGMEClassifier
     from fewer.latent.factors._factor_analysis import FactorAnalysis
     from fewer.latent.lattices._hidden_ising import HiddenIsing
     from fewer.latent.mixtures._mixture_discriminant import MixtureDiscriminantAnalysis
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from fewer.latent.traits._latent_trait import LatentTrait
 
 if TYPE_CHECKING:  # classes of results: documented, but not in __all__
+    from fewer.latent._bootstrap_test import BootstrapTest as BootstrapTest
     from fewer.latent._choice_of_size import SizeChoice as SizeChoice
     from fewer.latent._components import ComponentStability as ComponentStability
     from fewer.latent._components import Match as Match
@@ -37,6 +40,7 @@ if TYPE_CHECKING:  # classes of results: documented, but not in __all__
     from fewer.latent.classes._class_profile import ClassProfile as ClassProfile
     from fewer.latent.classes._latent_class import DIC as DIC
     from fewer.latent.classes._latent_class import ClassDraws as ClassDraws
+    from fewer.latent.classes._latent_profile import ProfileTable as ProfileTable
     from fewer.latent.factors._loadings import LoadingsTable as LoadingsTable
     from fewer.latent.traits._item_table import ItemTable as ItemTable
 
@@ -51,7 +55,9 @@ __all__ = [
     "FactorAnalysis",
     "HiddenIsing",
     "HiddenMarkov",
+    "IQGMEClassifier",
     "LatentClass",
+    "LatentProfile",
     "LatentTrait",
     "MixtureDiscriminantAnalysis",
     "SharedMixtureDiscriminant",

@@ -6,6 +6,7 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.study._answers import findings_of, held_out_predictions
+    from fewer.study._calibration import Calibration
     from fewer.study._candidates import PRESETS, Candidate
     from fewer.study._drift import ColumnDrift, column_profiles, drift_of
     from fewer.study._errors import StudyError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     )
     from fewer.study._plan import Plan, UntrustedPlanError, make_plan
     from fewer.study._predictions import parquet_of
-    from fewer.study._question import Answer, Finished, Here, Pieces, Question, Verdict
+    from fewer.study._question import Answer, Finished, Here, Lead, Pieces, Question, Verdict
     from fewer.study._rebuild import winner_code
     from fewer.study._run import StudyInterruptedError, run_plan
     from fewer.study._study_data import StudyData, study_data
@@ -39,6 +40,7 @@ __all__ = [
     "HOME",
     "PRESETS",
     "Answer",
+    "Calibration",
     "Candidate",
     "Caution",
     "Column",
@@ -47,6 +49,7 @@ __all__ = [
     "Finished",
     "Here",
     "Journal",
+    "Lead",
     "Pieces",
     "Plan",
     "Promise",

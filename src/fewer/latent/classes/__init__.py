@@ -6,7 +6,8 @@ from fewer._lazy import lazy_names
 
 if TYPE_CHECKING:
     from fewer.latent.classes._latent_class import LatentClass
+    from fewer.latent.classes._latent_profile import LatentProfile
 
-__all__ = ["LatentClass"]
+__all__ = ["LatentClass", "LatentProfile"]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -64,32 +64,20 @@ def standard_errors(patterns: Patterns, classes: Classes, ordinal: np.ndarray) -
     for k, (rows, items) in enumerate(cells):
         chosen = patterns.codes[:, items] == rows - patterns.offsets[items]
         scores.append(np.column_stack([np.ones(len(masses)), chosen - observed[:, items] * theta[rows, k]]))
-    sizes = [1 + len(each.rows) for each in cells]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    information = np.zeros((starts[-1], starts[-1]))
-    total = masses.sum()
-    for k in range(n_classes):
-        rows, items = cells[k]
+    starts = np.concatenate([[0], np.cumsum([each.shape[1] for each in scores])])
+    information = size_information(weights, masses, starts) - score_covariance(posteriors, masses, scores)
+    for k, (rows, items) in enumerate(cells):
         here = slice(starts[k] + 1, starts[k + 1])
         same = items[:, None] == items
         shares = theta[rows, k]
         information[here, here] += answered[items, k][:, None] * same * (np.diag(shares) - np.outer(shares, shares))
-        for other in range(k + 1):
-            shift = (posteriors[:, k] if k == other else 0.0) - posteriors[:, k] * posteriors[:, other]
-            block = scores[k].T @ ((masses * shift)[:, None] * scores[other])
-            across = (slice(starts[k], starts[k + 1]), slice(starts[other], starts[other + 1]))
-            information[across] -= block
-            if k != other:
-                information[across[::-1]] -= block.T
     at_sizes = starts[:-1]
-    information[np.ix_(at_sizes, at_sizes)] += total * (np.diag(weights) - np.outer(weights, weights))
     design = _free_parameters(cells, starts, ordinal)
-    covariance = _inverse(design.T @ information @ design)
+    covariance = inverse_information(design.T @ information @ design)
     if covariance is None:
         return Classes(np.full(n_classes, np.nan), np.full(theta.shape, np.nan))
     covariance = design @ covariance @ design.T
-    slopes = np.diag(weights) - np.outer(weights, weights)
-    of_weights = _deviations(slopes, covariance[np.ix_(at_sizes, at_sizes)])
+    of_weights = size_errors(weights, covariance[np.ix_(at_sizes, at_sizes)])
     of_theta = np.full(theta.shape, np.nan)
     for k, (rows, items) in enumerate(cells):
         for item in np.unique(items):
@@ -97,7 +85,7 @@ def standard_errors(patterns: Patterns, classes: Classes, ordinal: np.ndarray) -
             all_rows = np.arange(patterns.offsets[item], patterns.offsets[item] + patterns.n_categories[item])
             places = starts[k] + 1 + own
             slopes = theta[all_rows, k][:, None] * ((all_rows[:, None] == rows[own]) - theta[rows[own], k])
-            found = _deviations(slopes, covariance[np.ix_(places, places)])
+            found = deviations(slopes, covariance[np.ix_(places, places)])
             fixed = theta[all_rows, k] * answered[item, k] <= _FEWEST
             of_theta[all_rows, k] = np.where(fixed, np.nan, found)
     return Classes(of_weights, of_theta)
@@ -126,7 +114,37 @@ def _free_parameters(cells: list[_Cells], starts: np.ndarray, ordinal: np.ndarra
     return np.column_stack(columns) if columns else np.zeros((n_all, 0))
 
 
-def _inverse(information: np.ndarray) -> np.ndarray | None:
+def score_covariance(posteriors: np.ndarray, masses: np.ndarray, scores: list[np.ndarray]) -> np.ndarray:
+    """Posterior covariance of the complete-data scores, summed over rows.
+
+    ``scores[k]`` has the scores of rows that belong to class k (rows, parameters of the class), for its logit of the
+    size in the first column; the result has the parameters of all classes, one class after another.
+    """
+    starts = np.concatenate([[0], np.cumsum([each.shape[1] for each in scores])])
+    found = np.zeros((starts[-1], starts[-1]))
+    for k, own in enumerate(scores):
+        for other in range(k + 1):
+            shift = (posteriors[:, k] if k == other else 0.0) - posteriors[:, k] * posteriors[:, other]
+            block = own.T @ ((masses * shift)[:, None] * scores[other])
+            across = (slice(starts[k], starts[k + 1]), slice(starts[other], starts[other + 1]))
+            found[across] = block
+            found[across[::-1]] = block.T
+    return found
+
+
+def size_information(weights: np.ndarray, masses: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Complete-data information of the logits of the class sizes, among zeros for all other parameters."""
+    found = np.zeros((starts[-1], starts[-1]))
+    found[np.ix_(starts[:-1], starts[:-1])] = masses.sum() * (np.diag(weights) - np.outer(weights, weights))
+    return found
+
+
+def size_errors(weights: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Standard errors of class sizes from the covariance of their logits."""
+    return deviations(np.diag(weights) - np.outer(weights, weights), covariance)
+
+
+def inverse_information(information: np.ndarray) -> np.ndarray | None:
     """Inverse of the information; None where it is singular, so that parameters are not identified."""
     if not len(information):
         return information
@@ -138,7 +156,8 @@ def _inverse(information: np.ndarray) -> np.ndarray | None:
     return (vectors / values) @ vectors.T / np.outer(scale, scale)
 
 
-def _deviations(slopes: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+def deviations(slopes: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Standard errors of functions with these slopes (functions, parameters)."""
     return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0))
 
 

@@ -466,8 +466,11 @@ class LatentClass(RowClasses):
             + (self.weight_concentration_prior - 1) * np.log(each.weights).sum()
             for each in draws
         ]
-        reference = draws[int(np.argmax(logs.ravel() + priors))].theta.T
-        partners = [match_components(reference, each.theta.T).partners for each in draws]
+        best = draws[int(np.argmax(logs.ravel() + priors))]
+        shares = patterns.weights / patterns.weights.sum()
+        # Classes are the same that have the same rows: an empty class has no answers to be known by.
+        rows_of = [(class_posteriors(patterns.blocks, each)[0] * shares[:, None]).T for each in (best, *draws)]
+        partners = [match_components(rows_of[0], each).partners for each in rows_of[1:]]
         weights = np.array([each.weights[order] for each, order in zip(draws, partners, strict=True)])
         theta = np.array([each.theta[:, order] for each, order in zip(draws, partners, strict=True)])
         order = self._keep_classes(
@@ -581,7 +584,8 @@ class LatentClass(RowClasses):
     def dic(self, X, *, n_draws=500, random_state=0):
         """Deviance information criterion of the observed data, from draws of the posterior: less is better.
 
-        With ``D = -2 log P(X | parameters)``, it is ``mean D + p_D`` with ``p_D = mean D - D(mean parameters)``.
+        With ``D = -2 log P(X | parameters)``, it is ``mean D + p_D`` with ``p_D = mean D - D(mean parameters)``. It
+        tells too few classes, but hardly ever too many: classes that stay empty cost nothing.
 
         Parameters
         ----------
@@ -605,6 +609,11 @@ class LatentClass(RowClasses):
 
         mean = float(np.mean([deviance(each) for each in self._drawn_classes(n_draws, random_state)]))
         n_effective = mean - deviance(self._classes())
+        if n_effective < 0:
+            warn_caller(
+                f"The effective number of parameters is {n_effective:.1f}: the draws come from several modes, of which "
+                "the mean is no summary, so that this DIC is too low. Compare by BIC or by the variational bound."
+            )
         return DIC(mean + n_effective, n_effective)
 
     def log_evidence(self):

@@ -20,7 +20,6 @@ import numpy as np
 from scipy import sparse
 
 from fewer._kernels._one_thread import one_thread
-from fewer._wording import counted, interval_words, listed, signed
 from fewer.evaluate import corrected_interval
 from fewer.study._final import FINAL, do_final
 from fewer.study._plan import Plan
@@ -31,7 +30,7 @@ from fewer.study._work import Bench, seed_of
 
 TITLE = "How much does each column matter?"
 _MOST_COLUMNS = 30
-_N_PERMUTATIONS = 5
+N_PERMUTATIONS = 5
 # With so many held-out rows, one permutation is as good as several.
 _MANY_ROWS = 1000
 # Permuted copies of the rows held out are predicted together, up to so many cells.
@@ -82,7 +81,7 @@ def permutation_importance(
     from sklearn.metrics import get_scorer
 
     scorer, n = get_scorer(scoring), len(y)
-    orders = [rng.permutation(n) for _ in range(1 if n >= _MANY_ROWS else _N_PERMUTATIONS)]
+    orders = [rng.permutation(n) for _ in range(1 if n >= _MANY_ROWS else N_PERMUTATIONS)]
     copies = [(column, order) for column in columns for order in orders]
     at_once = max(1, _CELLS // max(1, X.shape[0] * X.shape[1]))
     scores = []
@@ -139,7 +138,7 @@ def answer(done: Finished) -> Answer:
     """Importance of the chosen columns, and the vote."""
     works = importance_works(done.plan, done.scores, done.final)
     pieces = [done.work[piece.key] for piece in works]
-    return answered(done.plan, list(works[0].names), pieces, done.scores, done.final, done.metric)
+    return answered(done.plan, list(works[0].names), pieces, done.scores, done.final)
 
 
 def answered(
@@ -148,12 +147,11 @@ def answered(
     pieces: list[dict[str, Any]],
     scores: AllScores,
     final: dict[str, Any],
-    metric: str,
 ) -> Answer:
     """The answer from the pieces of all folds."""
     failed = next((piece["failure"] for piece in pieces if "failure" in piece), None)
     if failed is not None:
-        return Answer(TITLE, Verdict.NOT_TESTED, f"Not tested: {failed}")
+        return Answer(Verdict.NOT_TESTED, reason=failed)
     folds = np.array([piece["importance"] for piece in pieces]).reshape(plan.n_repeats, plan.n_folds, -1)
     columns: list[dict[str, Any]] = [
         {
@@ -172,10 +170,9 @@ def answered(
     in_rank = {each["name"]: rank for rank, each in enumerate(final["columns"], start=1)}
     for each in voted:
         each["winner_rank"] = in_rank.get(each["name"])
-    sure = [each for each in columns if each["interval"][0] > 0]
-    first = columns[0]
     evidence = {
         "columns": columns,
+        "n_chosen": final["size"],
         "voted": voted,
         "n_methods": len(lists),
         "n_first": n_first,
@@ -183,35 +180,8 @@ def answered(
             {each["name"] for each in voted[:n_first]} & {each["name"] for each in final["columns"][:n_first]}
         ),
     }
-    first_of = "the first " if final["size"] > len(columns) else ""
-    sentence = (
-        f"Permuted on held-out rows, {len(sure)} of {first_of}{counted(len(columns), 'column')} "
-        f"{'lowers' if len(sure) == 1 else 'lower'} the {metric} with an interval above zero"
-        f"{': ' + listed([each['name'] for each in sure], 5) if sure else ''}. The largest fall is "
-        f"{first['importance']:.3f}, of {first['name']} "
-        f"({interval_words(first['interval'], plan.confidence, signed)}). "
-        f"{_vote_in_words(evidence)}"
-    )
-    how = (
-        "Permutation importance: the winner with the shipped number of columns is fitted on the training rows of each "
-        f"fold; each column is then permuted among the held-out rows ({_N_PERMUTATIONS} times on small folds), and the "
-        f"fall of the {metric} is its importance, zero where the fold does not choose the column. Intervals are over "
-        "the folds, account for overlapping training sets, and hold for one column at a time. A column that others can "
-        "replace has little importance, however much it is associated with the target. The vote: every selection "
-        "method that was scored on all folds ranks the columns on the training rows of every fold; the list is in the "
-        "order of the mean rank."
-    )
-    verdict = Verdict.YES if sure else Verdict.NOT_SHOWN
-    return Answer(TITLE, verdict, sentence, first["importance"], first["interval"], how, evidence)
-
-
-def _vote_in_words(evidence: dict[str, Any]) -> str:
-    if not evidence["voted"]:
-        return "No selection method ranked columns on all folds, so there is no vote."
-    names = listed([each["name"] for each in evidence["voted"][: evidence["n_first"]]], 5)
-    methods = counted(evidence["n_methods"], "selection method")
-    n_first = evidence["n_first"]
-    return f"The vote of {methods}: {names}; {evidence['n_agreed']} of these {n_first} are among the winner's first."
+    verdict = Verdict.YES if any(each["interval"][0] > 0 for each in columns) else Verdict.NOT_SHOWN
+    return Answer(verdict, columns[0]["importance"], columns[0]["interval"], evidence)
 
 
 def _lists(reduced: list[CandidateScores]) -> dict[str, tuple[tuple[str, ...], ...]]:

@@ -20,8 +20,8 @@ TITLE = "Missing values"
 MISSING = "missing"
 
 # Of a larger table, imputation is judged on at most so many rows and columns.
-_ROWS = 1000
-_COLUMNS = 200
+ROWS = 1000
+COLUMNS = 200
 _REPEATS = 4
 _HIDDEN = 0.1
 _MOST_SHOWN = 30
@@ -43,11 +43,11 @@ def do_missing(bench: Bench, scores: "AllScores") -> dict[str, Any]:
     most = np.argsort(-shares, kind="stable")[:_MOST_SHOWN]
     most = most[shares[most] > 0]
     pattern = missing_pattern(table)
-    filled = _filled_in(table, bench)
     return {
         "share": float(missing.mean()),
         "n_cells": int(missing.sum()),
         "n_columns": int(np.count_nonzero(shares)),
+        "n_numeric": len(names),
         "n_complete_rows": int(pattern.n_complete_rows),
         "n_patterns": int(pattern.n_patterns),
         "columns": [{"name": names[column], "share": float(shares[column])} for column in most],
@@ -61,8 +61,7 @@ def do_missing(bench: Bench, scores: "AllScores") -> dict[str, Any]:
             for column in pattern.dependent[:_MOST_SHOWN]
         ],
         "n_dependent": len(pattern.dependent),
-        "filled": filled,
-        "sentence": _sentence(missing, shares, filled),
+        "filled": _filled_in(table, bench),
     }
 
 
@@ -83,8 +82,8 @@ def _filled_in(table: np.ndarray, bench: Bench) -> list[dict[str, Any]]:
     observed = np.flatnonzero((~np.isnan(table)).sum(axis=0) > 1)
     with_missing = observed[np.isnan(table[:, observed]).any(axis=0)]
     without = np.setdiff1d(observed, with_missing)
-    columns = np.sort(np.concatenate([rng.permutation(with_missing), rng.permutation(without)])[:_COLUMNS].astype(int))
-    rows = np.sort(rng.permutation(len(table))[:_ROWS])
+    columns = np.sort(np.concatenate([rng.permutation(with_missing), rng.permutation(without)])[:COLUMNS].astype(int))
+    rows = np.sort(rng.permutation(len(table))[:ROWS])
     known = table[np.ix_(rows, columns)]
     known = known[:, (~np.isnan(known)).sum(axis=0) > 1]
     if known.size == 0 or np.count_nonzero(~np.isnan(known)) < 2 * known.shape[1]:
@@ -118,23 +117,6 @@ def _plain(name: str, score: "CompletionScore") -> dict[str, Any]:
     }
 
 
-def _sentence(missing: np.ndarray, shares: np.ndarray, filled: list[dict[str, Any]]) -> str:
-    said = (
-        f"{missing.mean():.1%} of the numbers are missing, in {np.count_nonzero(shares):,} of {len(shares):,} columns."
-    )
-    if not filled:
-        return f"{said} There are too few known entries to judge how well they can be imputed."
-    used, others = filled[0], filled[-1]
-    low, high = others["gain_interval"]
-    says = imputer_named(others["imputer"]).says
-    if not low > 0:
-        return f"{said} The other columns do not predict them better than the mean of the column."
-    gain = f"reduces the error of column means at known entries by {others['gain']:.0%} ({low:.0%} to {high:.0%})"
-    if used is others:
-        return f"{said} Imputing them by {says} {gain}."
-    return f"{said} Imputing them by {says} {gain}: try --impute {others['imputer']}."
-
-
 @dataclass(frozen=True)
 class MissingAnswer(Answer):
     """How much is missing, and how well it can be imputed; the evidence is empty without missing values."""
@@ -148,27 +130,7 @@ class MissingAnswer(Answer):
 def answer(done: Finished) -> MissingAnswer:
     """What is missing."""
     found = done.work[MISSING]
-    if not found:
-        return MissingAnswer(TITLE, Verdict.NO, "")
-    return MissingAnswer(TITLE, Verdict.YES, found["sentence"], how=_how(found), evidence=found)
-
-
-def _how(found: dict[str, Any]) -> str:
-    filled = found["filled"]
-    judged = (
-        f"To judge the imputation, {filled[0]['n_hidden']:,} known entries were hidden, {filled[0]['n_repeats']} "
-        "times, and "
-        f"compared with the imputed values; for a large table, on up to {_ROWS:,} rows and {_COLUMNS} columns. Entries "
-        "were hidden at random: if values are missing because of their own size, the error cannot be estimated from "
-        "the "
-        "table. "
-        if filled
-        else ""
-    )
-    return (
-        f"{found['n_complete_rows']:,} rows are complete; {found['n_patterns']:,} different patterns of missing values "
-        f"occur. {judged}In the study itself, missing values are imputed inside the folds, from the training rows."
-    )
+    return MissingAnswer(Verdict.YES if found else Verdict.NO, evidence=found)
 
 
 QUESTION = Question(MISSING, TITLE, answer, lambda plan, scores, work: [Here(MISSING, do_missing)], place=90)
